@@ -1,0 +1,37 @@
+"""Named rules: the rows of one case and criterion -> a decision, and the statistics that belong beside it."""
+
+from judgeharness_integrations.aggregation.deciding import decide, quorum
+from judgeharness_integrations.aggregation.decision import Decision, Status, abstained, decided, not_graded
+from judgeharness_integrations.aggregation.position import PositionBias, position_bias
+from judgeharness_integrations.aggregation.rules import RULE_NAMES, Rule, RuleLike, rule
+from judgeharness_integrations.aggregation.statistics import (
+    agreement,
+    chance_consistency,
+    modal_share,
+    sign_test,
+    wilson,
+)
+from judgeharness_integrations.aggregation.variance import VarianceSplit, variance_split
+
+__all__ = [
+    "RULE_NAMES",
+    "Decision",
+    "PositionBias",
+    "Rule",
+    "RuleLike",
+    "Status",
+    "VarianceSplit",
+    "abstained",
+    "agreement",
+    "chance_consistency",
+    "decide",
+    "decided",
+    "modal_share",
+    "not_graded",
+    "position_bias",
+    "quorum",
+    "rule",
+    "sign_test",
+    "variance_split",
+    "wilson",
+]

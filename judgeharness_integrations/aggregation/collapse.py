@@ -1,0 +1,73 @@
+"""Are the repetitions independent samples, or one answer counted several times?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from judgeharness_integrations.verdictlog.row import VerdictRow
+
+__all__ = ["Independence", "SampleStatus", "independence"]
+
+SampleStatus: TypeAlias = Literal["independent", "collapsed", "cannot tell", "not repeated"]
+_LONG_TEXT = 200  # characters: two independent answers of this length do not coincide by chance
+
+
+@dataclass(frozen=True, kw_only=True)
+class Independence:
+    """Whether samples under one perturbation are copies of each other.
+
+    `effective` counts the valid samples without proven copies; `evidence` says what proved them.
+    """
+
+    status: SampleStatus
+    effective: int
+    evidence: tuple[str, ...] = ()
+
+
+def independence(rows: Iterable[VerdictRow], *, temperature: float | None = None) -> Independence:
+    """Look for evidence of collapse among the valid samples of one case and criterion.
+
+    Evidence is a cache hit, a repeated response id, an identical text of 200 characters or more, or identical
+    answers at temperature 0. Identical short texts prove nothing: `cannot tell`.
+    """
+    groups: dict[str, list[VerdictRow]] = {}
+    for row in rows:
+        if row.ok:
+            groups.setdefault(row.perturbation, []).append(row)
+    repeated = [group for group in groups.values() if len(group) > 1]
+    valid = sum(map(len, groups.values()))
+    if not repeated:
+        return Independence(status="not repeated", effective=valid)
+    findings = [_copies(group, temperature) for group in repeated]
+    evidence = tuple(sorted({reason for reasons in findings for reason in reasons.values()}))
+    if evidence:
+        return Independence(status="collapsed", effective=valid - sum(map(len, findings)), evidence=evidence)
+    known = all(len({_text(row) for row in group} - {None}) > 1 for group in repeated)
+    return Independence(status="independent" if known else "cannot tell", effective=valid)
+
+
+def _text(row: VerdictRow) -> str | None:
+    return row.raw if row.raw is not None else row.reasoning
+
+
+def _copies(group: Sequence[VerdictRow], temperature: float | None) -> dict[int, str]:
+    """Return position -> why that sample is a copy of an earlier one of the group."""
+    copies: dict[int, str] = {}
+    first = group[0]
+    seen_ids, seen_texts = {first.attributes.get("response_id")}, {_text(first)}
+    same_answer = all((_text(row), row.verdict) == (_text(first), first.verdict) for row in group)
+    for position, row in enumerate(group[1:], start=1):
+        response, text = row.attributes.get("response_id"), _text(row)
+        if row.attributes.get("cached") == "shared":
+            copies[position] = "cache hit"
+        elif response is not None and response in seen_ids:
+            copies[position] = "repeated response id"
+        elif text is not None and len(text) >= _LONG_TEXT and text in seen_texts:
+            copies[position] = "identical long texts"
+        elif temperature == 0 and same_answer:
+            copies[position] = "temperature 0"
+        seen_ids.add(response)
+        seen_texts.add(text)
+    return copies

@@ -1,0 +1,49 @@
+"""Quorum and rule over the rows of one case and criterion."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from judgeharness_integrations._errors import UsageError
+from judgeharness_integrations.aggregation.decision import Decision, not_graded
+from judgeharness_integrations.aggregation.grouping import is_numeric
+from judgeharness_integrations.aggregation.rules import Rule
+from judgeharness_integrations.verdictlog.row import VerdictRow
+
+__all__ = ["check_rule_fits", "decide", "quorum"]
+
+
+def quorum(planned: int, min_valid: int | None = None) -> int:
+    """Return how many valid samples a verdict needs: at least half of the planned ones, and at least one."""
+    return max(1, (planned + 1) // 2) if min_valid is None else min_valid
+
+
+def check_rule_fits(rule: Rule, *, numeric: bool, criterion: str) -> None:
+    """Raise a UsageError when a rule for labels meets scores, or the other way round."""
+    holds = "numbers" if numeric else "labels"
+    if rule.kind in ("any", holds):
+        return
+    advice = "use median, mean, trimmed_mean or mode, or --labels" if numeric else "use majority or another label rule"
+    raise UsageError(f"rule {rule.name} folds {rule.kind}, but criterion {criterion!r} holds {holds}: {advice}.")
+
+
+def decide(
+    rows: Sequence[VerdictRow], rule: Rule, *, planned: int | None = None, min_valid: int | None = None
+) -> Decision:
+    """Decide one case and criterion.
+
+    Args:
+        rows: its rows, failures included, in any order.
+        rule: how to fold them.
+        planned: how many samples were to be asked; the rows present, for a log from elsewhere.
+        min_valid: the quorum; see `quorum`.
+
+    """
+    planned = len(rows) if planned is None else planned
+    if len(rows) < planned:
+        return not_graded(f"{planned - len(rows)} of {planned} planned samples were not asked")
+    valid, needed = sum(row.ok for row in rows), quorum(planned, min_valid)
+    if valid < needed:
+        return not_graded(f"{valid} valid of {planned} samples, {needed} needed")
+    check_rule_fits(rule, numeric=bool(is_numeric(rows)), criterion=rows[0].criterion)
+    return rule.decide(rows)

@@ -1,0 +1,146 @@
+"""Rules by name: `supermajority(2/3)` and its kin, written and read back without loss."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import partial
+from typing import Any, Literal, TypeAlias
+
+from judgeharness_integrations._errors import PlanError, UnknownNameError
+from judgeharness_integrations.aggregation import labels, numbers, orders
+from judgeharness_integrations.aggregation.decision import Decision, abstained, decided
+from judgeharness_integrations.verdictlog.row import ABSTAIN, VerdictRow, verdict_from_json
+
+__all__ = ["RULE_NAMES", "Rule", "RuleLike", "rule"]
+
+Kind: TypeAlias = Literal["labels", "numbers", "any"]
+_Parameters: TypeAlias = dict[str, Fraction]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A named way to fold the rows of one case and criterion into a `Decision`.
+
+    `function` may also return a bare verdict, or None to abstain. `both_orders` rules need plans whose two orders
+    have equally many probes.
+    """
+
+    name: str
+    function: Callable[[Sequence[VerdictRow]], Any]
+    kind: Kind = "any"
+    both_orders: bool = False
+
+    def decide(self, rows: Sequence[VerdictRow]) -> Decision:
+        """Return the decision over rows that hold at least one valid sample."""
+        answer = self.function(rows)
+        if isinstance(answer, Decision):
+            return answer
+        verdict = verdict_from_json(answer)
+        return abstained(f"{self.name} abstained") if verdict is None or verdict == ABSTAIN else decided(verdict)
+
+
+RuleLike: TypeAlias = "str | Rule | Callable[[Sequence[VerdictRow]], Any]"
+
+
+@dataclass(frozen=True)
+class _Parameter:
+    """One parameter of a rule: its default text (None: optional) and the values it admits."""
+
+    default: str | None
+    admits: Callable[[Fraction], bool]
+    range: str
+
+
+@dataclass(frozen=True)
+class _Entry:
+    function: Callable[..., Decision]
+    kind: Kind
+    both_orders: bool = False
+    parameters: Mapping[str, _Parameter] = field(default_factory=dict)
+
+
+_PASS_AT = {"pass_at": _Parameter(None, lambda _: True, "any number")}
+_SHARE = _Parameter("0.2", lambda share: 0 <= share < Fraction(1, 2), "at least 0 and below 1/2")
+_THRESHOLD = _Parameter("2/3", lambda share: 0 < share <= 1, "above 0 and at most 1")
+
+_RULES: dict[str, _Entry] = {
+    "majority": _Entry(labels.majority, "labels"),
+    "strict_majority": _Entry(labels.strict_majority, "labels"),
+    "supermajority": _Entry(labels.supermajority, "labels", parameters={"threshold": _THRESHOLD}),
+    "abstain_on_disagreement": _Entry(labels.abstain_on_disagreement, "labels"),
+    "swap_consensus": _Entry(orders.swap_consensus, "labels", both_orders=True),
+    "net_preference": _Entry(orders.net_preference, "labels", both_orders=True),
+    "median": _Entry(numbers.median, "numbers", parameters=_PASS_AT),
+    "mean": _Entry(numbers.mean, "numbers", parameters=_PASS_AT),
+    "trimmed_mean": _Entry(numbers.trimmed_mean, "numbers", parameters={"share": _SHARE, **_PASS_AT}),
+    "mode": _Entry(numbers.mode, "numbers", parameters=_PASS_AT),
+}
+RULE_NAMES = tuple(sorted(_RULES))
+_CALL = re.compile(r"\s*([A-Za-z_]\w*)\s*(?:\(([^()]*)\))?\s*")
+
+
+def rule(spec: RuleLike) -> Rule:
+    """Return the rule a name, a plain function or a `Rule` stands for.
+
+    Parameters are kept as written (`2/3` and `0.6667` are different rules) and compared as exact fractions.
+
+    Raises:
+        UnknownNameError: no rule of that name.
+        PlanError: a parameter is unknown, malformed or out of range, or a function has no name.
+
+    """
+    if isinstance(spec, Rule):
+        return spec
+    if isinstance(spec, str):
+        return _by_name(spec)
+    name = getattr(spec, "__name__", type(spec).__name__)
+    if name == "<lambda>":
+        raise PlanError("a lambda has no name a report could carry: give Rule('my_rule', function) instead.")
+    return Rule(name, spec)
+
+
+def _by_name(spec: str) -> Rule:
+    match = _CALL.fullmatch(spec)
+    if match is None:
+        raise PlanError(f"rule {spec!r} is malformed: write name or name(parameter), as in supermajority(2/3).")
+    name, arguments = match[1], match[2]
+    if name not in _RULES:
+        raise UnknownNameError("rule", name, RULE_NAMES)
+    entry = _RULES[name]
+    written = _read_arguments(name, arguments or "", entry.parameters)
+    values: _Parameters = {key: _fraction(name, key, text, entry.parameters[key]) for key, text in written.items()}
+    positional = [text for key, text in written.items() if entry.parameters[key].default is not None]
+    named = [f"{key}={text}" for key, text in written.items() if entry.parameters[key].default is None]
+    full_name = f"{name}({', '.join(positional + named)})" if written else name
+    return Rule(full_name, partial(entry.function, **values), entry.kind, entry.both_orders)
+
+
+def _read_arguments(name: str, text: str, parameters: Mapping[str, _Parameter]) -> dict[str, str]:
+    """Return parameter -> text as written, defaults filled in, in the order of declaration."""
+    given: dict[str, str] = {}
+    for position, part in enumerate(piece.strip() for piece in text.split(",") if text.strip()):
+        key, equals, value = (piece.strip() for piece in part.partition("="))
+        if not equals:
+            if position >= len(parameters):
+                raise PlanError(f"rule {name!r} takes {len(parameters)} parameter(s), not {part!r} as well.")
+            key, value = list(parameters)[position], key
+        if key not in parameters:
+            raise UnknownNameError(f"parameter of rule {name!r}", key, parameters)
+        if key in given:
+            raise PlanError(f"rule {name!r} is given {key} twice.")
+        given[key] = value
+    texts = {key: given.get(key, parameter.default) for key, parameter in parameters.items()}
+    return {key: text for key, text in texts.items() if text is not None}
+
+
+def _fraction(name: str, key: str, text: str, parameter: _Parameter) -> Fraction:
+    try:
+        value = Fraction(text.replace(" ", ""))
+    except (ValueError, ZeroDivisionError):
+        raise PlanError(f"{key}={text!r} of rule {name!r} is not a number: write a fraction or a decimal.") from None
+    if not parameter.admits(value):
+        raise PlanError(f"{key}={text} of rule {name!r} is out of range: it must be {parameter.range}.")
+    return value

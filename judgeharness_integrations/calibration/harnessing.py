@@ -1,0 +1,65 @@
+"""Measured results of labelled cases -> a calibration report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from judgeharness_integrations._errors import CaseError
+from judgeharness_integrations.calibration.labels import ONLY_CRITERION, CalibrationSet
+from judgeharness_integrations.calibration.measure import Judged, measure_calibration
+from judgeharness_integrations.calibration.report import CalibrationReport
+from judgeharness_integrations.result import HarnessResult
+from judgeharness_integrations.verdictlog.row import Verdict
+
+__all__ = ["calibration_report"]
+
+
+def calibration_report(
+    results: Iterable[HarnessResult],
+    calibration_set: CalibrationSet,
+    *,
+    judge: str,
+    parts: Mapping[str, Any] | None,
+    measured_at: str,
+) -> CalibrationReport:
+    """Compare the decisions with the labels of a set.
+
+    Raises:
+        CaseError: labels name a criterion the judge does not answer, leave it open, or match no result.
+
+    """
+    golds, ties = calibration_set.golds()
+    items: dict[str, list[Judged]] = {}
+    for result in results:
+        for criterion, gold in _by_criterion(golds.get(result.case_id, {}), result).items():
+            measured = result.criteria[criterion]
+            items.setdefault(criterion, []).append(Judged(gold=gold, verdict=measured.verdict, status=measured.status))
+    if not items:
+        raise CaseError(f"no label of {calibration_set.name!r} matches a judged case.")
+    return CalibrationReport(
+        name=calibration_set.name,
+        judge=judge,
+        source=calibration_set.source,
+        consensus=calibration_set.consensus,
+        excluded_ties=ties,
+        criteria={
+            criterion: measure_calibration(judged, criterion=criterion, positive=calibration_set.positive)
+            for criterion, judged in items.items()
+        },
+        measured_at=measured_at,
+        parts=parts,
+    )
+
+
+def _by_criterion(labels: Mapping[str, Verdict], result: HarnessResult) -> dict[str, Verdict]:
+    named: dict[str, Verdict] = {}
+    for criterion, gold in labels.items():
+        if criterion == ONLY_CRITERION:
+            named[result.only.criterion] = gold
+        elif criterion in result.criteria:
+            named[criterion] = gold
+        else:
+            known = ", ".join(result.criteria)
+            raise CaseError(f"a label names criterion {criterion!r}, but judge {result.judge!r} answers {known}.")
+    return named

@@ -1,0 +1,113 @@
+"""Label sets: cases with the labels of people, of executed checks, or of another model."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from judgeharness_integrations._errors import CaseError
+from judgeharness_integrations.casefiles import read_cases
+from judgeharness_integrations.cases import Case, case_id_of
+from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow, verdict_from_json
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+__all__ = ["CalibrationSet", "LabeledExample"]
+
+LabeledExample: TypeAlias = "tuple[Case, Any]"
+ONLY_CRITERION = ""
+
+
+@dataclass(frozen=True)
+class CalibrationSet:
+    """Labelled cases.
+
+    Args:
+        name: what reports call it, `human_labeled_set_v1`.
+        labeled_examples: (case, label) pairs. A label is a verdict, a mapping criterion -> verdict, or a list of
+            the labels several annotators gave (a set of labels is one verdict; use a set for it).
+        source: `human`, `executable` or `model:<name>`.
+        consensus: how several labels of an item become one; `majority` leaves evenly split items out and counts them.
+        positive: the label precision and recall are about.
+
+    """
+
+    name: str
+    labeled_examples: Sequence[LabeledExample]
+    source: str = "human"
+    consensus: str = "majority"
+    positive: str | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse a set that could not calibrate anything."""
+        if not self.labeled_examples:
+            raise CaseError(f"calibration set {self.name!r} holds no labelled examples.")
+        if self.source not in ("human", "executable") and not self.source.removeprefix("model:").strip():
+            raise CaseError(f"the source of a label set is human, executable or model:<name>, not {self.source!r}.")
+        if self.source not in ("human", "executable") and not self.source.startswith("model:"):
+            raise CaseError(f"the source of a label set is human, executable or model:<name>, not {self.source!r}.")
+        if self.consensus != "majority":
+            raise CaseError(f"unknown consensus rule {self.consensus!r}: known is majority.")
+        twice = [
+            case for case, count in Counter(case_id_of(case) for case, _ in self.labeled_examples).items() if count > 1
+        ]
+        if twice:
+            raise CaseError(f"calibration set {self.name!r} labels case {twice[0]!r} twice: give its labels as a list.")
+
+    @property
+    def cases(self) -> list[Case]:
+        """The cases, in order."""
+        return [case for case, _ in self.labeled_examples]
+
+    def golds(self) -> tuple[dict[str, dict[str, Verdict]], int]:
+        """Return case id -> criterion -> label, and how many evenly split labels were left out.
+
+        A label given without a criterion stands under the empty name: the judge's only criterion.
+        """
+        golds: dict[str, dict[str, Verdict]] = {}
+        ties = 0
+        for case, label in self.labeled_examples:
+            parts = label if isinstance(label, Mapping) else {ONLY_CRITERION: label}
+            for criterion, value in parts.items():
+                agreed = _consensus(value, where=f"case {case_id_of(case)!r}")
+                if agreed is None:
+                    ties += 1
+                else:
+                    golds.setdefault(case_id_of(case), {})[criterion] = agreed
+        return golds, ties
+
+    @classmethod
+    def from_file(cls, path: str | PathLike[str], *, name: str | None = None, **options: Any) -> CalibrationSet:
+        """Read cases with a `gold` column from CSV or JSONL (`.gz` too); cases without gold are left out."""
+        cases = [case for case in read_cases(path) if case.gold is not None]
+        return cls(name or Path(path).name.split(".")[0], tuple((case, case.gold) for case in cases), **options)
+
+    @classmethod
+    def from_rows(cls, rows: Iterable[VerdictRow], *, name: str, **options: Any) -> CalibrationSet:
+        """Take the gold labels of a verdict log; its cases have ids only, so a judge cannot be asked about them."""
+        golds: dict[str, dict[str, Verdict]] = {}
+        for row in rows:
+            if row.gold is None:
+                continue
+            known = golds.setdefault(row.case_id, {}).setdefault(row.criterion, row.gold)
+            if known != row.gold:
+                raise CaseError(
+                    f"case {row.case_id!r} has two gold labels for {row.criterion!r}: {known!r}, {row.gold!r}."
+                )
+        return cls(name, tuple(({"case_id": case_id}, labels) for case_id, labels in golds.items()), **options)
+
+
+def _consensus(value: object, *, where: str) -> Verdict | None:
+    votes = value if isinstance(value, (list, tuple)) else [value]
+    try:
+        verdicts = [verdict_from_json(vote) for vote in votes]
+    except ValueError as error:
+        raise CaseError(f"{where}: {error}.") from error
+    counts = Counter(verdict for verdict in verdicts if verdict is not None).most_common(2)
+    if not counts:
+        raise CaseError(f"{where} has an empty label.")
+    return None if len(counts) > 1 and counts[0][1] == counts[1][1] else counts[0][0]

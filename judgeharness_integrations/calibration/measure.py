@@ -1,0 +1,139 @@
+"""Decisions of a rule against gold labels -> a calibration of one criterion."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from judgeharness_integrations._errors import CaseError
+from judgeharness_integrations.aggregation.decision import Status
+from judgeharness_integrations.calibration.rates import Kappa, Rate, ScoreErrors, cohen_kappa, score_errors
+from judgeharness_integrations.verdictlog.row import Verdict, is_number, verdict_text
+
+__all__ = ["CriterionCalibration", "Judged", "measure_calibration"]
+
+NOT_GRADED = "NOT_GRADED"
+_BINARY = frozenset({"PASS", "FAIL"})
+_NO_RATES = "scores have no precision and recall; give the rule a threshold (pass_at) or read the errors"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judged:
+    """One labelled item: its gold label and what the rule decided."""
+
+    gold: Verdict
+    verdict: Verdict | None
+    status: Status
+
+
+@dataclass(frozen=True, kw_only=True)
+class CriterionCalibration:
+    """How the rule's decision compares with the gold labels of one criterion.
+
+    `n` items carry a gold label. With a `positive` label: precision = true positives / decided positives, recall =
+    true positives / positives, abstained and not graded counting as not positive. Without one (pairwise): precision
+    = correct / decided, recall = correct / all. `confusion` maps gold -> decision -> count, with columns `ABSTAIN`
+    and `NOT_GRADED`. What is undefined is None; `reason` says why for scores.
+    """
+
+    criterion: str
+    n: int
+    positive: str | None
+    confusion: Mapping[str, Mapping[str, int]]
+    precision: Rate | None
+    recall: Rate | None
+    accuracy_decided: Rate | None
+    coverage: Rate | None
+    base_rate: Rate | None
+    kappa: Kappa | None
+    errors: ScoreErrors | None = None
+    reason: str = ""
+
+
+Confusion: TypeAlias = dict[str, dict[str, int]]
+
+
+def _column(item: Judged) -> str:
+    return NOT_GRADED if item.status == "not_graded" else verdict_text(item.verdict)
+
+
+def _confusion(items: Iterable[Judged]) -> Confusion:
+    table: Confusion = {}
+    for item in items:
+        row = table.setdefault(verdict_text(item.gold), {})
+        row[_column(item)] = row.get(_column(item), 0) + 1
+    return table
+
+
+def _positive(items: Sequence[Judged], declared: str | None) -> str | None:
+    labels = {item.gold for item in items}
+    if declared is not None:
+        if declared not in labels | {item.verdict for item in items}:
+            raise CaseError(f"the positive label {declared!r} occurs neither among the labels nor among the decisions.")
+        return declared
+    return "PASS" if labels and labels <= _BINARY else None
+
+
+def measure_calibration(
+    items: Sequence[Judged], *, criterion: str = "verdict", positive: str | None = None
+) -> CriterionCalibration:
+    """Measure the decisions of one criterion against gold labels.
+
+    Args:
+        items: one a labelled case.
+        criterion: its name.
+        positive: the label precision and recall are about; PASS when all gold labels are PASS or FAIL, else none.
+
+    Raises:
+        CaseError: gold scores against decided labels or the other way round, or an unknown positive label.
+
+    """
+    decided = [item for item in items if item.status == "decided"]
+    for item in decided:
+        if is_number(item.gold) != is_number(item.verdict):
+            raise CaseError(
+                f"criterion {criterion!r}: gold {verdict_text(item.gold)!r} cannot be compared with the decision "
+                f"{verdict_text(item.verdict)!r}; labels and decisions must both be labels or both be scores."
+            )
+    if any(is_number(item.gold) for item in items):
+        return _scores(items, decided, criterion)
+    positive = _positive(items, positive)
+    correct = sum(item.verdict == item.gold for item in decided)
+    if positive is None:
+        precision, recall, base = Rate.of(correct, len(decided)), Rate.of(correct, len(items)), None
+    else:
+        hits = sum(item.verdict == positive == item.gold for item in decided)
+        positives = sum(item.gold == positive for item in items)
+        precision = Rate.of(hits, sum(item.verdict == positive for item in decided))
+        recall, base = Rate.of(hits, positives), Rate.of(positives, len(items))
+    return CriterionCalibration(
+        criterion=criterion,
+        n=len(items),
+        positive=positive,
+        confusion=_confusion(items),
+        precision=precision,
+        recall=recall,
+        accuracy_decided=Rate.of(correct, len(decided)),
+        coverage=Rate.of(len(decided), len(items)),
+        base_rate=base,
+        kappa=cohen_kappa(_confusion(decided)),
+    )
+
+
+def _scores(items: Sequence[Judged], decided: Sequence[Judged], criterion: str) -> CriterionCalibration:
+    pairs = [(float(item.gold), float(item.verdict)) for item in decided]  # type: ignore[arg-type]
+    return CriterionCalibration(
+        criterion=criterion,
+        n=len(items),
+        positive=None,
+        confusion={},
+        precision=None,
+        recall=None,
+        accuracy_decided=None,
+        coverage=Rate.of(len(decided), len(items)),
+        base_rate=None,
+        kappa=None,
+        errors=score_errors(pairs),
+        reason=_NO_RATES,
+    )

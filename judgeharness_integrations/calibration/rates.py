@@ -1,0 +1,92 @@
+"""Agreement of decisions with gold labels: rates with Wilson intervals, Cohen's kappa, errors of scores."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Self
+
+from judgeharness_integrations.aggregation.statistics import wilson
+
+__all__ = ["Kappa", "Rate", "ScoreErrors", "cohen_kappa", "score_errors"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rate:
+    """A proportion `successes / trials` with its 95 % Wilson interval (`low`, `high`)."""
+
+    successes: int
+    trials: int
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, successes: int, trials: int) -> Self | None:
+        """Return the rate, or None without trials: an undefined rate is not 0."""
+        interval = wilson(successes, trials)
+        return None if interval is None else cls(successes=successes, trials=trials, low=interval[0], high=interval[1])
+
+    @property
+    def value(self) -> float:
+        """The proportion."""
+        return self.successes / self.trials
+
+    def __str__(self) -> str:
+        """Return value, interval and denominator."""
+        return f"{self.value:.3f} [{self.low:.3f}, {self.high:.3f}] ({self.successes}/{self.trials})"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kappa:
+    """Cohen's kappa and its large-sample standard error, over `n` decided items."""
+
+    value: float
+    se: float
+    n: int
+
+
+def cohen_kappa(confusion: Mapping[str, Mapping[str, int]]) -> Kappa | None:
+    """Return Cohen's kappa of a table row label -> column label -> count; None where it is undefined.
+
+    Standard error: Fleiss, Cohen, Everitt 1969, eq. 13.
+    """
+    n = sum(sum(row.values()) for row in confusion.values())
+    labels = sorted({*confusion, *(column for row in confusion.values() for column in row)})
+    if not n:
+        return None
+    share = {(i, j): confusion.get(i, {}).get(j, 0) / n for i in labels for j in labels}
+    rows = {i: sum(share[i, j] for j in labels) for i in labels}
+    columns = {j: sum(share[i, j] for i in labels) for j in labels}
+    observed = sum(share[i, i] for i in labels)
+    expected = sum(rows[i] * columns[i] for i in labels)
+    if math.isclose(expected, 1.0):
+        return None
+    kappa = (observed - expected) / (1 - expected)
+    diagonal = sum(share[i, i] * (1 - (rows[i] + columns[i]) * (1 - kappa)) ** 2 for i in labels)
+    others = sum(share[i, j] * (columns[i] + rows[j]) ** 2 for i in labels for j in labels if i != j)
+    variance = diagonal + (1 - kappa) ** 2 * others - (kappa - expected * (1 - kappa)) ** 2
+    return Kappa(value=kappa, se=math.sqrt(max(0.0, variance) / n) / (1 - expected), n=n)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoreErrors:
+    """How far decided scores lie from gold scores, in units of the score; `bias` is judge minus gold."""
+
+    n: int
+    mean_absolute_error: float
+    root_mean_squared_error: float
+    bias: float
+
+
+def score_errors(pairs: Sequence[tuple[float, float]]) -> ScoreErrors | None:
+    """Return the errors of (gold, decided) pairs; None without any."""
+    if not pairs:
+        return None
+    errors = [decided - gold for gold, decided in pairs]
+    return ScoreErrors(
+        n=len(errors),
+        mean_absolute_error=math.fsum(map(abs, errors)) / len(errors),
+        root_mean_squared_error=math.sqrt(math.fsum(error * error for error in errors) / len(errors)),
+        bias=math.fsum(errors) / len(errors),
+    )

@@ -1,0 +1,148 @@
+"""A calibration that was measured: saved, loaded, and valid only for the configuration it was measured on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from judgeharness_integrations._errors import ConfigError
+from judgeharness_integrations.calibration.measure import CriterionCalibration
+from judgeharness_integrations.calibration.rates import Kappa, Rate, ScoreErrors
+from judgeharness_integrations.fingerprint import Fingerprint
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+__all__ = ["DEFAULT_MAX_AGE", "CalibrationReport", "CalibrationState"]
+
+SCHEMA = "judgeharness.calibration/1"
+DEFAULT_MAX_AGE = timedelta(days=30)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CalibrationState:
+    """Whether a calibration holds for a configuration: `valid`, `expired` (with the reason) or `unverifiable`."""
+
+    status: Literal["valid", "expired", "unverifiable"]
+    reason: str = ""
+
+    @property
+    def valid(self) -> bool:
+        """Whether its numbers may be printed as calibrated."""
+        return self.status == "valid"
+
+    def __str__(self) -> str:
+        """Return the status with its reason."""
+        return f"{self.status}: {self.reason}" if self.reason else self.status
+
+
+@dataclass(frozen=True, kw_only=True)
+class CalibrationReport:
+    """The rule's decisions against one label set.
+
+    `source` is where the labels come from: `human`, `executable` or `model:<name>`. `excluded_ties` items were left
+    out because their annotators were evenly split. `parts` is what the fingerprint covers; None when the judge has
+    no identity. `measured_at` is an ISO 8601 time with offset.
+    """
+
+    name: str
+    judge: str
+    source: str
+    consensus: str
+    excluded_ties: int
+    criteria: Mapping[str, CriterionCalibration]
+    measured_at: str
+    parts: Mapping[str, Any] | None = field(default=None, repr=False)
+
+    @property
+    def calibrated(self) -> bool:
+        """Whether the labels are people's or executed checks; labels of a model give agreement with that model."""
+        return not self.source.startswith("model:")
+
+    @property
+    def word(self) -> str:
+        """`calibrated`, or `agreement with <model>`."""
+        return "calibrated" if self.calibrated else f"agreement with {self.source.removeprefix('model:')}"
+
+    @property
+    def fingerprint(self) -> str | None:
+        """Digest of the configuration it was measured on."""
+        return None if self.parts is None else Fingerprint(self.parts).digest
+
+    def state(
+        self, parts: Mapping[str, Any] | None, *, now: datetime, max_age: timedelta = DEFAULT_MAX_AGE
+    ) -> CalibrationState:
+        """Say whether the calibration holds for a configuration.
+
+        Args:
+            parts: the fingerprint parts of that configuration; None when its judge has no identity.
+            now: the current time, with offset.
+            max_age: how old a calibration may be.
+
+        """
+        if parts is None or self.parts is None:
+            return CalibrationState(status="unverifiable", reason="the judge declares no identity")
+        if changed := Fingerprint(self.parts).changes(parts):
+            return CalibrationState(status="expired", reason=f"{', '.join(changed)} changed")
+        age = now - datetime.fromisoformat(self.measured_at)
+        if age > max_age:
+            return CalibrationState(status="expired", reason=f"{age.days} days old, allowed {max_age.days}")
+        return CalibrationState(status="valid")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the report as JSON keeps it."""
+        return {"schema": SCHEMA, **asdict(self), "fingerprint": self.fingerprint}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> CalibrationReport:
+        """Rebuild a report from `to_dict`.
+
+        Raises:
+            ConfigError: it is of another schema or incomplete.
+
+        """
+        if data.get("schema") != SCHEMA:
+            raise ConfigError(f"not a calibration of schema {SCHEMA}: found {data.get('schema')!r}.")
+        try:
+            known = {name: data[name] for name in cls.__dataclass_fields__}
+            datetime.fromisoformat(known["measured_at"])
+            criteria = {name: _criterion(value) for name, value in known.pop("criteria").items()}
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise ConfigError(f"the calibration is incomplete or damaged ({error!r}): measure it again.") from error
+        return cls(criteria=criteria, **known)
+
+    def save(self, path: str | PathLike[str]) -> Path:
+        """Write the report as JSON and return the path."""
+        path = Path(path)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(self.to_dict(), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        return path
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> CalibrationReport:
+        """Read a saved report.
+
+        Raises:
+            ConfigError: the file cannot be read or is no calibration.
+
+        """
+        try:
+            data = json.loads(Path(path).read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise ConfigError(f"calibration {path} cannot be read ({error}).") from error
+        if not isinstance(data, dict):
+            raise ConfigError(f"calibration {path} is not a JSON object.")
+        return cls.from_dict(data)
+
+
+def _criterion(data: Mapping[str, Any]) -> CriterionCalibration:
+    kinds: dict[str, Any] = dict.fromkeys(("precision", "recall", "accuracy_decided", "coverage", "base_rate"), Rate)
+    kinds |= {"kappa": Kappa, "errors": ScoreErrors}
+    parts: dict[str, Any] = {
+        name: kinds[name](**value) if name in kinds and value is not None else value for name, value in data.items()
+    }
+    return CriterionCalibration(**parts)

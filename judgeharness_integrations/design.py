@@ -1,0 +1,39 @@
+"""The design of a measurement: what is asked of every case and how the answers are folded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from judgeharness_integrations.aggregation.rules import Rule
+
+__all__ = ["Design", "RuleFixed"]
+
+RuleFixed: TypeAlias = Literal["before", "after"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Design:
+    """Perturbations x repetitions, the rule and its quorum.
+
+    `min_valid` None means at least half of the planned samples. `tolerance` is how far two scores may lie apart
+    and still agree, in units of the score. `rule_fixed` says whether the rule was chosen before the samples.
+    """
+
+    perturbations: tuple[str, ...]
+    repetitions: int
+    rule: Rule
+    min_valid: int | None = None
+    tolerance: float = 1.0
+    rule_fixed: RuleFixed = "before"
+
+    def parts(self) -> Mapping[str, object]:
+        """Return what of the design belongs to a fingerprint."""
+        return {
+            "perturbations": list(self.perturbations),
+            "repetitions": self.repetitions,
+            "rule": self.rule.name,
+            "failure policy": "failures count in shares; quorum "
+            + ("half of the planned samples" if self.min_valid is None else f"{self.min_valid} samples"),
+        }

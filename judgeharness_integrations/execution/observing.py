@@ -1,0 +1,107 @@
+"""Observers: spans around a run, a case, a call and a rewrite."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
+__all__ = ["Observer", "ProgressBar", "Span", "SpanKind", "Spans", "default_observers"]
+
+SpanKind: TypeAlias = Literal["run", "case", "call", "rewrite"]
+
+
+@dataclass(kw_only=True)
+class Span:
+    """Something that began and will end.
+
+    `facts` are known at the start; `outcome` is filled in before the end. `tokens` keeps what an observer returned
+    from `begin`, by the observer's id.
+    """
+
+    kind: SpanKind
+    name: str
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    parent: Span | None = None
+    outcome: dict[str, Any] = field(default_factory=dict)
+    tokens: dict[int, object] = field(default_factory=dict)
+
+
+class Observer(Protocol):
+    """Something that watches.
+
+    `begin` and `end` of a `call` or `rewrite` run in the task that makes the call, so a context variable set in
+    `begin` reaches the judge; those of a `run` or `case` may run in different tasks.
+    """
+
+    def begin(self, span: Span) -> object:
+        """Note a span's start; what is returned is found at its end in `span.tokens[id(self)]`."""
+
+    def end(self, span: Span) -> None:
+        """Note a span's end."""
+
+
+class Spans:
+    """Tells every observer; costs nothing without any."""
+
+    def __init__(self, observers: Sequence[Observer]) -> None:
+        """Watch with these observers."""
+        self._observers = tuple(observers)
+
+    def __bool__(self) -> bool:
+        """Whether anybody watches."""
+        return bool(self._observers)
+
+    def begin(self, kind: SpanKind, name: str, parent: Span | None = None, **facts: Any) -> Span:
+        """Begin a span."""
+        span = Span(kind=kind, name=name, facts=facts, parent=parent)
+        for observer in self._observers:
+            span.tokens[id(observer)] = observer.begin(span)
+        return span
+
+    def end(self, span: Span, **outcome: Any) -> None:
+        """End a span."""
+        span.outcome.update(outcome)
+        for observer in reversed(self._observers):
+            observer.end(span)
+
+
+class ProgressBar:
+    """A progress bar on standard error: calls made, of calls planned."""
+
+    def __init__(self) -> None:
+        """Prepare; nothing is drawn before the run begins."""
+        self._progress: Progress | None = None
+        self._task: TaskID | None = None
+
+    def begin(self, span: Span) -> None:
+        """Draw the bar when the run begins."""
+        if span.kind != "run":
+            return
+        from rich.console import Console  # noqa: PLC0415 - only terminals pay for the import
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn  # noqa: PLC0415
+
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+        progress = Progress(*columns, console=Console(stderr=True), transient=True)
+        self._task = progress.add_task(span.name, total=span.facts.get("calls"))
+        progress.start()
+        self._progress = progress
+
+    def end(self, span: Span) -> None:
+        """Advance after a call; remove the bar after the run."""
+        if self._progress is None or self._task is None:
+            return
+        if span.kind in ("call", "rewrite"):
+            self._progress.advance(self._task)
+        elif span.kind == "run":
+            self._progress.stop()
+            self._progress = None
+
+
+def default_observers() -> tuple[Observer, ...]:
+    """Return a progress bar when standard error is a terminal, nothing otherwise."""
+    return (ProgressBar(),) if sys.stderr.isatty() else ()

@@ -1,0 +1,147 @@
+"""Perturbed cases, made once and shared by every repetition; rewrites, made once per text."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias, TypeVar
+
+from judgeharness_integrations.cases import AnswerCase, Case, PairwiseCase
+from judgeharness_integrations.judging import Probe
+from judgeharness_integrations.perturbations import Context, Perturbation, Rewriter
+from judgeharness_integrations.plan import CasePlan
+from judgeharness_integrations.verdictlog.row import Verdict, verdict_from_json
+
+__all__ = ["CaseFacts", "Pending", "Preparation", "Preparer", "Rewrite"]
+
+Rewrite: TypeAlias = Callable[[Rewriter, str], Coroutine[Any, Any, str]]
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, kw_only=True)
+class CaseFacts:
+    """What every row of a case repeats: its gold labels and its attributes."""
+
+    gold: Mapping[str, Verdict]
+    any_gold: Verdict | None
+    attributes: Mapping[str, str | float]
+
+    @classmethod
+    def of(cls, case: Case) -> CaseFacts:
+        """Read the facts of a case; a case of the caller's own kind has none."""
+        if not isinstance(case, AnswerCase):
+            return cls(gold={}, any_gold=None, attributes={})
+        attributes = dict(case.attributes)
+        if case.author is not None:
+            attributes["author"] = case.author
+        if isinstance(case, PairwiseCase) and case.author_b is not None:
+            attributes["author_b"] = case.author_b
+        gold = case.gold
+        if isinstance(gold, Mapping):
+            return cls(
+                gold={name: value for name, value in gold.items() if value is not None},
+                any_gold=None,
+                attributes=attributes,
+            )
+        single = None if isinstance(gold, (list, tuple)) else verdict_from_json(gold)  # a list is several annotators
+        return cls(gold={}, any_gold=single, attributes=attributes)
+
+    def gold_of(self, criterion: str) -> Verdict | None:
+        """Return the gold label of a criterion."""
+        return self.gold.get(criterion, self.any_gold)
+
+
+@dataclass
+class Preparation:
+    """One case under one perturbation."""
+
+    plan: CasePlan
+    perturbation: Perturbation
+    context: Context
+    start: Callable[[Coroutine[Any, Any, Case]], asyncio.Future[Case]]
+    _case: list[Case] = field(default_factory=list)
+    _pending: asyncio.Future[Case] | None = None
+
+    async def case(self) -> Case:
+        """Return the perturbed case, applying the perturbation at the first call only."""
+        if self._case:
+            return self._case[0]
+        if self._pending is None:
+            self._pending = self.start(self.perturbation.applied(self.plan.case, self.context))
+        changed = await asyncio.shield(self._pending)
+        self._case[:] = [changed]
+        return changed
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """A probe whose case may still have to be perturbed."""
+
+    preparation: Preparation
+    repetition: int
+    seed: int
+    facts: CaseFacts
+
+    @property
+    def case_id(self) -> str:
+        """The case it is about."""
+        return self.preparation.plan.case_id
+
+    @property
+    def perturbation(self) -> Perturbation:
+        """The perturbation it is asked under."""
+        return self.preparation.perturbation
+
+    async def ready(self) -> Probe:
+        """Return the probe with its perturbed case."""
+        return Probe(
+            case=await self.preparation.case(),
+            case_id=self.case_id,
+            perturbation=self.perturbation,
+            repetition=self.repetition,
+            seed=self.seed,
+        )
+
+
+class Preparer:
+    """Makes the probes of cases, and ends what is still being prepared when the run does."""
+
+    def __init__(self, *, seed: int, rewrite: Rewrite) -> None:
+        """Prepare with a seed and a way to call rewriters."""
+        self._seed = seed
+        self._rewrite = rewrite
+        self._unfinished: set[asyncio.Future[Any]] = set()
+
+    def started(self, work: Coroutine[Any, Any, _T]) -> asyncio.Future[_T]:
+        """Start shared work; a run that ends early cancels it."""
+        task = asyncio.ensure_future(work)
+        self._unfinished.add(task)
+        task.add_done_callback(self._unfinished.discard)
+        return task
+
+    async def close(self) -> None:
+        """Cancel shared work nobody waits for any more."""
+        unfinished = list(self._unfinished)
+        for task in unfinished:
+            task.cancel()
+        await asyncio.gather(*unfinished, return_exceptions=True)
+
+    def probes(self, plan: CasePlan) -> Iterator[Pending]:
+        """Yield the probes of one case in plan order: perturbation by perturbation, repetition by repetition."""
+        facts = CaseFacts.of(plan.case)
+        rewritten: dict[tuple[int, str], asyncio.Future[str]] = {}
+
+        def once(rewriter: Rewriter, text: str) -> Awaitable[str]:
+            key = (id(rewriter), text)
+            if key not in rewritten:
+                rewritten[key] = self.started(self._rewrite(rewriter, text))
+            return asyncio.shield(rewritten[key])
+
+        for perturbation in plan.perturbations:
+            # the repetition is left out, so that every repetition sees the same change
+            source = random.Random(f"{self._seed}|{plan.case_id}|{perturbation.name}")  # noqa: S311 - not for secrets
+            preparation = Preparation(plan, perturbation, Context(random=source, rewrite=once), self.started)
+            for repetition in range(plan.repetitions):
+                yield Pending(preparation, repetition, self._seed, facts)

@@ -1,0 +1,136 @@
+"""Which failures are worth another attempt, and how long to wait for it."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Awaitable, Callable, Mapping
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from tenacity import RetryCallState
+
+__all__ = ["is_transient", "retry", "retry_after_s"]
+
+_T = TypeVar("_T")
+_TRANSIENT_STATUS = frozenset({408, 409, 425, 429})
+_TRANSIENT_NAMES = (
+    "timeout",
+    "connection",
+    "ratelimit",
+    "serviceunavailable",
+    "overloaded",
+    "remoteprotocol",
+    "readerror",
+)
+_OTHER_LOOP = ("Event loop is closed", "bound to a different event loop")
+_FIRST_WAIT_S, _LONGEST_WAIT_S, _LONGEST_RETRY_AFTER_S = 0.5, 30.0, 300.0
+
+
+def _status(error: BaseException) -> int | None:
+    response = getattr(error, "response", None)
+    for value in (
+        getattr(error, "status_code", None),
+        getattr(response, "status_code", None),
+        getattr(error, "code", None),
+    ):
+        if isinstance(value, int):
+            return value
+    return None
+
+
+def is_transient(error: BaseException) -> bool:
+    """Whether another attempt may help: 408, 409, 425, 429, 5xx, timeouts and lost connections."""
+    status = _status(error)
+    if status is not None:
+        return status in _TRANSIENT_STATUS or status >= 500  # noqa: PLR2004 - HTTP server errors
+    if isinstance(error, (TimeoutError, ConnectionError)) or _lost_loop(error):
+        return True
+    names = [kind.__name__.lower() for kind in type(error).__mro__]
+    return any(word in name for name in names for word in _TRANSIENT_NAMES)
+
+
+def _lost_loop(error: BaseException) -> bool:
+    """Whether a client met a connection that belongs to another event loop; the next attempt opens its own."""
+    return isinstance(error, RuntimeError) and any(words in str(error) for words in _OTHER_LOOP)
+
+
+def _headers(error: BaseException) -> Mapping[str, str]:
+    headers = getattr(getattr(error, "response", None), "headers", None) or getattr(error, "headers", None) or {}
+    return {str(name).lower(): str(value) for name, value in headers.items()} if hasattr(headers, "items") else {}
+
+
+def retry_after_s(error: BaseException, *, now: datetime | None = None) -> float | None:
+    """Return the seconds a server asked to wait (`Retry-After-Ms`, `Retry-After` in seconds or as a date)."""
+    headers = _headers(error)
+    for name, scale in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+        text = headers.get(name)
+        if text is None:
+            continue
+        try:
+            seconds = float(text) * scale
+        except ValueError:
+            seconds = _until(text, now or datetime.now(UTC))
+        if math.isfinite(seconds):
+            return max(0.0, seconds)
+    return None
+
+
+def _until(date: str, now: datetime) -> float:
+    from email.utils import parsedate_to_datetime  # noqa: PLC0415 - few servers answer with a date
+
+    try:
+        moment = parsedate_to_datetime(date)
+    except ValueError:
+        return math.nan
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() - now.timestamp()
+
+
+async def retry(
+    attempt: Callable[[], Awaitable[_T]],
+    *,
+    first_error: Exception,
+    attempts_left: int,
+    transient: Callable[[BaseException], bool] = is_transient,
+) -> _T:
+    """Try again after a first failure: exponential waits with jitter, or as long as the server asked.
+
+    Args:
+        attempt: makes one attempt.
+        first_error: what the first attempt raised; its Retry-After is honoured too.
+        attempts_left: attempts that may still be made, at least one.
+        transient: which errors are worth another attempt.
+
+    Raises:
+        Exception: what the last attempt raised.
+
+    """
+    import tenacity  # noqa: PLC0415 - only failures pay for the import
+
+    backoff = tenacity.wait_random_exponential(multiplier=_FIRST_WAIT_S, max=_LONGEST_WAIT_S)
+
+    def wait(state: RetryCallState) -> float:
+        error = state.outcome.exception() if state.outcome is not None else None
+        asked = retry_after_s(error) if error is not None else None
+        return backoff(state) if asked is None else min(asked, _LONGEST_RETRY_AFTER_S)
+
+    async def pause(seconds: float) -> None:
+        await asyncio.sleep(seconds)
+
+    pending: list[Exception] = [first_error]
+
+    async def next_attempt() -> _T:
+        if pending:  # replays the failure that brought us here, so that its wait comes from the same policy
+            raise pending.pop()
+        return await attempt()
+
+    policy: Any = tenacity.AsyncRetrying(
+        stop=tenacity.stop_after_attempt(attempts_left + 1),
+        wait=wait,
+        retry=tenacity.retry_if_exception(transient),
+        sleep=pause,
+        reraise=True,
+    )
+    result: _T = await policy(next_attempt)
+    return result

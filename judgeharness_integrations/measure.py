@@ -1,0 +1,176 @@
+"""Rows of one case -> its measurement. A pure function: the same rows and design give the same result."""
+
+from __future__ import annotations
+
+import statistics
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from judgeharness_integrations.aggregation.collapse import independence
+from judgeharness_integrations.aggregation.deciding import decide
+from judgeharness_integrations.aggregation.decision import Decision
+from judgeharness_integrations.aggregation.grouping import DEFAULT_CRITERION, by_criterion, is_numeric
+from judgeharness_integrations.aggregation.statistics import (
+    agreement,
+    chance_consistency,
+    distance_share,
+    modal_share,
+    pair_disagreement,
+)
+from judgeharness_integrations.design import Design
+from judgeharness_integrations.result import CriterionResult, Distribution, HarnessResult, PerturbationSummary, Usage
+from judgeharness_integrations.verdictlog.row import OUTCOMES, VerdictRow
+
+__all__ = ["measure", "measure_criterion"]
+
+_FEWEST_LABELS = 2
+_BASELINE = "none"
+
+
+def measure(
+    rows: Sequence[VerdictRow],
+    *,
+    case_id: str,
+    judge: str,
+    design: Design,
+    planned: int | None = None,
+    criteria: Sequence[str] = (),
+    label_counts: Mapping[str, int] | None = None,
+    tolerances: Mapping[str, float] | None = None,
+    temperature: float | None = None,
+    rewrites: int = 0,
+    judge_model: str | None = None,
+    **facts: Any,
+) -> HarnessResult:
+    """Measure one case from its rows.
+
+    Args:
+        rows: all rows of the case by one judge, failures included, in plan order.
+        case_id: the case.
+        judge: the judge.
+        design: what was asked and how it is folded.
+        planned: samples that were to be asked; the rows present when None.
+        criteria: criteria that must appear even if no row names them.
+        label_counts: criterion -> declared number of labels, for the chance level.
+        tolerances: criterion -> tolerance of its scores; the design's when not named.
+        temperature: the judge's, as evidence of collapse.
+        rewrites: rewriter calls made for this case.
+        judge_model: the model behind the judge; the rows' when None.
+        facts: further fields of `HarnessResult`.
+
+    """
+    declared: dict[str, list[VerdictRow]] = {name: [] for name in criteria}
+    groups = (declared | by_criterion(rows)) or {DEFAULT_CRITERION: []}
+    results = {
+        name: measure_criterion(
+            group,
+            criterion=name,
+            design=design,
+            planned=planned,
+            label_count=(label_counts or {}).get(name),
+            tolerance=(tolerances or {}).get(name, design.tolerance),
+            temperature=temperature,
+        )
+        for name, group in groups.items()
+    }
+    return HarnessResult(
+        case_id=case_id,
+        judge=judge,
+        judge_model=judge_model or next((row.model for row in rows if row.model), None),
+        criteria=results,
+        design=design,
+        usage=_usage(rows, rewrites),
+        rows=tuple(rows),
+        warnings=tuple(dict.fromkeys(str(row.attributes["warning"]) for row in rows if "warning" in row.attributes)),
+        **facts,
+    )
+
+
+def measure_criterion(
+    rows: Sequence[VerdictRow],
+    *,
+    criterion: str,
+    design: Design,
+    planned: int | None = None,
+    label_count: int | None = None,
+    tolerance: float | None = None,
+    temperature: float | None = None,
+) -> CriterionResult:
+    """Measure one criterion of one case from its rows."""
+    decision = decide(rows, design.rule, planned=planned, min_valid=design.min_valid)
+    numeric = bool(is_numeric(rows))
+    counts = distribution(rows)
+    tolerance = design.tolerance if tolerance is None else tolerance
+    labels = max(label_count or _FEWEST_LABELS, len(counts))
+    scores = [float(row.verdict) for row in rows if isinstance(row.verdict, (int, float))]
+    outcomes = Counter(row.outcome for row in rows)
+    return CriterionResult(
+        criterion=criterion,
+        verdict=decision.verdict,
+        status=decision.status,
+        reason=decision.reason,
+        numeric=numeric,
+        sample_distribution=counts,
+        outcomes={outcome: outcomes[outcome] for outcome in OUTCOMES},
+        planned=len(rows) if planned is None else planned,
+        consistency_rate=_near(scores, decision, tolerance) if numeric else modal_share(counts),
+        chance_consistency=None if numeric else chance_consistency(sum(counts.values()), labels),
+        agreement=agreement(counts),
+        label_count=None if numeric else labels,
+        sd=statistics.stdev(scores) if numeric and len(scores) > 1 else None,
+        tolerance=tolerance if numeric else None,
+        perturbations=_perturbations(rows, tolerance),
+        independence=independence(rows, temperature=temperature),
+        parser_conflicts=sum(bool(row.attributes.get("parser_conflict")) for row in rows),
+    )
+
+
+def distribution(rows: Sequence[VerdictRow]) -> Distribution:
+    """Return verdict -> count over valid samples, most frequent first, then in order of appearance."""
+    counts = Counter(row.verdict for row in rows if row.verdict is not None)
+    return dict(sorted(counts.items(), key=lambda item: -item[1]))
+
+
+def _near(scores: Sequence[float], decision: Decision, tolerance: float) -> float | None:
+    if not scores:
+        return None
+    center = statistics.median(scores) if decision.center is None else decision.center
+    return distance_share(scores, center, tolerance)
+
+
+def _perturbations(rows: Sequence[VerdictRow], tolerance: float) -> tuple[PerturbationSummary, ...]:
+    groups: dict[str, list[VerdictRow]] = {}
+    for row in rows:
+        groups.setdefault(row.perturbation, []).append(row)
+    baseline = distribution(groups.get(_BASELINE, []))
+    return tuple(
+        PerturbationSummary(
+            name=name,
+            asked=len(group),
+            valid=sum(row.ok for row in group),
+            sample_distribution=distribution(group),
+            flip_rate=None
+            if name == _BASELINE
+            else pair_disagreement(baseline, distribution(group), tolerance=tolerance),
+            swapped=group[0].swapped,
+        )
+        for name, group in groups.items()
+    )
+
+
+def _usage(rows: Sequence[VerdictRow], rewrites: int) -> Usage:
+    calls = {row.call_id if row.call_id is not None else row.key for row in rows}
+
+    def total(name: str) -> Any:
+        known = [value for row in rows if (value := getattr(row, name)) is not None]
+        return sum(known) if known else None
+
+    return Usage(
+        calls=len(calls),
+        attempts=total("attempts") or len(calls),
+        rewrites=rewrites,
+        input_tokens=total("input_tokens"),
+        output_tokens=total("output_tokens"),
+        latency_s=total("latency_s"),
+    )

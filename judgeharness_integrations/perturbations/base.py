@@ -1,0 +1,120 @@
+"""A perturbation: a change to a case that must not change the verdict, and the way back."""
+
+from __future__ import annotations
+
+import inspect
+import random
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from judgeharness_integrations._errors import PlanError
+
+if TYPE_CHECKING:
+    from judgeharness_integrations.cases import Case
+    from judgeharness_integrations.verdictlog.row import Verdict
+
+__all__ = ["Context", "Perturbation", "Rewriter", "compose"]
+
+Rewriter: TypeAlias = "Callable[[str], str | Awaitable[str]]"
+Apply: TypeAlias = "Callable[..., Any]"
+
+
+def _keep(verdict: Verdict, criterion: str) -> Verdict:
+    del criterion
+    return verdict
+
+
+def _always(case: Case) -> None:
+    del case
+
+
+def _nothing(case: Case) -> tuple[str, ...]:
+    del case
+    return ()
+
+
+@dataclass(frozen=True)
+class Context:
+    """What a contextual perturbation may use besides the case.
+
+    `random` depends on (seed, case, perturbation), never on the repetition. `rewrite` calls a rewriter once per
+    text, however many perturbations and repetitions want it.
+    """
+
+    random: random.Random
+    rewrite: Callable[[Rewriter, str], Awaitable[str]]
+
+
+@dataclass(frozen=True)
+class Perturbation:
+    """A named change that must not matter.
+
+    Args:
+        name: as it stands in the log, with its parameters: `name_swap`, `slot_names(X/Y)`, `a+b`.
+        apply: case -> changed case; may be async. With `contextual`, it also receives a `Context`.
+        restore: (verdict, criterion) -> the verdict in the original frame.
+        fits: case -> None, or why the perturbation cannot be applied to it.
+        swaps: the two texts stand in the other order afterwards.
+        needs: what the judge must support (`slot_names`, `prompt_variant`).
+        rewriter, texts: a rewriter that is called, and case -> the texts it is called with (for the cost).
+
+    """
+
+    name: str
+    apply: Apply
+    restore: Callable[[Verdict, str], Verdict] = _keep
+    fits: Callable[[Case], str | None] = _always
+    swaps: bool = False
+    contextual: bool = False
+    needs: frozenset[str] = frozenset()
+    rewriter: Rewriter | None = None
+    texts: Callable[[Case], tuple[str, ...]] = _nothing
+    parts: tuple[Perturbation, ...] = field(default=(), repr=False)
+
+    def __post_init__(self) -> None:
+        """Refuse a perturbation the log could not name."""
+        if not self.name or self.name != self.name.strip():
+            msg = f"a perturbation needs a name without surrounding blanks, not {self.name!r}."
+            raise PlanError(msg)
+
+    async def applied(self, case: Case, context: Context) -> Case:
+        """Return the changed case."""
+        changed = self.apply(case, context) if self.contextual else self.apply(case)
+        return await changed if inspect.isawaitable(changed) else changed
+
+    def rewrites(self, case: Case) -> frozenset[tuple[int, str]]:
+        """Return the distinct (rewriter, text) pairs that applying it to the case will ask for."""
+        if self.parts:
+            return frozenset().union(*(part.rewrites(case) for part in self.parts))
+        return frozenset((id(self.rewriter), text) for text in self.texts(case)) if self.rewriter else frozenset()
+
+
+def compose(*parts: Perturbation) -> Perturbation:
+    """Return the perturbation `a+b` that applies its parts from left to right and restores from right to left."""
+    if len(parts) == 1:
+        return parts[0]
+
+    async def apply(case: Case, context: Context) -> Case:
+        for part in parts:
+            case = await part.applied(case, context)
+        return case
+
+    def restore(verdict: Verdict, criterion: str) -> Verdict:
+        for part in reversed(parts):
+            verdict = part.restore(verdict, criterion)
+        return verdict
+
+    def fits(case: Case) -> str | None:
+        return next((reason for part in parts if (reason := part.fits(case))), None)
+
+    return Perturbation(
+        name="+".join(part.name for part in parts),
+        apply=apply,
+        restore=restore,
+        fits=fits,
+        swaps=sum(part.swaps for part in parts) % 2 == 1,
+        contextual=True,
+        needs=frozenset().union(*(part.needs for part in parts)),
+        parts=parts,
+    )

@@ -1,0 +1,136 @@
+"""Perturbations x repetitions -> probes. The cost is known before the first call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from judgeharness_integrations._errors import CaseError, PlanError
+from judgeharness_integrations.aggregation.rules import Rule
+from judgeharness_integrations.cases import AnswerCase, Case, case_id_of, presented
+from judgeharness_integrations.judging import Judge
+from judgeharness_integrations.perturbations import Perturbation
+
+__all__ = ["CasePlan", "OnUnfit", "Plan", "plan_case", "plan_cases"]
+
+OnUnfit: TypeAlias = Literal["error", "skip"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CasePlan:
+    """What will be asked about one case; `skipped` maps perturbations that do not fit to the reason."""
+
+    case: Case
+    case_id: str
+    perturbations: tuple[Perturbation, ...]
+    repetitions: int
+    skipped: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def calls(self) -> int:
+        """Judge calls, without retries."""
+        return len(self.perturbations) * self.repetitions
+
+    @property
+    def rewrites(self) -> int:
+        """Rewriter calls: one a distinct text."""
+        return len(frozenset().union(*(p.rewrites(self.case) for p in self.perturbations)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """What a run will cost: `calls` of judges for `cases`, `rewrites`, and `calibration_calls` for a label set."""
+
+    cases: int
+    calls: int
+    rewrites: int = 0
+    calibration_calls: int = 0
+
+    @property
+    def total(self) -> int:
+        """All calls, without retries."""
+        return self.calls + self.rewrites + self.calibration_calls
+
+    def __str__(self) -> str:
+        """Return the plan as one line."""
+        parts = [f"{self.calls} judge calls for {self.cases} cases"]
+        if self.rewrites:
+            parts.append(f"{self.rewrites} rewrites")
+        if self.calibration_calls:
+            parts.append(f"{self.calibration_calls} calls for calibration")
+        return ", ".join(parts) + f": {self.total} calls, retries not counted"
+
+
+def _misfit(perturbation: Perturbation, case: Case, judge: Judge) -> str | None:
+    missing = perturbation.needs - frozenset(getattr(judge, "supports", ()))
+    if missing:
+        return f"judge {judge.name!r} does not build its own prompt, which {', '.join(sorted(missing))} changes"
+    return perturbation.fits(case)
+
+
+def _shown_instructions(case: Case, judge: Judge) -> Case:
+    """Return the case with the judge's own instructions, so that a perturbation can reword them."""
+    instructions = getattr(judge, "instructions", None)
+    if instructions is None or not isinstance(case, AnswerCase):
+        return case
+    return presented(case, instructions=instructions)
+
+
+def plan_case(
+    case: Case,
+    judge: Judge,
+    *,
+    perturbations: Sequence[Perturbation],
+    repetitions: int,
+    rule: Rule,
+    on_unfit: OnUnfit = "error",
+    case_id: str | None = None,
+) -> CasePlan:
+    """Plan one case.
+
+    Raises:
+        PlanError: a perturbation does not fit and `on_unfit` is `error`, none is left, or the rule needs both
+            orders equally often and the plan does not give them.
+
+    """
+    case_id = case_id_of(case) if case_id is None else case_id
+    if any("prompt_variant" in perturbation.needs for perturbation in perturbations):
+        case = _shown_instructions(case, judge)
+    skipped = {p.name: reason for p in perturbations if (reason := _misfit(p, case, judge))}
+    if skipped and on_unfit == "error":
+        name, reason = next(iter(skipped.items()))
+        raise PlanError(
+            f"perturbation {name!r} does not fit case {case_id!r}: {reason.rstrip('.')} (or use on_unfit='skip')."
+        )
+    kept = tuple(p for p in perturbations if p.name not in skipped)
+    if not kept:
+        raise PlanError(f"no perturbation fits case {case_id!r}: {'; '.join(skipped.values())}.")
+    _check_orders(kept, rule, case_id)
+    return CasePlan(case=case, case_id=case_id, perturbations=kept, repetitions=repetitions, skipped=skipped)
+
+
+def _check_orders(perturbations: Sequence[Perturbation], rule: Rule, case_id: str) -> None:
+    swapped = sum(p.swaps for p in perturbations)
+    if rule.both_orders and 2 * swapped != len(perturbations):
+        raise PlanError(
+            f"rule {rule.name} needs both orders equally often, but case {case_id!r} is planned with "
+            f"{len(perturbations) - swapped} perturbation(s) in the original order and {swapped} swapped: "
+            "add position_swap for each."
+        )
+
+
+def plan_cases(cases: Iterable[Case], judge: Judge, **options: object) -> Iterator[CasePlan]:
+    """Plan one case after the other; see `plan_case`.
+
+    Raises:
+        CaseError: two cases share an id.
+
+    """
+    seen: set[str] = set()
+    for case in cases:
+        plan = plan_case(case, judge, **options)  # type: ignore[arg-type]
+        if plan.case_id in seen:
+            raise CaseError(f"two cases share the id {plan.case_id!r}: case ids must be unique.")
+        seen.add(plan.case_id)
+        yield plan

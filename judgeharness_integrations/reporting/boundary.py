@@ -1,0 +1,70 @@
+"""What a measurement did not measure, derived from its own facts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from judgeharness_integrations.result import CriterionResult, HarnessResult
+
+__all__ = ["boundary"]
+
+_PAIRWISE = frozenset({"A", "B", "TIE"})
+
+
+def boundary(result: HarnessResult) -> tuple[str, ...]:
+    """Return one sentence for everything this result does not stand on."""
+    sentences = [*_anchor(result), *_probing(result), *_samples(result)]
+    judge, *authors = result.model_families or (None,)
+    if judge is not None and judge in authors:
+        sentences.append(f"judge and author share a model family ({judge}): self-preference was not measured")
+    return tuple(dict.fromkeys(sentences))
+
+
+def _anchor(result: HarnessResult) -> Iterator[str]:
+    report, state = result.calibration, result.calibration_state
+    if report is None or state is None:
+        yield "uncalibrated: how often this rule is right was not measured"
+    elif not state.valid:
+        yield f"uncalibrated: the calibration on {report.name} is {state}"
+    elif not report.calibrated:
+        yield f"{report.word}: the labels are a model's, not people's"
+    if result.rule_fixed == "after":
+        yield "rule chosen after the samples: exploratory"
+
+
+def _probing(result: HarnessResult) -> Iterator[str]:
+    asked = {part for name in result.perturbations for part in name.split("+")}
+    pairwise = any(_PAIRWISE & set(map(str, c.sample_distribution)) for c in result.criteria.values())
+    if pairwise and not any(p.swapped for c in result.criteria.values() for p in c.perturbations):
+        yield "position bias was not measured: the order of the answers was never swapped"
+    if not asked & {"format_change", "whitespace", "typography"}:
+        yield "sensitivity to formatting was not measured"
+    if not asked & {"paraphrase", "prompt_variant"} and not any(name.startswith("prompt_variant") for name in asked):
+        yield "sensitivity to wording was not measured"
+    for name, reason in result.skipped.items():
+        yield f"{name} was skipped: {reason.rstrip('.')}"
+
+
+def _samples(result: HarnessResult) -> Iterator[str]:
+    if result.repetitions == 1 and not result.informal:
+        yield "the judge's own noise was not measured: one sample per perturbation"
+    if result.informal:
+        yield "one sample: neither noise nor bias of the judge was measured"
+    if result.state != "complete":
+        yield f"the run did not finish: {result.state.replace('_', ' ')}"
+    for criterion in result.criteria.values():
+        yield from _criterion(criterion)
+
+
+def _criterion(measured: CriterionResult) -> Iterator[str]:
+    failed = measured.planned - measured.valid
+    if failed:
+        yield f"{failed} of {measured.planned} samples of {measured.criterion} hold no verdict"
+    independence = measured.independence
+    if independence.status == "collapsed":
+        evidence = ", ".join(independence.evidence)
+        yield f"repetitions collapsed ({evidence}): {independence.effective} effective of {measured.valid} samples"
+    elif independence.status == "cannot tell":
+        yield "whether the repetitions are independent cannot be told from short identical or missing texts"
+    if measured.parser_conflicts:
+        yield f"the evaluator's own parser read {measured.parser_conflicts} answers differently"

@@ -1,0 +1,31 @@
+"""Texts of judges and numbers, made safe and short for people."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from judgeharness_integrations.verdictlog.row import Verdict, verdict_text
+
+__all__ = ["distribution_text", "number_text", "safe_text"]
+
+
+def safe_text(text: str, limit: int = 400) -> str:
+    """Return a text on one line without control and bidi characters, cut at `limit` characters."""
+    shown = " ".join("".join(c if c.isprintable() else " " for c in text[: 4 * limit]).split())
+    return shown if len(shown) <= limit and len(text) <= 4 * limit else shown[: limit - 1] + "…"
+
+
+def number_text(value: float | None) -> str:
+    """Return a rate with up to three decimals (`0.625`, `1.0`), `none` when it was not measured."""
+    if value is None:
+        return "none"
+    return f"{value:.3f}".rstrip("0") + ("0" if f"{value:.3f}".endswith(".000") else "")
+
+
+def distribution_text(distribution: Mapping[Verdict, int]) -> str:
+    """Return `{PASS: 5, FAIL: 3}`."""
+    return (
+        "{"
+        + ", ".join(f"{safe_text(verdict_text(verdict), 60)}: {count}" for verdict, count in distribution.items())
+        + "}"
+    )

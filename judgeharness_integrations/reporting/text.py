@@ -1,0 +1,147 @@
+"""The text report of one case."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from judgeharness_integrations.calibration.measure import CriterionCalibration
+from judgeharness_integrations.calibration.report import CalibrationReport
+from judgeharness_integrations.reporting.boundary import boundary
+from judgeharness_integrations.reporting.plain import distribution_text, number_text, safe_text
+from judgeharness_integrations.reporting.rationales import dissent, rationale, shown_order
+from judgeharness_integrations.result import CriterionResult, HarnessResult
+from judgeharness_integrations.verdictlog.row import VerdictRow, verdict_text
+
+__all__ = ["calibration_text", "text_report"]
+
+
+def text_report(result: HarnessResult) -> str:
+    """Return the whole measurement as text: ten lines a criterion, then what stands behind them."""
+    lines: list[str] = []
+    for measured in result.criteria.values():
+        if len(result.criteria) > 1:
+            lines.append(f"criterion: {safe_text(measured.criterion)}")
+        lines += _informal(result, measured) if result.informal else _headline(result, measured)
+        lines.append("")
+        lines += _details(result, measured)
+        lines.append("")
+    lines += _case(result)
+    return "\n".join(lines) + "\n"
+
+
+def _informal(result: HarnessResult, measured: CriterionResult) -> Iterator[str]:
+    yield f"judge_model: {safe_text(result.judge_model or 'unknown')}"
+    yield f"verdict: {safe_text(verdict_text(measured.verdict))}"
+    yield "informal: one sample as the judge gave it, not a measurement"
+
+
+def _headline(result: HarnessResult, measured: CriterionResult) -> Iterator[str]:
+    calibrated = result.calibration.criteria.get(measured.criterion) if result.calibration is not None else None
+    if calibrated is None or not result.calibration_valid:
+        source, precision, recall = _why_uncalibrated(result), None, None
+    else:
+        source, precision, recall = str(result.calibration_source), calibrated.precision, calibrated.recall
+    yield f"judge_model: {safe_text(result.judge_model or 'unknown')}"
+    yield f"perturbations: {', '.join(result.perturbations)}"
+    yield f"repetitions_per_perturbation: {result.repetitions}"
+    yield f"aggregation_rule: {result.aggregation_rule}"
+    yield f"sample_distribution: {distribution_text(measured.sample_distribution)}"
+    yield f"verdict: {safe_text(verdict_text(measured.verdict)) if measured.verdict is not None else 'NOT GRADED'}"
+    yield f"consistency_rate: {number_text(measured.consistency_rate)}"
+    yield f"calibration_source: {source}"
+    yield f"calibrated_precision: {number_text(precision.value if precision else None)}"
+    yield f"calibrated_recall: {number_text(recall.value if recall else None)}"
+
+
+def _why_uncalibrated(result: HarnessResult) -> str:
+    if result.calibration is None or result.calibration_state is None:
+        return "none (uncalibrated)"
+    return f"none (calibration {result.calibration_state})"
+
+
+def _details(result: HarnessResult, measured: CriterionResult) -> Iterator[str]:
+    yield f"status: {measured.status} ({safe_text(measured.reason)})"
+    failures = ", ".join(f"{count} {outcome}" for outcome, count in measured.outcomes.items())
+    yield f"samples: {measured.planned} planned: {failures}"
+    if not result.informal:
+        yield _consistency(measured)
+        yield f"independence: {measured.independence.status}, {measured.independence.effective} effective samples"
+        yield "by perturbation:"
+        width = max((len(p.name) for p in measured.perturbations), default=0)
+        for p in measured.perturbations:
+            flips = "" if p.flip_rate is None else f"  flip rate against none {number_text(p.flip_rate)}"
+            yield f"  {p.name:<{width}}  {p.valid}/{p.asked} valid  {distribution_text(p.sample_distribution)}{flips}"
+        for name, rate in measured.prompt_sensitivity.items():
+            yield f"sensitivity to prompting: {name} {number_text(rate)}"
+    if (row := rationale(result, measured.criterion)) is not None:
+        yield f"rationale{shown_order(row)}: {_reasons(row)}"
+    if (row := dissent(result, measured.criterion)) is not None:
+        against = safe_text(verdict_text(row.verdict))
+        yield f"strongest dissent, {against}{shown_order(row)}: {_reasons(row)}"
+
+
+def _reasons(row: VerdictRow) -> str:
+    return safe_text(row.reasoning or row.raw or "")
+
+
+def _consistency(measured: CriterionResult) -> str:
+    rate, n = number_text(measured.consistency_rate), measured.valid
+    if measured.numeric:
+        spread = number_text(measured.sd)
+        return (
+            f"consistency: {rate} of {n} scores within {number_text(measured.tolerance)} of the decision; SD {spread}"
+        )
+    return (
+        f"consistency: {rate} over {n} valid samples; a judge guessing among {measured.label_count} labels would show "
+        f"{number_text(measured.chance_consistency)}; agreement of pairs {number_text(measured.agreement)}"
+    )
+
+
+def _case(result: HarnessResult) -> Iterator[str]:
+    yield f"case: {safe_text(result.case_id)}"
+    yield f"judge: {safe_text(result.judge)}"
+    if not result.informal:
+        fixed = "before the samples" if result.rule_fixed == "before" else "after the samples: exploratory"
+        yield f"rule chosen: {fixed}"
+    if result.calibration is not None and result.calibration_valid:
+        yield from calibration_text(result.calibration)
+    usage = result.usage
+    tokens = (
+        f"{usage.input_tokens or 0} + {usage.output_tokens or 0} tokens"
+        if usage.input_tokens is not None
+        else "tokens unknown"
+    )
+    yield f"usage: {usage.calls} calls, {usage.attempts} attempts, {usage.rewrites} rewrites, {tokens}"
+    for warning in result.warnings:
+        yield f"warning: {safe_text(warning)}"
+    yield "not measured:"
+    for sentence in boundary(result):
+        yield f"  - {safe_text(sentence)}"
+
+
+def calibration_text(report: CalibrationReport) -> Iterator[str]:
+    """Yield the calibration card: source, rates with intervals and denominators, kappa, confusion table."""
+    name = safe_text(report.name)
+    labels = f"labels: {report.source}, consensus {report.consensus}, {report.excluded_ties} ties left out"
+    yield f"{report.word} on {name} ({labels})"
+    for measured in report.criteria.values():
+        prefix = f"  {safe_text(measured.criterion)}: " if len(report.criteria) > 1 else "  "
+        yield prefix + "; ".join(_rates(measured))
+        for gold, row in measured.confusion.items():
+            yield f"    gold {safe_text(gold)}: " + ", ".join(f"{safe_text(d)} {count}" for d, count in row.items())
+
+
+def _rates(measured: CriterionCalibration) -> Iterator[str]:
+    yield f"n={measured.n}"
+    names = ("precision", "recall", "accuracy_decided", "coverage", "base_rate")
+    for name in names:
+        rate = getattr(measured, name)
+        if rate is not None:
+            yield f"{name.replace('_', ' ')} {rate}"
+    if measured.kappa is not None:
+        yield f"kappa {measured.kappa.value:.3f} (SE {measured.kappa.se:.3f}, n={measured.kappa.n})"
+    if measured.errors is not None:
+        errors = measured.errors
+        yield f"mean absolute error {errors.mean_absolute_error:.3f}, bias {errors.bias:+.3f} (n={errors.n})"
+    if measured.reason:
+        yield measured.reason

@@ -1,0 +1,249 @@
+"""The measurement: what a harness says about one case."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from judgeharness_integrations._errors import AmbiguousResultError
+from judgeharness_integrations.aggregation.collapse import Independence
+from judgeharness_integrations.aggregation.decision import Status
+from judgeharness_integrations.design import Design, RuleFixed
+from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow
+
+if TYPE_CHECKING:
+    from judgeharness_integrations.calibration.report import CalibrationReport, CalibrationState
+
+__all__ = ["CriterionResult", "HarnessResult", "PerturbationSummary", "RunState", "Usage"]
+
+RunState: TypeAlias = Literal["complete", "budget_exhausted", "interrupted"]
+Distribution: TypeAlias = Mapping[Verdict, int]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PerturbationSummary:
+    """The samples under one perturbation.
+
+    `flip_rate` is the share of (unperturbed, perturbed) pairs of samples whose verdicts differ; None without an
+    unperturbed sample to compare with. `swapped`: the texts stood in the other order.
+    """
+
+    name: str
+    asked: int
+    valid: int
+    sample_distribution: Distribution
+    flip_rate: float | None
+    swapped: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class CriterionResult:
+    """The measurement of one criterion.
+
+    `verdict` is `"ABSTAIN"` when `status` is `abstained` and None when it is `not_graded`; `reason` says why.
+    `sample_distribution` counts valid samples, `outcomes` all samples asked. `consistency_rate` is the modal share
+    (for scores: the share within `tolerance` of the decision); `chance_consistency` what a judge choosing among
+    `label_count` labels at random would show; `agreement` the unbiased share of agreeing pairs. `sd` is the sample
+    standard deviation of scores. Rates that were not measured are None.
+    """
+
+    criterion: str
+    verdict: Verdict | None
+    status: Status
+    reason: str
+    numeric: bool
+    sample_distribution: Distribution
+    outcomes: Mapping[str, int]
+    planned: int
+    consistency_rate: float | None
+    chance_consistency: float | None
+    agreement: float | None
+    label_count: int | None
+    sd: float | None
+    tolerance: float | None
+    perturbations: tuple[PerturbationSummary, ...]
+    independence: Independence
+    parser_conflicts: int = 0
+
+    @property
+    def valid(self) -> int:
+        """Number of valid samples."""
+        return self.outcomes["ok"]
+
+    @property
+    def flip_rates(self) -> Mapping[str, float | None]:
+        """Perturbation -> flip rate, for changes to the case (`none` is what they are compared with)."""
+        return {p.name: p.flip_rate for p in self.perturbations if p.name != "none" and not _rewords_prompt(p.name)}
+
+    @property
+    def prompt_sensitivity(self) -> Mapping[str, float | None]:
+        """Prompt variant -> flip rate: the judge's instructions changed, not the case."""
+        return {p.name: p.flip_rate for p in self.perturbations if _rewords_prompt(p.name)}
+
+
+def _rewords_prompt(name: str) -> bool:
+    return any(part.startswith("prompt_variant") for part in name.split("+"))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Usage:
+    """What the case cost: calls, attempts (retries included), rewrites, tokens, seconds of waiting for the judge.
+
+    Tokens and seconds are None where no call reported them.
+    """
+
+    calls: int
+    attempts: int
+    rewrites: int
+    input_tokens: int | None
+    output_tokens: int | None
+    latency_s: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class HarnessResult:
+    """The measurement of one case: one `CriterionResult` a criterion, and what produced it.
+
+    `rows` are the verdict-log rows the measurement is computed from; it can be rebuilt from them
+    (`judgeharness_integrations.measure`). `skipped` maps perturbations that did not fit to the reason.
+    `model_families` names makers of judge and answers, where known, as (judge, *authors).
+    """
+
+    case_id: str
+    judge: str
+    judge_model: str | None
+    criteria: Mapping[str, CriterionResult]
+    design: Design
+    usage: Usage
+    rows: tuple[VerdictRow, ...] = field(repr=False)
+    fingerprint: str | None = None
+    calibration: CalibrationReport | None = None
+    calibration_state: CalibrationState | None = None
+    state: RunState = "complete"
+    skipped: Mapping[str, str] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+    model_families: tuple[str | None, ...] = ()
+
+    @property
+    def perturbations(self) -> tuple[str, ...]:
+        """The perturbations that were asked."""
+        return tuple(name for name in self.design.perturbations if name not in self.skipped)
+
+    @property
+    def repetitions(self) -> int:
+        """Samples per perturbation."""
+        return self.design.repetitions
+
+    @property
+    def aggregation_rule(self) -> str:
+        """The rule's name, parameters included."""
+        return self.design.rule.name
+
+    @property
+    def rule_fixed(self) -> RuleFixed:
+        """Whether the rule was chosen before or after the samples."""
+        return self.design.rule_fixed
+
+    @property
+    def informal(self) -> bool:
+        """Whether this is a single sample: a verdict as it came, not a measurement."""
+        return all(result.planned <= 1 for result in self.criteria.values())
+
+    @property
+    def only(self) -> CriterionResult:
+        """The only criterion's result.
+
+        Raises:
+            AmbiguousResultError: there are several; read `.criteria[name]`.
+
+        """
+        if len(self.criteria) != 1:
+            names = ", ".join(self.criteria)
+            raise AmbiguousResultError(
+                f"case {self.case_id!r} has {len(self.criteria)} criteria ({names}): read result.criteria[name]."
+            )
+        return next(iter(self.criteria.values()))
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """The only criterion's verdict."""
+        return self.only.verdict
+
+    @property
+    def status(self) -> Status:
+        """The only criterion's status."""
+        return self.only.status
+
+    @property
+    def reason(self) -> str:
+        """Why the only criterion's status is what it is."""
+        return self.only.reason
+
+    @property
+    def sample_distribution(self) -> Distribution:
+        """The only criterion's valid samples."""
+        return self.only.sample_distribution
+
+    @property
+    def consistency_rate(self) -> float | None:
+        """The only criterion's consistency."""
+        return self.only.consistency_rate
+
+    @property
+    def chance_consistency(self) -> float | None:
+        """The consistency a judge guessing at random would show."""
+        return self.only.chance_consistency
+
+    @property
+    def agreement(self) -> float | None:
+        """The only criterion's agreement between pairs of samples."""
+        return self.only.agreement
+
+    @property
+    def flip_rates(self) -> Mapping[str, float | None]:
+        """The only criterion's flip rates."""
+        return self.only.flip_rates
+
+    @property
+    def calibration_valid(self) -> bool:
+        """Whether a calibration holds for exactly this configuration."""
+        return self.calibration_state is not None and self.calibration_state.valid
+
+    @property
+    def calibration_source(self) -> str | None:
+        """The name of the label set behind a valid calibration, else None."""
+        return self.calibration.name if self.calibration is not None and self.calibration_valid else None
+
+    @property
+    def calibrated_precision(self) -> float | None:
+        """Precision of the rule's decision on the label set; None unless a calibration is valid."""
+        return self._calibrated("precision")
+
+    @property
+    def calibrated_recall(self) -> float | None:
+        """Recall of the rule's decision on the label set; None unless a calibration is valid."""
+        return self._calibrated("recall")
+
+    def _calibrated(self, name: str) -> float | None:
+        if self.calibration is None or not self.calibration_valid:
+            return None
+        measured = self.calibration.criteria.get(self.only.criterion)
+        rate = getattr(measured, name, None)
+        return None if rate is None else float(rate.value)
+
+    def report(self) -> str:
+        """Return the full text report."""
+        from judgeharness_integrations.reporting.text import text_report  # noqa: PLC0415 - needed by few
+
+        return text_report(self)
+
+    def to_dict(self, *, rows: bool = False) -> dict[str, Any]:
+        """Return the result as JSON keeps it (`schemas/result-1.json`); `rows` includes the verdict log."""
+        from judgeharness_integrations.reporting.document import result_document  # noqa: PLC0415
+
+        return result_document(self, rows=rows)
+
+    def __str__(self) -> str:
+        """Return the text report."""
+        return self.report()

@@ -1,0 +1,82 @@
+"""Fakes for tests: judges whose answers are known beforehand."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from judgeharness_integrations.cases import Criterion
+from judgeharness_integrations.judging import Answer, JudgeIdentity, Judgment, Probe, as_judgment
+from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow
+
+__all__ = ["RecordedJudge", "ScriptedJudge"]
+
+
+class ScriptedJudge:
+    """Answers from a list, in order of asking; the list cycles. An exception in the list is raised.
+
+    Anything `as_judgment` takes is an answer. `probes` keeps what was asked.
+    """
+
+    def __init__(
+        self,
+        answers: Iterable[Any],
+        *,
+        name: str = "scripted",
+        identity: JudgeIdentity | None = None,
+        criteria: Sequence[Criterion] | None = None,
+        supports: Iterable[str] = (),
+        instructions: str | None = None,
+    ) -> None:
+        """Prepare the answers; nothing is asked yet."""
+        self._answers = itertools.cycle(list(answers))
+        self.name = name
+        self.identity = identity
+        self.criteria = tuple(criteria) if criteria is not None else None
+        self.supports = frozenset(supports)
+        self.instructions = instructions
+        self.probes: list[Probe] = []
+
+    async def judge(self, probe: Probe) -> Judgment:
+        """Return the next answer."""
+        self.probes.append(probe)
+        answer = next(self._answers)
+        if isinstance(answer, BaseException):
+            raise answer
+        return as_judgment(answer)
+
+
+class RecordedJudge:
+    """Answers what a verdict log recorded for (case, perturbation, repetition); the frame shown is restored.
+
+    A probe the log does not hold is an error.
+    """
+
+    def __init__(self, rows: Iterable[VerdictRow], *, name: str) -> None:
+        """Take the rows of that judge."""
+        self.name = name
+        self.criteria: tuple[Criterion, ...] | None = None
+        self.identity: JudgeIdentity | None = JudgeIdentity(name=name, parameters={"recorded": True})
+        self._rows: dict[tuple[str, str, int], list[VerdictRow]] = {}
+        for row in rows:
+            if row.judge == name:
+                self._rows.setdefault((row.case_id, row.perturbation, row.repetition), []).append(row)
+
+    async def judge(self, probe: Probe) -> Judgment:
+        """Return the recorded answer."""
+        key = (probe.case_id, probe.perturbation.name, probe.repetition)
+        if key not in self._rows:
+            raise LookupError(f"judge {self.name!r} has no recorded answer for {key}")
+        return Judgment(answers=tuple(_shown(row, probe) for row in self._rows[key]))
+
+
+_MIRROR: Mapping[Verdict, Verdict] = {"A": "B", "B": "A"}
+
+
+def _shown(row: VerdictRow, probe: Probe) -> Answer:
+    """Return a recorded answer in the frame the judge was shown: the log holds the canonical one."""
+    verdict = row.verdict
+    if verdict is not None and probe.perturbation.swaps:
+        verdict = _MIRROR.get(verdict, verdict)
+    return Answer(criterion=row.criterion, verdict=verdict, outcome=row.outcome, reasoning=row.reasoning)

@@ -1,0 +1,150 @@
+"""Reading and writing verdict logs as CSV or JSONL, plain or gzipped."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from judgeharness_integrations._errors import LogFormatError
+from judgeharness_integrations.verdictlog.decoding import Record, decode
+from judgeharness_integrations.verdictlog.encoding import COLUMNS, to_cells, to_record
+from judgeharness_integrations.verdictlog.row import VerdictRow
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+__all__ = ["open_text", "read_log", "read_records", "write_log"]
+
+_GZIP_MAGIC = b"\x1f\x8b"
+_CSV_FIELD_LIMIT = 16 * 1024 * 1024
+FORMATS = (".csv", ".jsonl")
+
+
+def _format(path: Path) -> str:
+    suffixes = [suffix.lower() for suffix in path.suffixes if suffix.lower() != ".gz"]
+    if not suffixes or suffixes[-1] not in FORMATS:
+        raise LogFormatError(f"{path}: a verdict log is .csv or .jsonl, each also as .gz.")
+    return suffixes[-1]
+
+
+@contextmanager
+def open_text(path: Path) -> Iterator[IO[str]]:
+    """Open a text file for reading, gzipped or not by its first bytes.
+
+    Raises:
+        LogFormatError: it is missing, a directory, not UTF-8 or not text.
+
+    """
+    try:
+        with path.open("rb") as probe:
+            zipped = probe.read(2) == _GZIP_MAGIC
+        opened = gzip.GzipFile(path, "rb") if zipped else path.open("rb")
+        with opened as binary, io.TextIOWrapper(binary, encoding="utf-8-sig", newline="") as text:
+            yield text
+    except (OSError, EOFError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise LogFormatError(f"{path}: cannot be read ({reason}).") from error
+    except UnicodeDecodeError as error:
+        raise LogFormatError(f"{path}: is not UTF-8 text (byte {error.start}).") from error
+
+
+def _csv_records(text: IO[str], source: str) -> Iterator[Record]:
+    csv.field_size_limit(_CSV_FIELD_LIMIT)
+    reader = csv.reader(text, strict=True)
+    try:
+        header = [name.strip() for name in next(reader, [])]
+        if len(set(header)) != len(header):
+            twice = next(name for name in header if header.count(name) > 1)
+            raise LogFormatError.at(source, 1, f"column {twice!r} stands twice.")
+        width = len(header)
+        for cells in reader:
+            if len(cells) != width:
+                if not cells:
+                    continue
+                problem = f"{len(cells)} cells where the header has {width}."
+                raise LogFormatError.at(source, reader.line_num, problem)
+            yield reader.line_num, dict(zip(header, cells, strict=True))
+    except csv.Error as error:
+        raise LogFormatError.at(source, reader.line_num, f"is not CSV ({error}).") from error
+
+
+def _jsonl_records(text: IO[str], source: str) -> Iterator[Record]:
+    for number, line in enumerate(text, start=1):
+        if not line.strip():
+            continue
+        try:
+            record = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise LogFormatError.at(source, number, f"is not JSON ({error}).") from error
+        if not isinstance(record, dict):
+            raise LogFormatError.at(source, number, f"a row is a JSON object, not {type(record).__name__}.")
+        yield number, record
+
+
+def read_records(path: str | PathLike[str]) -> list[Record]:
+    """Return (line, columns) of every record of a CSV or JSONL file.
+
+    Raises:
+        LogFormatError: the file or a line of it cannot be read; file and line are named.
+
+    """
+    path = Path(path)
+    parse = _csv_records if _format(path) == ".csv" else _jsonl_records
+    with open_text(path) as text:
+        return list(parse(text, str(path)))
+
+
+def read_log(path: str | PathLike[str], *, labels: bool = False) -> list[VerdictRow]:
+    """Read a verdict log, also one another tool wrote; missing columns take the defaults of `VerdictRow`.
+
+    Args:
+        path: `.csv` or `.jsonl`, each also as `.gz`.
+        labels: read every verdict as text, also where all are plain decimals.
+
+    Raises:
+        LogFormatError: a row is malformed, ragged, a duplicate, mixes labels and numbers, or there is none.
+
+    """
+    records = read_records(path)
+    return decode(records, source=str(path), labels=labels)
+
+
+def write_log(rows: Iterable[VerdictRow], path: str | PathLike[str]) -> Path:
+    """Write rows as CSV or JSONL by the file's ending (`.gz` compresses) and return the path."""
+    path = Path(path)
+    kind = _format(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with _writer(path) as text:
+        if kind == ".jsonl":
+            text.writelines(json.dumps(to_record(row), ensure_ascii=False) + "\n" for row in rows)
+        else:
+            _write_csv(list(rows), text)
+    return path
+
+
+@contextmanager
+def _writer(path: Path) -> Iterator[IO[str]]:
+    if path.suffix.lower() != ".gz":
+        with path.open("w", encoding="utf-8", newline="") as text:
+            yield text
+        return
+    # no file name and no time in the header: the same rows give the same bytes
+    with (
+        path.open("wb") as raw,
+        gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as zipped,
+        io.TextIOWrapper(zipped, encoding="utf-8", newline="") as text,
+    ):
+        yield text
+
+
+def _write_csv(rows: list[VerdictRow], text: IO[str]) -> None:
+    extra = sorted({name for row in rows for name in row.attributes})
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow([*COLUMNS, *extra])
+    writer.writerows(to_cells(row, extra) for row in rows)

@@ -1,0 +1,28 @@
+"""Fixtures of every test room."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from support.openai_server import OpenAIServer
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    # The async client of `ChatOpenAI` leaves its pooled connections open when `asyncio.run` closes their loop, and
+    # nothing public closes them later. Whenever they are collected, the warning would fail the test that runs.
+    config.addinivalue_line("filterwarnings", r"ignore:unclosed (transport|<socket\.socket):ResourceWarning")
+
+
+@pytest.fixture
+def openai_server() -> Iterator[Callable[..., OpenAIServer]]:
+    """Starts servers with `openai_server(script)`; each is stopped when the test ends."""
+    from support.openai_server import OpenAIServer  # noqa: PLC0415 - most rooms run without these extras
+
+    with contextlib.ExitStack() as servers:
+        yield lambda script, **options: servers.enter_context(OpenAIServer(script, **options))

@@ -1,0 +1,1 @@
+"""What several test rooms lean on; no tests here."""
