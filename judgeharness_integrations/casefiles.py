@@ -26,7 +26,7 @@ def _gold(value: Any) -> Any:
     if text[0] in "[{" or text[0] in "+-.0123456789":
         try:
             parsed = json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             return text
         return parsed if isinstance(parsed, (int, float, list, dict)) else text
     return text

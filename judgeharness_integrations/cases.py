@@ -98,10 +98,18 @@ _Shown = TypeVar("_Shown", bound=AnswerCase)
 def case_id_of(case: Case) -> str:
     """Return the case's `case_id`, or a digest of its content when it carries none."""
     declared = case.get("case_id") if isinstance(case, Mapping) else getattr(case, "case_id", None)
-    if declared is not None:
+    if declared is not None and str(declared).strip():
         return str(declared)
-    content = case if isinstance(case, str) else json.dumps(case, sort_keys=True, default=repr)
-    return "case-" + hashlib.sha256(content.encode()).hexdigest()[:12]
+    return "case-" + hashlib.sha256(_content(case).encode(errors="surrogatepass")).hexdigest()[:12]
+
+
+def _content(case: Case) -> str:
+    if isinstance(case, str):
+        return case
+    try:
+        return json.dumps(case, sort_keys=True, default=repr)
+    except (TypeError, ValueError):  # keys that are no texts, or a case that contains itself
+        return repr(case)
 
 
 def output_texts(case: Case) -> tuple[str, ...] | None:
@@ -133,14 +141,14 @@ def presented(case: _Shown, **changes: Any) -> _Shown:
     return replace(case, presentation=replace(case.presentation, **changes))
 
 
-def _names(value: object) -> tuple[str, ...]:
+def _names(value: object, where: str) -> tuple[str, ...]:
     if not value:
         return ()
     if isinstance(value, str):
         return tuple(name.strip() for name in value.replace(";", ",").split(",") if name.strip())
     if isinstance(value, (list, tuple)):
         return tuple(str(name) for name in value)
-    msg = f"names must be a list or a comma-separated text, not {type(value).__name__}."
+    msg = f"{where}: names must be a list or a comma-separated text, not {type(value).__name__}."
     raise CaseError(msg)
 
 
@@ -159,14 +167,14 @@ def case_from_mapping(row: Mapping[str, Any], *, where: str = "case") -> AnswerC
             raise CaseError(msg)
     known = {name: str(row[name]) for name in ("input", "reference", "context", "author") if row.get(name) is not None}
     attributes = {
-        str(name): value if isinstance(value, (str, int, float)) else json.dumps(value)
+        str(name): value if isinstance(value, (str, int, float)) else json.dumps(value, default=str)
         for name, value in row.items()
         if name not in CASE_COLUMNS and value is not None
     }
     common: dict[str, Any] = {
         "case_id": str(row["case_id"]),
         "output": str(row["output"]),
-        "names": _names(row.get("names")),
+        "names": _names(row.get("names"), where),
         "gold": row.get("gold"),
         "attributes": attributes,
         **known,

@@ -29,7 +29,8 @@ class Fingerprint:
     def changes(self, other: Mapping[str, Any]) -> tuple[str, ...]:
         """Return the names of the parts whose values differ from those of `other`."""
         mine, theirs = _canonical(self.parts), _canonical(other)
-        return tuple(name for name in sorted({*mine, *theirs}) if mine.get(name) != theirs.get(name))
+        missing = object()
+        return tuple(name for name in sorted({*mine, *theirs}) if mine.get(name, missing) != theirs.get(name, missing))
 
 
 def _canonical(parts: Mapping[str, Any]) -> dict[str, Any]:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future
 from contextlib import aclosing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -14,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 from judgeharness_integrations._errors import BudgetError, PlanError
 from judgeharness_integrations.aggregation.rules import RuleLike, rule
 from judgeharness_integrations.calibration.harnessing import calibration_report
+from judgeharness_integrations.calibration.once import Once, SameObject
 from judgeharness_integrations.calibration.report import DEFAULT_MAX_AGE, CalibrationReport, CalibrationState
 from judgeharness_integrations.design import Design
 from judgeharness_integrations.execution.attempting import CallPolicy
@@ -54,12 +53,14 @@ class JudgeHarness:
         seed: seed of every random choice a perturbation makes.
         max_concurrency, timeout_s, max_attempts: see `LocalExecutor`; `executor` replaces it.
         max_calls: upper limit for a run, checked against the plan before the first call.
+        budget: calls that several harnesses or runs share, instead of `max_calls` for each run.
         on_unfit: `error`, or `skip` perturbations that do not fit a case and report them.
         tolerance: how far two scores agree, in units of the score, where the judge declares no scale.
         rewriter: rewords texts for `paraphrase` and `prompt_variant`.
         instructions: the wordings of `prompt_variant(1)`, `prompt_variant(2)`, ...
         keep: how reasoning and raw text are stored in rows: `text`, `hash`, `none`.
         log: where rows go as they come.
+        run: the run their rows carry; one of its own for each call that asks when None.
         observers: who watches; a progress bar on a terminal when None.
         clock: returns the current time with offset, for expiry.
 
@@ -82,20 +83,22 @@ class JudgeHarness:
         timeout_s: float | None = 120.0,
         max_attempts: int = 4,
         max_calls: int | None = None,
+        budget: Budget | None = None,
         on_unfit: OnUnfit = "error",
         tolerance: float = 1.0,
         rewriter: Rewriter | None = None,
         instructions: Sequence[str] = (),
         keep: Keep = "text",
         log: VerdictLog | None = None,
+        run: str | None = None,
         observers: Sequence[Observer] | None = None,
         executor: Executor | None = None,
         max_age: timedelta = DEFAULT_MAX_AGE,
         clock: Callable[[], datetime] = _now,
     ) -> None:
         """Check every argument; nothing is asked yet."""
-        if isinstance(perturbations, str):
-            raise PlanError(f"perturbations is a list of names: write [{perturbations!r}].")
+        if isinstance(perturbations, (str, Perturbation)):
+            raise PlanError("perturbations is a list: write ['none', 'position_swap'], even for a single one.")
         chosen = tuple(perturbation(p, rewriter=rewriter, instructions=instructions) for p in perturbations)
         _check(
             chosen,
@@ -107,10 +110,11 @@ class JudgeHarness:
             timeout_s=timeout_s,
             tolerance=tolerance,
         )
-        if on_unfit not in ("error", "skip"):
-            raise PlanError(f"on_unfit is 'error' or 'skip', not {on_unfit!r}.")
+        _check_choices(on_unfit=on_unfit, keep=keep)
         if calibration is not None and calibration_set is not None:
             raise PlanError("give a calibration or a calibration_set, not both.")
+        if calibration_set is not None:
+            calibration_set.golds()  # a label that cannot be used is found before anything is asked
         self.perturbations = chosen
         self.design = Design(
             perturbations=tuple(p.name for p in chosen),
@@ -123,19 +127,17 @@ class JudgeHarness:
         self.calibration = calibration
         self.seed = seed
         self.max_calls = max_calls
+        self.budget = budget
         self.on_unfit: OnUnfit = on_unfit
         self.keep: Keep = keep
         self.log = log
+        self.run = run
         self.observers = observers
         self.max_age = max_age
         self.clock = clock
         self.policy = CallPolicy(timeout_s=timeout_s, max_attempts=max_attempts)
         self.executor: Executor = executor or LocalExecutor(max_concurrency=max_concurrency, policy=self.policy)
-        self._measured: dict[object, Future[CalibrationReport]] = {}
-        self._calibrated_judges: list[
-            Judge
-        ] = []  # kept alive, so that an id in a key cannot come to mean another judge
-        self._guard = threading.Lock()
+        self._measured: Once[CalibrationReport] = Once()
 
     @classmethod
     def standard(cls, shape: Shape, **options: Any) -> Self:
@@ -162,7 +164,7 @@ class JudgeHarness:
 
         """
         judge = as_judge(judge)
-        return self._cost(judge, list(self._plans(judge, cases)))
+        return self._cost(judge, list(self._plans(judge, cases)), None)
 
     def evaluate(self, judge: JudgeLike, case: Case, judge_model: str | None = None) -> HarnessResult:
         """Measure one case; see `aevaluate`."""
@@ -222,8 +224,13 @@ class JudgeHarness:
         judge = as_judge(judge)
         plans = list(self._plans(judge, calibration_set.cases))
         run = self._run(judge, judge_model, default_observers() if self.observers is None else self.observers)
-        self._check_budget(self._cost(judge, plans, calibrating=True))
-        return await self._calibrated(run, calibration_set, plans)
+        cost = Plan.of(plans)
+        self._check_budget(cost)
+        with run.spans.around("run", judge.name, calls=cost.total) as span:
+            report = await self._calibrated(replace(run, span=span), calibration_set, plans)
+        if report is None:
+            raise BudgetError(f"max_calls={self.max_calls} ended before {calibration_set.name!r} was judged: raise it.")
+        return report
 
     def _plans(self, judge: Judge, cases: Iterable[Case]) -> Iterator[CasePlan]:
         return plan_cases(
@@ -235,20 +242,11 @@ class JudgeHarness:
             on_unfit=self.on_unfit,
         )
 
-    def _cost(self, judge: Judge, plans: Sequence[CasePlan], *, calibrating: bool = False) -> Plan:
-        calibration = 0
-        if (
-            self.calibration_set is not None
-            and not calibrating
-            and self._calibration_key(judge, None) not in self._measured
-        ):
-            calibration = sum(plan.calls + plan.rewrites for plan in self._plans(judge, self.calibration_set.cases))
-        return Plan(
-            cases=len(plans),
-            calls=sum(plan.calls for plan in plans),
-            rewrites=sum(plan.rewrites for plan in plans),
-            calibration_calls=calibration,
-        )
+    def _cost(self, judge: Judge, plans: Sequence[CasePlan], judge_model: str | None) -> Plan:
+        cost = Plan.of(plans)
+        if self.calibration_set is None or self._calibration_key(judge, judge_model) in self._measured:
+            return cost
+        return replace(cost, calibration_calls=Plan.of(self._plans(judge, self.calibration_set.cases)).total)
 
     def _check_budget(self, plan: Plan) -> None:
         if self.max_calls is not None and plan.total > self.max_calls:
@@ -260,14 +258,19 @@ class JudgeHarness:
             design=self.design,
             executor=self.executor,
             policy=self.policy,
-            budget=Budget(max_calls=self.max_calls),
+            budget=self.budget or Budget(max_calls=self.max_calls),
             spans=Spans(observers),
             seed=self.seed,
-            run=os.urandom(6).hex() if self.log is not None else "",
+            run=self._run_id(),
             keep=self.keep,
             judge_model=judge_model,
             log=self.log,
         )
+
+    def _run_id(self) -> str:
+        if self.run is not None:
+            return self.run
+        return os.urandom(6).hex() if self.log is not None else ""
 
     async def _stream(
         self, judge: Judge, cases: Iterable[Case], judge_model: str | None, observers: Sequence[Observer]
@@ -277,19 +280,18 @@ class JudgeHarness:
         cost: Plan | None = None
         if isinstance(cases, Sequence):
             plans = list(plans)
-            self._check_budget(cost := self._cost(judge, plans))
-        span = run.spans.begin("run", judge.name, calls=cost.total if cost else None)
-        try:
+            self._check_budget(cost := self._cost(judge, plans, judge_model))
+        with run.spans.around("run", judge.name, calls=cost.total if cost else None) as span:
+            run = replace(run, span=span)
             async with aclosing(run.results(plans)) as results:
                 async for result in results:
                     report, state = await self._anchor(run)
-                    yield replace(result, calibration=report, calibration_state=state)
-        finally:
-            run.spans.end(span)
+                    yield replace(result, calibration=report, calibration_state=state) if report else result
 
     def _calibration_key(self, judge: Judge, judge_model: str | None) -> object:
+        """Return what a calibration is known by: a fingerprint, or the judge itself when it has no identity."""
         parts = fingerprint_parts(judge, self.design, judge_model)
-        return id(getattr(judge, "function", judge)) if parts is None else repr(parts)
+        return SameObject(getattr(judge, "function", judge)) if parts is None else repr(parts)
 
     async def _anchor(self, run: Run) -> tuple[CalibrationReport | None, CalibrationState | None]:
         """Return the calibration that goes with a result and whether it holds."""
@@ -298,38 +300,36 @@ class JudgeHarness:
             return self.calibration, self.calibration.state(parts, now=self.clock(), max_age=self.max_age)
         if self.calibration_set is None:
             return None, None
-        return await self._calibrated_once(run, self.calibration_set), CalibrationState(status="valid")
+        calibration_set, key = self.calibration_set, self._calibration_key(run.judge, run.judge_model)
 
-    async def _calibrated_once(self, run: Run, calibration_set: CalibrationSet) -> CalibrationReport:
-        """Calibrate once a fingerprint, also when several results ask at the same time."""
-        import asyncio  # noqa: PLC0415 - already loaded by then
+        async def measure() -> CalibrationReport | None:
+            if run.budget.exhausted:
+                return None
+            return await self._calibrated(run, calibration_set, list(self._plans(run.judge, calibration_set.cases)))
 
-        key = self._calibration_key(run.judge, run.judge_model)
-        mine: Future[CalibrationReport] = Future()
-        with self._guard:
-            known = self._measured.setdefault(key, mine)
-            self._calibrated_judges.append(run.judge)
-        if known is not mine:
-            return await asyncio.wrap_future(known)
-        try:
-            report = await self._calibrated(run, calibration_set, list(self._plans(run.judge, calibration_set.cases)))
-        except BaseException as error:
-            with self._guard:
-                del self._measured[key]
-            mine.set_exception(error)
-            raise
-        mine.set_result(report)
-        return report
+        report = await self._measured.get(key, measure)
+        return report, None if report is None else CalibrationState(status="valid")
 
     async def _calibrated(
         self, run: Run, calibration_set: CalibrationSet, plans: Sequence[CasePlan]
-    ) -> CalibrationReport:
+    ) -> CalibrationReport | None:
+        """Return the report, or None when the run ended before every labelled case was judged."""
         labelled = replace(run, log=None)  # rows of labelled cases are evidence for the report, not for the run's log
-        results = [result async for result in labelled.results(plans)]
+        async with aclosing(labelled.results(plans)) as measured:
+            results = [result async for result in measured]
+        if any(result.state != "complete" for result in results):
+            return None
         parts = fingerprint_parts(run.judge, self.design, run.judge_model)
         return calibration_report(
             results, calibration_set, judge=run.judge.name, parts=parts, measured_at=self.clock().isoformat()
         )
+
+
+def _check_choices(*, on_unfit: str, keep: str) -> None:
+    if on_unfit not in ("error", "skip"):
+        raise PlanError(f"on_unfit is 'error' or 'skip', not {on_unfit!r}.")
+    if keep not in ("text", "hash", "none"):
+        raise PlanError(f"keep is 'text', 'hash' or 'none', not {keep!r}.")
 
 
 def _check(perturbations: Sequence[Perturbation], **numbers: float | None) -> None:

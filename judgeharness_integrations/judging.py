@@ -8,10 +8,11 @@ import inspect
 from collections.abc import Callable, Mapping
 from contextvars import copy_context
 from dataclasses import asdict, dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
 from judgeharness_integrations._errors import UsageError
+from judgeharness_integrations._threads import thread_pool
 from judgeharness_integrations.cases import Criterion
 from judgeharness_integrations.verdictlog.row import ABSTAIN, Outcome, Verdict, verdict_from_json
 
@@ -172,7 +173,7 @@ def as_judgment(value: object) -> Judgment:
     """
     if isinstance(value, Judgment):
         return value
-    if isinstance(value, Mapping):
+    if not isinstance(value, str) and isinstance(value, Mapping):
         return Judgment(answers=tuple(_answer(str(name), part) for name, part in value.items()))
     return Judgment(answers=(_answer(DEFAULT_CRITERION, value),))
 
@@ -206,15 +207,27 @@ class FunctionJudge:
 
     async def judge(self, probe: Probe) -> Judgment:
         """Call the function with the probe's case."""
-        return as_judgment(await call_maybe_async(self.function, probe.case, threads=self.threads))
+        if self._asynchronous:
+            return as_judgment(await self.function(probe.case))
+        return as_judgment(await _in_thread(self.function, probe.case, threads=self.threads))
+
+    @cached_property
+    def _asynchronous(self) -> bool:
+        return _is_async(self.function)
 
 
-async def call_maybe_async(function: Callable[..., Any], *args: object, threads: ThreadPool | None = None) -> Any:
+def _is_async(function: Callable[..., Any]) -> bool:
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None))  # noqa: B004
+
+
+async def call_maybe_async(function: Callable[..., Any], *args: object) -> Any:
     """Await an async function; run a synchronous one in a thread, with the caller's context variables."""
-    if inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None)):  # noqa: B004
-        return await function(*args)
+    return await (function(*args) if _is_async(function) else _in_thread(function, *args))
+
+
+async def _in_thread(function: Callable[..., Any], *args: object, threads: ThreadPool | None = None) -> Any:
     call = partial(copy_context().run, _shielded, function, *args)
-    value = await asyncio.get_running_loop().run_in_executor(threads, call)
+    value = await asyncio.get_running_loop().run_in_executor(threads or thread_pool(), call)
     return await value if inspect.isawaitable(value) else value
 
 

@@ -60,8 +60,7 @@ def measure(
         facts: further fields of `HarnessResult`.
 
     """
-    declared: dict[str, list[VerdictRow]] = {name: [] for name in criteria}
-    groups = (declared | by_criterion(rows)) or {DEFAULT_CRITERION: []}
+    groups = by_criterion(rows, criteria) or {DEFAULT_CRITERION: []}
     results = {
         name: measure_criterion(
             group,
@@ -135,7 +134,9 @@ def distribution(rows: Sequence[VerdictRow]) -> Distribution:
 def _near(scores: Sequence[float], decision: Decision, tolerance: float) -> float | None:
     if not scores:
         return None
-    center = statistics.median(scores) if decision.center is None else decision.center
+    center = decision.center
+    if center is None:  # a rule of the caller's own, or no decision
+        center = float(decision.verdict) if isinstance(decision.verdict, (int, float)) else statistics.median(scores)
     return distance_share(scores, center, tolerance)
 
 
@@ -153,7 +154,7 @@ def _perturbations(rows: Sequence[VerdictRow], tolerance: float) -> tuple[Pertur
             flip_rate=None
             if name == _BASELINE
             else pair_disagreement(baseline, distribution(group), tolerance=tolerance),
-            swapped=group[0].swapped,
+            swapped=any(row.swapped for row in group),
         )
         for name, group in groups.items()
     )

@@ -16,7 +16,8 @@ from judgeharness_integrations.verdictlog.row import Verdict
 __all__ = ["Grammar", "label_grammar", "score_grammar"]
 
 _BRACKETED = re.compile(r"\[\[([^\[\]\n]{1,200})\]\]")
-_DECORATION = " \t*_`\"'\u201c\u201d\u2018\u2019.()"  # markup, straight and curly quotes, a full stop
+_BEFORE = " \t*_`\"'\u201c\u201d\u2018\u2019()"  # markup, straight and curly quotes
+_AFTER = _BEFORE + "."  # a full stop follows a verdict; before one it would be a decimal point
 _NUMBER = re.compile(r"[+-]?[0-9]{1,9}(?:\.[0-9]{1,9})?")
 
 
@@ -29,31 +30,44 @@ class Grammar:
     def last_line(self, text: str) -> Verdict | None:
         """Return the verdict that stands alone on the last non-empty line, or None.
 
-        Markup, quotes, one pair of `[[ ]]` and a final full stop around it are allowed.
+        Markup, quotes, one pair of `[[ ]]` and a final full stop around it are allowed. A label that itself begins or
+        ends with such characters is read as written.
         """
         lines = text.strip().splitlines()
         if not lines:
             return None
-        token = lines[-1].strip(_DECORATION)
+        as_written = self.read(lines[-1].strip())
+        if as_written is not None:
+            return as_written
+        token = _bare(lines[-1])
         if token.startswith("[[") and token.endswith("]]"):
-            token = token[2:-2]
-        return self.read(token.strip(_DECORATION))
+            token = _bare(token[2:-2])
+        return self.read(token)
 
     def last_bracketed(self, text: str, *, judged: Iterable[str] = ()) -> Verdict | None:
         """Return the last `[[verdict]]` of the text, or None.
 
         Args:
             text: what the judge answered.
-            judged: the texts it was shown. When one of them contains the same bracketed token, only a verdict
-                alone on the last line counts.
+            judged: the texts it was shown. When one of them contains a bracketed verdict that the answer contains
+                too, only a verdict alone on the last line counts.
 
         """
-        found = [match for match in _BRACKETED.finditer(text) if self.read(match[1].strip()) is not None]
+        found = self._bracketed(text)
         if not found:
             return None
-        if any(match[0] in shown for shown in judged for match in found):
+        mine = set(found)
+        if any(not mine.isdisjoint(self._bracketed(shown)) for shown in judged):
             return self.last_line(text)
-        return self.read(found[-1][1].strip())
+        return found[-1]
+
+    def _bracketed(self, text: str) -> list[Verdict]:
+        readings = (self.read(match[1].strip()) for match in _BRACKETED.finditer(text))
+        return [verdict for verdict in readings if verdict is not None]
+
+
+def _bare(token: str) -> str:
+    return token.lstrip(_BEFORE).rstrip(_AFTER)
 
 
 def label_grammar(words: Mapping[str, Verdict]) -> Grammar:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from judgeharness_integrations._errors import CaseError, PlanError
+from judgeharness_integrations.aggregation.deciding import check_rule_fits
 from judgeharness_integrations.aggregation.rules import Rule
 from judgeharness_integrations.cases import AnswerCase, Case, case_id_of, presented
 from judgeharness_integrations.judging import Judge
@@ -46,6 +47,14 @@ class Plan:
     calls: int
     rewrites: int = 0
     calibration_calls: int = 0
+
+    @classmethod
+    def of(cls, plans: Iterable[CasePlan]) -> Plan:
+        """Return the cost of several cases."""
+        plans = list(plans)
+        return cls(
+            cases=len(plans), calls=sum(plan.calls for plan in plans), rewrites=sum(plan.rewrites for plan in plans)
+        )
 
     @property
     def total(self) -> int:
@@ -120,16 +129,22 @@ def _check_orders(perturbations: Sequence[Perturbation], rule: Rule, case_id: st
         )
 
 
-def plan_cases(cases: Iterable[Case], judge: Judge, **options: object) -> Iterator[CasePlan]:
+def plan_cases(cases: Iterable[Case], judge: Judge, *, rule: Rule, **options: Any) -> Iterator[CasePlan]:
     """Plan one case after the other; see `plan_case`.
 
     Raises:
-        CaseError: two cases share an id.
+        CaseError: two cases share an id, or a single case was given.
+        UsageError: the rule folds labels and the judge declares a scale, or the other way round.
 
     """
+    if isinstance(cases, (str, Mapping, AnswerCase)):
+        raise CaseError(f"cases is a list or another iterable of cases, not a single {type(cases).__name__}.")
+    for criterion in judge.criteria or ():
+        if criterion.labels or criterion.scale:  # what is declared need not be asked to be known
+            check_rule_fits(rule, numeric=criterion.scale is not None, criterion=criterion.name)
     seen: set[str] = set()
     for case in cases:
-        plan = plan_case(case, judge, **options)  # type: ignore[arg-type]
+        plan = plan_case(case, judge, rule=rule, **options)
         if plan.case_id in seen:
             raise CaseError(f"two cases share the id {plan.case_id!r}: case ids must be unique.")
         seen.add(plan.case_id)

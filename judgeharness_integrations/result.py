@@ -212,8 +212,12 @@ class HarnessResult:
 
     @property
     def calibration_source(self) -> str | None:
-        """The name of the label set behind a valid calibration, else None."""
-        return self.calibration.name if self.calibration is not None and self.calibration_valid else None
+        """The name of the label set behind a valid calibration, else None; labels of a model calibrate nothing."""
+        return None if self._valid_calibration is None else self._valid_calibration.name
+
+    @property
+    def _valid_calibration(self) -> CalibrationReport | None:
+        return self.calibration if self.calibration_valid and self.calibration and self.calibration.calibrated else None
 
     @property
     def calibrated_precision(self) -> float | None:
@@ -226,9 +230,9 @@ class HarnessResult:
         return self._calibrated("recall")
 
     def _calibrated(self, name: str) -> float | None:
-        if self.calibration is None or not self.calibration_valid:
+        if self._valid_calibration is None:
             return None
-        measured = self.calibration.criteria.get(self.only.criterion)
+        measured = self._valid_calibration.criteria.get(self.only.criterion)
         rate = getattr(measured, name, None)
         return None if rate is None else float(rate.value)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from judgeharness_integrations.cases import AnswerCase, PairwiseCase
@@ -71,34 +72,44 @@ class Run:
     keep: Keep = "text"
     judge_model: str | None = None
     log: VerdictLog | None = None
+    span: Span | None = None
 
     async def results(self, plans: Iterable[CasePlan]) -> AsyncGenerator[HarnessResult, None]:
         """Yield the measurement of every case as it completes.
 
-        When the budget ends first, the cases it left unfinished follow as `not_graded`.
+        When the budget ends first, the cases it left unfinished follow as `not_graded`; so do those an executor of
+        somebody else's gave up.
         """
         left, opened = iter(plans), dict[str, _Open]()
-        preparer = Preparer(seed=self.seed, rewrite=self._rewrite)
-        rows = RowMaker(self.judge, run=self.run, keep=self.keep, judge_model=self.judge_model)
-        asking = Asking(rows=rows, budget=self.budget, spans=self.spans)
+        asking = self._asking()
+        preparer = Preparer(seed=self.seed, rewrite=partial(self._rewrite, asking))
         try:
             async with aclosing(
                 self.executor.ask(self.judge, self._probes(left, opened, preparer, asking), asking)
             ) as calls:
                 async for answered in calls:
-                    if self.log is not None:
-                        self.log.append(answered)
                     case = opened[answered[0].case_id]
                     case.rows.extend(answered)
                     case.calls_left -= 1
                     if not case.calls_left:
-                        del opened[case.plan.case_id]
-                        yield self._finished(case)
+                        asking.parents.pop(case.plan.case_id, None)
+                        yield self._finished(opened.pop(case.plan.case_id))
+            state = "budget_exhausted" if self.budget.exhausted else "interrupted"
+            while opened:  # nothing is lost: a case that was not finished says so
+                yield self._finished(opened.pop(next(iter(opened))), state=state)
+            if self.budget.exhausted:
+                for plan in left:
+                    yield self._finished(_Open(plan, None), state=state)
         finally:
             await preparer.close()
-        if self.budget.exhausted:
-            for case in (*opened.values(), *(_Open(plan, None) for plan in left)):
-                yield self._finished(case, state="budget_exhausted")
+            for case in opened.values():
+                if case.span is not None:
+                    self.spans.end(case.span)
+
+    def _asking(self) -> Asking:
+        rows = RowMaker(self.judge, run=self.run, keep=self.keep, judge_model=self.judge_model, log=self.log)
+        model = self._model or self.judge.name
+        return Asking(rows=rows, budget=self.budget, spans=self.spans, model=model)
 
     def _probes(
         self, left: Iterator[CasePlan], opened: dict[str, _Open], preparer: Preparer, asking: Asking
@@ -106,24 +117,33 @@ class Run:
         for plan in left:
             span = None
             if self.spans:
-                span = asking.parents[plan.case_id] = self.spans.begin("case", plan.case_id, judge=self.judge.name)
+                span = self.spans.begin("case", plan.case_id, self.span, judge=self.judge.name)
+                asking.parents[plan.case_id] = span
             opened[plan.case_id] = _Open(plan, span, calls_left=plan.calls)
             yield from preparer.probes(plan)
 
-    async def _rewrite(self, rewriter: Rewriter, text: str) -> str:
-        span = self.spans.begin("rewrite", getattr(rewriter, "__name__", type(rewriter).__name__))
+    async def _rewrite(self, asking: Asking, rewriter: Rewriter, text: str, case_id: str) -> str:
+        name = getattr(rewriter, "__name__", type(rewriter).__name__)
 
         async def call() -> str:
             rewritten: str = await call_maybe_async(rewriter, text)
             return rewritten
 
-        try:
+        with self.spans.around("rewrite", name, asking.parents.get(case_id)):
             answer, _ = await self.policy.attempt(call, self.budget)
-        finally:
-            self.spans.end(span)
         if isinstance(answer, Exception):
             raise answer
         return answer
+
+    @property
+    def _model(self) -> str | None:
+        identity = self.judge.identity
+        return self.judge_model or (identity.model if identity is not None else None)
+
+    @cached_property
+    def _fingerprint(self) -> str | None:
+        parts = fingerprint_parts(self.judge, self.design, self.judge_model)
+        return None if parts is None else Fingerprint(parts).digest
 
     def _finished(self, case: _Open, **state: Any) -> HarnessResult:
         result = self._measured(case.plan, case.rows, **state)
@@ -133,8 +153,6 @@ class Run:
 
     def _measured(self, plan: CasePlan, rows: Sequence[VerdictRow], **state: Any) -> HarnessResult:
         identity, criteria = self.judge.identity, self.judge.criteria or ()
-        model = self.judge_model or (identity.model if identity is not None else None)
-        parts = fingerprint_parts(self.judge, self.design, self.judge_model)
         order = {perturbation.name: place for place, perturbation in enumerate(plan.perturbations)}
         return measure(
             sorted(rows, key=lambda row: (order[row.perturbation], row.repetition)),
@@ -147,10 +165,10 @@ class Run:
             tolerances={c.name: (c.scale[1] - c.scale[0]) / _SCORE_STEPS for c in criteria if c.scale},
             temperature=identity.parameters.get("temperature") if identity is not None else None,
             rewrites=plan.rewrites,
-            judge_model=model,
-            fingerprint=None if parts is None else Fingerprint(parts).digest,
+            judge_model=self._model,
+            fingerprint=self._fingerprint,
             skipped=plan.skipped,
-            model_families=(model_family(model), *_author_families(plan.case)),
+            model_families=(model_family(self._model), *_author_families(plan.case)),
             **state,
         )
 

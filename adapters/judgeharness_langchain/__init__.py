@@ -1,1 +1,54 @@
-"""x."""
+"""LangChain judges as measurements: wrap an evaluator, or use a chat model as a judge of our own.
+
+`harness_evaluator(evaluator)` keeps the evaluator's interface and result dict and adds one key, `harness`.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from judgeharness_langchain.criteria import CriteriaJudge
+    from judgeharness_langchain.evaluator_judge import EvaluatorJudge
+    from judgeharness_langchain.labels import LabelJudge
+    from judgeharness_langchain.loading import load_evaluator
+    from judgeharness_langchain.pairwise import PairwiseJudge
+    from judgeharness_langchain.rewriting import chat_rewriter
+    from judgeharness_langchain.score import ScoreJudge
+    from judgeharness_langchain.taxonomy import Taxonomy
+    from judgeharness_langchain.wrapping import harness_evaluator
+
+__all__ = [
+    "CriteriaJudge",
+    "EvaluatorJudge",
+    "LabelJudge",
+    "PairwiseJudge",
+    "ScoreJudge",
+    "Taxonomy",
+    "chat_rewriter",
+    "harness_evaluator",
+    "load_evaluator",
+]
+
+# Loaded at first use, so that the package can say what is missing when LangChain is not installed.
+_HOMES = {
+    "CriteriaJudge": "criteria",
+    "EvaluatorJudge": "evaluator_judge",
+    "LabelJudge": "labels",
+    "PairwiseJudge": "pairwise",
+    "ScoreJudge": "score",
+    "Taxonomy": "taxonomy",
+    "chat_rewriter": "rewriting",
+    "harness_evaluator": "wrapping",
+    "load_evaluator": "loading",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from judgeharness_langchain.adapter import ADAPTER  # noqa: PLC0415
+
+    ADAPTER.require()
+    value: object = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value

@@ -53,8 +53,9 @@ def _text(row: VerdictRow) -> str | None:
 
 
 def _copies(group: Sequence[VerdictRow], temperature: float | None) -> dict[int, str]:
-    """Return position -> why that sample is a copy of an earlier one of the group."""
+    """Return position -> why that sample is a copy of another one of the group, in whatever order the group came."""
     copies: dict[int, str] = {}
+    group = sorted(group, key=lambda row: (row.attributes.get("cached") == "shared", row.repetition))
     first = group[0]
     seen_ids, seen_texts = {first.attributes.get("response_id")}, {_text(first)}
     same_answer = all((_text(row), row.verdict) == (_text(first), first.verdict) for row in group)

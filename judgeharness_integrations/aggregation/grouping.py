@@ -35,9 +35,13 @@ def by_case(rows: Iterable[VerdictRow]) -> dict[tuple[str, str], list[VerdictRow
     return groups
 
 
-def by_criterion(rows: Iterable[VerdictRow]) -> dict[str, list[VerdictRow]]:
-    """Return criterion -> rows of one judge; rows that failed for every criterion are in each group."""
-    groups = _grouped(rows, "criterion")
+def by_criterion(rows: Iterable[VerdictRow], declared: Iterable[str] = ()) -> dict[str, list[VerdictRow]]:
+    """Return criterion -> rows of one judge, `declared` ones first, also without rows.
+
+    Rows that failed for every criterion are in each group.
+    """
+    groups: dict[str, list[VerdictRow]] = {name: [] for name in declared}
+    groups |= _grouped(rows, "criterion")
     shared = groups.pop(EVERY_CRITERION, [])
     if not shared:
         return groups

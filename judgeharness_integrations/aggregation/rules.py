@@ -6,10 +6,9 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import partial
 from typing import Any, Literal, TypeAlias
 
-from judgeharness_integrations._errors import PlanError, UnknownNameError
+from judgeharness_integrations._errors import PlanError, UnknownNameError, UsageError
 from judgeharness_integrations.aggregation import labels, numbers, orders
 from judgeharness_integrations.aggregation.decision import Decision, abstained, decided
 from judgeharness_integrations.verdictlog.row import ABSTAIN, VerdictRow, verdict_from_json
@@ -17,7 +16,6 @@ from judgeharness_integrations.verdictlog.row import ABSTAIN, VerdictRow, verdic
 __all__ = ["RULE_NAMES", "Rule", "RuleLike", "rule"]
 
 Kind: TypeAlias = Literal["labels", "numbers", "any"]
-_Parameters: TypeAlias = dict[str, Fraction]
 
 
 @dataclass(frozen=True)
@@ -38,7 +36,10 @@ class Rule:
         answer = self.function(rows)
         if isinstance(answer, Decision):
             return answer
-        verdict = verdict_from_json(answer)
+        try:
+            verdict = verdict_from_json(answer)
+        except ValueError as error:
+            raise UsageError(f"rule {self.name} returned what cannot be a verdict: {error}.") from error
         return abstained(f"{self.name} abstained") if verdict is None or verdict == ABSTAIN else decided(verdict)
 
 
@@ -62,6 +63,17 @@ class _Entry:
     parameters: Mapping[str, _Parameter] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class _Bound:
+    """A rule's function with its parameters; equal when both are, so that a rule read back equals the one written."""
+
+    function: Callable[..., Decision]
+    values: tuple[tuple[str, Fraction], ...]
+
+    def __call__(self, rows: Sequence[VerdictRow]) -> Decision:
+        return self.function(rows, **dict(self.values))
+
+
 _PASS_AT = {"pass_at": _Parameter(None, lambda _: True, "any number")}
 _SHARE = _Parameter("0.2", lambda share: 0 <= share < Fraction(1, 2), "at least 0 and below 1/2")
 _THRESHOLD = _Parameter("2/3", lambda share: 0 < share <= 1, "above 0 and at most 1")
@@ -79,6 +91,7 @@ _RULES: dict[str, _Entry] = {
     "mode": _Entry(numbers.mode, "numbers", parameters=_PASS_AT),
 }
 RULE_NAMES = tuple(sorted(_RULES))
+_NUMBER = re.compile(r"([+-]?(?:[0-9]{1,30}\.?[0-9]{0,30}|\.[0-9]{1,30})) *(?:/ *([0-9]{1,30}))?")
 _CALL = re.compile(r"\s*([A-Za-z_]\w*)\s*(?:\(([^()]*)\))?\s*")
 
 
@@ -111,11 +124,11 @@ def _by_name(spec: str) -> Rule:
         raise UnknownNameError("rule", name, RULE_NAMES)
     entry = _RULES[name]
     written = _read_arguments(name, arguments or "", entry.parameters)
-    values: _Parameters = {key: _fraction(name, key, text, entry.parameters[key]) for key, text in written.items()}
+    values = tuple((key, _fraction(name, key, text, entry.parameters[key])) for key, text in written.items())
     positional = [text for key, text in written.items() if entry.parameters[key].default is not None]
     named = [f"{key}={text}" for key, text in written.items() if entry.parameters[key].default is None]
     full_name = f"{name}({', '.join(positional + named)})" if written else name
-    return Rule(full_name, partial(entry.function, **values), entry.kind, entry.both_orders)
+    return Rule(full_name, _Bound(entry.function, values), entry.kind, entry.both_orders)
 
 
 def _read_arguments(name: str, text: str, parameters: Mapping[str, _Parameter]) -> dict[str, str]:
@@ -137,10 +150,10 @@ def _read_arguments(name: str, text: str, parameters: Mapping[str, _Parameter]) 
 
 
 def _fraction(name: str, key: str, text: str, parameter: _Parameter) -> Fraction:
-    try:
-        value = Fraction(text.replace(" ", ""))
-    except (ValueError, ZeroDivisionError):
-        raise PlanError(f"{key}={text!r} of rule {name!r} is not a number: write a fraction or a decimal.") from None
+    written = _NUMBER.fullmatch(text)
+    if written is None or (written[2] is not None and not int(written[2])):
+        raise PlanError(f"{key}={text!r} of rule {name!r} is not a number: write a fraction or a decimal.")
+    value = Fraction(written[1]) / int(written[2] or 1)
     if not parameter.admits(value):
         raise PlanError(f"{key}={text} of rule {name!r} is out of range: it must be {parameter.range}.")
     return value

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
+from operator import mul
 from typing import Final
 
 from judgeharness_integrations.verdictlog.row import Verdict
@@ -21,6 +22,7 @@ __all__ = [
 
 _LARGEST_N: Final = 200
 _PAIR: Final = 2
+_NEGLIGIBLE: Final = 1e-17
 
 
 def modal_share(distribution: Mapping[Verdict, int]) -> float | None:
@@ -41,32 +43,53 @@ def agreement(distribution: Mapping[Verdict, int]) -> float | None:
 def chance_consistency(samples: int, labels: int) -> float | None:
     """Return the expected modal share of a judge that picks one of `labels` uniformly at random.
 
-    E[max] / N = (N - sum_{m<N} P(max <= m)) / N over a multinomial; None for N = 0 and beyond 200 samples.
+    E[max] / N = sum_{m<N} P(max > m) / N over a multinomial; None for N = 0 and beyond 200 samples.
     """
     if not 0 < samples <= _LARGEST_N or labels < 1:
         return None
-    below = sum(_all_at_most(samples, labels, most) for most in range(samples))
-    return (samples - below) / samples
+    least = -(-samples // labels)  # some label is drawn at least that often
+    expected = float(least)
+    for most in range(least, samples):
+        above = _some_above(samples, labels, most)
+        if above < _NEGLIGIBLE:
+            break
+        expected += above
+    return expected / samples
 
 
-def _all_at_most(samples: int, labels: int, most: int) -> float:
-    """Return P(no label is drawn more than `most` times), splitting off one label after the other."""
-    reach = [1.0 if left <= most else 0.0 for left in range(samples + 1)]  # one label takes what is left
-    for remaining in range(2, labels + 1):
-        share = 1 / remaining
-        reach = [
-            sum(
-                math.comb(left, taken) * share**taken * (1 - share) ** (left - taken) * reach[left - taken]
-                for taken in range(min(most, left) + 1)
-            )
-            for left in range(samples + 1)
-        ]
-    return reach[samples]
+def _some_above(samples: int, labels: int, most: int) -> float:
+    """Return P(some label is drawn more than `most` times)."""
+    if 2 * (most + 1) > samples:  # then it is one label alone
+        return labels * math.fsum(_binomial(samples, 1, labels)[samples][most + 1 :])
+    return 1 - _none_above(samples, labels, most)[samples]
+
+
+def _none_above(samples: int, labels: int, most: int) -> list[float]:
+    """Return P(no label is drawn more than `most` times) for 0 .. `samples` draws, joining two groups of labels."""
+    if labels == 1:
+        return [1.0] * (most + 1) + [0.0] * (samples - most)
+    part = labels // 2 if labels % 2 == 0 else labels - 1
+    first = _none_above(samples, part, most)
+    second = first if 2 * part == labels else _none_above(samples, labels - part, most)
+    draws = _binomial(samples, part, labels)
+    return [math.fsum(map(mul, map(mul, row, first), second[len(row) - 1 :: -1])) for row in draws]
+
+
+@lru_cache(maxsize=16)
+def _binomial(samples: int, part: int, labels: int) -> list[list[float]]:
+    """Return, for n = 0 .. `samples` draws, the chances that 0 .. n of them fall on `part` of the labels."""
+    share = part / labels
+    return [[math.comb(n, k) * share**k * (1 - share) ** (n - k) for k in range(n + 1)] for n in range(samples + 1)]
+
+
+def within(score: float, other: float, tolerance: float) -> bool:
+    """Whether two scores lie within a tolerance, rounding forgiven: 0.7 and 0.8 are one tenth apart."""
+    return abs(score - other) <= tolerance * (1 + 1e-9) + 1e-12
 
 
 def distance_share(scores: Iterable[float], center: float, tolerance: float) -> float | None:
     """Return the share of scores within `tolerance` of `center`; None without scores."""
-    near = [abs(score - center) <= tolerance for score in scores]
+    near = [within(score, center, tolerance) for score in scores]
     return sum(near) / len(near) if near else None
 
 
@@ -92,7 +115,7 @@ def pair_disagreement(
 def _close(verdict: Verdict, other: Verdict, tolerance: float | None) -> bool:
     if tolerance is None or not isinstance(verdict, (int, float)) or not isinstance(other, (int, float)):
         return False
-    return abs(verdict - other) <= tolerance
+    return within(verdict, other, tolerance)
 
 
 def sign_test(first: int, second: int) -> float | None:
@@ -103,8 +126,11 @@ def sign_test(first: int, second: int) -> float | None:
     total = first + second
     if not total:
         return None
-    tail = sum(math.comb(total, k) for k in range(min(first, second) + 1))
-    return float(min(1.0, 2 * tail / 2**total))
+    ways = tail = 1
+    for k in range(min(first, second)):
+        ways = ways * (total - k) // (k + 1)
+        tail += ways
+    return min(1.0, tail / (1 << (total - 1)))
 
 
 def wilson(successes: int, trials: int, *, confidence: float = 0.95) -> tuple[float, float] | None:

@@ -29,7 +29,8 @@ class CalibrationSet:
     Args:
         name: what reports call it, `human_labeled_set_v1`.
         labeled_examples: (case, label) pairs. A label is a verdict, a mapping criterion -> verdict, or a list of
-            the labels several annotators gave (a set of labels is one verdict; use a set for it).
+            the labels several annotators gave. A set of labels is one verdict: a Python set, or in a file a list in
+            the list of annotators, `[["toxic", "spam"]]`.
         source: `human`, `executable` or `model:<name>`.
         consensus: how several labels of an item become one; `majority` leaves evenly split items out and counts them.
         positive: the label precision and recall are about.
@@ -46,9 +47,8 @@ class CalibrationSet:
         """Refuse a set that could not calibrate anything."""
         if not self.labeled_examples:
             raise CaseError(f"calibration set {self.name!r} holds no labelled examples.")
-        if self.source not in ("human", "executable") and not self.source.removeprefix("model:").strip():
-            raise CaseError(f"the source of a label set is human, executable or model:<name>, not {self.source!r}.")
-        if self.source not in ("human", "executable") and not self.source.startswith("model:"):
+        kind, _, model = self.source.partition(":")
+        if self.source not in ("human", "executable") and not (kind == "model" and model.strip()):
             raise CaseError(f"the source of a label set is human, executable or model:<name>, not {self.source!r}.")
         if self.consensus != "majority":
             raise CaseError(f"unknown consensus rule {self.consensus!r}: known is majority.")

@@ -88,9 +88,9 @@ class CalibrationReport:
             return CalibrationState(status="unverifiable", reason="the judge declares no identity")
         if changed := Fingerprint(self.parts).changes(parts):
             return CalibrationState(status="expired", reason=f"{', '.join(changed)} changed")
-        age = now - datetime.fromisoformat(self.measured_at)
+        age = now - _instant(self.measured_at)
         if age > max_age:
-            return CalibrationState(status="expired", reason=f"{age.days} days old, allowed {max_age.days}")
+            return CalibrationState(status="expired", reason=f"{_age(age)} old, allowed {_age(max_age)}")
         return CalibrationState(status="valid")
 
     def to_dict(self) -> dict[str, Any]:
@@ -109,7 +109,7 @@ class CalibrationReport:
             raise ConfigError(f"not a calibration of schema {SCHEMA}: found {data.get('schema')!r}.")
         try:
             known = {name: data[name] for name in cls.__dataclass_fields__}
-            datetime.fromisoformat(known["measured_at"])
+            _instant(known["measured_at"])
             criteria = {name: _criterion(value) for name, value in known.pop("criteria").items()}
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise ConfigError(f"the calibration is incomplete or damaged ({error!r}): measure it again.") from error
@@ -137,6 +137,17 @@ class CalibrationReport:
         if not isinstance(data, dict):
             raise ConfigError(f"calibration {path} is not a JSON object.")
         return cls.from_dict(data)
+
+
+def _instant(text: str) -> datetime:
+    instant = datetime.fromisoformat(text)
+    if instant.tzinfo is None:
+        raise ValueError(f"the time {text!r} has no offset from UTC")
+    return instant
+
+
+def _age(span: timedelta) -> str:
+    return f"{span.days} days" if span.days else f"{span.seconds / 3600:.3g} hours"
 
 
 def _criterion(data: Mapping[str, Any]) -> CriterionCalibration:

@@ -4,18 +4,30 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from judgeharness_integrations.aggregation.grouping import DEFAULT_CRITERION, EVERY_CRITERION
 from judgeharness_integrations.cases import Criterion
 from judgeharness_integrations.execution.preparing import Pending
-from judgeharness_integrations.judging import Answer, Judge, Judgment
-from judgeharness_integrations.verdictlog.row import VerdictRow, is_number, verdict_text
+from judgeharness_integrations.judging import Answer, Judge, Judgment, as_judgment
+from judgeharness_integrations.verdictlog.row import (
+    ABSTAIN,
+    Verdict,
+    VerdictRow,
+    is_number,
+    verdict_from_json,
+    verdict_text,
+)
 
-__all__ = ["CallFacts", "Keep", "RowMaker"]
+if TYPE_CHECKING:
+    from judgeharness_integrations.perturbations import Perturbation
+    from judgeharness_integrations.verdictlog.log import VerdictLog
+
+__all__ = ["CallFacts", "Keep", "RowMaker", "Rows"]
 
 Keep: TypeAlias = Literal["text", "hash", "none"]
+Rows: TypeAlias = tuple[VerdictRow, ...]
 _LONGEST_ERROR = 500
 
 _KEEPERS: Mapping[Keep, Callable[[str], str | None]] = {
@@ -25,9 +37,8 @@ _KEEPERS: Mapping[Keep, Callable[[str], str | None]] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CallFacts:
-    """What the executor knows about a call."""
+class CallFacts(NamedTuple):
+    """What the executor knows about a call: when it began (ISO 8601), how long it took, how often it was tried."""
 
     asked_at: str
     latency_s: float
@@ -35,38 +46,84 @@ class CallFacts:
 
 
 class RowMaker:
-    """Makes the rows of one judge's calls."""
+    """Makes the rows of one judge's calls, and keeps them in the run's log."""
 
-    def __init__(self, judge: Judge, *, run: str = "", keep: Keep = "text", judge_model: str | None = None) -> None:
+    def __init__(
+        self,
+        judge: Judge,
+        *,
+        run: str = "",
+        keep: Keep = "text",
+        judge_model: str | None = None,
+        log: VerdictLog | None = None,
+    ) -> None:
         """Prepare for one judge; `keep` decides how reasoning and raw text are stored."""
         self._name = judge.name
         self._run = run
         self._keep = _KEEPERS[keep]
         self._model = judge_model or (judge.identity.model if judge.identity is not None else None)
         self._criteria: dict[str, Criterion] = {c.name: c for c in judge.criteria or ()}
+        self._log = log
 
-    def answered(self, pending: Pending, judgment: Judgment, call: CallFacts) -> tuple[VerdictRow, ...]:
+    def of(self, pending: Pending, answer: object, call: CallFacts) -> Rows:
+        """Return the rows of a call that answered, or that raised `answer`; they are in the log by then."""
+        if isinstance(answer, Exception):
+            rows = self._failed(pending, answer, call)
+        else:
+            try:
+                rows = self._answered(pending, as_judgment(answer), call)
+            except Exception as error:  # noqa: BLE001 - a verdict that cannot be restored is a failed call
+                rows = self._failed(pending, error, call)
+        if self._log is not None:
+            self._log.append(rows)
+        return rows
+
+    def _answered(self, pending: Pending, judgment: Judgment, call: CallFacts) -> Rows:
         """Return one row a criterion; a declared criterion without an answer is unparsed."""
-        answers = judgment.answers or (Answer(criterion=DEFAULT_CRITERION, outcome="unparsed"),)
-        given = {answer.criterion for answer in answers}
-        missing = [Answer(criterion=name, outcome="unparsed") for name in self._criteria if name not in given]
-        return self._rows(pending, [self._checked(answer) for answer in (*answers, *missing)], judgment, call)
+        answers = self._addressed(judgment.answers)
+        if self._criteria:
+            given = {answer.criterion for answer in answers}
+            missing = [Answer(criterion=name, outcome="unparsed") for name in self._criteria if name not in given]
+            answers = (*answers, *missing)
+        if len({answer.criterion for answer in answers}) < len(answers):
+            raise ValueError("the judge answered one criterion twice")
+        return self._rows(pending, [self._checked(answer) for answer in answers], judgment, call)
 
-    def failed(self, pending: Pending, error: BaseException, call: CallFacts) -> tuple[VerdictRow, ...]:
+    def _failed(self, pending: Pending, error: BaseException, call: CallFacts) -> Rows:
         """Return the rows of a call that raised: one a declared criterion, else one that counts for every criterion."""
         names = list(self._criteria) or [EVERY_CRITERION]
         answers = [Answer(criterion=name, outcome="error") for name in names]
         text = f"{type(error).__name__}: {error}".rstrip(": ")[:_LONGEST_ERROR]
         return self._rows(pending, answers, None, call, error=text)
 
+    def _addressed(self, answers: tuple[Answer, ...]) -> tuple[Answer, ...]:
+        """Say which criteria an answer without one is about: the only one, or every one when it holds no verdict."""
+        if not answers:
+            answers = (Answer(outcome="unparsed"),)
+        only = answers[0]
+        if len(answers) > 1 or only.criterion != DEFAULT_CRITERION or DEFAULT_CRITERION in self._criteria:
+            return answers
+        if len(self._criteria) == 1 or (only.verdict is None and self._criteria):
+            return tuple(replace(only, criterion=name) for name in self._criteria)
+        return (replace(only, criterion=EVERY_CRITERION),) if only.verdict is None else answers
+
     def _checked(self, answer: Answer) -> Answer:
-        """Turn an answer outside the declared labels or scale into an unparsed one."""
+        """Turn an answer that is no verdict, or outside the declared labels or scale, into one without."""
+        try:
+            verdict = verdict_from_json(answer.verdict)
+        except ValueError as error:
+            return replace(answer, verdict=None, outcome="unparsed", reasoning=answer.reasoning or str(error))
+        if verdict is None:
+            return replace(answer, verdict=None, outcome="unparsed") if answer.outcome == "ok" else answer
+        if verdict == ABSTAIN:
+            return replace(answer, verdict=None, outcome="refused")
+        if verdict is not answer.verdict:
+            answer = replace(answer, verdict=verdict)
         declared = self._criteria.get(answer.criterion)
-        verdict = answer.verdict
-        if verdict is None or declared is None or _is_declared(verdict, declared):
+        if declared is None or _is_declared(verdict, declared):
             return answer
         note = f"answered {verdict_text(verdict)}, which is not declared"
-        return Answer(criterion=answer.criterion, outcome="unparsed", reasoning=answer.reasoning or note)
+        return replace(answer, verdict=None, outcome="unparsed", reasoning=answer.reasoning or note)
 
     def _text(self, text: str | None) -> str | None:
         return None if text is None else self._keep(text)
@@ -78,7 +135,7 @@ class RowMaker:
         judgment: Judgment | None,
         call: CallFacts,
         error: str | None = None,
-    ) -> tuple[VerdictRow, ...]:
+    ) -> Rows:
         perturbation, facts = pending.perturbation, pending.facts
         several = len(answers) > 1
         call_id = f"{pending.case_id}/{self._name}/{perturbation.name}/{pending.repetition}" if several else None
@@ -91,7 +148,7 @@ class RowMaker:
             rows.append(
                 VerdictRow(
                     case_id=pending.case_id,
-                    verdict=None if answer.verdict is None else perturbation.restore(answer.verdict, answer.criterion),
+                    verdict=_restored(answer, perturbation),
                     run=self._run,
                     judge=self._name,
                     criterion=answer.criterion,
@@ -114,6 +171,16 @@ class RowMaker:
                 )
             )
         return tuple(rows)
+
+
+def _restored(answer: Answer, perturbation: Perturbation) -> Verdict | None:
+    """Return the verdict in the canonical frame."""
+    if answer.verdict is None:
+        return None
+    restored = verdict_from_json(perturbation.restore(answer.verdict, answer.criterion))
+    if restored is None:
+        raise ValueError(f"perturbation {perturbation.name!r} restored {verdict_text(answer.verdict)} to no verdict")
+    return restored
 
 
 def _is_declared(verdict: object, declared: Criterion) -> bool:

@@ -10,9 +10,26 @@ from typing import TypeVar
 from judgeharness_integrations.execution.budget import Budget, BudgetExhausted
 from judgeharness_integrations.execution.retrying import is_transient, retry
 
-__all__ = ["CallPolicy"]
+__all__ = ["CallPolicy", "own_failure"]
 
 _T = TypeVar("_T")
+
+
+def own_failure(error: BaseException) -> Exception:
+    """Return what a judge or a rewriter raised as the failure of its call.
+
+    Raises:
+        asyncio.CancelledError: the call was cancelled from outside, whatever it made of that.
+
+    """
+    task = asyncio.current_task()
+    if task is not None and task.cancelling():
+        raise asyncio.CancelledError from error
+    if isinstance(error, Exception):
+        return error
+    ended = RuntimeError(f"the call ended itself with {type(error).__name__}({error})")
+    ended.__cause__ = error
+    return ended
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,7 +53,10 @@ class CallPolicy:
             nonlocal attempts
             budget.take()
             attempts += 1
-            return await self._before_deadline(call)
+            try:
+                return await self._before_deadline(call)
+            except (Exception, asyncio.CancelledError, SystemExit) as error:  # noqa: BLE001
+                raise own_failure(error)  # noqa: B904 - it is the same error, or carries its cause
 
         try:
             return await once(), attempts
@@ -48,12 +68,16 @@ class CallPolicy:
             first_error = error
         left = self.max_attempts - 1
         try:
-            answer = await retry(once, first_error=first_error, attempts_left=left, transient=self.transient)
+            answer = await retry(once, first_error=first_error, attempts_left=left, transient=self._is_worth_another)
         except BudgetExhausted:
             return first_error, attempts
         except Exception as error:  # noqa: BLE001
             return error, attempts
         return answer, attempts
+
+    def _is_worth_another(self, error: BaseException) -> bool:
+        final = isinstance(error, BudgetExhausted) or not isinstance(error, Exception)
+        return not final and self.transient(error)
 
     async def _before_deadline(self, call: Callable[[], Awaitable[_T]]) -> _T:
         if self.timeout_s is None:

@@ -6,13 +6,18 @@ import asyncio
 import os
 import threading
 from collections import Counter, deque
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 __all__ = ["Limiter", "limiter_for"]
+
+# Limiters whose slot the current call already holds: a judge may itself use a harness over the same model, and
+# would wait for its own slot.
+_held: ContextVar[frozenset[Limiter]] = ContextVar("judgeharness_held_limiters", default=frozenset())
 
 
 class Limiter:
@@ -23,7 +28,7 @@ class Limiter:
 
     def __init__(self) -> None:
         """Start without runs."""
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # garbage collection of a worker may release a slot at any moment
         self._in_flight = 0
         self._runs: Counter[int] = Counter()
         self._waiting: deque[tuple[asyncio.AbstractEventLoop, asyncio.Future[None]]] = deque()
@@ -38,11 +43,16 @@ class Limiter:
         """Declare a run of up to `max_concurrency` calls at a time."""
         with self._lock:
             self._runs[max_concurrency] += 1
+            self._hand_out()
         try:
             yield
         finally:
             with self._lock:
                 self._runs -= Counter([max_concurrency])
+
+    def hold(self) -> None:
+        """Say that what the current task calls from now on is covered by the slots this task acquires."""
+        _held.set(_held.get() | {self})
 
     async def acquire(self) -> None:
         """Wait for a slot."""
@@ -52,27 +62,33 @@ class Limiter:
                 return
             loop = asyncio.get_running_loop()
             slot: asyncio.Future[None] = loop.create_future()
-            self._waiting.append((loop, slot))
+            entry = (loop, slot)
+            self._waiting.append(entry)
         try:
             await slot
-        except asyncio.CancelledError:
+        except BaseException:
             with self._lock:
-                handed_over = (loop, slot) not in self._waiting
-                if not handed_over:
-                    self._waiting.remove((loop, slot))
-            if handed_over:
+                waiting = entry in self._waiting
+                if waiting:
+                    self._waiting.remove(entry)
+            if not waiting:  # the slot was already given to this call
                 self.release()
             raise
 
     def release(self) -> None:
-        """Give the slot back, or straight to whoever waits longest."""
+        """Give the slot back, or to whoever waits longest."""
         with self._lock:
-            while self._waiting:
-                loop, slot = self._waiting.popleft()
-                if not loop.is_closed():
-                    loop.call_soon_threadsafe(_wake, slot)
-                    return
             self._in_flight -= 1
+            if self._waiting:
+                self._hand_out()
+
+    def _hand_out(self) -> None:
+        """Give free slots to those who wait; the lock is held."""
+        while self._waiting and self._in_flight < self.capacity:
+            loop, slot = self._waiting.popleft()
+            with suppress(RuntimeError):  # its event loop was closed: nobody waits there any more
+                loop.call_soon_threadsafe(_wake, slot)
+                self._in_flight += 1
 
 
 def _wake(slot: asyncio.Future[None]) -> None:
@@ -85,9 +101,17 @@ _guard = threading.Lock()
 
 
 def limiter_for(model: str) -> Limiter:
-    """Return the process's limiter of a judge model."""
+    """Return the process's limiter of a judge model; a fresh one inside a call that holds a slot of it."""
     with _guard:
-        return _limiters.setdefault(model, Limiter())
+        limiter = _limiters.setdefault(model, Limiter())
+    return Limiter() if limiter in _held.get() else limiter
 
 
-os.register_at_fork(after_in_child=_limiters.clear)
+def _forget() -> None:
+    global _guard  # noqa: PLW0603 - another thread may have held it when the process was forked
+    _guard = threading.Lock()
+    _limiters.clear()
+
+
+with suppress(AttributeError):  # Windows does not fork
+    os.register_at_fork(after_in_child=_forget)

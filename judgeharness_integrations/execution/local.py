@@ -6,31 +6,35 @@ import asyncio
 from collections.abc import AsyncGenerator, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from time import perf_counter
 from typing import Protocol
 
-from judgeharness_integrations.execution.answering import CallFacts, RowMaker
-from judgeharness_integrations.execution.attempting import CallPolicy
+from judgeharness_integrations.execution.answering import CallFacts, RowMaker, Rows
+from judgeharness_integrations.execution.attempting import CallPolicy, own_failure
 from judgeharness_integrations.execution.budget import Budget, BudgetExhausted
+from judgeharness_integrations.execution.channel import Channel
 from judgeharness_integrations.execution.limiter import Limiter, limiter_for
 from judgeharness_integrations.execution.observing import Span, Spans
 from judgeharness_integrations.execution.preparing import Pending
-from judgeharness_integrations.judging import Judge, Judgment
-from judgeharness_integrations.verdictlog.row import VerdictRow
+from judgeharness_integrations.judging import Judge, Judgment, Probe
 
 __all__ = ["Asking", "Executor", "LocalExecutor", "Rows"]
 
-Rows = tuple[VerdictRow, ...]
 _FEWEST_UNREAD = 64
 
 
 @dataclass(kw_only=True)
 class Asking:
-    """What belongs to one run of one judge: how rows are made, what may be spent, who watches."""
+    """What belongs to one run of one judge: how rows are made and kept, what may be spent, who watches.
+
+    Rows are in the log as soon as `rows` has made them. `model` is what calls are limited by.
+    """
 
     rows: RowMaker
     budget: Budget
     spans: Spans
+    model: str
     parents: dict[str, Span] = field(default_factory=dict)  # case id -> its span
 
 
@@ -50,20 +54,18 @@ class LocalExecutor:
     policy: CallPolicy = field(default_factory=CallPolicy)
 
     async def ask(self, judge: Judge, probes: Iterable[Pending], asking: Asking) -> AsyncGenerator[Rows, None]:
-        """Ask every probe; closing the generator cancels the calls in flight."""
-        model = judge.identity.model if judge.identity is not None else None
-        limiter, left = limiter_for(model or judge.name), iter(probes)
-        answered: asyncio.Queue[Rows | BaseException | None] = asyncio.Queue(
-            max(2 * self.max_concurrency, _FEWEST_UNREAD)
-        )
-        crew = _Crew(self, judge, limiter, asking, left, answered)
+        """Ask every probe; closing the generator cancels the calls in flight.
+
+        When the probes themselves raise, the calls in flight are finished before the error is passed on.
+        """
+        limiter = limiter_for(asking.model)
+        answered: Channel[Rows] = Channel(max(2 * self.max_concurrency, _FEWEST_UNREAD))
+        crew = _Crew(self, judge, limiter, asking, iter(probes), answered)
         with limiter.run(self.max_concurrency):
             manager = asyncio.ensure_future(crew.work())
             try:
-                while (item := await answered.get()) is not None:
-                    if isinstance(item, BaseException):
-                        raise item
-                    yield item
+                while (rows := await answered.get()) is not None:
+                    yield rows
             finally:
                 manager.cancel()
                 await asyncio.gather(manager, return_exceptions=True)
@@ -71,32 +73,40 @@ class LocalExecutor:
 
 @dataclass
 class _Crew:
-    """The workers of one `ask`: they share the iterator of probes and the queue of answers."""
+    """The workers of one `ask`: they share the iterator of probes and the channel of answers."""
 
     executor: LocalExecutor
     judge: Judge
     limiter: Limiter
     asking: Asking
     left: Iterator[Pending]
-    answered: asyncio.Queue[Rows | BaseException | None]
+    answered: Channel[Rows]
+    failure: Exception | None = None
 
     async def work(self) -> None:
-        """Run the workers until no probe is left, then end the queue with None or with what went wrong."""
+        """Run the workers until no probe is left, then end the channel."""
+        failure: BaseException | None = None
         try:
             async with asyncio.TaskGroup() as group:
                 for _ in range(self.executor.max_concurrency):
-                    first = next(self.left, None)
+                    first = self._next()
                     if first is None:
                         break
                     group.create_task(self._worker(first))
         except BaseExceptionGroup as errors:
-            await self.answered.put(errors.exceptions[0])
-        except Exception as error:  # noqa: BLE001 - a probe could not be planned
-            await self.answered.put(error)
-        else:
-            await self.answered.put(None)
+            failure = errors.exceptions[0]
+        self.answered.end(failure or self.failure)
+
+    def _next(self) -> Pending | None:
+        try:
+            return next(self.left, None)
+        except Exception as error:  # noqa: BLE001 - a case could not be read or planned: reported after the calls in flight
+            self.failure = error
+            return None
 
     async def _worker(self, pending: Pending | None) -> None:
+        me = asyncio.current_task()
+        self.limiter.hold()
         while pending is not None:
             await self.limiter.acquire()
             try:
@@ -105,8 +115,11 @@ class _Crew:
                 return
             finally:
                 self.limiter.release()
-            await self.answered.put(rows)
-            pending = next(self.left, None)
+            self.answered.add(rows)
+            if me is not None and me.cancelling():  # the judge kept the cancellation to itself
+                return
+            await self.answered.room()
+            pending = self._next()
 
     async def _answer(self, pending: Pending) -> Rows:
         spans = self.asking.spans
@@ -128,17 +141,22 @@ class _Crew:
         return rows
 
     async def _ask(self, pending: Pending) -> Rows:
+        probe, attempts = await self._probe(pending), 0
         asked_at, started = datetime.now(UTC).isoformat(timespec="milliseconds"), perf_counter()
-        attempts = 0
+        answer: Judgment | Exception
+        if isinstance(probe, Exception):
+            answer = probe
+        else:
+            policy, budget = self.executor.policy, self.asking.budget
+            answer, attempts = await policy.attempt(partial(self.judge.judge, probe), budget)
+        call = CallFacts(asked_at, perf_counter() - started, attempts)
+        return self.asking.rows.of(pending, answer, call)
+
+    async def _probe(self, pending: Pending) -> Probe | Exception:
+        """Return the probe, or what its perturbation raised: that fails the probes of this perturbation only."""
         try:
-            probe = await pending.ready()
+            return await pending.ready()
         except BudgetExhausted:
             raise
-        except Exception as error:  # noqa: BLE001 - a perturbation that failed fails its probes
-            answer: Judgment | Exception = error
-        else:
-            answer, attempts = await self.executor.policy.attempt(lambda: self.judge.judge(probe), self.asking.budget)
-        call = CallFacts(asked_at=asked_at, latency_s=perf_counter() - started, attempts=attempts)
-        if isinstance(answer, Exception):
-            return self.asking.rows.failed(pending, answer, call)
-        return self.asking.rows.answered(pending, answer, call)
+        except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001
+            return own_failure(error)

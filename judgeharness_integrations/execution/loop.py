@@ -7,10 +7,12 @@ notebooks and running event loops alike.
 from __future__ import annotations
 
 import asyncio
+import atexit
 import os
 import threading
 from collections.abc import AsyncGenerator, Coroutine, Iterator
-from concurrent.futures import CancelledError
+from concurrent.futures import Future
+from contextlib import suppress
 from typing import Any, TypeVar
 
 from judgeharness_integrations._errors import JudgeHarnessError
@@ -22,6 +24,7 @@ _CLEAN_UP_S = 5.0
 _lock = threading.Lock()
 _loop: asyncio.AbstractEventLoop | None = None
 _thread: threading.Thread | None = None
+_closing: set[asyncio.Task[None]] = set()
 
 
 def _background_loop() -> asyncio.AbstractEventLoop:
@@ -29,17 +32,38 @@ def _background_loop() -> asyncio.AbstractEventLoop:
     with _lock:
         if _loop is None:
             _loop = asyncio.new_event_loop()
-            _thread = threading.Thread(target=_loop.run_forever, name="judgeharness", daemon=True)
+            _thread = threading.Thread(target=_serve, args=(_loop,), name="judgeharness", daemon=True)
             _thread.start()
+            atexit.register(_stop, _loop, _thread)
         return _loop
 
 
+def _serve(loop: asyncio.AbstractEventLoop) -> None:
+    """Run the loop, cancel what is left in it when it is stopped, and close it."""
+    asyncio.set_event_loop(loop)
+    loop.run_forever()
+    left = asyncio.all_tasks(loop)
+    for task in left:
+        task.cancel()
+    loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
+    loop.run_until_complete(loop.shutdown_asyncgens())
+    loop.close()
+
+
+def _stop(loop: asyncio.AbstractEventLoop, thread: threading.Thread) -> None:
+    """End the loop before the interpreter does: nobody could wait for it afterwards."""
+    if thread.is_alive():  # not in a forked child
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join(_CLEAN_UP_S)
+
+
 def _forget() -> None:
-    global _loop, _thread  # noqa: PLW0603
-    _loop = _thread = None  # a forked child has no copy of the thread
+    global _lock, _loop, _thread
+    _lock, _loop, _thread = threading.Lock(), None, None  # a forked child has no copy of the thread
 
 
-os.register_at_fork(after_in_child=_forget)
+with suppress(AttributeError):  # Windows does not fork
+    os.register_at_fork(after_in_child=_forget)
 
 
 def run_sync(coroutine: Coroutine[Any, Any, _T]) -> _T:
@@ -63,13 +87,25 @@ def run_sync(coroutine: Coroutine[Any, Any, _T]) -> _T:
         finally:
             finished.set()
 
-    future = asyncio.run_coroutine_threadsafe(watched(), loop)
+    future = _submitted(watched(), coroutine, loop)
     try:
         return future.result()
-    except (KeyboardInterrupt, CancelledError):
-        future.cancel()
-        finished.wait(_CLEAN_UP_S)
+    except BaseException:
+        if not future.done():  # it is the caller who was interrupted
+            future.cancel()
+            finished.wait(_CLEAN_UP_S)
         raise
+
+
+def _submitted(
+    watched: Coroutine[Any, Any, _T], inner: Coroutine[Any, Any, _T], loop: asyncio.AbstractEventLoop
+) -> Future[_T]:
+    try:
+        return asyncio.run_coroutine_threadsafe(watched, loop)
+    except RuntimeError as error:
+        watched.close()
+        inner.close()
+        raise JudgeHarnessError("the interpreter is ending: nothing can be asked any more.") from error
 
 
 def stream_sync(items: AsyncGenerator[_T, None]) -> Iterator[_T]:
@@ -81,11 +117,20 @@ def stream_sync(items: AsyncGenerator[_T, None]) -> Iterator[_T]:
         except StopAsyncIteration:
             return []
 
-    async def close() -> None:
-        await items.aclose()
-
     try:
         while item := run_sync(following()):
             yield item[0]
     finally:
+        _close(items)
+
+
+def _close(items: AsyncGenerator[Any, None]) -> None:
+    async def close() -> None:
+        await items.aclose()
+
+    if threading.current_thread() is _thread:  # garbage collection of an iterator may run in any thread
+        task = asyncio.ensure_future(close())
+        _closing.add(task)
+        task.add_done_callback(_closing.discard)
+    elif not _background_loop().is_closed():  # else the interpreter is ending, and the loop was stopped before
         run_sync(close())

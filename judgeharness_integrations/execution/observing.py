@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
@@ -63,6 +64,15 @@ class Spans:
             span.tokens[id(observer)] = observer.begin(span)
         return span
 
+    @contextmanager
+    def around(self, kind: SpanKind, name: str, parent: Span | None = None, **facts: Any) -> Iterator[Span]:
+        """Begin a span and end it, whatever happens in between."""
+        span = self.begin(kind, name, parent, **facts)
+        try:
+            yield span
+        finally:
+            self.end(span)
+
     def end(self, span: Span, **outcome: Any) -> None:
         """End a span."""
         span.outcome.update(outcome)
@@ -104,4 +114,4 @@ class ProgressBar:
 
 def default_observers() -> tuple[Observer, ...]:
     """Return a progress bar when standard error is a terminal, nothing otherwise."""
-    return (ProgressBar(),) if sys.stderr.isatty() else ()
+    return (ProgressBar(),) if sys.stderr is not None and sys.stderr.isatty() else ()  # pythonw has no stderr

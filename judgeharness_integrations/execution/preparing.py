@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import random
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar
 
 from judgeharness_integrations.cases import AnswerCase, Case, PairwiseCase
@@ -16,7 +17,8 @@ from judgeharness_integrations.verdictlog.row import Verdict, verdict_from_json
 
 __all__ = ["CaseFacts", "Pending", "Preparation", "Preparer", "Rewrite"]
 
-Rewrite: TypeAlias = Callable[[Rewriter, str], Coroutine[Any, Any, str]]
+# rewriter, text, id of the case it is for -> the text in other words
+Rewrite: TypeAlias = Callable[[Rewriter, str, str], Coroutine[Any, Any, str]]
 _T = TypeVar("_T")
 
 
@@ -53,26 +55,35 @@ class CaseFacts:
         return self.gold.get(criterion, self.any_gold)
 
 
-@dataclass
+@dataclass(slots=True)
 class Preparation:
     """One case under one perturbation."""
 
     plan: CasePlan
     perturbation: Perturbation
-    context: Context
-    start: Callable[[Coroutine[Any, Any, Case]], asyncio.Future[Case]]
-    _case: list[Case] = field(default_factory=list)
-    _pending: asyncio.Future[Case] | None = None
+    preparer: Preparer
+    rewrite: Callable[[Rewriter, str], Awaitable[str]]
+    _changed: asyncio.Future[Case] | None = None
 
     async def case(self) -> Case:
         """Return the perturbed case, applying the perturbation at the first call only."""
-        if self._case:
-            return self._case[0]
-        if self._pending is None:
-            self._pending = self.start(self.perturbation.applied(self.plan.case, self.context))
-        changed = await asyncio.shield(self._pending)
-        self._case[:] = [changed]
-        return changed
+        if self._changed is None:
+            self._changed = self._begun()
+        return self._changed.result() if self._changed.done() else await asyncio.shield(self._changed)
+
+    def _begun(self) -> asyncio.Future[Case]:
+        perturbation = self.perturbation
+        if perturbation.contextual:
+            # the repetition is left out, so that every repetition sees the same change
+            source = random.Random(f"{self.preparer.seed}|{self.plan.case_id}|{perturbation.name}")  # noqa: S311
+            changed = perturbation.apply(self.plan.case, Context(random=source, rewrite=self.rewrite))
+        else:
+            changed = perturbation.apply(self.plan.case)
+        if inspect.isawaitable(changed):
+            return self.preparer.started(changed)
+        ready: asyncio.Future[Case] = asyncio.get_running_loop().create_future()
+        ready.set_result(changed)
+        return ready
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,11 +121,11 @@ class Preparer:
 
     def __init__(self, *, seed: int, rewrite: Rewrite) -> None:
         """Prepare with a seed and a way to call rewriters."""
-        self._seed = seed
+        self.seed = seed
         self._rewrite = rewrite
         self._unfinished: set[asyncio.Future[Any]] = set()
 
-    def started(self, work: Coroutine[Any, Any, _T]) -> asyncio.Future[_T]:
+    def started(self, work: Awaitable[_T]) -> asyncio.Future[_T]:
         """Start shared work; a run that ends early cancels it."""
         task = asyncio.ensure_future(work)
         self._unfinished.add(task)
@@ -136,12 +147,10 @@ class Preparer:
         def once(rewriter: Rewriter, text: str) -> Awaitable[str]:
             key = (id(rewriter), text)
             if key not in rewritten:
-                rewritten[key] = self.started(self._rewrite(rewriter, text))
+                rewritten[key] = self.started(self._rewrite(rewriter, text, plan.case_id))
             return asyncio.shield(rewritten[key])
 
         for perturbation in plan.perturbations:
-            # the repetition is left out, so that every repetition sees the same change
-            source = random.Random(f"{self._seed}|{plan.case_id}|{perturbation.name}")  # noqa: S311 - not for secrets
-            preparation = Preparation(plan, perturbation, Context(random=source, rewrite=once), self.started)
+            preparation = Preparation(plan, perturbation, self, once)
             for repetition in range(plan.repetitions):
-                yield Pending(preparation, repetition, self._seed, facts)
+                yield Pending(preparation, repetition, self.seed, facts)

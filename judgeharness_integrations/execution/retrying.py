@@ -23,18 +23,19 @@ _TRANSIENT_NAMES = (
     "overloaded",
     "remoteprotocol",
     "readerror",
+    "throttl",
+    "toomanyrequests",
+    "resourceexhausted",
 )
 _OTHER_LOOP = ("Event loop is closed", "bound to a different event loop")
 _FIRST_WAIT_S, _LONGEST_WAIT_S, _LONGEST_RETRY_AFTER_S = 0.5, 30.0, 300.0
 
 
 def _status(error: BaseException) -> int | None:
-    response = getattr(error, "response", None)
-    for value in (
-        getattr(error, "status_code", None),
-        getattr(response, "status_code", None),
-        getattr(error, "code", None),
-    ):
+    """Return the HTTP status an error of openai, httpx, requests, aiohttp or google.api_core carries."""
+    places = ((error, "status_code"), (getattr(error, "response", None), "status_code"), (error, "status"))
+    for holder, name in (*places, (error, "code")):  # one after the other: aiohttp warns when its `code` is read
+        value = getattr(holder, name, None)
         if isinstance(value, int):
             return value
     return None

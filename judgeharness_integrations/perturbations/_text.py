@@ -24,7 +24,7 @@ _MARKED = re.compile(r"[ \t]*+(?:[-*+>|]|#{1,6}+|\d{1,9}[.)])[ \t]")
 _CODE_LINE = re.compile(
     r"#include\b.*+"
     r"|(?:async )?(?:def|class) \w.*:"
-    r"|(?:[\w.]++ = )?[\w.]++\([^()]*+\)"
+    r"|(?:[\w.]++ = )?[\w.]++\((?:[^()]|\([^()]*+\))*+\)"
     r"|[])};,]++"
     r"|.*(?:[{;]|; ?\})"
 )
@@ -58,6 +58,8 @@ def lines(text: str) -> list[str]:
 
 def chunks(text: str) -> list[Chunk]:
     """Split a text into code blocks and the rest; a fence that is never closed reaches to the end."""
+    if text and "```" not in text and "~~~" not in text:
+        return [Chunk(text, code=False)]
     return [
         Chunk("".join(line for _, line in group), code=block >= 0)
         for block, group in groupby(_fenced(text), key=lambda pair: pair[0])
@@ -87,11 +89,13 @@ def map_prose(text: str, change: Callable[[str], str]) -> str:
 def code_spans(text: str) -> list[tuple[int, int, int]]:
     """Return the inline code of a text as (start, end, how many backticks fence it)."""
     found: list[tuple[int, int, int]] = []
-    begin = 0
-    for end in [*(gap.end() for gap in _BLANK_LINE.finditer(text)), len(text)]:
-        found += _paired([run.span() for run in _BACKTICKS.finditer(text, begin, end)])
-        begin = end
-    return found
+    paragraph: list[tuple[int, int]] = []
+    for run in _BACKTICKS.finditer(text):
+        if paragraph and _BLANK_LINE.search(text, paragraph[-1][1], run.start()):
+            found += _paired(paragraph)
+            paragraph = []
+        paragraph.append(run.span())
+    return [*found, *_paired(paragraph)]
 
 
 def _paired(runs: list[tuple[int, int]]) -> Iterator[tuple[int, int, int]]:

@@ -90,12 +90,12 @@ def _heading(line: str) -> str | None:
 
 def _first_line(split: list[Chunk], change: Callable[[str], str | None]) -> list[str] | None:
     """Return the text's pieces with the first line that can be changed changed."""
-    pieces = [Chunk(text, c.code) for c in split for text in ([c.text] if c.code else lines(c.text))]
-    for index, piece in enumerate(pieces):
-        changed = None if piece.code else change(piece.text)
+    pieces = [(c.code, text) for c in split for text in ([c.text] if c.code else lines(c.text))]
+    for index, (code, text) in enumerate(pieces):
+        changed = None if code or text.isspace() else change(text)
         if changed is not None:
-            pieces[index] = Chunk(changed, code=False)
-            return [text for text, _ in pieces]
+            pieces[index] = (code, changed)
+            return [piece for _, piece in pieces]
     return None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import NamedTuple
 
 from judgeharness_integrations.perturbations._text import Spans, code_spans, lines, map_prose
@@ -13,15 +14,21 @@ __all__ = ["without_markdown"]
 _ITEM = re.compile(r"([ \t]*+)[-*+][ \t]++(?=\S)(?![*_]*+\d)")
 _NUMBERED = re.compile(r"[ \t]*+\d{1,9}[.)][ \t]")
 _HEADING = re.compile(r"( {0,3})#{1,6}[ \t]++(?=\S)")
-_RULE = re.compile(r" {0,3}(?:-{3,}+|\*{3,}+|_{3,}+|={3,}+)[ \t]*+\r?\n?")
+_RULE = re.compile(r" {0,3}(?:-{3,}+|\*{3,}+|={3,}+)[ \t]*+\r?\n?")
 _URL = re.compile(r'https?://[^\s*`<>"]++')
-_CLUSTER = re.compile(r"[*_]++")
+_SIGN = re.compile(r"[*_`]")
 _RUN = re.compile(r"\*++|_++")
 _WORD = re.compile(r"\w++")
 _QUOTES = "\"'\u201c\u2018\u00ab"
-_BEFORE = frozenset(f"([{{{_QUOTES}\u2013\u2014-:>|")
-_AFTER = frozenset(".,;:!?)]}\"'\u201d\u2019\u00bb\u2013\u2014\u2026-|<")
+_BEFORE = f"([{{{_QUOTES}\u2013\u2014-:>|"
+_AFTER = ".,;:!?)]}\"'\u201d\u2019\u00bb\u2013\u2014\u2026-|<"
 _FIRST = frozenset(f"([`${_QUOTES}")
+_CLUSTER = re.compile(
+    r"(?<![*_])"
+    rf"(?P<closes>(?<=[^\s\\])(?=[*_]++(?:[\s{re.escape(_AFTER)}]|\Z)))?"
+    rf"(?P<opens>(?<![^\s{re.escape(_BEFORE)}])(?=[*_]++\S))?"
+    r"[*_]++"
+)
 _LONGEST_RUN = 3
 
 
@@ -38,10 +45,10 @@ def _plain(prose: str) -> str:
     kept: list[str] = []
     in_list = False
     for line in lines(prose):
-        if line.startswith(("    ", "\t")) and not in_list:
+        if not line.strip() or (line.startswith(("    ", "\t")) and not in_list):
             kept.append(line)
             continue
-        if _RULE.fullmatch(line) and ("=" not in line or (kept and kept[-1].strip())):
+        if _RULE.fullmatch(line) and ("=" not in line or (kept and not kept[-1].isspace())):
             continue
         if _ITEM.match(line) or _NUMBERED.match(line):
             in_list = True
@@ -73,8 +80,10 @@ class _Mark(NamedTuple):
 
 
 def _plain_inline(line: str) -> str:
+    if not _SIGN.search(line):
+        return line
     spans = code_spans(line)
-    cuts = [cut for start, end, ticks in spans if _alone(line, start, end) for cut in _ends(start, end, ticks)]
+    cuts = [cut for start, end, ticks in spans if _alone(line, start, end) for cut in _ends(line, start, end, ticks)]
     literal = Spans([(start, end) for start, end, _ in spans])
     literal = Spans([*literal.pairs, *(m.span() for m in _URL.finditer(line) if m.start() not in literal)])
     cuts += _emphasis(line, literal)
@@ -85,7 +94,9 @@ def _plain_inline(line: str) -> str:
     return "".join(parts) + line[done:]
 
 
-def _ends(start: int, end: int, width: int) -> tuple[tuple[int, int], tuple[int, int]]:
+def _ends(line: str, start: int, end: int, ticks: int) -> tuple[tuple[int, int], tuple[int, int]]:
+    padded = line[start + ticks] == line[end - ticks - 1] == " " and end - start > 2 * ticks + 1
+    width = ticks + padded
     return (start, start + width), (end - width, end)
 
 
@@ -97,26 +108,20 @@ def _alone(line: str, start: int, end: int) -> bool:
 def _emphasis(line: str, literal: Spans) -> list[tuple[int, int]]:
     cuts: list[tuple[int, int]] = []
     stack: list[_Mark] = []
-    waiting: dict[str, int] = {}
+    waiting: Counter[str] = Counter()
     for cluster in _CLUSTER.finditer(line):
-        if cluster.start() in literal:
+        opens, closes = cluster["opens"] is not None, cluster["closes"] is not None
+        if not (opens or closes) or cluster.start() in literal:
             continue
-        before = line[max(cluster.start() - 1, 0) : cluster.start()]
         after = line[cluster.end() : cluster.end() + 1]
-        opens = (not before or before.isspace() or before in _BEFORE) and bool(after) and not after.isspace()
-        closes = bool(before) and not before.isspace() and before != "\\" and _ends_word(after)
-        for run in _RUN.finditer(line, *cluster.span()) if opens or closes else ():
+        for run in _RUN.finditer(line, *cluster.span()):
             mark = _Mark(run[0], *run.span())
-            if closes and waiting.get(mark.run):
+            if closes and waiting[mark.run]:
                 cuts += _closed(line, mark, stack, waiting)
             elif opens and len(mark.run) <= _LONGEST_RUN and _may_open(mark.run, after):
                 stack.append(mark)
-                waiting[mark.run] = waiting.get(mark.run, 0) + 1
+                waiting[mark.run] += 1
     return cuts
-
-
-def _ends_word(after: str) -> bool:
-    return not after or after.isspace() or after in _AFTER
 
 
 def _may_open(run: str, after: str) -> bool:
@@ -124,7 +129,7 @@ def _may_open(run: str, after: str) -> bool:
     return len(run) > 1 or after.isalnum() or after in _FIRST
 
 
-def _closed(line: str, mark: _Mark, stack: list[_Mark], waiting: dict[str, int]) -> list[tuple[int, int]]:
+def _closed(line: str, mark: _Mark, stack: list[_Mark], waiting: Counter[str]) -> list[tuple[int, int]]:
     while True:
         opening = stack.pop()
         waiting[opening.run] -= 1

@@ -21,14 +21,18 @@ _LITERAL = re.compile(r"""https?://[^\s*`<>"\u201c\u201d]++|<[a-zA-Z/!][^<>\n]*+
 _CURLED = {'"': ("\u201c", "\u201d"), "'": ("\u2018", "\u2019")}
 _STRAIGHT = {"\u201c": '"', "\u201d": '"', "\u201e": '"', "\u2018": "'", "\u2019": "'", "\u201a": "'"}
 _STRAIGHT |= {"\u2013": "-", "\u2026": "..."}
-_TO_STRAIGHT = re.compile(r"[\u2018-\u201a\u201c-\u201e\u2013\u2026]|(?<=\S) ?\u2014++ ?(?=\S)")
+_TO_STRAIGHT = re.compile(r"[\u2018-\u201a\u201c-\u201e\u2013\u2026]|(?<=[^\s\u2014]) ?\u2014++ ?(?=\S)")
+_STRAIGHT_SIGN = re.compile(r"[\"']| - |\.\.\.")
 _TO_CURLY = re.compile(
     r"(?<=[^\W\d_])'(?!\d)"
     r"|(?<=[^\s\d|]) - (?=[^\s\d|])"
-    r"|(?<=[\w ])(?<!\.)\.\.\.(?=[\s\"'\u201d\u2019)!?,]|$)"
+    r"|(?<=[\w \"')])(?<!\.)\.\.\.(?=[\s\"'\u201d\u2019)!?,]|$)"
 )
-_OPENING = re.compile(r"(?<![^\s(\[\u2014\u2013\"'-])[\"'](?=\S)")
-_CLOSING = re.compile(r"(?<=\S)[\"'](?=[\s.,;:!?)\]\u2014\u2013\u2026\"'-]|$)")
+_QUOTE = re.compile(
+    r"(?P<closes>(?<=\S)(?=[\"'](?:[\s.,;:!?)\]\u2014\u2013\u2026\"'-]|\Z)))?"
+    r"(?P<opens>(?<![^\s(\[\u2014\u2013\"'-])(?=[\"']\S))?"
+    r"[\"']"
+)
 
 
 def typography() -> Perturbation:
@@ -58,6 +62,8 @@ def _varied(text: str) -> str:
 
 
 def _straight(prose: str) -> str:
+    if not _TO_STRAIGHT.search(prose):
+        return prose
     literal = _literal(prose)
 
     def changed(sign: re.Match[str]) -> str:
@@ -67,6 +73,8 @@ def _straight(prose: str) -> str:
 
 
 def _curly(prose: str) -> str:
+    if not _STRAIGHT_SIGN.search(prose):
+        return prose
     literal = _literal(prose)
     signs = list(prose)
     for start, end in _quoted(prose, literal):
@@ -81,15 +89,14 @@ def _curly(prose: str) -> str:
 def _quoted(prose: str, literal: Spans) -> Iterator[tuple[int, int]]:
     """Yield where the quotation marks of each pair stand; a mark without a partner may be a prime."""
     pending: dict[str, int] = {}
-    opening = {sign.start() for sign in _OPENING.finditer(prose)}
-    closing = {sign.start() for sign in _CLOSING.finditer(prose)}
-    for at in sorted(opening | closing):
+    for quote in _QUOTE.finditer(prose):
+        at, sign = quote.start(), quote[0]
         if at in literal:
             continue
-        if at in closing and prose[at] in pending:
-            yield pending.pop(prose[at]), at
-        elif at in opening:
-            pending[prose[at]] = at
+        if quote["closes"] is not None and sign in pending:
+            yield pending.pop(sign), at
+        elif quote["opens"] is not None:
+            pending[sign] = at
 
 
 def _literal(prose: str) -> Spans:

@@ -27,19 +27,23 @@ def _anchor(result: HarnessResult) -> Iterator[str]:
     elif not state.valid:
         yield f"uncalibrated: the calibration on {report.name} is {state}"
     elif not report.calibrated:
-        yield f"{report.word}: the labels are a model's, not people's"
+        yield f"uncalibrated: {report.word}, the labels are a model's, not people's"
+    else:
+        for criterion in result.criteria:
+            if criterion not in report.criteria:
+                yield f"{criterion} is uncalibrated: {report.name} holds no label for it"
     if result.rule_fixed == "after":
         yield "rule chosen after the samples: exploratory"
 
 
 def _probing(result: HarnessResult) -> Iterator[str]:
-    asked = {part for name in result.perturbations for part in name.split("+")}
+    asked = {part.partition("(")[0] for name in result.perturbations for part in name.split("+")}
     pairwise = any(_PAIRWISE & set(map(str, c.sample_distribution)) for c in result.criteria.values())
     if pairwise and not any(p.swapped for c in result.criteria.values() for p in c.perturbations):
         yield "position bias was not measured: the order of the answers was never swapped"
     if not asked & {"format_change", "whitespace", "typography"}:
         yield "sensitivity to formatting was not measured"
-    if not asked & {"paraphrase", "prompt_variant"} and not any(name.startswith("prompt_variant") for name in asked):
+    if not asked & {"paraphrase", "prompt_variant"}:
         yield "sensitivity to wording was not measured"
     for name, reason in result.skipped.items():
         yield f"{name} was skipped: {reason.rstrip('.')}"
@@ -58,7 +62,7 @@ def _samples(result: HarnessResult) -> Iterator[str]:
 
 def _criterion(measured: CriterionResult) -> Iterator[str]:
     failed = measured.planned - measured.valid
-    if failed:
+    if failed > 0:
         yield f"{failed} of {measured.planned} samples of {measured.criterion} hold no verdict"
     independence = measured.independence
     if independence.status == "collapsed":

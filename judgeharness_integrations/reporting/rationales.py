@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
 from judgeharness_integrations.result import CriterionResult, HarnessResult
@@ -24,17 +25,18 @@ def _side(measured: CriterionResult) -> tuple[list[Verdict], list[Verdict]]:
     """Return the verdicts of the decision's side, strongest first, and those against it."""
     by_count = list(measured.sample_distribution)
     if measured.numeric:
-        scores = [float(v) for v in by_count if isinstance(v, (int, float))]
-        center = (
-            measured.verdict
-            if isinstance(measured.verdict, (int, float))
-            else (sum(scores) / len(scores) if scores else 0)
-        )
-        near = sorted(by_count, key=lambda v: abs(float(v) - float(center)))  # type: ignore[arg-type]
-        limit = measured.tolerance or 0.0
-        return near, [v for v in reversed(near) if abs(float(v) - float(center)) > limit]  # type: ignore[arg-type]
-    mine = [v for v in by_count if v == measured.verdict]
-    return mine or by_count[:1], [v for v in by_count if v not in (mine or by_count[:1])]
+        far = {verdict: abs(float(verdict) - _center(measured)) for verdict in by_count}  # type: ignore[arg-type]
+        near = sorted(by_count, key=far.__getitem__)
+        return near, [verdict for verdict in reversed(near) if far[verdict] > (measured.tolerance or 0.0)]
+    mine = [verdict for verdict in by_count if verdict == measured.verdict] or by_count[:1]
+    return mine, [verdict for verdict in by_count if verdict not in mine]
+
+
+def _center(measured: CriterionResult) -> float:
+    if isinstance(measured.verdict, (int, float)):
+        return float(measured.verdict)
+    counts = measured.sample_distribution.items()
+    return math.fsum(float(score) * count for score, count in counts) / measured.valid  # type: ignore[arg-type]
 
 
 def rationale(result: HarnessResult, criterion: str) -> VerdictRow | None:

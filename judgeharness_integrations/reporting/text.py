@@ -37,47 +37,56 @@ def _informal(result: HarnessResult, measured: CriterionResult) -> Iterator[str]
 
 def _headline(result: HarnessResult, measured: CriterionResult) -> Iterator[str]:
     calibrated = result.calibration.criteria.get(measured.criterion) if result.calibration is not None else None
-    if calibrated is None or not result.calibration_valid:
-        source, precision, recall = _why_uncalibrated(result), None, None
+    if calibrated is None or result.calibration_source is None:
+        source, precision, recall = f"none ({_why_uncalibrated(result)})", None, None
     else:
-        source, precision, recall = str(result.calibration_source), calibrated.precision, calibrated.recall
+        source, precision, recall = result.calibration_source, calibrated.precision, calibrated.recall
     yield f"judge_model: {safe_text(result.judge_model or 'unknown')}"
-    yield f"perturbations: {', '.join(result.perturbations)}"
+    yield f"perturbations: {', '.join(map(safe_text, result.perturbations))}"
     yield f"repetitions_per_perturbation: {result.repetitions}"
-    yield f"aggregation_rule: {result.aggregation_rule}"
+    yield f"aggregation_rule: {safe_text(result.aggregation_rule)}"
     yield f"sample_distribution: {distribution_text(measured.sample_distribution)}"
     yield f"verdict: {safe_text(verdict_text(measured.verdict)) if measured.verdict is not None else 'NOT GRADED'}"
     yield f"consistency_rate: {number_text(measured.consistency_rate)}"
-    yield f"calibration_source: {source}"
+    yield f"calibration_source: {safe_text(source)}"
     yield f"calibrated_precision: {number_text(precision.value if precision else None)}"
     yield f"calibrated_recall: {number_text(recall.value if recall else None)}"
 
 
 def _why_uncalibrated(result: HarnessResult) -> str:
-    if result.calibration is None or result.calibration_state is None:
-        return "none (uncalibrated)"
-    return f"none (calibration {result.calibration_state})"
+    report, state = result.calibration, result.calibration_state
+    if report is None or state is None:
+        return "uncalibrated"
+    if not state.valid:
+        return f"calibration {state}"
+    return f"{report.name} holds no label for it" if report.calibrated else f"{report.word} on {report.name}"
 
 
 def _details(result: HarnessResult, measured: CriterionResult) -> Iterator[str]:
-    yield f"status: {measured.status} ({safe_text(measured.reason)})"
+    told = measured.reason and not (result.informal and measured.status == "decided")
+    yield f"status: {measured.status}" + (f" ({safe_text(measured.reason)})" if told else "")
     failures = ", ".join(f"{count} {outcome}" for outcome, count in measured.outcomes.items())
     yield f"samples: {measured.planned} planned: {failures}"
     if not result.informal:
         yield _consistency(measured)
         yield f"independence: {measured.independence.status}, {measured.independence.effective} effective samples"
         yield "by perturbation:"
-        width = max((len(p.name) for p in measured.perturbations), default=0)
-        for p in measured.perturbations:
+        names = [safe_text(p.name, 60) for p in measured.perturbations]
+        width = max(map(len, names), default=0)
+        for name, p in zip(names, measured.perturbations, strict=True):
             flips = "" if p.flip_rate is None else f"  flip rate against none {number_text(p.flip_rate)}"
-            yield f"  {p.name:<{width}}  {p.valid}/{p.asked} valid  {distribution_text(p.sample_distribution)}{flips}"
+            yield f"  {name:<{width}}  {p.valid}/{p.asked} valid  {distribution_text(p.sample_distribution)}{flips}"
         for name, rate in measured.prompt_sensitivity.items():
-            yield f"sensitivity to prompting: {name} {number_text(rate)}"
+            yield f"sensitivity to prompting: {safe_text(name, 60)} {number_text(rate)}"
     if (row := rationale(result, measured.criterion)) is not None:
-        yield f"rationale{shown_order(row)}: {_reasons(row)}"
+        other = "" if measured.numeric or row.verdict == measured.verdict else f", {_verdict(row)}"
+        yield f"rationale{other}{shown_order(row)}: {_reasons(row)}"
     if (row := dissent(result, measured.criterion)) is not None:
-        against = safe_text(verdict_text(row.verdict))
-        yield f"strongest dissent, {against}{shown_order(row)}: {_reasons(row)}"
+        yield f"strongest dissent, {_verdict(row)}{shown_order(row)}: {_reasons(row)}"
+
+
+def _verdict(row: VerdictRow) -> str:
+    return safe_text(verdict_text(row.verdict), 60)
 
 
 def _reasons(row: VerdictRow) -> str:
@@ -87,10 +96,9 @@ def _reasons(row: VerdictRow) -> str:
 def _consistency(measured: CriterionResult) -> str:
     rate, n = number_text(measured.consistency_rate), measured.valid
     if measured.numeric:
-        spread = number_text(measured.sd)
-        return (
-            f"consistency: {rate} of {n} scores within {number_text(measured.tolerance)} of the decision; SD {spread}"
-        )
+        center = "decision" if measured.status == "decided" else "median"
+        near = f"{rate} of {n} scores within {number_text(measured.tolerance)} of the {center}"
+        return f"consistency: {near}; SD {number_text(measured.sd)}"
     return (
         f"consistency: {rate} over {n} valid samples; a judge guessing among {measured.label_count} labels would show "
         f"{number_text(measured.chance_consistency)}; agreement of pairs {number_text(measured.agreement)}"
@@ -122,8 +130,8 @@ def _case(result: HarnessResult) -> Iterator[str]:
 def calibration_text(report: CalibrationReport) -> Iterator[str]:
     """Yield the calibration card: source, rates with intervals and denominators, kappa, confusion table."""
     name = safe_text(report.name)
-    labels = f"labels: {report.source}, consensus {report.consensus}, {report.excluded_ties} ties left out"
-    yield f"{report.word} on {name} ({labels})"
+    labels = f"labels: {safe_text(report.source)}, consensus {report.consensus}, {report.excluded_ties} ties left out"
+    yield f"{safe_text(report.word)} on {name} ({labels})"
     for measured in report.criteria.values():
         prefix = f"  {safe_text(measured.criterion)}: " if len(report.criteria) > 1 else "  "
         yield prefix + "; ".join(_rates(measured))

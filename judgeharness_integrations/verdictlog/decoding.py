@@ -7,25 +7,37 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any, NoReturn, TypeAlias
 
 from judgeharness_integrations._errors import LogFormatError
 from judgeharness_integrations.verdictlog.encoding import LOG_SCHEMA
-from judgeharness_integrations.verdictlog.row import ABSTAIN, OUTCOMES, RowKey, Verdict, VerdictRow, verdict_from_json
+from judgeharness_integrations.verdictlog.row import (
+    ABSTAIN,
+    OUTCOMES,
+    RowKey,
+    Verdict,
+    VerdictRow,
+    is_number,
+    verdict_from_json,
+)
 
 __all__ = ["Record", "decode"]
 
 Record: TypeAlias = "tuple[int, dict[str, Any]]"
+_Group: TypeAlias = "tuple[str, str | None]"
 
 _DECIMAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?")
 _INFINITE = frozenset({"nan", "inf", "infinity"})
 _TRUE, _FALSE = frozenset({"true", "1", "yes"}), frozenset({"false", "0", "no"})
-_KEY = {"case_id": "", "judge": "judge", "criterion": "verdict", "perturbation": "none", "run": ""}
-_CORE = frozenset({*_KEY, "repetition", "verdict", "gold", "outcome", "swapped", "schema"})
+_KEY = frozenset({"run", "case_id", "judge", "criterion", "perturbation", "repetition"})
+_CORE = _KEY | {"verdict", "gold", "outcome", "swapped", "schema"}
 
 
 class _Line:
     """One record with its place, for errors."""
+
+    __slots__ = ("columns", "number", "source")
 
     def __init__(self, source: str, record: Record) -> None:
         self.source = source
@@ -36,7 +48,9 @@ class _Line:
 
     def text(self, name: str, default: str) -> str:
         value = self.columns.get(name)
-        return default if value is None or value == "" else str(value)
+        if value.__class__ is str:
+            return value or default
+        return default if value is None else str(value)
 
     def integer(self, name: str) -> int | None:
         value = self.columns.get(name)
@@ -44,9 +58,10 @@ class _Line:
             return None
         try:
             number = int(value)
+            whole = number == float(value)
         except (TypeError, ValueError, OverflowError):
-            number = -1
-        if number < 0 or number != float(value):
+            number, whole = -1, False
+        if number < 0 or not whole:
             self.fail(f"{name} {value!r} is not a whole number of at least 0.")
         return number
 
@@ -55,22 +70,54 @@ class _Line:
         if value is None or value == "":
             return None
         try:
-            return float(value)
-        except (TypeError, ValueError):
-            self.fail(f"{name} {value!r} is not a number.")
+            number = float(value)
+        except (TypeError, ValueError, OverflowError):
+            number = math.nan
+        if not math.isfinite(number):
+            self.fail(f"{name} {value!r} is not a finite number.")
+        return number
 
     def verdict(self, name: str) -> Verdict | None:
         """Return the cell as written: text stays text, a JSON list becomes a set."""
         value = self.columns.get(name)
-        if isinstance(value, str) and value.startswith("["):
+        if isinstance(value, str):
+            if not value.startswith("[") or self.typed():
+                return value.strip() or None
             try:
                 value = json.loads(value)
-            except ValueError:
+            except (ValueError, RecursionError):
                 value = self.columns[name]
         try:
             return verdict_from_json(value)
         except ValueError as error:
             self.fail(f"{name}: {error}.")
+
+    def typed(self) -> bool:
+        """Whether this is a line of a JSONL of ours, where a quoted number is a label and only a list is a set."""
+        return self.columns.get("schema") == LOG_SCHEMA and isinstance(self.columns.get("repetition"), int)
+
+    def group(self) -> _Group:
+        """Return within what verdicts are of one kind: the criterion; where verdicts have types, of one judge."""
+        return self.text("criterion", "verdict"), self.text("judge", "judge") if self.typed() else None
+
+    def holds_number(self, value: object) -> bool:
+        """Whether a verdict as written is a number; one that is not finite is an error."""
+        text = str(value).strip()
+        if isinstance(value, (int, float)) and not isinstance(value, bool):
+            number = value
+        elif self.typed():
+            return False
+        elif text.lower().lstrip("+-") in _INFINITE:
+            number = math.inf
+        elif _DECIMAL.fullmatch(text):
+            number = float(text)
+        else:
+            return False
+        if not is_number(number):
+            self.fail(
+                f"verdict {value!r:.60} is not finite: leave it empty when there is none, or read with labels=True."
+            )
+        return True
 
 
 _OPTIONAL: dict[str, Callable[[_Line, str], str | float | None]] = {
@@ -88,12 +135,16 @@ def decode(records: Sequence[Record], *, source: str, labels: bool = False) -> l
         raise LogFormatError(f"{source}: holds no rows.")
     _check_columns(records[0], source)
     lines = [_Line(source, record) for record in records]
-    numeric = {} if labels else _numeric_criteria(lines)
+    for line in lines:
+        if line.columns.get("schema") != LOG_SCHEMA:
+            _check_schema(line)
+    numeric = frozenset() if labels else _numeric_criteria(lines)
     rows: list[VerdictRow] = []
     seen: dict[RowKey, int] = {}
     repeated: Counter[tuple[str, ...]] = Counter()
+    layouts = _Layouts()
     for line in lines:
-        row = _row(line, repeated, to_kind=_number if numeric.get(line.text("criterion", "verdict")) else _label)
+        row = _row(line, repeated, numeric, layouts[tuple(line.columns)])
         if (earlier := seen.setdefault(row.key, line.number)) != line.number:
             line.fail(
                 f"repeats the key of line {earlier}: {row.case_id!r}, {row.judge!r}, {row.criterion!r}, "
@@ -108,43 +159,42 @@ def _check_columns(first: Record, source: str) -> None:
     missing = [name for name in ("case_id", "verdict") if name not in columns]
     if missing:
         raise LogFormatError.at(source, line, f"column {missing[0]!r} is missing: a log needs case_id and verdict.")
-    schema = columns.get("schema")
-    if schema and str(schema).startswith("judgeharness.log/") and schema != LOG_SCHEMA:
-        raise LogFormatError.at(source, line, f"schema {schema!r} is not known here: this version reads {LOG_SCHEMA}.")
 
 
-def _numeric_criteria(lines: Sequence[_Line]) -> dict[str, bool]:
-    """Return criterion -> whether it is numeric: every verdict of it is a plain finite decimal."""
-    kinds: dict[str, tuple[bool, int]] = {}
+def _check_schema(line: _Line) -> None:
+    schema = line.text("schema", "")
+    if schema.startswith("judgeharness.log/"):
+        line.fail(f"schema {schema!r} is not known here: this version reads {LOG_SCHEMA}.")
+
+
+def _numeric_criteria(lines: Sequence[_Line]) -> frozenset[_Group]:
+    """Return the numeric groups: every verdict of them is a plain finite decimal."""
+    kinds: dict[_Group, tuple[bool, int]] = {}
+    known: set[tuple[_Group, str]] = set()  # logs repeat a few verdicts many times
     for line in lines:
-        value = line.columns.get("verdict")
-        if value is None or value in ("", ABSTAIN):
+        value, group = line.columns.get("verdict"), line.group()
+        text = value if isinstance(value, str) else None
+        if value is None or (text is not None and ((group, text) in known or text.strip() in ("", ABSTAIN))):
             continue
-        typed = isinstance(value, (int, float)) and not isinstance(value, bool)
-        text = "" if typed else str(value).strip()
-        if (typed and not math.isfinite(value)) or text.lower().lstrip("+-") in _INFINITE:
-            line.fail(f"verdict {value!r} is not finite: leave it empty when there is none, or read with labels=True.")
-        number = typed or (_DECIMAL.fullmatch(text) is not None and not _is_typed_text(line))
-        criterion = line.text("criterion", "verdict")
-        kind, where = kinds.setdefault(criterion, (number, line.number))
+        number = line.holds_number(value)
+        kind, where = kinds.setdefault(group, (number, line.number))
         if kind != number:
             words = ("a label", "a number") if kind else ("a number", "a label")
             line.fail(
-                f"criterion {criterion!r} holds {words[0]} here and {words[1]} in line {where}: "
+                f"criterion {group[0]!r} holds {words[0]} here and {words[1]} in line {where}: "
                 "use one kind, or read with labels=True (--labels)."
             )
-    return {criterion: kind for criterion, (kind, _) in kinds.items()}
-
-
-def _is_typed_text(line: _Line) -> bool:
-    """Whether the file is a JSONL of ours, where a quoted number is a label."""
-    return line.columns.get("schema") == LOG_SCHEMA and isinstance(line.columns.get("repetition"), int)
+        if text is not None:
+            known.add((group, text))
+    return frozenset(group for group, (kind, _) in kinds.items() if kind)
 
 
 def _number(verdict: Verdict | None) -> Verdict | None:
     if not isinstance(verdict, str):
         return verdict
-    number = float(verdict)
+    number = float(verdict) if _DECIMAL.fullmatch(verdict) else math.nan
+    if not is_number(number):
+        raise ValueError(f"{verdict!r} is not a finite number")
     return int(number) if number.is_integer() and "." not in verdict and abs(number) < 2**53 else number
 
 
@@ -152,27 +202,42 @@ def _label(verdict: Verdict | None) -> Verdict | None:
     return verdict if verdict is None or isinstance(verdict, frozenset) else str(verdict)
 
 
+class _Layouts(dict[tuple[str, ...], tuple[str, ...]]):
+    """The columns of a record -> those that are neither key nor verdict; the records of a CSV share one layout."""
+
+    def __missing__(self, columns: tuple[str, ...]) -> tuple[str, ...]:
+        self[columns] = others = tuple(name for name in columns if name not in _CORE)
+        return others
+
+
 def _row(
-    line: _Line, repeated: Counter[tuple[str, ...]], *, to_kind: Callable[[Verdict | None], Verdict | None]
+    line: _Line, repeated: Counter[tuple[str, ...]], numeric: frozenset[_Group], others: Sequence[str]
 ) -> VerdictRow:
     optional: dict[str, Any] = {}
     attributes: dict[str, str | float] = {}
-    for name, value in line.columns.items():
-        if value is None or value == "" or name in _CORE:
+    for name in others:
+        value = line.columns[name]
+        if value is None or value == "":
             continue
         if name in _OPTIONAL:
             optional[name] = _OPTIONAL[name](line, name)
         else:
-            attributes[name] = value
-    key: dict[str, Any] = {name: line.text(name, default) for name, default in _KEY.items()}
-    if not key["case_id"]:
+            attributes[name] = value if isinstance(value, (str, int, float)) else json.dumps(value)
+    case_id, judge, run = line.text("case_id", ""), line.text("judge", "judge"), line.text("run", "")
+    criterion, perturbation = line.text("criterion", "verdict"), line.text("perturbation", "none")
+    if not case_id:
         line.fail("case_id is empty.")
+    to_kind = _number if numeric and line.group() in numeric else _label
     verdict, outcome = _verdict(line)
     return VerdictRow(
-        **key,
-        repetition=_repetition(line, repeated, tuple(key.values())),
+        case_id=case_id,
+        judge=judge,
+        criterion=criterion,
+        perturbation=perturbation,
+        run=run,
+        repetition=_repetition(line, repeated, (case_id, judge, criterion, perturbation, run)),
         verdict=to_kind(verdict),
-        swapped=_swapped(line, key["perturbation"]),
+        swapped=_swapped(line, perturbation),
         outcome=outcome,
         gold=_gold(line, to_kind),
         attributes=attributes,
@@ -212,8 +277,13 @@ def _gold(line: _Line, to_kind: Callable[[Verdict | None], Verdict | None]) -> V
 def _swapped(line: _Line, perturbation: str) -> bool:
     value = line.columns.get("swapped")
     if value is None or value == "":
-        return perturbation.split("+").count("position_swap") % 2 == 1
+        return _swaps(perturbation)
     text = str(value).strip().lower()
     if text not in _TRUE | _FALSE:
         line.fail(f"swapped {value!r} is not true or false.")
     return text in _TRUE
+
+
+@lru_cache(maxsize=256)
+def _swaps(perturbation: str) -> bool:
+    return perturbation.split("+").count("position_swap") % 2 == 1

@@ -9,9 +9,11 @@ from typing import Any
 
 from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow, verdict_to_json
 
-__all__ = ["COLUMNS", "LOG_SCHEMA", "ROW_FIELDS", "to_cells", "to_record"]
+__all__ = ["COLUMNS", "LOG_SCHEMA", "LONE_SURROGATES", "ROW_FIELDS", "attribute_columns", "to_cells", "to_record"]
 
 LOG_SCHEMA = "judgeharness.log/1"
+# How a file is encoded: half an emoji (a model cut off at its token limit) becomes the JSON escape it came from.
+LONE_SURROGATES = "backslashreplace"
 ROW_FIELDS = tuple(field.name for field in fields(VerdictRow) if field.name != "attributes")
 COLUMNS = (*ROW_FIELDS, "schema")
 _ALWAYS = frozenset({"case_id", "verdict", "judge", "criterion", "perturbation", "repetition", "outcome"})
@@ -27,7 +29,12 @@ def to_record(row: VerdictRow) -> dict[str, Any]:
         if name in _ALWAYS or (value is not None and value != "" and value is not False):
             record[name] = value
     record["schema"] = LOG_SCHEMA
-    return {**row.attributes, **record}
+    return {**attribute_columns(row), **record}
+
+
+def attribute_columns(row: VerdictRow) -> dict[str, str | float]:
+    """Return column -> attribute; one named like a field of the row (`model` of a case) gets a `_` behind it."""
+    return {f"{name}_" if name in COLUMNS else name: value for name, value in row.attributes.items()}
 
 
 def _cell(value: Verdict | None) -> str | float:
@@ -39,6 +46,7 @@ def _cell(value: Verdict | None) -> str | float:
 
 
 def to_cells(row: VerdictRow, attributes: Sequence[str]) -> list[str | float]:
-    """Return a row as CSV cells: `COLUMNS`, then the named attributes."""
+    """Return a row as CSV cells: `COLUMNS`, then the named attribute columns."""
     cells = [_cell(getattr(row, name)) for name in ROW_FIELDS]
-    return [*cells, LOG_SCHEMA, *(_cell(row.attributes.get(name)) for name in attributes)]
+    given = attribute_columns(row)
+    return [*cells, LOG_SCHEMA, *(_cell(given.get(name)) for name in attributes)]

@@ -6,14 +6,21 @@ import csv
 import gzip
 import io
 import json
+import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING
 
 from judgeharness_integrations._errors import LogFormatError
 from judgeharness_integrations.verdictlog.decoding import Record, decode
-from judgeharness_integrations.verdictlog.encoding import COLUMNS, to_cells, to_record
+from judgeharness_integrations.verdictlog.encoding import (
+    COLUMNS,
+    LONE_SURROGATES,
+    attribute_columns,
+    to_cells,
+    to_record,
+)
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
 if TYPE_CHECKING:
@@ -47,7 +54,7 @@ def open_text(path: Path) -> Iterator[IO[str]]:
         opened = gzip.GzipFile(path, "rb") if zipped else path.open("rb")
         with opened as binary, io.TextIOWrapper(binary, encoding="utf-8-sig", newline="") as text:
             yield text
-    except (OSError, EOFError) as error:
+    except (OSError, EOFError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise LogFormatError(f"{path}: cannot be read ({reason}).") from error
     except UnicodeDecodeError as error:
@@ -131,20 +138,20 @@ def write_log(rows: Iterable[VerdictRow], path: str | PathLike[str]) -> Path:
 @contextmanager
 def _writer(path: Path) -> Iterator[IO[str]]:
     if path.suffix.lower() != ".gz":
-        with path.open("w", encoding="utf-8", newline="") as text:
+        with path.open("w", encoding="utf-8", errors=LONE_SURROGATES, newline="") as text:
             yield text
         return
     # no file name and no time in the header: the same rows give the same bytes
     with (
         path.open("wb") as raw,
         gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as zipped,
-        io.TextIOWrapper(zipped, encoding="utf-8", newline="") as text,
+        io.TextIOWrapper(zipped, encoding="utf-8", errors=LONE_SURROGATES, newline="") as text,
     ):
         yield text
 
 
 def _write_csv(rows: list[VerdictRow], text: IO[str]) -> None:
-    extra = sorted({name for row in rows for name in row.attributes})
-    writer = csv.writer(text, lineterminator="\n")
+    extra = sorted({name for row in rows for name in attribute_columns(row)})
+    writer = csv.writer(text, lineterminator="\r\n")  # RFC 4180; with "\n" alone a text's "\r" would stay unquoted
     writer.writerow([*COLUMNS, *extra])
     writer.writerows(to_cells(row, extra) for row in rows)

@@ -8,7 +8,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
-from judgeharness_integrations.verdictlog.encoding import to_record
+from judgeharness_integrations._errors import LogFormatError
+from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES, to_record
 from judgeharness_integrations.verdictlog.row import RowKey, VerdictRow
 
 if TYPE_CHECKING:
@@ -58,14 +59,19 @@ class JsonlLog:
     def __init__(self, path: str | PathLike[str]) -> None:
         """Start a new file; an existing one is replaced."""
         self.path = Path(path)
+        if self.path.suffix.lower() != ".jsonl":
+            raise LogFormatError(f"{path}: a log that is appended to is .jsonl.")
         self._keys: set[RowKey] = set()
-        self._file = self.path.open("w", encoding="utf-8")
+        self._file = self.path.open("w", encoding="utf-8", errors=LONE_SURROGATES, newline="")
 
     def append(self, rows: Iterable[VerdictRow]) -> None:
         """Write rows that are not in the log yet and flush them."""
-        fresh = [row for row in rows if row.key not in self._keys]
-        self._keys.update(row.key for row in fresh)
-        self._file.writelines(json.dumps(to_record(row), ensure_ascii=False) + "\n" for row in fresh)
+        fresh: dict[RowKey, VerdictRow] = {}
+        for row in rows:
+            if row.key not in self._keys:
+                fresh.setdefault(row.key, row)
+        self._keys.update(fresh)
+        self._file.writelines(json.dumps(to_record(row), ensure_ascii=False) + "\n" for row in fresh.values())
         self._file.flush()
 
     def rows(self, **where: Any) -> Iterator[VerdictRow]:

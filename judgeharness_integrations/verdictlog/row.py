@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
@@ -28,6 +27,7 @@ RowKey: TypeAlias = "tuple[str, str, str, str, str, int]"
 
 OUTCOMES: tuple[Outcome, ...] = ("ok", "unparsed", "refused", "error")
 ABSTAIN = "ABSTAIN"
+LARGEST_SCORE = 1e100  # no scale reaches it, and sums and squares of scores below it stay finite
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,8 +72,8 @@ class VerdictRow:
 
 
 def is_number(verdict: object) -> bool:
-    """Whether a verdict is a finite number (a bool is not)."""
-    return isinstance(verdict, (int, float)) and not isinstance(verdict, bool) and math.isfinite(verdict)
+    """Whether a verdict is a finite number of at most 1e100 in size (a bool is not)."""
+    return isinstance(verdict, (int, float)) and not isinstance(verdict, bool) and abs(verdict) <= LARGEST_SCORE
 
 
 def verdict_text(verdict: Verdict | None) -> str:
@@ -104,8 +104,8 @@ def verdict_from_json(value: object) -> Verdict | None:
     if isinstance(value, str):
         return value.strip() or None
     if isinstance(value, (int, float)):
-        if not math.isfinite(value):
-            msg = f"a score must be a finite number, not {value}"
+        if not is_number(value):
+            msg = f"a score must be a finite number of at most 1e100 in size, not {value!r:.40}"
             raise ValueError(msg)
         return value
     if isinstance(value, (list, tuple, set, frozenset)):

@@ -1,0 +1,37 @@
+"""What configuration files and `judgeharness adapters` know about LangChain; imports no framework."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from judgeharness_integrations.adapters import Adapter, JudgeSpec
+from judgeharness_integrations.judging import Judge
+from judgeharness_integrations.perturbations import Rewriter
+
+__all__ = ["ADAPTER"]
+
+
+def _build_judge(spec: JudgeSpec) -> Judge:
+    from judgeharness_langchain.configuring import judge_from_spec  # noqa: PLC0415 - imports LangChain
+
+    return judge_from_spec(spec)
+
+
+def _build_rewriter(model: str, options: Mapping[str, Any]) -> Rewriter:
+    from judgeharness_langchain.configuring import chat_model  # noqa: PLC0415
+    from judgeharness_langchain.rewriting import chat_rewriter  # noqa: PLC0415
+
+    return chat_rewriter(chat_model(model, options))
+
+
+ADAPTER = Adapter(
+    name="langchain",
+    extras={
+        "langchain": ("langchain_core",),
+        "langchain-classic": ("langchain_classic",),
+        "langchain-models": ("langchain",),
+    },
+    build_judge=_build_judge,
+    build_rewriter=_build_rewriter,
+)

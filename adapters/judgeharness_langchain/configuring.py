@@ -1,0 +1,103 @@
+"""Judges and models of a configuration file."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from typing import Any
+
+from judgeharness_integrations._errors import ConfigError, NotInstalledError, UnknownNameError, UsageError
+from judgeharness_integrations.adapters import JudgeSpec
+from judgeharness_integrations.judging import Judge
+from judgeharness_langchain.chat_judge import ChatJudge
+from judgeharness_langchain.criteria import CriteriaJudge
+from judgeharness_langchain.evaluator_judge import EvaluatorJudge
+from judgeharness_langchain.kinds import is_deterministic
+from judgeharness_langchain.labels import LabelJudge
+from judgeharness_langchain.loading import build_evaluator
+from judgeharness_langchain.pairwise import PairwiseJudge
+from judgeharness_langchain.score import ScoreJudge
+
+__all__ = ["chat_model", "judge_from_spec"]
+
+_JUDGES: dict[str, type[ChatJudge]] = {
+    judge.__name__: judge for judge in (PairwiseJudge, ScoreJudge, CriteriaJudge, LabelJudge)
+}
+_EVALUATORS = (
+    "pairwise_string",
+    "labeled_pairwise_string",
+    "score_string",
+    "labeled_score_string",
+    "criteria",
+    "labeled_criteria",
+    "qa",
+    "cot_qa",
+    "context_qa",
+)
+
+
+def chat_model(name: str, options: Mapping[str, Any]) -> Any:
+    """Return the chat model `init_chat_model` makes of `provider:model`.
+
+    Raises:
+        NotInstalledError: `langchain` or the provider's package is missing.
+        ConfigError: the model or its options are refused.
+
+    """
+    try:
+        from langchain.chat_models import init_chat_model  # noqa: PLC0415 - brought by an extra of its own
+    except ImportError as error:
+        raise NotInstalledError(f"init_chat_model for model {name!r}", "langchain-models") from error
+    try:
+        return init_chat_model(name, **options)
+    except ImportError as error:
+        raise ConfigError(f"model {name!r}: {_one_line(error)}.") from error
+    except Exception as error:
+        raise ConfigError(f"model {name!r} cannot be made: {_one_line(error)}.") from error
+
+
+def _one_line(error: Exception) -> str:
+    """Return the first line of a message; the rest may echo options with secrets."""
+    return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
+
+
+def judge_from_spec(spec: JudgeSpec) -> Judge:
+    """Return the judge of a configuration: a LangChain evaluator by its name, or one of ours by its class name.
+
+    Raises:
+        UsageError: name, model or options cannot be used.
+
+    """
+    known = (*_EVALUATORS, *_JUDGES)
+    if spec.evaluator not in known:
+        raise UnknownNameError("evaluator", spec.evaluator, known)
+    if spec.model is None:
+        raise ConfigError(f"judge {spec.name!r} needs a model, as in model: openai:gpt-4o.")
+    model = chat_model(spec.model, spec.model_options)
+    if spec.evaluator in _JUDGES:
+        return _our_judge(spec, model)
+    try:
+        evaluator = build_evaluator(spec.evaluator, llm=model, **spec.evaluator_options)
+    except UsageError:
+        raise
+    except Exception as error:
+        raise ConfigError(f"judge {spec.name!r}: {_one_line(error)}.") from error
+    if isinstance(evaluator, ChatJudge):
+        evaluator.name = spec.name
+        return evaluator
+    if is_deterministic(evaluator):
+        raise ConfigError(f"judge {spec.name!r}: {spec.evaluator} asks no model and needs no harness.")
+    return EvaluatorJudge.of(evaluator, name=spec.name)
+
+
+def _our_judge(spec: JudgeSpec, model: Any) -> ChatJudge:
+    judge: Any = _JUDGES[spec.evaluator]
+    known = [name for name in inspect.signature(judge).parameters if name not in ("model", "name")]
+    for name in spec.evaluator_options:
+        if name not in known:
+            raise UnknownNameError(f"option of {spec.evaluator}", name, known)
+    try:
+        built: ChatJudge = judge(model, name=spec.name, **spec.evaluator_options)
+    except TypeError as error:
+        raise ConfigError(f"judge {spec.name!r}: {_one_line(error)}.") from error
+    return built

@@ -1,0 +1,157 @@
+"""What an evaluator answers, and how its native values are written in the verdict log."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from judgeharness_integrations._errors import UnsupportedEvaluatorError
+from judgeharness_integrations.parsing import Grammar, label_grammar, score_grammar
+from judgeharness_integrations.presets import Shape
+from judgeharness_integrations.verdictlog.row import Verdict
+
+__all__ = ["Kind", "NativeValue", "is_deterministic", "kind_of"]
+
+NativeValue = tuple[Any, float | None]  # (value, score) of the evaluator's result dict
+
+_DETERMINISTIC = frozenset(
+    {
+        "EmbeddingDistanceEvalChain",
+        "ExactMatchStringEvaluator",
+        "JsonEditDistanceEvaluator",
+        "JsonEqualityEvaluator",
+        "JsonSchemaEvaluator",
+        "JsonValidityEvaluator",
+        "PairwiseEmbeddingDistanceEvalChain",
+        "PairwiseStringDistanceEvalChain",
+        "RegexMatchStringEvaluator",
+        "StringDistanceEvalChain",
+    }
+)
+_YES_NO: Mapping[Verdict, NativeValue] = {"PASS": ("Y", 1), "FAIL": ("N", 0)}
+_CORRECT: Mapping[Verdict, NativeValue] = {"PASS": ("CORRECT", 1), "FAIL": ("INCORRECT", 0)}
+_PREFERENCE: Mapping[Verdict, NativeValue] = {"A": ("A", 1), "B": ("B", 0), "TIE": (None, 0.5)}
+_BOOLEAN_WORDS = {"y": True, "yes": True, "true": True, "correct": True, "pass": True, "1": True}
+_BOOLEAN_WORDS |= {"n": False, "no": False, "false": False, "incorrect": False, "fail": False, "0": False}
+_SCALE = (1.0, 10.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kind:
+    """One kind of evaluator.
+
+    `natives` maps a verdict of the log to (value, score) of the result dict; scores stand for themselves. `parser`
+    is the name of the stock parser our grammar may re-read after; `bracketed` says which of its readings applies.
+    With `label_set` every criterion is a label that applies or does not.
+    """
+
+    shape: Shape
+    keys: tuple[str, ...]
+    natives: Mapping[Verdict, NativeValue] = field(default_factory=dict)
+    labels: tuple[str, ...] | None = None
+    parser: str | None = None
+    grammar: Grammar | None = None
+    bracketed: bool = True
+    label_set: bool = False
+
+    def verdict(self, answer: Mapping[str, Any]) -> Verdict | None:
+        """Return the log's verdict of a result dict, None when it holds none."""
+        value, score = answer.get("value"), answer.get("score")
+        if self.shape == "scores":
+            return score if isinstance(score, (int, float)) and not isinstance(score, bool) else None
+        if self.shape == "pairwise":
+            return value if value in ("A", "B") else "TIE" if score == 0.5 else None  # noqa: PLR2004
+        word = _BOOLEAN_WORDS.get(str(score if value is None else value).strip().lower().removesuffix(".0"))
+        return None if word is None else "PASS" if word else "FAIL"
+
+    def native(self, verdict: Verdict | None) -> NativeValue:
+        """Return (value, score) of a decided verdict."""
+        if self.shape == "scores" and isinstance(verdict, (int, float)):
+            return None, verdict
+        return self.natives.get(verdict, (verdict, None)) if verdict is not None else (None, None)
+
+    def reread(self, text: str, judged: tuple[str, ...]) -> Verdict | None:
+        """Return what our own grammar reads in the model's text."""
+        if self.grammar is None:
+            return None
+        return self.grammar.last_bracketed(text, judged=judged) if self.bracketed else self.grammar.last_line(text)
+
+
+PAIRWISE = Kind(
+    shape="pairwise",
+    keys=("reasoning", "value", "score"),
+    natives=_PREFERENCE,
+    labels=("A", "B", "TIE"),
+    parser="PairwiseStringResultOutputParser",
+    grammar=label_grammar({"A": "A", "B": "B", "C": "TIE"}),
+)
+SCORE = Kind(
+    shape="scores",
+    keys=("reasoning", "score"),
+    parser="ScoreStringResultOutputParser",
+    grammar=score_grammar(*_SCALE),
+)
+CRITERIA = Kind(
+    shape="labels",
+    keys=("reasoning", "value", "score"),
+    natives=_YES_NO,
+    labels=("PASS", "FAIL"),
+    parser="CriteriaResultOutputParser",
+    grammar=label_grammar({"Y": "PASS", "N": "FAIL"}),
+    bracketed=False,
+)
+CORRECTNESS = Kind(shape="labels", keys=("reasoning", "value", "score"), natives=_CORRECT, labels=("PASS", "FAIL"))
+CUSTOM_LABELS = Kind(shape="labels", keys=("reasoning", "value", "score"), natives=_YES_NO, labels=("PASS", "FAIL"))
+LABEL = Kind(shape="labels", keys=("reasoning", "value", "score"))
+LABELS = Kind(shape="labels", keys=("reasoning", "value", "score"), label_set=True)
+CUSTOM_SCORE = Kind(shape="scores", keys=("reasoning", "score"))
+
+_BY_CLASS = {
+    "PairwiseStringEvalChain": PAIRWISE,
+    "ScoreStringEvalChain": SCORE,
+    "CriteriaEvalChain": CRITERIA,
+    "QAEvalChain": CORRECTNESS,
+    "ContextQAEvalChain": CORRECTNESS,
+}
+_BY_SHAPE = {"labels": CUSTOM_LABELS, "scores": CUSTOM_SCORE}
+
+
+def _class_names(evaluator: object) -> list[str]:
+    return [kind.__name__ for kind in type(evaluator).__mro__]
+
+
+def is_deterministic(evaluator: object) -> bool:
+    """Whether it compares by rule and asks no model: there is nothing to sample."""
+    return not _DETERMINISTIC.isdisjoint(_class_names(evaluator))
+
+
+def kind_of(evaluator: object, shape: Shape | None = None) -> Kind:
+    """Return what an evaluator answers.
+
+    Args:
+        evaluator: with `evaluate_string_pairs` or `evaluate_strings`.
+        shape: `labels` or `scores` for a string evaluator of the caller's own.
+
+    Raises:
+        UnsupportedEvaluatorError: a trajectory evaluator, no evaluator, or one whose shape is not known.
+
+    """
+    names, name = _class_names(evaluator), type(evaluator).__name__
+    if hasattr(evaluator, "evaluate_agent_trajectory"):
+        raise UnsupportedEvaluatorError(
+            f"{name} judges agent trajectories, which are not harnessed here: judge the final answer, "
+            "or use a trajectory judge of openevals."
+        )
+    for known in names:
+        if known in _BY_CLASS:
+            return _BY_CLASS[known]
+    if hasattr(evaluator, "evaluate_string_pairs"):
+        return PAIRWISE
+    if not hasattr(evaluator, "evaluate_strings"):
+        raise UnsupportedEvaluatorError(
+            f"{name} is no evaluator: it has neither evaluate_strings nor evaluate_string_pairs."
+        )
+    if shape not in _BY_SHAPE:
+        raise UnsupportedEvaluatorError(f"{name} is not known here: say shape='labels' or shape='scores'.")
+    return _BY_SHAPE[shape]

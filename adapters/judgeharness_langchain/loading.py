@@ -1,0 +1,104 @@
+"""`load_evaluator` with LangChain's signature: a migration changes an import."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from os import PathLike
+from typing import Any
+
+from langchain_core.language_models import BaseLanguageModel
+
+from judgeharness_integrations._errors import NotInstalledError, UsageError
+from judgeharness_integrations.calibration import CalibrationReport
+from judgeharness_integrations.harness import JudgeHarness
+from judgeharness_langchain.chat_judge import ChatJudge
+from judgeharness_langchain.criteria import CriteriaJudge
+from judgeharness_langchain.pairwise import PairwiseJudge
+from judgeharness_langchain.score import ScoreJudge
+from judgeharness_langchain.wrapping import harness_evaluator
+
+__all__ = ["build_evaluator", "load_evaluator"]
+
+_PACKAGES = ("langchain_classic.evaluation", "langchain.evaluation")
+_CHAINS = {
+    "pairwise_string": "PairwiseStringEvalChain",
+    "labeled_pairwise_string": "LabeledPairwiseStringEvalChain",
+    "score_string": "ScoreStringEvalChain",
+    "labeled_score_string": "LabeledScoreStringEvalChain",
+    "criteria": "CriteriaEvalChain",
+    "labeled_criteria": "LabeledCriteriaEvalChain",
+    "qa": "QAEvalChain",
+    "cot_qa": "CotQAEvalChain",
+    "context_qa": "ContextQAEvalChain",
+}
+_OURS: dict[str, type[ChatJudge]] = {
+    "pairwise_string": PairwiseJudge,
+    "score_string": ScoreJudge,
+    "criteria": CriteriaJudge,
+}
+
+
+def load_evaluator(
+    evaluator: Any,
+    *,
+    llm: BaseLanguageModel[Any] | None = None,
+    harness: JudgeHarness | None = None,
+    calibration: CalibrationReport | str | PathLike[str] | None = None,
+    **options: Any,
+) -> Any:
+    """Load an evaluator by LangChain's name for it and put it under a harness.
+
+    Where LangChain's evaluators are not installed, our own judges take their place.
+
+    Args:
+        evaluator: an `EvaluatorType` or its name, `pairwise_string`, `labeled_score_string`, `criteria`, ...
+        llm: the model that judges; LangChain's default when None.
+        harness: the design; `JudgeHarness.standard` by default.
+        calibration: a saved calibration, or its path.
+        options: passed on to the evaluator (`criteria`, `prompt`, `normalize_by`, ...).
+
+    """
+    return harness_evaluator(build_evaluator(evaluator, llm=llm, **options), harness, calibration)
+
+
+def build_evaluator(evaluator: Any, *, llm: BaseLanguageModel[Any] | None = None, **options: Any) -> Any:
+    """Return the bare evaluator `load_evaluator` puts under a harness."""
+    name = str(getattr(evaluator, "value", evaluator))
+    package = _evaluation_package()
+    if package is None:
+        return _our_judge(name, llm, options)
+    if name in _CHAINS and llm is not None:
+        # from_llm directly: LangChain's loader wants langchain-openai installed even when another model is given
+        return (
+            getattr(package, _CHAINS[name]).from_llm(llm=llm, **options)
+            if hasattr(package, _CHAINS[name])
+            else (package.load_evaluator(evaluator, llm=llm, **options))
+        )
+    try:
+        kind = package.EvaluatorType(name)
+    except ValueError:
+        from judgeharness_integrations._errors import UnknownNameError  # noqa: PLC0415
+
+        raise UnknownNameError("evaluator", name, [member.value for member in package.EvaluatorType]) from None
+    return package.load_evaluator(kind, llm=llm, **options)
+
+
+def _evaluation_package() -> Any | None:
+    for package in _PACKAGES:
+        try:
+            return import_module(package)
+        except ImportError:
+            continue
+    return None
+
+
+def _our_judge(name: str, llm: BaseLanguageModel[Any] | None, options: dict[str, Any]) -> ChatJudge:
+    plain = name.removeprefix("labeled_")
+    if plain not in _OURS:
+        raise NotInstalledError(f"evaluator {name!r} of langchain-classic", "langchain-classic")
+    if llm is None:
+        raise UsageError(f"evaluator {name!r} needs a model: load_evaluator({name!r}, llm=...).")
+    options = {"criteria": "helpfulness"} | options if plain == "criteria" else options
+    judge: Any = _OURS[plain]
+    built: ChatJudge = judge(llm, name=name, requires_input=True, requires_reference=plain != name, **options)
+    return built

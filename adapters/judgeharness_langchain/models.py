@@ -1,0 +1,57 @@
+"""Which model is behind a judge, and how it is set."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from langchain_core.language_models import BaseLanguageModel
+from langchain_core.runnables import RunnableBinding
+
+from judgeharness_integrations.judging import model_family
+
+__all__ = ["family_of", "innermost", "model_name", "model_parameters", "with_innermost"]
+
+_NAMES = ("model_name", "model", "model_id", "deployment_name", "azure_deployment", "repo_id")
+_MAKERS = frozenset({"anthropic", "google"})
+_PARAMETERS = ("temperature", "top_p", "top_k", "max_tokens", "reasoning_effort", "reasoning", "thinking", "seed", "n")
+
+
+def innermost(model: object) -> object:
+    """Return the model below `bind(...)` and the like."""
+    while isinstance(model, RunnableBinding):
+        model = model.bound
+    return model
+
+
+def with_innermost(model: Any, core: BaseLanguageModel[Any]) -> Any:
+    """Return the same bindings around another model."""
+    if not isinstance(model, RunnableBinding):
+        return core
+    return model.model_copy(update={"bound": with_innermost(model.bound, core)})
+
+
+def model_name(model: object) -> str | None:
+    """Return the provider's name of the model; the class name when it has none."""
+    core = innermost(model)
+    for attribute in _NAMES:
+        value = getattr(core, attribute, None)
+        if isinstance(value, str) and value:
+            return value
+    return type(core).__name__ if isinstance(core, BaseLanguageModel) else None
+
+
+def model_parameters(model: object) -> dict[str, Any]:
+    """Return the sampling parameters that are set, bound arguments included."""
+    bound: dict[str, Any] = {}
+    while isinstance(model, RunnableBinding):
+        bound = {**model.kwargs, **bound}  # the outermost binding wins
+        model = model.bound
+    found = {name: bound.get(name, getattr(model, name, None)) for name in _PARAMETERS}
+    return {name: value for name, value in found.items() if isinstance(value, (str, int, float, bool, dict))}
+
+
+def family_of(model: object) -> str | None:
+    """Return the maker of the model by its name, else by the integration package it comes from."""
+    core = innermost(model)
+    package = type(core).__module__.split(".")[0].removeprefix("langchain_").split("_")[0]
+    return model_family(model_name(model)) or model_family(package) or (package if package in _MAKERS else None)

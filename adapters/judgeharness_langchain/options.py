@@ -1,0 +1,60 @@
+"""Callbacks, tags and metadata of one evaluation, handed to each of its samples."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from langchain_core.callbacks import BaseCallbackHandler, BaseCallbackManager
+from langchain_core.runnables import RunnableConfig
+
+from judgeharness_integrations.judging import Probe
+
+__all__ = ["CallOptions"]
+
+Callbacks = list[BaseCallbackHandler] | BaseCallbackManager | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class CallOptions:
+    """What a caller passes along with an evaluation; `extra` goes to the evaluator untouched."""
+
+    callbacks: Callbacks = None
+    tags: Sequence[str] = ()
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    include_run_info: bool = False
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any]) -> CallOptions:
+        """Read the keyword arguments of an `evaluate_*` call; a `config` (RunnableConfig) is merged in."""
+        extra = dict(options)
+        config: Any = extra.pop("config", None) or {}
+        callbacks, tags, metadata = extra.pop("callbacks", None), extra.pop("tags", None), extra.pop("metadata", None)
+        return cls(
+            callbacks=config.get("callbacks") if callbacks is None else callbacks,
+            tags=[*(config.get("tags") or ()), *(tags or ())],
+            metadata={**(config.get("metadata") or {}), **(metadata or {})},
+            include_run_info=bool(extra.pop("include_run_info", False)),
+            extra=extra,
+        )
+
+    def for_sample(self, probe: Probe, *handlers: BaseCallbackHandler) -> RunnableConfig:
+        """Return the config of one sample: its perturbation and repetition are added."""
+        name, repetition = probe.perturbation.name, probe.repetition
+        order = "swapped" if probe.perturbation.swaps else "original"
+        return RunnableConfig(
+            callbacks=_with(self.callbacks, handlers),
+            tags=[*self.tags, "judge-harness", f"perturbation:{name}", f"repetition:{repetition}"],
+            metadata={**self.metadata, "perturbation": name, "repetition": repetition, "order": order},
+        )
+
+
+def _with(callbacks: Callbacks, handlers: Sequence[BaseCallbackHandler]) -> Callbacks:
+    if not isinstance(callbacks, BaseCallbackManager):
+        return [*(callbacks or ()), *handlers]
+    manager = callbacks.copy()
+    for handler in handlers:
+        manager.add_handler(handler)
+    return manager

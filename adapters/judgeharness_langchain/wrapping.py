@@ -1,0 +1,191 @@
+"""`harness_evaluator`: the same interface, the same result dict, a measurement behind it."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import json
+import warnings
+from os import PathLike
+from typing import Any
+
+from langchain_core.runnables import RunnableConfig, RunnableLambda
+
+from judgeharness_integrations._errors import UsageError
+from judgeharness_integrations.calibration import CalibrationReport
+from judgeharness_integrations.cases import AnswerCase, PairwiseCase
+from judgeharness_integrations.harness import JudgeHarness
+from judgeharness_integrations.presets import Shape
+from judgeharness_integrations.result import HarnessResult
+from judgeharness_langchain.chat_judge import ChatJudge
+from judgeharness_langchain.evaluator_judge import EvaluatorJudge
+from judgeharness_langchain.interfaces import PairwiseStringEvaluator, StringEvaluator
+from judgeharness_langchain.kinds import is_deterministic
+from judgeharness_langchain.options import CallOptions
+from judgeharness_langchain.results import harness_entry, result_dict
+
+__all__ = ["HarnessedPairwiseEvaluator", "HarnessedStringEvaluator", "harness_evaluator"]
+
+
+class _Harnessed:
+    """What both interfaces share."""
+
+    def __init__(self, judge: EvaluatorJudge | ChatJudge, harness: JudgeHarness) -> None:
+        """Evaluate with a judge under a harness; see `harness_evaluator`."""
+        self.judge = judge
+        self.harness = harness
+
+    @property
+    def requires_input(self) -> bool:
+        """As the evaluator's own."""
+        return bool(getattr(self._evaluator, "requires_input", False))
+
+    @property
+    def requires_reference(self) -> bool:
+        """As the evaluator's own."""
+        return bool(getattr(self._evaluator, "requires_reference", False))
+
+    @property
+    def evaluation_name(self) -> str:
+        """As the evaluator's own."""
+        return str(getattr(self._evaluator, "evaluation_name", self.judge.name))
+
+    def _check_evaluation_args(self, reference: str | None = None, input_: str | None = None) -> None:
+        """Check as the evaluator would; our own judges use an input or reference also where they need none."""
+        if isinstance(self.judge, ChatJudge):
+            input_ = input_ if self.requires_input else None
+            reference = reference if self.requires_reference else None
+        super()._check_evaluation_args(reference=reference, input_=input_)  # type: ignore[misc]
+
+    @property
+    def _evaluator(self) -> Any:
+        return self.judge.evaluator if isinstance(self.judge, EvaluatorJudge) else self.judge
+
+    @property
+    def _bare(self) -> bool:
+        """Whether the design is the evaluator itself: one sample, nothing perturbed."""
+        design = self.harness.design
+        return design.repetitions == 1 and design.perturbations == ("none",) and isinstance(self.judge, EvaluatorJudge)
+
+    def _bound(self, options: CallOptions) -> Any:
+        return self.judge.bound(options, own_parser=self._bare)
+
+    def _answer(self, result: HarnessResult, judge: Any, options: CallOptions) -> dict[str, Any]:
+        if not self._bare:
+            return result_dict(result, self.judge.kind, include_run_info=options.include_run_info)
+        sample = next(iter(judge.samples.values()), None)
+        if sample is not None and sample.error is not None:
+            raise sample.error
+        if sample is None or sample.answer is None:
+            return result_dict(result, self.judge.kind, include_run_info=options.include_run_info)
+        answer = dict(sample.answer)
+        if not options.include_run_info:
+            answer.pop("__run", None)
+        measured = result.only
+        return answer | {"harness": harness_entry(result, measured.verdict, measured.status)}
+
+    def _sync(self, case: AnswerCase, options: dict[str, Any]) -> dict[str, Any]:
+        call = CallOptions.of(options)
+        judge = self._bound(call)
+        return self._answer(self.harness.evaluate(judge, case), judge, call)
+
+    async def _async(self, case: AnswerCase, options: dict[str, Any]) -> dict[str, Any]:
+        call = CallOptions.of(options)
+        judge = self._bound(call)
+        return self._answer(await self.harness.aevaluate(judge, case), judge, call)
+
+    def as_runnable(self) -> RunnableLambda[dict[str, Any], dict[str, Any]]:
+        """Return a Runnable over `{"prediction": ..., "prediction_b": ..., "input": ..., "reference": ...}`."""
+        pairwise = isinstance(self, HarnessedPairwiseEvaluator)
+        evaluate = getattr(self, "evaluate_string_pairs" if pairwise else "evaluate_strings")
+        aevaluate = getattr(self, "aevaluate_string_pairs" if pairwise else "aevaluate_strings")
+
+        def run(inputs: dict[str, Any], config: RunnableConfig) -> dict[str, Any]:
+            return dict(evaluate(**inputs, config=config))
+
+        async def arun(inputs: dict[str, Any], config: RunnableConfig) -> dict[str, Any]:
+            return dict(await aevaluate(**inputs, config=config))
+
+        return RunnableLambda(run, afunc=arun, name=self.evaluation_name)
+
+
+def _case_id(*texts: str | None) -> str:
+    return "case-" + hashlib.sha256(json.dumps(texts).encode()).hexdigest()[:12]
+
+
+class HarnessedPairwiseEvaluator(_Harnessed, PairwiseStringEvaluator):  # type: ignore[misc]
+    """A pairwise evaluator under a harness."""
+
+    def _evaluate_string_pairs(self, **options: Any) -> dict[str, Any]:
+        return self._sync(*_pair(options))
+
+    async def _aevaluate_string_pairs(self, **options: Any) -> dict[str, Any]:
+        return await self._async(*_pair(options))
+
+
+class HarnessedStringEvaluator(_Harnessed, StringEvaluator):  # type: ignore[misc]
+    """A scoring or criteria evaluator under a harness."""
+
+    def _evaluate_strings(self, **options: Any) -> dict[str, Any]:
+        return self._sync(*_single(options))
+
+    async def _aevaluate_strings(self, **options: Any) -> dict[str, Any]:
+        return await self._async(*_single(options))
+
+
+def _single(options: dict[str, Any]) -> tuple[AnswerCase, dict[str, Any]]:
+    prediction, reference, given = (options.pop(name, None) for name in ("prediction", "reference", "input"))
+    case_id = _case_id(given, prediction, reference)
+    return AnswerCase(case_id=case_id, input=given, output=str(prediction), reference=reference), options
+
+
+def _pair(options: dict[str, Any]) -> tuple[PairwiseCase, dict[str, Any]]:
+    first, second, reference, given = (
+        options.pop(name, None) for name in ("prediction", "prediction_b", "reference", "input")
+    )
+    case_id = _case_id(given, first, second, reference)
+    case = PairwiseCase(case_id=case_id, input=given, output=str(first), output_b=str(second), reference=reference)
+    return case, options
+
+
+def _calibrated(harness: JudgeHarness, calibration: CalibrationReport | str | PathLike[str] | None) -> JudgeHarness:
+    if calibration is None:
+        return harness
+    if harness.calibration is not None or harness.calibration_set is not None:
+        raise UsageError("the harness has a calibration already: give it there or here, not in both places.")
+    loaded = calibration if isinstance(calibration, CalibrationReport) else CalibrationReport.load(calibration)
+    harness = copy.copy(harness)
+    harness.calibration = loaded
+    return harness
+
+
+def harness_evaluator(
+    evaluator: Any,
+    harness: JudgeHarness | None = None,
+    calibration: CalibrationReport | str | PathLike[str] | None = None,
+    *,
+    shape: Shape | None = None,
+) -> Any:
+    """Return the evaluator under a harness, with the same interface and the same result dict plus `harness`.
+
+    Args:
+        evaluator: whatever has `evaluate_string_pairs` or `evaluate_strings` with a model behind it, or one of our
+            judges. A deterministic comparator (exact match, regex, JSON, distances) is returned as it is.
+        harness: the design; `JudgeHarness.standard` for the evaluator's shape by default (six calls a case).
+        calibration: a saved calibration, or its path.
+        shape: `labels` or `scores` for a string evaluator of the caller's own.
+
+    Raises:
+        UnsupportedEvaluatorError: it cannot be harnessed; the sentence says why.
+
+    """
+    if isinstance(evaluator, _Harnessed):
+        raise UsageError("the evaluator is harnessed already.")
+    if is_deterministic(evaluator):
+        name = type(evaluator).__name__
+        warnings.warn(f"{name} compares by rule and asks no model, so it is returned without a harness.", stacklevel=2)
+        return evaluator
+    judge = evaluator if isinstance(evaluator, ChatJudge) else EvaluatorJudge.of(evaluator, shape=shape)
+    harness = _calibrated(harness or JudgeHarness.standard(judge.kind.shape), calibration)
+    wrapper = HarnessedPairwiseEvaluator if judge.kind.shape == "pairwise" else HarnessedStringEvaluator
+    return wrapper(judge, harness)

@@ -1,0 +1,59 @@
+"""What `run` and `calibrate` share before anything is asked: the plan, its cost and the question whether to go on."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+
+import typer
+from rich.text import Text
+
+from judgeharness_integrations._errors import BudgetError, UsageError
+from judgeharness_integrations.cli._printing import console, safe, table
+from judgeharness_integrations.config import Config, JudgeConfig
+from judgeharness_integrations.judging import Judge
+from judgeharness_integrations.plan import Plan
+
+__all__ = ["check_cost", "confirm", "judge_model", "print_plans"]
+
+
+def judge_model(judge: Judge, config: JudgeConfig) -> str | None:
+    """Return the model a configuration names for a judge that does not name its own."""
+    return None if judge.identity is not None and judge.identity.model is not None else config.model
+
+
+def check_cost(total: int, max_calls: int | None) -> None:
+    """Refuse a run that would cost more than it may, before anything is asked."""
+    if max_calls is not None and max_calls < 1:
+        raise UsageError(f"max_calls must be a whole number of at least 1, not {max_calls}.")
+    if max_calls is not None and total > max_calls:
+        raise BudgetError(f"the plan is {total} calls, more than max_calls={max_calls}: nothing was asked.")
+
+
+def print_plans(plans: Mapping[str, Plan], config: Config, *, max_calls: int | None, stderr: bool) -> None:
+    """Print what each judge will be asked."""
+    columns = ("judge", "cases", "judge\ncalls", "rewrites", "calibration\ncalls", "all\ncalls")
+    rows: list[Sequence[str | Text]] = [
+        (safe(name), *map(str, (plan.cases, plan.calls, plan.rewrites, plan.calibration_calls, plan.total)))
+        for name, plan in plans.items()
+    ]
+    if len(rows) > 1:
+        rows.append((safe("together"), "", "", "", "", str(sum(plan.total for plan in plans.values()))))
+    screen = console(stderr=stderr)
+    screen.print(table("plan", columns, rows))
+    attempts = config.execution.max_attempts
+    tries = "" if attempts == 1 else "; a call that fails is tried again, which is not counted here"
+    screen.print(f"upper limit: {max_calls} calls, retries included" if max_calls else f"no upper limit given{tries}")
+
+
+def confirm(total: int, *, yes: bool) -> None:
+    """Ask whether to go on, where somebody is there to answer.
+
+    Raises:
+        UsageError: the answer was no.
+
+    """
+    if yes or not (sys.stdin.isatty() and sys.stdout.isatty()):
+        return
+    if not typer.confirm(f"Make {total} calls?", err=True):
+        raise UsageError("not confirmed: nothing was asked.")

@@ -1,0 +1,166 @@
+"""A replay as tables: what was decided, what the samples were like, where their spread comes from."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from judgeharness_integrations.aggregation.variance import VarianceSplit, variance_split
+from judgeharness_integrations.cli._printing import percent, safe, share, table
+from judgeharness_integrations.replay import JudgeReplay, ReplayReport
+from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow, verdict_text
+
+__all__ = ["decision_table", "replay_tables"]
+
+_ALMOST_ZERO = 0.001
+
+
+def replay_tables(report: ReplayReport, groups: Sequence[Sequence[VerdictRow]]) -> Iterator[RenderableType]:
+    """Yield the tables of a report and of the rows behind each of its entries."""
+    yield decision_table(report.judges)
+    if any(entry.mean_absolute_error is not None for entry in report.judges):
+        yield "accuracy is of labels; scores show their mean absolute error against gold instead"
+    labels = [entry for entry in report.judges if entry.kind == "labels"]
+    if labels:
+        yield _call_table(labels)
+    if any(entry.pairs for entry in labels):
+        yield _position_table(labels)
+    numbers = [entry for entry in report.judges if entry.kind == "numbers"]
+    if numbers:
+        yield _score_table(numbers)
+    yield _variance_table(report.judges, groups)
+
+
+def _who(entry: JudgeReplay) -> Text:
+    return safe(entry.judge if entry.criterion == "verdict" else f"{entry.judge} · {entry.criterion}")
+
+
+def decision_table(entries: Sequence[JudgeReplay]) -> RenderableType:
+    """Return what the rule decided: coverage over all cases, accuracy over the decided ones with gold."""
+    columns = (
+        "judge",
+        "decided,\n% of cases",
+        "right,\n% of decided",
+        "95 %\nWilson",
+        "ab-\nstained",
+        "not\ngraded",
+        "ties",
+    )
+    return table("decisions", columns, map(_decisions, entries))
+
+
+def _decisions(entry: JudgeReplay) -> list[str | Text]:
+    interval = entry.accuracy_interval
+    return [
+        _who(entry),
+        share(entry.decided, entry.cases),
+        "-" if entry.correct is None else share(entry.correct, entry.labelled),
+        "-" if interval is None else f"{percent(interval[0])}-{percent(interval[1])}",
+        str(entry.abstained),
+        str(entry.not_graded),
+        "-" if entry.tie_decisions is None else str(entry.tie_decisions),
+    ]
+
+
+def _call_table(entries: Sequence[JudgeReplay]) -> RenderableType:
+    names = list(dict.fromkeys(name for entry in entries for name in entry.single_call_accuracy or {}))
+    columns = (
+        "judge",
+        "rows",
+        "unparsed",
+        "consistency\n% of a case",
+        *(f"right %,\n{safe(name).plain}" for name in names),
+    )
+    return table("single calls: a failed one is not right", columns, (_calls(entry, names) for entry in entries))
+
+
+def _calls(entry: JudgeReplay, names: Sequence[str]) -> list[str | Text]:
+    right = entry.single_call_accuracy or {}
+    counts = (str(entry.rows), str(entry.unparsed), percent(entry.consistency_rate))
+    return [_who(entry), *counts, *(percent(right.get(name)) for name in names)]
+
+
+def _position_table(entries: Sequence[JudgeReplay]) -> RenderableType:
+    columns = ("judge", "pairs", "same\nverdict %", "P(first)\n%", "always\nfirst", "always\nsecond", "McNemar\np")
+    return table("position: pairs of samples shown in both orders", columns, map(_position, entries))
+
+
+def _position(entry: JudgeReplay) -> list[str | Text]:
+    p = entry.position_bias_p
+    return [
+        _who(entry),
+        str(entry.pairs),
+        percent(entry.position_consistency),
+        percent(entry.first_slot_rate),
+        "-" if entry.always_first is None else str(entry.always_first),
+        "-" if entry.always_second is None else str(entry.always_second),
+        "-" if p is None else "<0.001" if p < _ALMOST_ZERO else f"{p:.3f}",
+    ]
+
+
+def _score_table(entries: Sequence[JudgeReplay]) -> RenderableType:
+    columns = (
+        "judge",
+        "rows",
+        "unparsed",
+        "SD within\na case",
+        "near the\ndecision %",
+        "mean abs.\nerror",
+        "cases\nwith gold",
+    )
+    return table("scores", columns, map(_scores, entries))
+
+
+def _scores(entry: JudgeReplay) -> list[str | Text]:
+    return [
+        _who(entry),
+        str(entry.rows),
+        str(entry.unparsed),
+        _number(entry.within_case_sd),
+        percent(entry.consistency_rate),
+        _number(entry.mean_absolute_error),
+        str(entry.labelled),
+    ]
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"
+
+
+def _variance_table(entries: Sequence[JudgeReplay], groups: Sequence[Sequence[VerdictRow]]) -> RenderableType:
+    splits = [
+        (entry, positive, variance_split(group) if positive is None else variance_split(group, positive=positive))
+        for entry, group in zip(entries, groups, strict=True)
+        for positive in [None if entry.kind == "numbers" else _positive(group)]
+    ]
+    if all(split.between_repetitions is None for _, _, split in splits):
+        return "\nvariance of single samples: cannot be split, nothing was asked twice under one perturbation"
+    columns = ("judge", "of", "cases\n%", "pertur-\nbations %", "repeti-\ntions %", "ICC(1)", "negative,\nset to 0")
+    title = "variance of single samples: between cases, perturbations, repetitions"
+    return table(title, columns, (_variance(*split) for split in splits), texts=2)
+
+
+def _variance(entry: JudgeReplay, positive: Verdict | None, split: VarianceSplit) -> list[str | Text]:
+    return [
+        _who(entry),
+        "score" if positive is None else safe(f"is {verdict_text(positive)}", 30),
+        *_shares(split),
+        _number(split.reliability),
+        ", ".join(split.clipped) or "-",
+    ]
+
+
+def _shares(split: VarianceSplit) -> list[str]:
+    parts = (split.between_cases, split.between_perturbations, split.between_repetitions)
+    total = sum(part or 0.0 for part in parts)
+    return [percent(None if part is None or not total else part / total) for part in parts]
+
+
+def _positive(rows: Sequence[VerdictRow]) -> Verdict | None:
+    """Return the label whose indicator varies: PASS or A where they occur, else the most frequent one."""
+    counts = Counter(row.verdict for row in rows if row.verdict is not None)
+    known = [label for label in ("PASS", "A") if label in counts]
+    return known[0] if known else counts.most_common(1)[0][0] if counts else None

@@ -1,0 +1,153 @@
+"""What `judgeharness run` does: the judges one after the other, every answer a row of one log."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TextIO
+
+import typer
+
+from judgeharness_integrations._errors import ConfigError
+from judgeharness_integrations.cli._asking import check_cost, confirm, judge_model, print_plans
+from judgeharness_integrations.cli._json import print_json
+from judgeharness_integrations.cli._run_tables import print_summary
+from judgeharness_integrations.cli._summary import JudgeTally, summary_document
+from judgeharness_integrations.cli.exits import INTERRUPTED, NOT_GRADED, OK
+from judgeharness_integrations.config import (
+    Config,
+    build_calibration,
+    build_cases,
+    build_harness_options,
+    build_judge,
+    load_config,
+)
+from judgeharness_integrations.execution.budget import Budget
+from judgeharness_integrations.harness import JudgeHarness
+from judgeharness_integrations.plan import plan_cases
+from judgeharness_integrations.verdictlog import JsonlLog, MemoryLog, VerdictRow
+
+__all__ = ["run_config"]
+
+DEFAULT_OUT = "judgeharness-out"
+VERDICTS, RESULTS, SUMMARY = "verdicts.jsonl", "results.jsonl", "summary.json"
+
+
+class _Rows:
+    """A log that keeps rows in memory as well, for the summary."""
+
+    def __init__(self, file: JsonlLog) -> None:
+        self.file, self.memory = file, MemoryLog()
+
+    def append(self, rows: Iterable[VerdictRow]) -> None:
+        rows = list(rows)
+        self.file.append(rows)
+        self.memory.append(rows)
+
+    def rows(self, **where: object) -> Iterable[VerdictRow]:
+        return self.memory.rows(**where)
+
+
+def run_config(
+    path: Path, *, out: Path | None, max_calls: int | None, yes: bool, overwrite: bool, as_json: bool
+) -> int:
+    """Run a configuration and return the exit code."""
+    config = load_config(path)
+    limit = config.execution.max_calls if max_calls is None else max_calls
+    folder = out or config.resolve(config.out or DEFAULT_OUT)
+    _check_folder(folder, overwrite=overwrite)
+    cases = build_cases(config)
+    judges = [build_judge(config, place) for place in range(len(config.judges))]
+    harness = JudgeHarness(
+        **build_harness_options(config),
+        **build_calibration(config),
+        budget=Budget(max_calls=limit),
+        run=os.urandom(6).hex(),
+    )
+    plans = {judge.name: harness.plan(judge, cases) for judge in judges}
+    total = sum(plan.total for plan in plans.values())
+    print_plans(plans, config, max_calls=limit, stderr=as_json)
+    check_cost(total, limit)
+    confirm(total, yes=yes)
+    tallies = [
+        JudgeTally(
+            judge=judge, model=judge_model(judge, one), plan=plans[judge.name], planned=_planned(harness, judge, cases)
+        )
+        for judge, one in zip(judges, config.judges, strict=True)
+    ]
+    return _measured(config, harness, cases, tallies, folder, as_json=as_json)
+
+
+def _check_folder(folder: Path, *, overwrite: bool) -> None:
+    if folder.exists() and not folder.is_dir():
+        raise ConfigError(f"{folder} is not a folder: give another --out.")
+    if folder.is_dir() and any(folder.iterdir()) and not overwrite:
+        raise ConfigError(f"{folder} is not empty: give another --out, or --overwrite.")
+
+
+def _planned(harness: JudgeHarness, judge: object, cases: Sequence[object]) -> dict[str, int]:
+    plans = plan_cases(
+        cases,
+        judge,  # type: ignore[arg-type]
+        perturbations=harness.perturbations,
+        repetitions=harness.design.repetitions,
+        rule=harness.design.rule,
+        on_unfit=harness.on_unfit,
+    )
+    return {plan.case_id: plan.calls for plan in plans}
+
+
+def _measured(
+    config: Config,
+    harness: JudgeHarness,
+    cases: Sequence[object],
+    tallies: Sequence[JudgeTally],
+    folder: Path,
+    *,
+    as_json: bool,
+) -> int:
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in (RESULTS, SUMMARY):
+        (folder / name).unlink(missing_ok=True)
+    interrupted = False
+    with ExitStack() as stack:
+        file = stack.enter_context(JsonlLog(folder / VERDICTS))
+        results = stack.enter_context((folder / RESULTS).open("w", encoding="utf-8"))
+        harness.log = log = _Rows(file)  # type: ignore[assignment]
+        try:
+            for tally in tallies:
+                _ask(harness, tally, cases, results)
+        except KeyboardInterrupt:
+            interrupted = True
+    rows = list(log.rows())
+    document = summary_document(config, harness, tallies, rows, interrupted=interrupted)
+    text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
+    (folder / SUMMARY).write_text(text + "\n", encoding="utf-8")
+    if as_json:
+        print_json(document)
+    else:
+        print_summary(document, folder)
+    return _exit_code(document, folder, len(rows), interrupted=interrupted)
+
+
+def _ask(harness: JudgeHarness, tally: JudgeTally, cases: Sequence[object], results: TextIO) -> None:
+    for result in harness.evaluate_many(tally.judge, cases, tally.model):
+        document = result.to_dict()
+        tally.add(result, document)
+        results.write(json.dumps(document, ensure_ascii=False, allow_nan=False) + "\n")
+        results.flush()
+
+
+def _exit_code(document: dict[str, object], folder: Path, rows: int, *, interrupted: bool) -> int:
+    if interrupted:
+        typer.echo(f"interrupted: {rows} rows are in {folder / VERDICTS}.", err=True)
+        return INTERRUPTED
+    missing = document["not_graded_cases"]
+    if missing:
+        what = f"{missing} of {document['judged_cases']} cases ended not_graded"
+        typer.echo(f"{what}: too few valid answers (see {folder / SUMMARY}).", err=True)
+        return NOT_GRADED
+    return OK

@@ -1,0 +1,87 @@
+"""A run's summary for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from rich.text import Text
+
+from judgeharness_integrations.cli._printing import console, percent, safe, share, table
+from judgeharness_integrations.reporting.plain import safe_text
+
+__all__ = ["print_summary"]
+
+_MOST_VERDICTS = 6
+
+
+def print_summary(document: Mapping[str, Any], folder: Path) -> None:
+    """Print what was decided, against what, and where everything stands."""
+    screen = console()
+    screen.print()
+    screen.print(f"rule: {document['rule']}, chosen before the samples")
+    screen.print(f"perturbations: {', '.join(document['perturbations'])}; {document['repetitions']} samples each")
+    columns = (
+        "judge",
+        "verdicts",
+        "decided,\n% of cases",
+        "right,\n% of decided",
+        "ab-\nstained",
+        "not\ngraded",
+        "consis-\ntency %",
+    )
+    entries = [entry for judge in document["judges"] for entry in judge["criteria"]]
+    screen.print(table("measured", columns, map(_entry, entries), texts=2))
+    for judge in document["judges"]:
+        for line in _about(judge):
+            screen.print(Text(safe_text(f"{judge['judge']}: {line}")))
+    usage = document["usage"]
+    tokens = "unknown" if usage["input_tokens"] is None else f"{usage['input_tokens']} + {usage['output_tokens'] or 0}"
+    screen.print(f"usage: {usage['calls']} calls, {document['attempts']} attempts in all, tokens {tokens}")
+    screen.print(f"state: {document['state'].replace('_', ' ')}")
+    written = f"written to {safe_text(str(folder))}: verdicts.jsonl, results.jsonl, summary.json"
+    screen.print(Text(written), soft_wrap=True)
+
+
+def _entry(entry: Mapping[str, Any]) -> list[str | Text]:
+    name = entry["judge"] if entry["criterion"] == "verdict" else f"{entry['judge']} · {entry['criterion']}"
+    accuracy = entry["accuracy_decided"]
+    error = entry["mean_absolute_error"]
+    right = "-" if accuracy is None else share(entry["correct"], entry["decided_with_gold"])
+    return [
+        safe(name),
+        safe(_verdicts(entry["verdicts"])),
+        share(entry["decided"], entry["cases"]),
+        right if error is None else f"off by {error:.2f}",
+        str(entry["abstained"]),
+        str(entry["not_graded"]),
+        percent(entry["consistency_rate"]),
+    ]
+
+
+def _verdicts(counts: list[Mapping[str, Any]]) -> str:
+    shown = ", ".join(f"{one['verdict']}: {one['count']}" for one in counts[:_MOST_VERDICTS])
+    return shown + (", …" if len(counts) > _MOST_VERDICTS else "") or "-"
+
+
+def _about(judge: Mapping[str, Any]) -> Iterator[str]:
+    calibration = judge["calibration"]
+    if calibration is None:
+        yield "uncalibrated: how often this rule is right was not measured"
+    else:
+        yield f"calibration on {calibration['source']} is {calibration['status']}" + (
+            f": {calibration['reason']}" if calibration["reason"] else ""
+        )
+        for name, rates in calibration["criteria"].items():
+            shown = [f"{what} {_rate(rates[what])}" for what in ("precision", "recall", "coverage") if rates[what]]
+            if shown:
+                yield f"{name}: " + ", ".join(shown) + f", n={rates['n']}"
+    for name, count in judge["skipped_perturbations"].items():
+        yield f"{name} did not fit {count} cases and was skipped"
+    for warning in judge["warnings"]:
+        yield f"warning: {warning}"
+
+
+def _rate(rate: Mapping[str, Any]) -> str:
+    return f"{percent(rate['value'])} % [{percent(rate['low'])}, {percent(rate['high'])}] of {rate['n']}"

@@ -1,0 +1,100 @@
+"""The command line: its commands, and every error as one sentence with an exit code."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from judgeharness_integrations import __version__
+from judgeharness_integrations._errors import JudgeHarnessError
+from judgeharness_integrations.cli import adapters, calibrate, demo, replay, run
+from judgeharness_integrations.cli.exits import INTERRUPTED, PIPE_CLOSED, USAGE
+
+__all__ = ["app", "main"]
+
+_LONGEST_SENTENCE = 2000
+
+app = typer.Typer(
+    name="judgeharness",
+    help="Turns one LLM-judge verdict into a measurement.",
+    epilog="Exit codes: 0 ok; 1 gate failed; 2 wrong usage or configuration; 3 judge infrastructure: a case ended "
+    "not_graded for too few valid samples; 130 interrupted.",
+    add_completion=False,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    # a traceback with local variables could print keys
+    pretty_exceptions_enable=False,
+    pretty_exceptions_show_locals=False,
+)
+app.command("demo")(demo.demo)
+app.command("replay")(replay.replay)
+app.command("run")(run.run)
+app.command("calibrate")(calibrate.calibrate)
+app.command("adapters")(adapters.adapters)
+
+
+def _print_version(wanted: bool) -> None:  # noqa: FBT001 - the signature typer calls
+    if wanted:
+        typer.echo(f"judgeharness {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    *,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    del version
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit code; errors of ours become one sentence on standard error."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a terminal that cannot show a character shows its code
+    try:
+        command = typer.main.get_command(app)
+        code = command.main(
+            args=None if arguments is None else list(arguments), prog_name="judgeharness", standalone_mode=False
+        )
+        sys.stdout.flush()
+    except BrokenPipeError:
+        return _closed_pipe()
+    except (KeyboardInterrupt, typer.Abort):
+        return _fail("interrupted.", INTERRUPTED)
+    except JudgeHarnessError as error:
+        return _fail(str(error), USAGE)
+    except OSError as error:
+        return _fail(f"{error.filename or 'file'}: {error.strerror or error}.", USAGE)
+    except Exception as error:
+        if not hasattr(error, "format_message"):  # the class of usage errors moved between versions of typer
+            raise
+        return _fail(_usage(error), USAGE)
+    return code if isinstance(code, int) else 0
+
+
+def _usage(error: Exception) -> str:
+    message = str(error.format_message()).rstrip(".")  # type: ignore[attr-defined]
+    context = getattr(error, "ctx", None)
+    path = context.command_path if context is not None else "judgeharness"
+    return f"{message} (see {path} --help)." if message else f"see {path} --help."
+
+
+def _fail(sentence: str, code: int) -> int:
+    from judgeharness_integrations.reporting.plain import safe_text  # noqa: PLC0415 - only failures pay for it
+
+    typer.echo(f"error: {safe_text(sentence, _LONGEST_SENTENCE)}", err=True)
+    return code
+
+
+def _closed_pipe() -> int:
+    """Stay quiet when whoever reads our output has gone; the interpreter flushes once more at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return PIPE_CLOSED

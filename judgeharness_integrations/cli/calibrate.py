@@ -1,0 +1,51 @@
+"""`judgeharness calibrate`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+__all__ = ["calibrate"]
+
+
+def calibrate(  # noqa: PLR0917 - typer passes every option by name
+    config: Annotated[
+        Path | None,
+        typer.Argument(help="A configuration whose judge is asked about the labelled cases.", show_default=False),
+    ] = None,
+    labels: Annotated[
+        Path | None, typer.Option(help="Cases with a gold column (with CONFIG).", show_default=False)
+    ] = None,
+    log: Annotated[
+        Path | None, typer.Option(help="An existing verdict log with gold, instead of CONFIG.", show_default=False)
+    ] = None,
+    rule: Annotated[str | None, typer.Option(help="The rule to measure (with --log).", show_default=False)] = None,
+    out: Annotated[Path | None, typer.Option(help="Where to save the calibration.", show_default=False)] = None,
+    judge: Annotated[str | None, typer.Option(help="Which judge, when there are several.", show_default=False)] = None,
+    name: Annotated[
+        str | None, typer.Option(help="What reports call the label set.", show_default="the file's name")
+    ] = None,
+    source: Annotated[str, typer.Option(help="Where labels come from: human, executable, model:<name>.")] = "human",
+    positive: Annotated[
+        str | None, typer.Option(help="The label precision and recall are about.", show_default=False)
+    ] = None,
+    max_calls: Annotated[
+        int | None, typer.Option(help="Upper limit for calls, retries included.", show_default=False)
+    ] = None,
+    *,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before the first call.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the calibration as JSON.")] = False,
+) -> None:
+    """Measure a rule against labels: CONFIG --labels FILE --out FILE asks, --log LOG --rule RULE does not."""
+    from judgeharness_integrations.cli import _calibrate  # noqa: PLC0415 - keeps --help fast
+
+    request = _calibrate.Request(
+        labels=labels, out=out, judge=judge, name=name, source=source, positive=positive, as_json=as_json
+    )
+    if log is not None:
+        _calibrate.refuse_both(config, labels, max_calls)
+        _calibrate.calibrate_log(log, rule, request)
+        return
+    raise typer.Exit(_calibrate.calibrate_config(config, request, rule=rule, max_calls=max_calls, yes=yes))

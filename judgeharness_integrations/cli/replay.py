@@ -1,0 +1,32 @@
+"""`judgeharness replay`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+__all__ = ["replay"]
+
+
+def replay(
+    log: Annotated[Path, typer.Argument(help="A verdict log: .csv or .jsonl, each also as .gz.", show_default=False)],
+    rule: Annotated[str, typer.Option(help="The rule, as supermajority(2/3), or module:function.", show_default=False)],
+    judge: Annotated[
+        list[str] | None, typer.Option(help="Only this judge; may be given several times.", show_default=False)
+    ] = None,
+    *,
+    labels: Annotated[bool, typer.Option("--labels", help="Read every verdict as a label, numbers too.")] = False,
+    min_valid: Annotated[
+        int | None, typer.Option(help="Valid samples a verdict needs.", show_default="half of a case's rows")
+    ] = None,
+    tolerance: Annotated[float, typer.Option(help="How far two scores lie apart and still agree.")] = 1.0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON (judgeharness.replay/1).")] = False,
+) -> None:
+    """Fold an existing verdict log with a rule. Nothing is asked."""
+    from judgeharness_integrations.cli._replay import replay_log  # noqa: PLC0415 - keeps --help fast
+
+    replay_log(
+        log, rule, judges=judge or None, labels=labels, min_valid=min_valid, tolerance=tolerance, as_json=as_json
+    )

@@ -1,0 +1,25 @@
+"""Configuration files of `judgeharness run` and `judgeharness calibrate`: YAML, TOML or JSON through one schema."""
+
+from judgeharness_integrations.config.building import (
+    build_calibration,
+    build_cases,
+    build_harness_options,
+    build_judge,
+)
+from judgeharness_integrations.config.importing import import_object, imported_rule
+from judgeharness_integrations.config.reading import load_config
+from judgeharness_integrations.config.redacting import redacted
+from judgeharness_integrations.config.schema import Config, JudgeConfig
+
+__all__ = [
+    "Config",
+    "JudgeConfig",
+    "build_calibration",
+    "build_cases",
+    "build_harness_options",
+    "build_judge",
+    "import_object",
+    "imported_rule",
+    "load_config",
+    "redacted",
+]

@@ -1,0 +1,168 @@
+"""A configuration -> judges, cases and the arguments of a `JudgeHarness`."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from judgeharness_integrations._errors import ConfigError, JudgeHarnessError
+from judgeharness_integrations.adapters import Adapter, JudgeSpec, find_adapter
+from judgeharness_integrations.calibration import CalibrationReport, CalibrationSet
+from judgeharness_integrations.casefiles import read_cases
+from judgeharness_integrations.cases import AnswerCase, Criterion
+from judgeharness_integrations.config.importing import import_object, imported_rule
+from judgeharness_integrations.config.schema import Config, JudgeConfig, RewriterConfig
+from judgeharness_integrations.judging import (
+    FunctionJudge,
+    Judge,
+    JudgeIdentity,
+    Judgment,
+    Probe,
+    model_family,
+    text_hash,
+)
+from judgeharness_integrations.presets import preset
+
+if TYPE_CHECKING:
+    from judgeharness_integrations.perturbations import Rewriter
+
+__all__ = ["build_calibration", "build_cases", "build_harness_options", "build_judge"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Renamed:
+    """A judge under the name the configuration gives it."""
+
+    name: str
+    judge_itself: Judge
+
+    @property
+    def identity(self) -> JudgeIdentity | None:
+        return self.judge_itself.identity
+
+    @property
+    def criteria(self) -> tuple[Criterion, ...] | None:
+        return self.judge_itself.criteria
+
+    async def judge(self, probe: Probe) -> Judgment:
+        return await self.judge_itself.judge(probe)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.judge_itself, name)  # optional attributes such as `supports`
+
+
+def build_judge(config: Config, place: int) -> Judge:
+    """Return the judge at a place of the configuration's list.
+
+    Raises:
+        UsageError: its adapter is unknown or not installed, or it cannot be built.
+
+    """
+    judge, where = config.judges[place], f"judges[{place}]"
+    if judge.callable is None:
+        return _named(_from_adapter(judge, where), judge.name)
+    found = import_object(judge.callable, folder=config.folder, where=f"{where}.callable")
+    if isinstance(found, Judge) and not isinstance(found, type):
+        return _named(found, judge.name)
+    if not callable(found):
+        raise ConfigError(f"{where}.callable: {judge.callable!r} is neither a function nor a judge.")
+    return FunctionJudge(function=found, name=judge.name, identity=_identity(judge, found))
+
+
+def _named(judge: Judge, name: str) -> Judge:
+    return judge if judge.name == name else _Renamed(name=name, judge_itself=judge)
+
+
+def _identity(judge: JudgeConfig, function: Any) -> JudgeIdentity | None:
+    """Return what makes a function with a declared model the same judge: the model and the function's module."""
+    if judge.model is None:
+        return None
+    try:
+        source = Path(inspect.getsourcefile(inspect.unwrap(function)) or "").read_text(encoding="utf-8")
+    except (OSError, TypeError, ValueError):
+        return None
+    return JudgeIdentity(
+        name=judge.name, model=judge.model, prompt_hash=text_hash(source), family=model_family(judge.model)
+    )
+
+
+def _adapter(name: str, where: str) -> Adapter:
+    try:
+        return find_adapter(name)
+    except JudgeHarnessError:
+        raise
+    except Exception as error:
+        raise ConfigError(f"{where}: adapter {name!r} cannot be loaded ({type(error).__name__}: {error}).") from error
+
+
+def _from_adapter(judge: JudgeConfig, where: str) -> Judge:
+    adapter = _adapter(str(judge.adapter), where)
+    spec = JudgeSpec(
+        name=judge.name,
+        evaluator=str(judge.evaluator),
+        model=judge.model,
+        model_options=judge.model_options,
+        evaluator_options=judge.evaluator_options,
+    )
+    try:
+        return adapter.build_judge(spec)
+    except JudgeHarnessError:
+        raise
+    except Exception as error:  # a framework refuses options in its own words
+        reason = f"{type(error).__name__}: {error}"
+        raise ConfigError(f"{where}: judge {judge.name!r} cannot be built ({reason}).") from error
+
+
+def _rewriter(rewriter: RewriterConfig) -> Rewriter:
+    where = "harness.rewriter"
+    adapter = _adapter(rewriter.adapter, where)
+    if adapter.build_rewriter is None:
+        raise ConfigError(f"{where}: adapter {adapter.name!r} has no chat models.")
+    try:
+        return adapter.build_rewriter(rewriter.model, rewriter.model_options)
+    except JudgeHarnessError:
+        raise
+    except Exception as error:
+        raise ConfigError(f"{where}: cannot be built ({type(error).__name__}: {error}).") from error
+
+
+def build_cases(config: Config) -> list[AnswerCase]:
+    """Return the cases of the file the configuration names."""
+    if config.cases is None:
+        raise ConfigError("key 'cases' is missing: the path of a CSV or JSONL file with case_id, input, output.")
+    return read_cases(config.resolve(config.cases))
+
+
+def build_harness_options(config: Config) -> dict[str, Any]:
+    """Return the arguments of `JudgeHarness` a configuration stands for; `max_calls` and the log are the run's."""
+    harness, execution = config.harness, config.execution
+    options: dict[str, Any] = {}
+    if harness.shape is not None:
+        options |= preset(harness.preset or "standard", harness.shape)
+    given = harness.model_dump(exclude_none=True, exclude={"preset", "shape", "rewriter", "aggregation_rule"})
+    options |= given | execution.model_dump(exclude_none=True, exclude={"max_calls"}) | {"keep": config.keep}
+    if harness.aggregation_rule is not None:
+        options["aggregation_rule"] = imported_rule(
+            harness.aggregation_rule, folder=config.folder, where="harness.aggregation_rule"
+        )
+    if harness.rewriter is not None:
+        options["rewriter"] = _rewriter(harness.rewriter)
+    return options
+
+
+def build_calibration(config: Config) -> dict[str, Any]:
+    """Return the `JudgeHarness` argument a configuration's calibration stands for."""
+    calibration = config.calibration
+    if calibration is None:
+        return {}
+    if calibration.file is not None:
+        return {"calibration": CalibrationReport.load(config.resolve(calibration.file))}
+    labels = CalibrationSet.from_file(
+        config.resolve(str(calibration.labels)),
+        name=calibration.name,
+        source=calibration.source,
+        positive=calibration.positive,
+    )
+    return {"calibration_set": labels}

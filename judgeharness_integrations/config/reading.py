@@ -1,0 +1,157 @@
+"""A configuration file -> a checked `Config`, every complaint one sentence with the key it is about."""
+
+from __future__ import annotations
+
+import json
+import math
+import tomllib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_args
+
+from pydantic import BaseModel, ValidationError
+
+from judgeharness_integrations._errors import ConfigError, UnknownNameError, UsageError
+from judgeharness_integrations.config.schema import Config
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    from pydantic_core import ErrorDetails
+
+__all__ = ["load_config"]
+
+_FORMATS = ".yaml, .yml, .toml or .json"
+
+
+def load_config(path: str | PathLike[str]) -> Config:
+    """Read a configuration file, its format told by its ending. Environment variables are not expanded.
+
+    Raises:
+        UnknownNameError: a key is not known; the nearest is offered, with its place (`harness.repetitions`).
+        ConfigError: the file cannot be read, or a key is missing, repeated or holds a wrong value.
+
+    """
+    path = Path(path)
+    data = _parse(path)
+    if not isinstance(data, dict):
+        raise ConfigError(f"{path}: a configuration is a mapping of keys, not {_kind(data)}.")
+    _refuse_nan(data, str(path))
+    try:
+        return Config.model_validate(data).placed_at(path)
+    except ValidationError as error:
+        raise _first_problem(error.errors(include_url=False), str(path)) from None
+
+
+def _parse(path: Path) -> Any:
+    readers: dict[str, Callable[[str], Any]] = {".yaml": _yaml, ".yml": _yaml, ".toml": tomllib.loads, ".json": _json}
+    if path.suffix.lower() not in readers:
+        raise ConfigError(f"{path}: a configuration is {_FORMATS}.")
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path}: is not UTF-8 text (byte {error.start}).") from error
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read ({error.strerror or error}).") from error
+    try:
+        return readers[path.suffix.lower()](text)
+    except ConfigError as error:
+        raise ConfigError(f"{path}: {error}") from error
+    except (ValueError, RecursionError) as error:
+        raise ConfigError(f"{path}: is not {path.suffix[1:].upper()} ({error}).") from error
+
+
+def _json(text: str) -> Any:
+    return json.loads(text, object_pairs_hook=_distinct)
+
+
+def _distinct(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, Any]:
+    mapping: dict[Any, Any] = {}
+    for key, value in pairs:
+        if key in mapping:
+            raise ConfigError(f"key {key!r} stands twice.")
+        mapping[key] = value
+    return mapping
+
+
+def _yaml(text: str) -> Any:
+    import yaml  # noqa: PLC0415 - TOML and JSON do without
+
+    class Loader(yaml.SafeLoader):
+        """Like `SafeLoader`, but a repeated key is an error."""
+
+    def mapping(loader: Loader, node: yaml.MappingNode) -> dict[Any, Any]:
+        loader.flatten_mapping(node)
+        return _distinct(
+            (loader.construct_object(key, deep=True), loader.construct_object(value, deep=True))
+            for key, value in node.value
+        )
+
+    Loader.add_constructor("tag:yaml.org,2002:map", mapping)
+    try:
+        return yaml.load(text, Loader)  # noqa: S506 - a SafeLoader
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f", line {mark.line + 1}" if mark is not None else ""
+        raise ConfigError(f"is not YAML ({getattr(error, 'problem', None) or error}{where}).") from error
+    except TypeError as error:  # a mapping as a key
+        raise ConfigError(f"is not YAML we can use ({error}).") from error
+
+
+def _refuse_nan(value: object, source: str, place: tuple[str | int, ...] = ()) -> None:
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ConfigError(f"{source}: {_dotted(place)} must be a finite number, not {value}.")
+    inside: Iterable[tuple[Any, Any]] = ()
+    if isinstance(value, Mapping):
+        inside = value.items()
+    elif isinstance(value, (list, tuple)):
+        inside = enumerate(value)
+    for key, part in inside:
+        _refuse_nan(part, source, (*place, key))
+
+
+def _dotted(place: Sequence[str | int]) -> str:
+    """Return `judges[0].name` for ("judges", 0, "name")."""
+    return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in place).removeprefix(".")
+
+
+def _kind(value: object) -> str:
+    return "nothing" if value is None else f"a {type(value).__name__}"
+
+
+def _first_problem(problems: Sequence[ErrorDetails], source: str) -> UsageError:
+    """Return the error of the first problem, keys nobody knows before what follows from them."""
+    problem = min(problems, key=lambda one: one["type"] != "extra_forbidden")
+    place = problem["loc"]
+    if problem["type"] == "extra_forbidden":
+        *parent, key = place
+        dot = f"{_dotted(parent)}." if parent else ""
+        return UnknownNameError("key", f"{dot}{key}", [dot + name for name in _keys_at(Config, parent)])
+    where = _dotted(place)
+    if problem["type"] == "missing":
+        return ConfigError(f"{source}: key {where!r} is missing.")
+    if problem["type"] == "value_error":
+        sentence = problem["msg"].removeprefix("Value error, ")
+        return ConfigError(": ".join(filter(None, (source, where, f"{sentence}."))))
+    message = problem["msg"].removeprefix("Input ")
+    return ConfigError(f"{source}: {where} {message}, not {_shown(problem['input'])}.")
+
+
+def _shown(value: object) -> str:
+    return _kind(value) if value is None or isinstance(value, (dict, list)) else repr(value)
+
+
+def _keys_at(section: type[BaseModel], place: Sequence[str | int]) -> list[str]:
+    """Return the keys of the section at a place of the schema."""
+    for part in place:
+        if isinstance(part, str):
+            section = _section_of(section.model_fields[part].annotation)
+    return list(section.model_fields)
+
+
+def _section_of(annotation: Any) -> type[BaseModel]:
+    """Return the section inside `X`, `X | None` or `list[X]`."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    inner = next(part for part in get_args(annotation) if part is not type(None))
+    return _section_of(inner)

@@ -1,0 +1,135 @@
+"""What a configuration file may hold."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, model_validator
+
+__all__ = ["CalibrationConfig", "Config", "ExecutionConfig", "HarnessConfig", "JudgeConfig", "RewriterConfig"]
+
+
+class _Section(BaseModel):
+    # `model` and `model_options` are our keys, not pydantic's
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, protected_namespaces=())
+
+
+class JudgeConfig(_Section):
+    """One judge: an `adapter` with its `evaluator`, or a `callable` as `module:function`."""
+
+    name: str = Field(min_length=1)
+    adapter: str | None = None
+    evaluator: str | None = None
+    evaluator_options: dict[str, Any] = Field(default_factory=dict)
+    callable: str | None = None
+    model: str | None = None
+    model_options: dict[str, Any] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> JudgeConfig:
+        if (self.callable is None) == (self.adapter is None):
+            raise ValueError("give either adapter and evaluator, or callable")
+        if self.adapter is not None and self.evaluator is None:
+            raise ValueError("an adapter needs an evaluator as well")
+        if self.callable is not None and (self.evaluator or self.evaluator_options or self.model_options):
+            raise ValueError("evaluator, evaluator_options and model_options go with an adapter, not with a callable")
+        return self
+
+
+class RewriterConfig(_Section):
+    """The chat model that rewords texts for `paraphrase` and `prompt_variant`."""
+
+    adapter: str
+    model: str
+    model_options: dict[str, Any] = Field(default_factory=dict)
+
+
+class HarnessConfig(_Section):
+    """The design of the measurement: a preset for a shape of verdict, single keys of it replaced, or all its keys."""
+
+    preset: Literal["quick", "standard", "thorough"] | None = None
+    shape: Literal["pairwise", "labels", "scores"] | None = None
+    perturbations: list[str] | None = None
+    repetitions: int | None = None
+    aggregation_rule: str | None = None
+    min_valid: int | None = None
+    on_unfit: Literal["error", "skip"] | None = None
+    seed: int | None = None
+    tolerance: float | None = None
+    instructions: list[str] | None = None
+    rewriter: RewriterConfig | None = None
+
+    @model_validator(mode="after")
+    def _complete(self) -> HarnessConfig:
+        if self.preset is not None and self.shape is None:
+            raise ValueError("a preset needs a shape: pairwise, labels or scores")
+        missing = [name for name in ("perturbations", "repetitions", "aggregation_rule") if getattr(self, name) is None]
+        if missing and self.shape is None:
+            raise ValueError(f"give {', '.join(missing)}, or a shape (pairwise, labels or scores) for a preset")
+        return self
+
+
+class ExecutionConfig(_Section):
+    """How judges are asked; what is left out takes the defaults of `JudgeHarness`."""
+
+    max_concurrency: int | None = None
+    timeout_s: float | None = None
+    max_attempts: int | None = None
+    max_calls: int | None = None
+
+
+class CalibrationConfig(_Section):
+    """A saved calibration (`file`, or just its path), or labelled cases to calibrate on."""
+
+    file: str | None = None
+    labels: str | None = None
+    name: str | None = None
+    source: str = "human"
+    positive: str | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _path_alone(cls, value: Any) -> Any:
+        return {"file": value} if isinstance(value, str) else value
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> CalibrationConfig:
+        if (self.file is None) == (self.labels is None):
+            raise ValueError("give the path of a saved calibration, or labels")
+        return self
+
+
+class Config(_Section):
+    """A whole run: which judges, on which cases, measured how."""
+
+    judges: list[JudgeConfig] = Field(min_length=1)
+    cases: str | None = None
+    harness: HarnessConfig
+    execution: ExecutionConfig = ExecutionConfig()
+    calibration: CalibrationConfig | None = None
+    keep: Literal["text", "hash", "none"] = "text"
+    out: str | None = None
+    _path: Path = PrivateAttr(default=Path("config"))
+
+    @model_validator(mode="after")
+    def _distinct_judges(self) -> Config:
+        names = [judge.name for judge in self.judges]
+        for name in names:
+            if names.count(name) > 1:
+                raise ValueError(f"two judges are named {name!r}: names must differ")
+        return self
+
+    @property
+    def folder(self) -> Path:
+        """The configuration's folder; relative paths start there."""
+        return self._path.parent
+
+    def placed_at(self, path: Path) -> Config:
+        """Return this configuration, knowing which file it stands in."""
+        self._path = path
+        return self
+
+    def resolve(self, path: str) -> Path:
+        """Return a path of the configuration as seen from here."""
+        return self.folder / Path(path).expanduser()

@@ -1,0 +1,103 @@
+"""The adapter where LangChain, or only its classic package, is not installed."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import textwrap
+from collections.abc import Callable
+
+from support.openai_server import OpenAIServer, Reply, Request
+
+Serve = Callable[..., OpenAIServer]
+MISSING = (
+    "evaluator 'exact_match' of langchain-classic is not installed: "
+    "pip install 'judgeharness-integrations[langchain-classic]'"
+)
+BLOCK = """
+import sys
+class Blocked:
+    def find_spec(self, name, path=None, target=None):
+        if any(name == b or name.startswith(b + ".") for b in {blocked!r}):
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+sys.meta_path.insert(0, Blocked())
+"""
+
+
+def run(blocked: list[str], code: str) -> str:
+    program = BLOCK.format(blocked=blocked) + textwrap.dedent(code)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=60)  # noqa: S603
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def test_without_langchain_the_package_imports_and_says_what_to_install() -> None:
+    shown = run(
+        ["langchain_core", "langchain_classic", "langchain"],
+        """
+        import judgeharness_langchain
+        from judgeharness_integrations._errors import NotInstalledError
+        from judgeharness_langchain.adapter import ADAPTER
+        assert list(ADAPTER.missing()) == ["langchain", "langchain-classic", "langchain-models"]
+        try:
+            judgeharness_langchain.harness_evaluator
+        except NotInstalledError as error:
+            print(error)
+        """,
+    )
+    assert shown == "langchain (langchain_core) is not installed: pip install 'judgeharness-integrations[langchain]'"
+
+
+def first_is_better(request: Request) -> Reply:
+    properties = (request.response_format or {})["json_schema"]["schema"]["properties"]
+    if "score" in properties:
+        return Reply.json({"reasoning": "fine", "score": 8})
+    if "verdicts" in properties:
+        return Reply.json({"reasoning": "fine", "verdicts": {"helpfulness": "PASS"}})
+    wins = request.user.index("good") < request.user.index("bad")
+    return Reply.json({"reasoning": "good is better", "verdict": properties["verdict"]["enum"][0 if wins else 1]})
+
+
+def test_a_suite_survives_the_package_its_evaluators_came_from(openai_server: Serve) -> None:
+    server = openai_server(first_is_better)
+    shown = run(
+        ["langchain_classic", "langchain"],
+        f"""
+        from langchain_openai import ChatOpenAI
+        from judgeharness_langchain import load_evaluator
+        from judgeharness_integrations._errors import JudgeHarnessError
+        llm = ChatOpenAI(base_url="{server.url}/v1", api_key="k", model="gpt-4o", max_retries=0)
+        pair = load_evaluator("pairwise_string", llm=llm)
+        answer = pair.evaluate_string_pairs(prediction="good", prediction_b="bad", input="q")
+        print({{k: v for k, v in answer.items() if k != "harness"}})
+        labeled = load_evaluator("labeled_score_string", llm=llm)
+        print(labeled.requires_reference, labeled.evaluation_name)
+        answer = labeled.evaluate_strings(prediction="x", input="q", reference="r")
+        print({{k: v for k, v in answer.items() if k != "harness"}})
+        answer = load_evaluator("criteria", llm=llm).evaluate_strings(prediction="x", input="q")
+        print({{k: v for k, v in answer.items() if k != "harness"}})
+        import asyncio
+        print(asyncio.run(pair.aevaluate_string_pairs(prediction="bad", prediction_b="good", input="q"))["value"])
+        print(asyncio.run(labeled.aevaluate_strings(prediction="bad", input="q", reference="r"))["score"])
+        for name, model in (("exact_match", llm), ("pairwise_string", None)):
+            try:
+                load_evaluator(name, llm=model)
+            except JudgeHarnessError as error:
+                print(error)
+        try:
+            pair.evaluate_string_pairs(prediction="good", prediction_b="bad")
+        except ValueError as error:
+            print(error)
+        """,
+    )
+    assert shown.splitlines() == [
+        "{'reasoning': 'good is better', 'value': 'A', 'score': 1}",
+        "True labeled_score_string",
+        "{'reasoning': 'fine', 'score': 8.0}",
+        "{'reasoning': 'fine', 'value': 'Y', 'score': 1}",
+        "B",
+        "8.0",
+        MISSING,
+        "evaluator 'pairwise_string' needs a model: load_evaluator('pairwise_string', llm=...).",
+        "HarnessedPairwiseEvaluator requires an input string.",
+    ]
