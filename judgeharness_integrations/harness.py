@@ -9,7 +9,8 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Self
 
-from judgeharness_integrations._errors import BudgetError, PlanError
+from judgeharness_integrations._arguments import check_calibration, check_choices, check_design, check_kinds
+from judgeharness_integrations._errors import BudgetError
 from judgeharness_integrations.aggregation.rules import RuleLike, rule
 from judgeharness_integrations.calibration.harnessing import calibration_report
 from judgeharness_integrations.calibration.once import Once, SameObject
@@ -97,10 +98,9 @@ class JudgeHarness:
         clock: Callable[[], datetime] = _now,
     ) -> None:
         """Check every argument; nothing is asked yet."""
-        if isinstance(perturbations, (str, Perturbation)):
-            raise PlanError("perturbations is a list: write ['none', 'position_swap'], even for a single one.")
+        check_kinds(perturbations, aggregation_rule)
         chosen = tuple(perturbation(p, rewriter=rewriter, instructions=instructions) for p in perturbations)
-        _check(
+        check_design(
             chosen,
             repetitions=repetitions,
             min_valid=min_valid,
@@ -110,11 +110,8 @@ class JudgeHarness:
             timeout_s=timeout_s,
             tolerance=tolerance,
         )
-        _check_choices(on_unfit=on_unfit, keep=keep)
-        if calibration is not None and calibration_set is not None:
-            raise PlanError("give a calibration or a calibration_set, not both.")
-        if calibration_set is not None:
-            calibration_set.golds()  # a label that cannot be used is found before anything is asked
+        check_choices(on_unfit=on_unfit, keep=keep)
+        check_calibration(calibration, calibration_set)
         self.perturbations = chosen
         self.design = Design(
             perturbations=tuple(p.name for p in chosen),
@@ -323,30 +320,3 @@ class JudgeHarness:
         return calibration_report(
             results, calibration_set, judge=run.judge.name, parts=parts, measured_at=self.clock().isoformat()
         )
-
-
-def _check_choices(*, on_unfit: str, keep: str) -> None:
-    if on_unfit not in ("error", "skip"):
-        raise PlanError(f"on_unfit is 'error' or 'skip', not {on_unfit!r}.")
-    if keep not in ("text", "hash", "none"):
-        raise PlanError(f"keep is 'text', 'hash' or 'none', not {keep!r}.")
-
-
-def _check(perturbations: Sequence[Perturbation], **numbers: float | None) -> None:
-    if not perturbations:
-        raise PlanError("there is no perturbation: give at least ['none'].")
-    names = [p.name for p in perturbations]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise PlanError(f"perturbation {twice!r} is listed twice: use repetitions to ask more often.")
-    for name, value in numbers.items():
-        whole = name not in ("timeout_s", "tolerance")
-        least = 0 if name == "tolerance" else 1 if whole else 1e-9
-        if value is None and name in ("min_valid", "max_calls", "timeout_s"):
-            continue
-        if isinstance(value, bool) or not isinstance(value, (int,) if whole else (int, float)) or not value >= least:
-            kind = "a whole number of at least 1" if whole else "a number of at least 0" if least == 0 else "above 0"
-            raise PlanError(f"{name} must be {kind}, not {value!r}.")
-    planned = len(perturbations) * int(numbers["repetitions"] or 0)
-    if (quorum := numbers["min_valid"]) is not None and quorum > planned:
-        raise PlanError(f"min_valid={quorum} is more than the {planned} samples planned a case.")

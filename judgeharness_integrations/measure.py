@@ -132,8 +132,6 @@ def distribution(rows: Sequence[VerdictRow]) -> Distribution:
 
 
 def _near(scores: Sequence[float], decision: Decision, tolerance: float) -> float | None:
-    if not scores:
-        return None
     center = decision.center
     if center is None:  # a rule of the caller's own, or no decision
         center = float(decision.verdict) if isinstance(decision.verdict, (int, float)) else statistics.median(scores)

@@ -6,6 +6,7 @@ import contextlib
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -17,6 +18,9 @@ def pytest_configure(config: pytest.Config) -> None:
     # The async client of `ChatOpenAI` leaves its pooled connections open when `asyncio.run` closes their loop, and
     # nothing public closes them later. Whenever they are collected, the warning would fail the test that runs.
     config.addinivalue_line("filterwarnings", r"ignore:unclosed (transport|<socket\.socket):ResourceWarning")
+    # How long one example takes depends on who else uses the machine.
+    settings.register_profile("shared machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    settings.load_profile("shared machine")
 
 
 @pytest.fixture

@@ -45,7 +45,7 @@ class JudgeTally:
         self.fingerprint = result.fingerprint
         self.calibration = document["calibration"] or self.calibration
         self.warnings.update(dict.fromkeys(result.warnings))
-        self.skipped.update(result.skipped)
+        self.skipped.update(result.skipped.keys())  # counts names; a mapping would add up its reasons
         for name, measured in result.criteria.items():
             if measured.tolerance is not None:
                 self.tolerances[name] = measured.tolerance
@@ -61,6 +61,7 @@ def summary_document(
 ) -> dict[str, Any]:
     """Return the summary of a run as JSON keeps it; cases that were not finished are counted as not graded."""
     judges = [_judge(tally, harness, [row for row in rows if row.judge == tally.judge.name]) for tally in tallies]
+    interrupted = interrupted or any(tally.states["interrupted"] for tally in tallies)
     exhausted = harness.budget is not None and harness.budget.exhausted
     return {
         "schema": RUN_SCHEMA,

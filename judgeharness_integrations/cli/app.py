@@ -25,7 +25,6 @@ app = typer.Typer(
     epilog="Exit codes: 0 ok; 1 gate failed; 2 wrong usage or configuration; 3 judge infrastructure: a case ended "
     "not_graded for too few valid samples; 130 interrupted.",
     add_completion=False,
-    no_args_is_help=True,
     rich_markup_mode=None,
     # a traceback with local variables could print keys
     pretty_exceptions_enable=False,
@@ -61,11 +60,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             stream.reconfigure(errors="backslashreplace")  # a terminal that cannot show a character shows its code
     try:
         command = typer.main.get_command(app)
-        code = command.main(
-            args=None if arguments is None else list(arguments), prog_name="judgeharness", standalone_mode=False
-        )
+        given = list(sys.argv[1:] if arguments is None else arguments)
+        code = command.main(args=given or ["--help"], prog_name="judgeharness", standalone_mode=False)
         sys.stdout.flush()
-    except BrokenPipeError:
+    except (BrokenPipeError, SystemExit):  # a closed pipe is all that typer exits for by itself in this mode
         return _closed_pipe()
     except (KeyboardInterrupt, typer.Abort):
         return _fail("interrupted.", INTERRUPTED)

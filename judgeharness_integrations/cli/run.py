@@ -14,7 +14,10 @@ def run(
     config: Annotated[Path, typer.Argument(help="A configuration: .yaml, .toml or .json.", show_default=False)],
     out: Annotated[
         Path | None,
-        typer.Option(help="Folder for verdicts.jsonl, results.jsonl, summary.json.", show_default="the key out"),
+        typer.Option(
+            help="Folder for verdicts.jsonl, results.jsonl, summary.json.",
+            show_default="the key out, else judgeharness-out beside CONFIG",
+        ),
     ] = None,
     max_calls: Annotated[
         int | None, typer.Option(help="Upper limit for all judges together, retries included.", show_default=False)

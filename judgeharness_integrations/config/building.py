@@ -94,7 +94,7 @@ def _adapter(name: str, where: str) -> Adapter:
     except JudgeHarnessError:
         raise
     except Exception as error:
-        raise ConfigError(f"{where}: adapter {name!r} cannot be loaded ({type(error).__name__}: {error}).") from error
+        raise ConfigError(f"{where}: adapter {name!r} cannot be loaded ({_reason(error)}).") from error
 
 
 def _from_adapter(judge: JudgeConfig, where: str) -> Judge:
@@ -111,8 +111,7 @@ def _from_adapter(judge: JudgeConfig, where: str) -> Judge:
     except JudgeHarnessError:
         raise
     except Exception as error:  # a framework refuses options in its own words
-        reason = f"{type(error).__name__}: {error}"
-        raise ConfigError(f"{where}: judge {judge.name!r} cannot be built ({reason}).") from error
+        raise ConfigError(f"{where}: judge {judge.name!r} cannot be built ({_reason(error)}).") from error
 
 
 def _rewriter(rewriter: RewriterConfig) -> Rewriter:
@@ -125,7 +124,12 @@ def _rewriter(rewriter: RewriterConfig) -> Rewriter:
     except JudgeHarnessError:
         raise
     except Exception as error:
-        raise ConfigError(f"{where}: cannot be built ({type(error).__name__}: {error}).") from error
+        raise ConfigError(f"{where}: cannot be built ({_reason(error)}).") from error
+
+
+def _reason(error: Exception) -> str:
+    """Return kind and first line of an error; the lines after it may repeat options, keys among them."""
+    return f"{type(error).__name__}: {(str(error).splitlines() or [''])[0]}".rstrip(": ")
 
 
 def build_cases(config: Config) -> list[AnswerCase]:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["load_config"]
 
+_MERGE = "tag:yaml.org,2002:merge"
 _FORMATS = ".yaml, .yml, .toml or .json"
 
 
@@ -81,11 +82,9 @@ def _yaml(text: str) -> Any:
         """Like `SafeLoader`, but a repeated key is an error."""
 
     def mapping(loader: Loader, node: yaml.MappingNode) -> dict[Any, Any]:
-        loader.flatten_mapping(node)
-        return _distinct(
-            (loader.construct_object(key, deep=True), loader.construct_object(value, deep=True))
-            for key, value in node.value
-        )
+        _distinct((loader.construct_object(key, deep=True), None) for key, _ in node.value if key.tag != _MERGE)
+        loader.flatten_mapping(node)  # puts merged keys before the mapping's own, which override them
+        return dict(loader.construct_pairs(node, deep=True))
 
     Loader.add_constructor("tag:yaml.org,2002:map", mapping)
     try:
@@ -134,6 +133,8 @@ def _first_problem(problems: Sequence[ErrorDetails], source: str) -> UsageError:
         sentence = problem["msg"].removeprefix("Value error, ")
         return ConfigError(": ".join(filter(None, (source, where, f"{sentence}."))))
     message = problem["msg"].removeprefix("Input ")
+    if where.endswith("_options"):  # what was given may be a key
+        return ConfigError(f"{source}: {where} {message}.")
     return ConfigError(f"{source}: {where} {message}, not {_shown(problem['input'])}.")
 
 

@@ -12,6 +12,7 @@ _SECRET = re.compile(
     r"api.?key|access.?key|private.?key|token(?!s)|secret|authori[sz]ation|password|passwd|credential|bearer|cookie",
     re.IGNORECASE,
 )
+_IN_URL = re.compile(r"(://)[^/@\s]+@")
 REDACTED = "[redacted]"
 
 
@@ -24,4 +25,6 @@ def redacted(value: Any) -> Any:
         }
     if isinstance(value, (list, tuple)):
         return [redacted(part) for part in value]
-    return value if value is None or isinstance(value, (bool, int, float, str)) else str(value)
+    if value is None or isinstance(value, (bool, int, float)):
+        return value
+    return _IN_URL.sub(rf"\1{REDACTED}@", str(value))

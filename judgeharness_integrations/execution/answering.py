@@ -80,14 +80,14 @@ class RowMaker:
 
     def _answered(self, pending: Pending, judgment: Judgment, call: CallFacts) -> Rows:
         """Return one row a criterion; a declared criterion without an answer is unparsed."""
-        answers = self._addressed(judgment.answers)
+        answers = self._addressed([_normalised(answer) for answer in judgment.answers])
         if self._criteria:
             given = {answer.criterion for answer in answers}
             missing = [Answer(criterion=name, outcome="unparsed") for name in self._criteria if name not in given]
-            answers = (*answers, *missing)
+            answers = [*answers, *missing]
         if len({answer.criterion for answer in answers}) < len(answers):
             raise ValueError("the judge answered one criterion twice")
-        return self._rows(pending, [self._checked(answer) for answer in answers], judgment, call)
+        return self._rows(pending, [self._as_declared(answer) for answer in answers], judgment, call)
 
     def _failed(self, pending: Pending, error: BaseException, call: CallFacts) -> Rows:
         """Return the rows of a call that raised: one a declared criterion, else one that counts for every criterion."""
@@ -96,33 +96,21 @@ class RowMaker:
         text = f"{type(error).__name__}: {error}".rstrip(": ")[:_LONGEST_ERROR]
         return self._rows(pending, answers, None, call, error=text)
 
-    def _addressed(self, answers: tuple[Answer, ...]) -> tuple[Answer, ...]:
+    def _addressed(self, answers: list[Answer]) -> list[Answer]:
         """Say which criteria an answer without one is about: the only one, or every one when it holds no verdict."""
-        if not answers:
-            answers = (Answer(outcome="unparsed"),)
-        only = answers[0]
+        only = answers[0] if answers else Answer(outcome="unparsed")
         if len(answers) > 1 or only.criterion != DEFAULT_CRITERION or DEFAULT_CRITERION in self._criteria:
             return answers
         if len(self._criteria) == 1 or (only.verdict is None and self._criteria):
-            return tuple(replace(only, criterion=name) for name in self._criteria)
-        return (replace(only, criterion=EVERY_CRITERION),) if only.verdict is None else answers
+            return [replace(only, criterion=name) for name in self._criteria]
+        return [replace(only, criterion=EVERY_CRITERION)] if only.verdict is None else answers
 
-    def _checked(self, answer: Answer) -> Answer:
-        """Turn an answer that is no verdict, or outside the declared labels or scale, into one without."""
-        try:
-            verdict = verdict_from_json(answer.verdict)
-        except ValueError as error:
-            return replace(answer, verdict=None, outcome="unparsed", reasoning=answer.reasoning or str(error))
-        if verdict is None:
-            return replace(answer, verdict=None, outcome="unparsed") if answer.outcome == "ok" else answer
-        if verdict == ABSTAIN:
-            return replace(answer, verdict=None, outcome="refused")
-        if verdict is not answer.verdict:
-            answer = replace(answer, verdict=verdict)
+    def _as_declared(self, answer: Answer) -> Answer:
+        """Turn an answer outside the declared labels or scale into an unparsed one."""
         declared = self._criteria.get(answer.criterion)
-        if declared is None or _is_declared(verdict, declared):
+        if answer.verdict is None or declared is None or _is_declared(answer.verdict, declared):
             return answer
-        note = f"answered {verdict_text(verdict)}, which is not declared"
+        note = f"answered {verdict_text(answer.verdict)}, which is not declared"
         return replace(answer, verdict=None, outcome="unparsed", reasoning=answer.reasoning or note)
 
     def _text(self, text: str | None) -> str | None:
@@ -171,6 +159,19 @@ class RowMaker:
                 )
             )
         return tuple(rows)
+
+
+def _normalised(answer: Answer) -> Answer:
+    """Return the answer with a canonical verdict, or without one and an outcome that says so."""
+    try:
+        verdict = verdict_from_json(answer.verdict)
+    except ValueError as error:
+        return replace(answer, verdict=None, outcome="unparsed", reasoning=answer.reasoning or str(error))
+    if verdict == ABSTAIN:
+        return replace(answer, verdict=None, outcome="refused")
+    if verdict is None:
+        return replace(answer, verdict=None, outcome="unparsed") if answer.outcome == "ok" else answer
+    return answer if verdict is answer.verdict else replace(answer, verdict=verdict)
 
 
 def _restored(answer: Answer, perturbation: Perturbation) -> Verdict | None:

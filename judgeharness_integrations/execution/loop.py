@@ -24,6 +24,7 @@ _CLEAN_UP_S = 5.0
 _lock = threading.Lock()
 _loop: asyncio.AbstractEventLoop | None = None
 _thread: threading.Thread | None = None
+_streams: set[AsyncGenerator[Any, None]] = set()  # open ones
 _closing: set[asyncio.Task[None]] = set()
 
 
@@ -46,6 +47,8 @@ def _serve(loop: asyncio.AbstractEventLoop) -> None:
     for task in left:
         task.cancel()
     loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
+    while _streams:  # from the outside in: the generators inside a stream cannot be closed before it
+        loop.run_until_complete(_streams.pop().aclose())
     loop.run_until_complete(loop.shutdown_asyncgens())
     loop.close()
 
@@ -60,6 +63,7 @@ def _stop(loop: asyncio.AbstractEventLoop, thread: threading.Thread) -> None:
 def _forget() -> None:
     global _lock, _loop, _thread
     _lock, _loop, _thread = threading.Lock(), None, None  # a forked child has no copy of the thread
+    _streams.clear()
 
 
 with suppress(AttributeError):  # Windows does not fork
@@ -117,10 +121,12 @@ def stream_sync(items: AsyncGenerator[_T, None]) -> Iterator[_T]:
         except StopAsyncIteration:
             return []
 
+    _streams.add(items)
     try:
         while item := run_sync(following()):
             yield item[0]
     finally:
+        _streams.discard(items)
         _close(items)
 
 

@@ -16,7 +16,7 @@ __all__ = ["Observer", "ProgressBar", "Span", "SpanKind", "Spans", "default_obse
 SpanKind: TypeAlias = Literal["run", "case", "call", "rewrite"]
 
 
-@dataclass(kw_only=True)
+@dataclass(kw_only=True, eq=False)
 class Span:
     """Something that began and will end.
 

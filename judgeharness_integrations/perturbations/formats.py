@@ -72,11 +72,13 @@ def _bold(split: list[Chunk]) -> list[str] | None:
 def _bold_line(line: str) -> str | None:
     body = line.rstrip()
     parts = _BOLDABLE.fullmatch(body)
-    if not parts or body.endswith("\\"):
+    if not parts:
         return None
     end = _SENTENCE_END.search(body, parts.start(2))
     cut = end.end() if end else len(body)
-    return f"{parts[1]}**{body[parts.start(2) : cut]}**{line[cut:]}"
+    sentence = body[parts.start(2) : cut]
+    # behind either of these, the closing asterisks would not be read as such
+    return None if sentence.endswith(("\\", "_")) else f"{parts[1]}**{sentence}**{line[cut:]}"
 
 
 def _headed(split: list[Chunk]) -> list[str] | None:

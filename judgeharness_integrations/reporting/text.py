@@ -31,7 +31,7 @@ def text_report(result: HarnessResult) -> str:
 
 def _informal(result: HarnessResult, measured: CriterionResult) -> Iterator[str]:
     yield f"judge_model: {safe_text(result.judge_model or 'unknown')}"
-    yield f"verdict: {safe_text(verdict_text(measured.verdict))}"
+    yield f"verdict: {_decision(measured)}"
     yield "informal: one sample as the judge gave it, not a measurement"
 
 
@@ -46,11 +46,15 @@ def _headline(result: HarnessResult, measured: CriterionResult) -> Iterator[str]
     yield f"repetitions_per_perturbation: {result.repetitions}"
     yield f"aggregation_rule: {safe_text(result.aggregation_rule)}"
     yield f"sample_distribution: {distribution_text(measured.sample_distribution)}"
-    yield f"verdict: {safe_text(verdict_text(measured.verdict)) if measured.verdict is not None else 'NOT GRADED'}"
+    yield f"verdict: {_decision(measured)}"
     yield f"consistency_rate: {number_text(measured.consistency_rate)}"
     yield f"calibration_source: {safe_text(source)}"
     yield f"calibrated_precision: {number_text(precision.value if precision else None)}"
     yield f"calibrated_recall: {number_text(recall.value if recall else None)}"
+
+
+def _decision(measured: CriterionResult) -> str:
+    return "NOT GRADED" if measured.verdict is None else safe_text(verdict_text(measured.verdict))
 
 
 def _why_uncalibrated(result: HarnessResult) -> str:
@@ -111,8 +115,9 @@ def _case(result: HarnessResult) -> Iterator[str]:
     if not result.informal:
         fixed = "before the samples" if result.rule_fixed == "before" else "after the samples: exploratory"
         yield f"rule chosen: {fixed}"
-    if result.calibration is not None and result.calibration_valid:
-        yield from calibration_text(result.calibration)
+    report = result.calibration if result.calibration_valid else None
+    if report is not None and not report.criteria.keys().isdisjoint(result.criteria):
+        yield from calibration_text(report)
     usage = result.usage
     tokens = (
         f"{usage.input_tokens or 0} + {usage.output_tokens or 0} tokens"

@@ -65,10 +65,8 @@ class _Line:
             self.fail(f"{name} {value!r} is not a whole number of at least 0.")
         return number
 
-    def decimal(self, name: str) -> float | None:
-        value = self.columns.get(name)
-        if value is None or value == "":
-            return None
+    def decimal(self, name: str) -> float:
+        value = self.columns[name]
         try:
             number = float(value)
         except (TypeError, ValueError, OverflowError):

@@ -16,7 +16,7 @@ LOG_SCHEMA = "judgeharness.log/1"
 LONE_SURROGATES = "backslashreplace"
 ROW_FIELDS = tuple(field.name for field in fields(VerdictRow) if field.name != "attributes")
 COLUMNS = (*ROW_FIELDS, "schema")
-_ALWAYS = frozenset({"case_id", "verdict", "judge", "criterion", "perturbation", "repetition", "outcome"})
+_ALWAYS = frozenset({"case_id", "verdict", "judge", "criterion", "perturbation", "repetition", "swapped", "outcome"})
 
 
 def to_record(row: VerdictRow) -> dict[str, Any]:
@@ -26,7 +26,7 @@ def to_record(row: VerdictRow) -> dict[str, Any]:
         value = getattr(row, name)
         if name in ("verdict", "gold"):
             value = verdict_to_json(value)
-        if name in _ALWAYS or (value is not None and value != "" and value is not False):
+        if name in _ALWAYS or (value is not None and value != ""):
             record[name] = value
     record["schema"] = LOG_SCHEMA
     return {**attribute_columns(row), **record}

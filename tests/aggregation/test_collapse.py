@@ -26,7 +26,14 @@ CASES = [
     ("short identical texts", evident({"raw": "A"}, {"raw": "A"}), None, "cannot tell", 2, ()),
     ("different texts", evident({"raw": "A"}, {"raw": "A."}, {"raw": "A"}), None, "independent", 3, ()),
     ("reasoning is a text too", evident({"reasoning": "x"}, {"reasoning": "y"}), None, "independent", 2, ()),
-    ("long identical texts", evident({"raw": LONG}, {"raw": LONG}, {}), None, "collapsed", 2, ("identical long texts",)),
+    (
+        "long identical texts",
+        evident({"raw": LONG}, {"raw": LONG}, {}),
+        None,
+        "collapsed",
+        2,
+        ("identical long texts",),
+    ),
     (
         "a response id again",
         evident(*[{"raw": str(i), "attributes": {"response_id": "r1"}} for i in range(3)]),
@@ -57,7 +64,9 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("rows", "temperature", "status", "effective", "evidence"), [c[1:] for c in CASES], ids=[c[0] for c in CASES])
+@pytest.mark.parametrize(
+    ("rows", "temperature", "status", "effective", "evidence"), [c[1:] for c in CASES], ids=[c[0] for c in CASES]
+)
 def test_collapse_is_reported_on_evidence(
     rows: list[VerdictRow], temperature: float | None, status: str, effective: int, evidence: tuple[str, ...]
 ) -> None:
@@ -85,7 +94,13 @@ known = st.fixed_dictionaries(
     {
         "raw": st.sampled_from([None, "A", LONG, LONG + "!"]),
         "attributes": st.sampled_from(
-            [{}, {"response_id": "r1"}, {"response_id": "r2"}, {"cached": "shared"}, {"response_id": "r1", "cached": "shared"}]
+            [
+                {},
+                {"response_id": "r1"},
+                {"response_id": "r2"},
+                {"cached": "shared"},
+                {"response_id": "r1", "cached": "shared"},
+            ]
         ),
     }
 )

@@ -68,7 +68,9 @@ def max_score(rows: list[VerdictRow]) -> object:
 
 def test_labels_and_numbers_do_not_mix() -> None:
     mixed = sampled(["PASS", 7])
-    with pytest.raises(UsageError, match=r"criterion 'verdict' of judge 'judge' mixes labels and numbers \(case 'c1'\)"):
+    with pytest.raises(
+        UsageError, match=r"criterion 'verdict' of judge 'judge' mixes labels and numbers \(case 'c1'\)"
+    ):
         decide(mixed, MAJORITY)
     assert is_numeric(sampled([None])) is None
     assert is_numeric(sampled([None, 7])) is True

@@ -78,7 +78,9 @@ def test_the_modal_share_of_the_pattern() -> None:
     assert modal_share({}) is None
 
 
-@pytest.mark.parametrize(("counts", "expected"), [((5, 3), 26 / 56), ((2,), 1.0), ((1, 1), 0.0), ((1,), None), ((), None)])
+@pytest.mark.parametrize(
+    ("counts", "expected"), [((5, 3), 26 / 56), ((2,), 1.0), ((1, 1), 0.0), ((1,), None), ((), None)]
+)
 def test_agreement_is_the_share_of_agreeing_pairs(counts: tuple[int, ...], expected: float | None) -> None:
     assert agreement(dict(zip("ABCDE", counts, strict=False))) == expected
 
@@ -164,5 +166,7 @@ def test_scores_near_a_center() -> None:
         ({7: 1}, {"B": 1}, 5.0, 1.0),
     ],
 )
-def test_pairs_of_samples_that_differ(first: dict, second: dict, tolerance: float | None, expected: float | None) -> None:
+def test_pairs_of_samples_that_differ(
+    first: dict, second: dict, tolerance: float | None, expected: float | None
+) -> None:
     assert pair_disagreement(first, second, tolerance=tolerance) == expected

@@ -86,7 +86,7 @@ def test_consistency_of_scores_is_measured_from_the_decision() -> None:
     assert measured(scores, highest).consistency_rate == 0.25
     assert measured(scores, "median(pass_at=7)").consistency_rate == 0.75
     assert measured(sampled([1, 2, 9, 9, 1]), "mode").only.status == "abstained"
-    assert measured(sampled([1, 2, 9, 9, 1]), "mode").consistency_rate == 0.4  # of the median, 2
+    assert measured(sampled([1, 2, 9, 9, 1]), "mode").consistency_rate == 0.6  # around the median, 2
     assert measured(sampled([1, 1, 1]), Rule("mine", lambda rows: "PASS")).consistency_rate == 1.0
     assert measured(sampled([4]), "median").only.sd is None
 

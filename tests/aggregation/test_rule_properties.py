@@ -50,9 +50,7 @@ ids = st.lists(st.sampled_from([None, "r1", "r2"]), min_size=14, max_size=14)
 
 
 @given(samples(LABELS), st.sampled_from(LABEL_RULES), st.randoms(), texts, ids)
-def test_permuting_rows_changes_nothing_for_labels(
-    rows: list, name: str, random: Any, texts: list, ids: list
-) -> None:
+def test_permuting_rows_changes_nothing_for_labels(rows: list, name: str, random: Any, texts: list, ids: list) -> None:
     any_order(with_evidence(rows, texts, ids), name, random)
 
 
@@ -61,7 +59,11 @@ def test_permuting_rows_changes_nothing_for_scores(rows: list, name: str, random
     any_order(rows, name, random)
 
 
-@given(balanced_pairs(st.sampled_from(["A", "B", "TIE"])), st.sampled_from(["swap_consensus", "net_preference"]), st.randoms())
+@given(
+    balanced_pairs(st.sampled_from(["A", "B", "TIE"])),
+    st.sampled_from(["swap_consensus", "net_preference"]),
+    st.randoms(),
+)
 def test_permuting_rows_changes_nothing_for_pairs(rows: list, name: str, random: Any) -> None:
     any_order(rows, name, random)
 

@@ -47,7 +47,9 @@ def test_a_tie_names_the_tied_labels() -> None:
 
 
 def test_an_abstention_says_how_far_it_was() -> None:
-    assert rule("supermajority").decide(sampled([P] * 5 + [F] * 3)).reason == "highest count 5 of 8 samples is below 2/3"
+    assert (
+        rule("supermajority").decide(sampled([P] * 5 + [F] * 3)).reason == "highest count 5 of 8 samples is below 2/3"
+    )
     assert rule("strict_majority").decide(sampled([P, F])).reason.startswith("no label has more than half of 2")
     assert rule("abstain_on_disagreement").decide(sampled([P, P, F])).reason == "2 of 3 samples agree"
 

@@ -47,9 +47,7 @@ def test_a_mode_that_is_tied_abstains() -> None:
         ("mode(pass_at=8)", [7, 7, 8], "FAIL", 7),
     ],
 )
-def test_a_threshold_turns_the_decision_into_pass_or_fail(
-    name: str, scores: list, verdict: str, center: float
-) -> None:
+def test_a_threshold_turns_the_decision_into_pass_or_fail(name: str, scores: list, verdict: str, center: float) -> None:
     decision = rule(name).decide(sampled(scores))
     assert decision.verdict == verdict
     assert decision.center == pytest.approx(center)

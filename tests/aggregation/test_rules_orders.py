@@ -6,7 +6,7 @@ from support.rows import both_orders, sampled
 from judgeharness_integrations.aggregation import rule
 
 CONSENSUS = [
-    # shown, swapped (canonical), verdict
+    # what each order gave, in the canonical frame, then the decision
     ("A", "A", "A"),
     ("AAB", "ABA", "A"),
     ("AAB", "BBA", "ABSTAIN"),

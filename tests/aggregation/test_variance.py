@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import random
 from pathlib import Path
 
 import numpy as np
@@ -112,11 +111,13 @@ def test_each_component_needs_its_own_replication() -> None:
     assert (constant.between_cases, constant.reliability) == (0.0, None)
 
 
-@pytest.mark.parametrize(("file", "name"), [("gpt4_ratings_mt_bench", "mt_bench_eval"), ("gpt4_ratings_vicuna", "vicuna_eval")])
+@pytest.mark.parametrize(
+    ("file", "name"), [("gpt4_ratings_mt_bench", "mt_bench_eval"), ("gpt4_ratings_vicuna", "vicuna_eval")]
+)
 def test_real_ratings_have_the_published_reliability(file: str, name: str) -> None:
     golden = json.loads((DATA / "golden" / "repeats.json").read_text())["sets"][name]
     rows = read_log(DATA / f"{file}.csv.gz")
-    random.Random(3).shuffle(rows)
+    np.random.default_rng(3).shuffle(rows)
     split = variance_split(rows)
     assert split.reliability == pytest.approx(golden["icc1_single"], abs=1e-9)
     assert split.between_repetitions is not None

@@ -344,6 +344,15 @@ def test_every_fault_is_a_row(openai_server: Serve) -> None:
     assert {row.raw for row in rows if row.outcome == "refused"} == {"I would rather not."}
 
 
+def test_an_empty_account_is_not_asked_again(openai_server: Serve) -> None:
+    server = openai_server([Reply.status(429, error_code="insufficient_quota")])
+    judge = EvaluatorJudge.of(classic_load("pairwise_string", llm=chat_model(server)))
+    case = PairwiseCase(case_id="c", input="q", output="a", output_b="b")
+    result = JudgeHarness.quick("pairwise").evaluate(judge, case)
+    assert (result.status, server.calls) == ("not_graded", 2)
+    assert "RateLimit" in str(result.rows[0].error)
+
+
 def test_one_client_survives_concurrent_and_repeated_use(openai_server: Serve) -> None:
     model = chat_model(openai_server(longer_wins))
     evaluator = classic_load("pairwise_string", llm=model)

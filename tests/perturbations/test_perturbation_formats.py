@@ -160,6 +160,7 @@ def test_put_on_formats_vary_with_the_seed_and_are_the_same_for_both_answers(app
         ("2 * 3 is six", {"2 * 3 is six\n\n---"}),
         ("a | b\nc | d", {"a | b\nc | d\n\n---"}),
         ("Ends with \\", {"- Ends with \\", "# Ends with \\"}),
+        ("https://a.b/_c_", {"- https://a.b/_c_", "# https://a.b/_c_"}),
         (" Issue #5\n\n    code", {" **Issue #5**\n\n    code"}),
         ("W" * 81, {"**" + "W" * 81 + "**", "- " + "W" * 81}),
         ("One\ntwo\n\nThree", {"**One**\ntwo\n\nThree", "# One\ntwo\n\nThree", "- One\ntwo\n\n- Three"}),

@@ -13,8 +13,9 @@ if TYPE_CHECKING:
 Apply: TypeAlias = "Callable[..., Any]"
 
 SIZE = 1_000_000
+PART = 300_000
 # A quadratic step would take many minutes on these; the bound leaves room for coverage and a busy machine.
-SECONDS = 20.0
+SECONDS = 10.0
 
 
 @pytest.mark.parametrize("make", [format_change, name_swap, typography, whitespace])
@@ -40,9 +41,8 @@ SECONDS = 20.0
         ],
     ],
 )
-@pytest.mark.parametrize("end", ["x", " x\n"])
-def test_a_megabyte_takes_linear_time(apply: Apply, make: Callable[..., Any], unit: str, end: str) -> None:
-    text = "a " + unit * (SIZE // len(unit)) + end
+def test_long_runs_take_linear_time(apply: Apply, make: Callable[..., Any], unit: str) -> None:
+    text = "a " + unit * (PART // len(unit)) + "x\n"
     begin = time.process_time()
     apply(make(), text)
     assert time.process_time() - begin < SECONDS

@@ -58,6 +58,7 @@ def test_parameters_reach_the_perturbation(apply: Apply) -> None:
 def test_a_name_and_a_function_are_enough() -> None:
     own = Perturbation("mine", str.upper)
     assert (own.fits("x"), own.restore("A", "verdict"), own.rewrites("x")) == (None, "A", frozenset())
+    assert Perturbation("mine", str.upper, rewriter=str.upper).rewrites("x") == frozenset()
 
 
 @pytest.mark.parametrize("name", ["", " mine", "mine\n"])

@@ -67,7 +67,9 @@ def balanced_pairs(verdicts: st.SearchStrategy[Verdict]) -> st.SearchStrategy[li
     return st.lists(pair, min_size=1, max_size=7).map(lambda drawn: both_orders(*zip(*drawn, strict=True)))
 
 
-def with_evidence(rows: Sequence[VerdictRow], texts: Sequence[str | None], ids: Sequence[str | None]) -> list[VerdictRow]:
+def with_evidence(
+    rows: Sequence[VerdictRow], texts: Sequence[str | None], ids: Sequence[str | None]
+) -> list[VerdictRow]:
     """Give rows the raw texts and response ids that prove or disprove copies."""
     return [
         replace(row, raw=text, attributes={} if response is None else {"response_id": response})

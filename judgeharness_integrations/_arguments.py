@@ -1,0 +1,68 @@
+"""What a harness accepts: everything else is refused with one sentence before anything is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from judgeharness_integrations._errors import PlanError
+from judgeharness_integrations.aggregation.rules import Rule
+from judgeharness_integrations.perturbations import Perturbation
+
+if TYPE_CHECKING:
+    from judgeharness_integrations.calibration.labels import CalibrationSet
+    from judgeharness_integrations.calibration.report import CalibrationReport
+
+__all__ = ["check_calibration", "check_choices", "check_design", "check_kinds"]
+
+
+def check_kinds(perturbations: object, aggregation_rule: object) -> None:
+    """Raise a PlanError for arguments of a kind that has no meaning here."""
+    if isinstance(perturbations, (str, Perturbation)):
+        raise PlanError("perturbations is a list: write ['none', 'position_swap'], even for a single one.")
+    if not isinstance(perturbations, Iterable):
+        raise PlanError(f"perturbations is a list of names or Perturbations, not {type(perturbations).__name__}.")
+    if not isinstance(aggregation_rule, (str, Rule)) and not callable(aggregation_rule):
+        raise PlanError(f"a rule is a name, a function of rows or a Rule, not {type(aggregation_rule).__name__}.")
+
+
+def check_calibration(calibration: CalibrationReport | None, calibration_set: CalibrationSet | None) -> None:
+    """Raise a UsageError for calibrations and label sets that cannot be used, be it for a single label."""
+    if calibration is not None and calibration_set is not None:
+        raise PlanError("give a calibration or a calibration_set, not both.")
+    if calibration is not None and not hasattr(calibration, "state"):
+        kind = type(calibration).__name__
+        raise PlanError(f"calibration is a CalibrationReport, not {kind}: read it with CalibrationReport.load(path).")
+    if calibration_set is not None:
+        if not hasattr(calibration_set, "golds"):
+            raise PlanError(f"calibration_set is a CalibrationSet, not {type(calibration_set).__name__}.")
+        calibration_set.golds()
+
+
+def check_choices(*, on_unfit: str, keep: str) -> None:
+    """Raise a PlanError for a choice that is none."""
+    if on_unfit not in ("error", "skip"):
+        raise PlanError(f"on_unfit is 'error' or 'skip', not {on_unfit!r}.")
+    if keep not in ("text", "hash", "none"):
+        raise PlanError(f"keep is 'text', 'hash' or 'none', not {keep!r}.")
+
+
+def check_design(perturbations: Sequence[Perturbation], **numbers: float | None) -> None:
+    """Raise a PlanError for perturbations and numbers that make no measurement."""
+    if not perturbations:
+        raise PlanError("there is no perturbation: give at least ['none'].")
+    names = [p.name for p in perturbations]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise PlanError(f"perturbation {twice!r} is listed twice: use repetitions to ask more often.")
+    for name, value in numbers.items():
+        whole = name not in ("timeout_s", "tolerance")
+        least = 0 if name == "tolerance" else 1 if whole else 1e-9
+        if value is None and name in ("min_valid", "max_calls", "timeout_s"):
+            continue
+        if isinstance(value, bool) or not isinstance(value, (int,) if whole else (int, float)) or not value >= least:
+            kind = "a whole number of at least 1" if whole else "a number of at least 0" if least == 0 else "above 0"
+            raise PlanError(f"{name} must be {kind}, not {value!r}.")
+    planned = len(perturbations) * int(numbers["repetitions"] or 0)
+    if (quorum := numbers["min_valid"]) is not None and quorum > planned:
+        raise PlanError(f"min_valid={quorum} is more than the {planned} samples planned a case.")

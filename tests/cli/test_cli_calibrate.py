@@ -1,0 +1,116 @@
+"""`judgeharness calibrate`: asking a judge, and measuring an existing log."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from judgeharness_integrations.calibration import CalibrationReport
+from judgeharness_integrations.verdictlog import VerdictRow, write_log
+
+LLMBAR = Path(__file__).parent.parent / "data" / "llmbar.csv.gz"
+Command = Callable[..., Any]
+
+
+def test_a_judge_is_asked_and_the_card_printed(command: Command, configure: Command, folder: Path) -> None:
+    saved = folder / "cal.json"
+    path = configure("good", "first")
+    ran = command(
+        "calibrate", path, "--labels", folder / "cases.csv", "--out", saved, "--judge", "first", "--name", "people"
+    )
+    assert ran.code == 0
+    assert "calibrated on people (labels: human" in ran.out
+    assert "coverage 0.000" in ran.out
+    assert f"saved to {saved}" in ran.out
+    report = CalibrationReport.load(saved)
+    assert (report.judge, report.name, report.parts) == ("first", "people", None)
+
+
+def test_source_and_positive(command: Command, configure: Command, folder: Path) -> None:
+    saved = folder / "cal.json"
+    ran = command(
+        *("calibrate", configure("good"), "--labels", folder / "cases.csv", "--out", saved),
+        *("--source", "model:other", "--positive", "A", "--yes"),
+    )
+    assert "agreement with other" in ran.out
+    assert CalibrationReport.load(saved).criteria["verdict"].positive == "A"
+
+
+def test_cases_without_verdict_give_exit_code_3(command: Command, configure: Command, folder: Path) -> None:
+    ran = command(
+        "calibrate", configure("broken_on_second"), "--labels", folder / "cases.csv", "--out", folder / "c.json"
+    )
+    assert ran.code == 3
+    assert "1 of 3 cases ended not_graded" in ran.err
+
+
+def test_max_calls(command: Command, configure: Command, folder: Path) -> None:
+    asked = ("calibrate", configure("good"), "--labels", folder / "cases.csv", "--out", folder / "c.json")
+    ran = command(*asked, "--max-calls", 5)
+    assert ran.code == 2
+    assert "more than max_calls=5" in ran.err
+    assert command(*asked, "--max-calls", 6).code == 0
+
+
+def test_a_log_is_measured_against_its_gold(command: Command, tmp_path: Path) -> None:
+    saved = tmp_path / "cal.json"
+    ran = command("calibrate", "--log", LLMBAR, "--rule", "swap_consensus", "--judge", "GPT-4/CoT", "--out", saved)
+    assert ran.code == 0
+    assert "rule chosen after the samples: exploratory" in ran.out
+    assert "precision 0.850 [0.811, 0.883] (318/374)" in ran.out
+    report = CalibrationReport.load(saved)
+    assert (report.parts, report.name, report.judge) == (None, "llmbar", "GPT-4/CoT")
+
+
+def test_a_log_as_json(command: Command, tmp_path: Path) -> None:
+    rows = [
+        VerdictRow(case_id="x", verdict="PASS", gold="PASS", criterion="tone"),
+        VerdictRow(case_id="y", verdict="FAIL", gold="PASS", criterion="tone"),
+        VerdictRow(case_id="y", verdict="FAIL", criterion="unlabelled"),
+    ]
+    log = write_log(rows, tmp_path / "log.jsonl")
+    ran = command(
+        *("calibrate", "--log", log, "--rule", "majority", "--json", "--name", "n", "--source", "executable"),
+        *("--positive", "PASS"),
+    )
+    assert list(ran.json["criteria"]) == ["tone"]
+    assert ran.json["criteria"]["tone"]["recall"]["successes"] == 1
+    assert (ran.json["source"], ran.json["fingerprint"]) == ("executable", None)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ((), "give CONFIG with --labels FILE and --out FILE, or --log LOG with --rule RULE."),
+        (("{config}", "--labels", "{folder}/cases.csv"), "give CONFIG with --labels FILE and --out FILE"),
+        (("{config}", "--labels", "{folder}/cases.csv", "--out", "x", "--rule", "majority"), "--rule goes with --log"),
+        (("{config}", "--labels", "{folder}/cases.csv", "--out", "x"), "has 2 judges: choose one with --judge"),
+        (("{config}", "--labels", "{folder}/cases.csv", "--out", "x", "--judge", "goo"), "did you mean 'good'?"),
+        (("{config}", "--labels", "{folder}/bare.csv", "--out", "x", "--judge", "good"), "holds no labelled examples"),
+        (("--log", "{log}"), "--log needs --rule"),
+        (("--log", "{log}", "--rule", "majority", "--max-calls", "3"), "leave out --max-calls"),
+        (("{config}", "--log", "{log}", "--rule", "majority"), "leave out CONFIG"),
+        (("--log", "{log}", "--rule", "majority"), "holds 2 judges: choose one with --judge"),
+        (("--log", "{log}", "--rule", "majority", "--judge", "bare"), "no row carries a gold label"),
+        (("--log", "{log}", "--rule", "majority", "--judge", "gold", "--source", "me"), "the source of a label set is"),
+        (("--log", "{log}", "--rule", "majority", "--judge", "gold", "--positive", "C"), "positive label 'C' occurs"),
+    ],
+)
+def test_wrong_calls(
+    command: Command, configure: Command, folder: Path, arguments: tuple[str, ...], sentence: str
+) -> None:
+    log = folder / "log.csv"
+    rows = [
+        VerdictRow(case_id="c", verdict="A", judge="gold", gold="A"),
+        VerdictRow(case_id="c", verdict="A", judge="bare"),
+    ]
+    write_log(rows, log)
+    (folder / "bare.csv").write_text("case_id,output\nc1,text\n")
+    config = configure("good", "first")
+    ran = command("calibrate", *(one.format(config=config, folder=folder, log=log) for one in arguments))
+    assert ran.code == 2
+    assert sentence in ran.err
+    assert ran.err.count("\n") == 1

@@ -1,0 +1,129 @@
+"""`judgeharness demo` and `judgeharness adapters`."""
+
+from __future__ import annotations
+
+import json
+import socket
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from judgeharness_integrations.adapters import Adapter
+from judgeharness_integrations.demo import run_demo
+from judgeharness_integrations.testing import ScriptedJudge
+
+GOLDEN = json.loads((Path(__file__).parent.parent / "data" / "golden" / "llmbar_aggregate.json").read_text())
+Command = Callable[..., Any]
+
+
+@pytest.fixture
+def offline(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise AssertionError("the demo went to the network")
+
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+
+
+@pytest.mark.usefixtures("offline")
+def test_demo_numbers_are_those_of_the_published_log() -> None:
+    demo = run_demo()
+    assert len(demo.judges) == 5
+    assert demo.calls == 5 * 419 * 2
+    for judge in demo.judges:
+        golden = GOLDEN[judge.judge]
+        entry = judge.rules["swap_consensus"]
+        assert (entry.decided, entry.correct) == (golden["abs_covered"], golden["abs_correct"])
+        assert judge.rules["net_preference"].correct == golden["maj_correct"]
+        assert entry.single_call_accuracy["none"] == golden["correct_order1"] / 419
+        assert judge.flips <= judge.pairs - golden["abs_covered"]
+        assert (judge.gain > 0) == (judge.single_call > 0.5)
+    assert {judge.gain > 0 for judge in demo.judges} == {True, False}
+    assert demo.example.verdict == "ABSTAIN"
+
+
+@pytest.mark.usefixtures("offline")
+@pytest.mark.parametrize("width", [80, 120])
+def test_demo_says_what_it_shows(command: Command, monkeypatch: pytest.MonkeyPatch, width: int) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    started = time.monotonic()
+    ran = command("demo")
+    assert time.monotonic() - started < 10
+    assert (ran.code, ran.err) == (0, "")
+    words = " ".join(ran.out.split())
+    for sentence in (
+        "Recorded verdicts, not live calls",
+        "LLMBar (Zeng et al. 2024, MIT License)",
+        "Consistency is not correctness",
+        "exactly the ones above 50 %",
+        "P(first)",
+        "aggregation_rule: swap_consensus",
+        "status: abstained (the orders disagree",
+        "not measured:",
+    ):
+        assert sentence in words
+    assert "\x1b" not in ran.out
+    assert max(map(len, ran.out.splitlines())) <= width
+
+
+class FakePoint:
+    """An entry point as importlib.metadata gives it."""
+
+    def __init__(self, name: str, loaded: Any) -> None:
+        self.name, self.loaded = name, loaded
+
+    def load(self) -> Any:
+        if isinstance(self.loaded, Exception):
+            raise self.loaded
+        return self.loaded
+
+
+def fake(name: str, **extras: str) -> FakePoint:
+    modules = {extra: (module,) for extra, module in extras.items()}
+    return FakePoint(name, Adapter(name=name, extras=modules, build_judge=lambda spec: ScriptedJudge([spec.name])))
+
+
+@pytest.fixture
+def frameworks(monkeypatch: pytest.MonkeyPatch) -> None:
+    points = [
+        fake("ready", ready="json"),
+        fake("partly", first="json", second="no_such_module_here"),
+        fake("absent", absent="no_such_module_here"),
+        FakePoint("wrong", ImportError("gone")),
+    ]
+    monkeypatch.setattr("judgeharness_integrations.cli._adapters.entry_points", lambda group: points)
+
+
+@pytest.mark.usefixtures("frameworks")
+def test_adapters_say_what_is_ready_and_the_pip_line_of_what_is_not(command: Command) -> None:
+    ran = command("adapters")
+    assert ran.code == 0
+    assert "pip install 'judgeharness-integrations[absent]'" in ran.out
+    assert "ready; not installed: second" in ran.out
+    assert "broken: ImportError: gone" in ran.out
+
+
+@pytest.mark.usefixtures("frameworks")
+def test_adapters_as_json(command: Command) -> None:
+    document = command("adapters", "--json").json
+    assert document["schema"] == "judgeharness.adapters/1"
+    assert {one["name"]: one["ready"] for one in document["adapters"]} == {
+        "ready": True,
+        "partly": True,
+        "absent": False,
+        "wrong": False,
+    }
+    assert document["adapters"][0]["missing"] == [
+        {
+            "extra": "absent",
+            "modules": ["no_such_module_here"],
+            "pip": "pip install 'judgeharness-integrations[absent]'",
+        }
+    ]
+
+
+def test_the_installed_adapters_are_listed(command: Command) -> None:
+    names = [one["name"] for one in command("adapters", "--json").json["adapters"]]
+    assert "langchain" in names

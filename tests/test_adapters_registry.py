@@ -1,0 +1,82 @@
+"""Adapters are found by entry point; frameworks that are missing are named with the pip line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from judgeharness_integrations import adapters as registry
+from judgeharness_integrations._errors import NotInstalledError, UnknownNameError
+from judgeharness_integrations.adapters import Adapter, JudgeSpec, adapters, find_adapter
+from judgeharness_integrations.judging import Judge
+from judgeharness_integrations.testing import ScriptedJudge
+
+
+def build_judge(spec: JudgeSpec) -> Judge:
+    return ScriptedJudge(["PASS"], name=spec.name)
+
+
+READY = Adapter(name="ready", extras={"core": ("json",)}, build_judge=build_judge)
+PARTLY = Adapter(name="partly", extras={"core": ("json",), "more": ("json", "no_such_module")}, build_judge=build_judge)
+MISSING = Adapter(name="missing", extras={"gone": ("no_such_module", "json.no.such")}, build_judge=build_judge)
+
+
+class Point:
+    """An entry point of an installed distribution."""
+
+    def __init__(self, name: str, load: Callable[[], Adapter]) -> None:
+        self.name = name
+        self.load = load
+
+
+@pytest.fixture
+def installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    points = [Point(adapter.name, lambda adapter=adapter: adapter) for adapter in (READY, PARTLY, MISSING)]
+
+    def entry_points(*, group: str) -> list[Point]:
+        assert group == "judgeharness.adapters"
+        return points
+
+    monkeypatch.setattr(registry, "entry_points", entry_points)
+
+
+def test_what_is_missing_is_named_by_extra() -> None:
+    assert READY.missing() == {}
+    assert PARTLY.missing() == {"more": ("no_such_module",)}
+    assert MISSING.missing() == {"gone": ("no_such_module", "json.no.such")}
+
+
+def test_the_first_extra_is_what_an_adapter_needs() -> None:
+    READY.require()
+    PARTLY.require()
+    with pytest.raises(NotInstalledError) as caught:
+        MISSING.require()
+    assert str(caught.value) == (
+        "missing (no_such_module, json.no.such) is not installed: pip install 'judgeharness-integrations[gone]'"
+    )
+
+
+@pytest.mark.usefixtures("installed")
+def test_adapters_come_sorted_and_by_name() -> None:
+    assert list(adapters()) == ["missing", "partly", "ready"]
+    assert find_adapter("ready") is READY
+    with pytest.raises(UnknownNameError, match="unknown adapter 'redy': did you mean 'ready'"):
+        find_adapter("redy")
+    with pytest.raises(NotInstalledError):
+        find_adapter("missing")
+
+
+@pytest.mark.usefixtures("installed")
+def test_an_adapter_builds_judges() -> None:
+    spec = JudgeSpec(name="mine", evaluator="pairwise_string", model_options={}, evaluator_options={})
+    assert find_adapter("ready").build_judge(spec).name == "mine"
+
+
+def test_a_module_whose_parent_is_broken_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(name: str) -> Any:
+        raise ImportError(name)
+
+    monkeypatch.setattr(registry, "find_spec", broken)
+    assert READY.missing() == {"core": ("json",)}
