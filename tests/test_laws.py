@@ -111,12 +111,14 @@ def calls_and_imports(tree: ast.AST) -> set[str]:
 
 def _loads_safely(call: ast.Call, tree: ast.AST) -> bool:
     """Whether it is `yaml.load` with a loader that the module derives from the safe one."""
+    if ast.unparse(call.func) != "yaml.load":
+        return False
     safe = {
         node.name
         for node in ast.walk(tree)
         if isinstance(node, ast.ClassDef) and [ast.unparse(base) for base in node.bases] == ["yaml.SafeLoader"]
     }
-    return ast.unparse(call.func) == "yaml.load" and ast.unparse(call.args[-1]) in safe
+    return ast.unparse(call.args[-1]) in safe
 
 
 UNSAFE = {

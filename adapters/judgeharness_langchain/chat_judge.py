@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, Self, TypeAlias
+from typing import Any, Literal, Self, TypeAlias, TypedDict
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
@@ -22,7 +22,7 @@ from judgeharness_langchain.models import family_of, innermost, model_name, mode
 from judgeharness_langchain.options import CallOptions
 from judgeharness_langchain.prompting import prompt_hash
 
-__all__ = ["DEFAULT_SLOTS", "ChatJudge", "OutputMode", "Reading"]
+__all__ = ["DEFAULT_SLOTS", "ChatJudge", "JudgeOptions", "OutputMode", "Reading"]
 
 OutputMode: TypeAlias = Literal["auto", "structured", "text"]
 Reading: TypeAlias = Sequence[Answer] | None  # None: no answer in the expected form
@@ -34,6 +34,22 @@ _DEFAULT_PROMPT = ChatPromptTemplate.from_messages(
 _UNREACHABLE = "an LLM cache is active and the judge's model cannot be reached: repetitions may be one cached reply"
 _UNSUPPORTED_WORDS = ("response_format", "json_schema", "json_object", "tool_choice", "tools")
 _BAD_REQUEST = 400
+
+
+class JudgeOptions(TypedDict, total=False):
+    """What every judge of this package can be told.
+
+    `instructions` is what the judge is told (`prompt_variant` rewords it), `prompt` the whole prompt (see
+    `ChatJudge`), `name` the judge's name in the log. `output` is `structured`, `text`, or `auto`: structured where
+    the model offers it. `requires_input` and `requires_reference` refuse cases without one.
+    """
+
+    instructions: str
+    prompt: ChatPromptTemplate
+    name: str
+    output: OutputMode
+    requires_input: bool
+    requires_reference: bool
 
 
 class ChatJudge(ABC):
@@ -49,28 +65,24 @@ class ChatJudge(ABC):
     def __init__(
         self,
         model: BaseChatModel | Runnable[Any, Any],
-        *,
         criteria: Sequence[Criterion],
-        instructions: str,
-        prompt: ChatPromptTemplate | None = None,
-        name: str | None = None,
-        output: OutputMode = "auto",
-        requires_input: bool = False,
-        requires_reference: bool = False,
+        default_instructions: str,
+        options: JudgeOptions,
     ) -> None:
         """Prepare; nothing is asked yet."""
+        output = options.get("output", "auto")
         if not isinstance(innermost(model), BaseChatModel):
             raise UsageError(f"{type(self).__name__} needs a chat model, not {type(model).__name__}.")
         if output not in ("auto", "structured", "text"):
             raise UsageError(f"output is 'auto', 'structured' or 'text', not {output!r}.")
         self.model = model
         self.criteria: tuple[Criterion, ...] = tuple(criteria)
-        self.instructions = instructions
-        self.prompt = prompt or _DEFAULT_PROMPT
-        self.name = name or type(self).__name__
+        self.instructions = options.get("instructions") or default_instructions
+        self.prompt = options.get("prompt") or _DEFAULT_PROMPT
+        self.name = options.get("name") or type(self).__name__
         self.output: OutputMode = output
-        self.requires_input = requires_input
-        self.requires_reference = requires_reference
+        self.requires_input = options.get("requires_input", False)
+        self.requires_reference = options.get("requires_reference", False)
         self.options = CallOptions()
         self._ready: dict[Any, tuple[Any, str | None]] = {}
         self._text_only = [output == "text"]  # shared by bound copies: learned once that the model cannot do better
@@ -212,9 +224,6 @@ class ChatJudge(ABC):
         else:
             titled.append(("Answer", case.output))
         return [(title, text) for title, text in titled if text is not None]
-
-    def _rubric(self) -> str:
-        return "\n".join(f"- {c.name}: {c.description}" if c.description else f"- {c.name}" for c in self.criteria)
 
     @abstractmethod
     def _schema(self, slots: tuple[str, str]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Any
 from judgeharness_integrations._errors import ConfigError, NotInstalledError, UnknownNameError, UsageError
 from judgeharness_integrations.adapters import JudgeSpec
 from judgeharness_integrations.judging import Judge
-from judgeharness_langchain.chat_judge import ChatJudge
+from judgeharness_langchain.chat_judge import ChatJudge, JudgeOptions
 from judgeharness_langchain.criteria import CriteriaJudge
 from judgeharness_langchain.evaluator_judge import EvaluatorJudge
 from judgeharness_langchain.kinds import is_deterministic
@@ -92,7 +92,8 @@ def judge_from_spec(spec: JudgeSpec) -> Judge:
 
 def _our_judge(spec: JudgeSpec, model: Any) -> ChatJudge:
     judge: Any = _JUDGES[spec.evaluator]
-    known = [name for name in inspect.signature(judge).parameters if name not in ("model", "name")]
+    own = [name for name in inspect.signature(judge).parameters if name not in ("model", "options")]
+    known = [*own, *(name for name in JudgeOptions.__annotations__ if name not in ("name", "prompt"))]
     for name in spec.evaluator_options:
         if name not in known:
             raise UnknownNameError(f"option of {spec.evaluator}", name, known)

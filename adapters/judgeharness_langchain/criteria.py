@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Unpack
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.prompts import ChatPromptTemplate
 
 from judgeharness_integrations.judging import Answer
 from judgeharness_integrations.parsing import label_grammar
 from judgeharness_langchain.chat_judge import (
     REASONING,
     ChatJudge,
-    OutputMode,
+    JudgeOptions,
     Reading,
     object_schema,
     reasoning_of,
 )
 from judgeharness_langchain.kinds import CUSTOM_LABELS
-from judgeharness_langchain.rubric import CriteriaLike, several_criteria
+from judgeharness_langchain.rubric import CriteriaLike, rubric_text, several_criteria
 
 __all__ = ["CriteriaJudge", "last_json_object"]
 
@@ -52,38 +51,19 @@ class CriteriaJudge(ChatJudge):
         model: BaseChatModel,
         *,
         criteria: CriteriaLike,
-        instructions: str | None = None,
-        prompt: ChatPromptTemplate | None = None,
-        name: str | None = None,
-        output: OutputMode = "auto",
-        requires_input: bool = False,
-        requires_reference: bool = False,
+        **options: Unpack[JudgeOptions],
     ) -> None:
         """Prepare.
 
         Args:
             model: any chat model.
             criteria: a name, names, or name -> description.
-            instructions: what the judge is told; `prompt_variant` rewords it.
-            prompt: the whole prompt; see `ChatJudge`.
-            name: the judge's name in the log.
-            output: `structured`, `text`, or `auto`: structured where the model offers it.
-            requires_input: refuse cases without an input.
-            requires_reference: refuse cases without a reference.
+            options: see `JudgeOptions`.
 
         """
         rubric = several_criteria(criteria, labels=_LABELS)
-        lines = "\n".join(f"- {c.name}: {c.description}" if c.description else f"- {c.name}" for c in rubric)
-        super().__init__(
-            model,
-            criteria=rubric,
-            instructions=instructions or _INSTRUCTIONS.format(rubric=lines),
-            prompt=prompt,
-            name=name,
-            output=output,
-            requires_input=requires_input,
-            requires_reference=requires_reference,
-        )
+        lines = rubric_text({criterion.name: criterion.description for criterion in rubric})
+        super().__init__(model, rubric, _INSTRUCTIONS.format(rubric=lines), options)
 
     def _schema(self, slots: tuple[str, str]) -> dict[str, Any]:
         del slots

@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from os import PathLike
-from typing import Any
+from typing import Any, Unpack
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.prompts import ChatPromptTemplate
 
 from judgeharness_integrations.cases import Criterion
 from judgeharness_integrations.judging import Answer
@@ -16,13 +15,14 @@ from judgeharness_integrations.parsing import label_grammar
 from judgeharness_langchain.chat_judge import (
     REASONING,
     ChatJudge,
-    OutputMode,
+    JudgeOptions,
     Reading,
     object_schema,
     reasoning_of,
 )
 from judgeharness_langchain.criteria import last_json_object
 from judgeharness_langchain.kinds import LABEL, LABELS
+from judgeharness_langchain.rubric import rubric_text
 from judgeharness_langchain.taxonomy import Taxonomy
 
 __all__ = ["LabelJudge"]
@@ -47,12 +47,7 @@ class LabelJudge(ChatJudge):
         *,
         taxonomy: Taxonomy | Mapping[str, str] | str | PathLike[str],
         multiple: bool = False,
-        instructions: str | None = None,
-        prompt: ChatPromptTemplate | None = None,
-        name: str | None = None,
-        output: OutputMode = "auto",
-        requires_input: bool = False,
-        requires_reference: bool = False,
+        **options: Unpack[JudgeOptions],
     ) -> None:
         """Prepare.
 
@@ -60,12 +55,7 @@ class LabelJudge(ChatJudge):
             model: any chat model.
             taxonomy: labels with definitions, or the path of a taxonomy file.
             multiple: any number of labels may apply.
-            instructions: what the judge is told; `prompt_variant` rewords it.
-            prompt: the whole prompt; see `ChatJudge`.
-            name: the judge's name in the log.
-            output: `structured`, `text`, or `auto`: structured where the model offers it.
-            requires_input: refuse cases without an input.
-            requires_reference: refuse cases without a reference.
+            options: see `JudgeOptions`.
 
         """
         if isinstance(taxonomy, Mapping):
@@ -76,18 +66,14 @@ class LabelJudge(ChatJudge):
         self.multiple = multiple
         self.kind = LABELS if multiple else LABEL
         names = tuple(taxonomy.labels)
-        rubric = "\n".join(f"- {label}: {text}" if text else f"- {label}" for label, text in taxonomy.labels.items())
+        rubric = rubric_text(taxonomy.labels)
         each = [Criterion(name=n, description=taxonomy.labels[n], labels=("PASS", "FAIL")) for n in names]
         how_many = _SEVERAL if multiple else _ONE
         super().__init__(
             model,
-            criteria=each if multiple else [Criterion(name=taxonomy.name, labels=names)],
-            instructions=instructions or _INSTRUCTIONS.format(rubric=rubric, how_many=how_many),
-            prompt=prompt,
-            name=name,
-            output=output,
-            requires_input=requires_input,
-            requires_reference=requires_reference,
+            each if multiple else [Criterion(name=taxonomy.name, labels=names)],
+            _INSTRUCTIONS.format(rubric=rubric, how_many=how_many),
+            options,
         )
         self._grammar = label_grammar({label: label for label in names})
 

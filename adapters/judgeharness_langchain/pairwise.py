@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Unpack
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.prompts import ChatPromptTemplate
 
 from judgeharness_integrations.cases import Criterion
 from judgeharness_integrations.judging import Answer
@@ -15,7 +14,7 @@ from judgeharness_langchain.chat_judge import (
     DEFAULT_SLOTS,
     REASONING,
     ChatJudge,
-    OutputMode,
+    JudgeOptions,
     Reading,
     object_schema,
     reasoning_of,
@@ -44,36 +43,19 @@ class PairwiseJudge(ChatJudge):
         model: BaseChatModel,
         *,
         criteria: CriteriaLike | None = None,
-        instructions: str | None = None,
-        prompt: ChatPromptTemplate | None = None,
-        name: str | None = None,
-        output: OutputMode = "auto",
-        requires_input: bool = False,
-        requires_reference: bool = False,
+        **options: Unpack[JudgeOptions],
     ) -> None:
         """Prepare.
 
         Args:
             model: any chat model.
             criteria: what counts, as a name, names, or name -> description.
-            instructions: what the judge is told; `prompt_variant` rewords it.
-            prompt: the whole prompt; see `ChatJudge`.
-            name: the judge's name in the log.
-            output: `structured`, `text`, or `auto`: structured where the model offers it.
-            requires_input: refuse cases without an input.
-            requires_reference: refuse cases without a reference.
+            options: see `JudgeOptions`.
 
         """
         criterion, rubric = one_criterion(criteria, _DEFAULT_RUBRIC)
         super().__init__(
-            model,
-            criteria=[Criterion(name=criterion, labels=PAIRWISE.labels)],
-            instructions=instructions or _INSTRUCTIONS.format(rubric=rubric),
-            prompt=prompt,
-            name=name,
-            output=output,
-            requires_input=requires_input,
-            requires_reference=requires_reference,
+            model, [Criterion(name=criterion, labels=PAIRWISE.labels)], _INSTRUCTIONS.format(rubric=rubric), options
         )
 
     def _schema(self, slots: tuple[str, str]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import TypeAlias
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.cases import Criterion
 
-__all__ = ["CriteriaLike", "one_criterion", "several_criteria"]
+__all__ = ["CriteriaLike", "one_criterion", "rubric_text", "several_criteria"]
 
 CriteriaLike: TypeAlias = "str | Criterion | Mapping[str, str] | Sequence[str | Criterion]"
 
@@ -38,5 +38,9 @@ def one_criterion(criteria: CriteriaLike | None, default: str) -> tuple[str, str
     if criteria is None:
         return "verdict", default
     several = several_criteria(criteria, labels=())
-    text = "\n".join(f"- {c.name}: {c.description}" if c.description else f"- {c.name}" for c in several)
-    return "-".join(c.name for c in several), text
+    return "-".join(c.name for c in several), rubric_text({c.name: c.description for c in several})
+
+
+def rubric_text(descriptions: Mapping[str, str]) -> str:
+    """Return the lines a prompt shows for name -> description."""
+    return "\n".join(f"- {name}: {text}" if text else f"- {name}" for name, text in descriptions.items())

@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Unpack
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.prompts import ChatPromptTemplate
 
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.cases import Criterion
@@ -18,7 +17,7 @@ from judgeharness_integrations.verdictlog.row import Verdict
 from judgeharness_langchain.chat_judge import (
     REASONING,
     ChatJudge,
-    OutputMode,
+    JudgeOptions,
     Reading,
     object_schema,
     reasoning_of,
@@ -48,12 +47,7 @@ class ScoreJudge(ChatJudge):
         criteria: CriteriaLike | None = None,
         scale: tuple[int, int] = (1, 10),
         normalize_by: float | None = None,
-        instructions: str | None = None,
-        prompt: ChatPromptTemplate | None = None,
-        name: str | None = None,
-        output: OutputMode = "auto",
-        requires_input: bool = False,
-        requires_reference: bool = False,
+        **options: Unpack[JudgeOptions],
     ) -> None:
         """Prepare.
 
@@ -62,12 +56,7 @@ class ScoreJudge(ChatJudge):
             criteria: what counts, as a name, names, or name -> description.
             scale: lowest and highest score, both included.
             normalize_by: what scores are divided by.
-            instructions: what the judge is told; `prompt_variant` rewords it.
-            prompt: the whole prompt; see `ChatJudge`.
-            name: the judge's name in the log.
-            output: `structured`, `text`, or `auto`: structured where the model offers it.
-            requires_input: refuse cases without an input.
-            requires_reference: refuse cases without a reference.
+            options: see `JudgeOptions`.
 
         """
         low, high = scale
@@ -77,13 +66,9 @@ class ScoreJudge(ChatJudge):
         divisor = normalize_by or 1
         super().__init__(
             model,
-            criteria=[Criterion(name=criterion, scale=(low / divisor, high / divisor))],
-            instructions=instructions or _INSTRUCTIONS.format(low=low, high=high, rubric=rubric),
-            prompt=prompt,
-            name=name,
-            output=output,
-            requires_input=requires_input,
-            requires_reference=requires_reference,
+            [Criterion(name=criterion, scale=(low / divisor, high / divisor))],
+            _INSTRUCTIONS.format(low=low, high=high, rubric=rubric),
+            options,
         )
         self.scale = scale
         self.normalize_by = normalize_by

@@ -58,7 +58,7 @@ def is_numeric(rows: Sequence[VerdictRow]) -> bool | None:
         UsageError: labels and numbers are mixed.
 
     """
-    kinds = {is_number(row.verdict) for row in rows if row.ok}
+    kinds = {is_number(verdict) for verdict in {row.verdict for row in rows} if verdict is not None}
     if len(kinds) > 1:
         example = next(row for row in rows if row.ok)
         raise UsageError(

@@ -33,7 +33,10 @@ class Rule:
 
     def decide(self, rows: Sequence[VerdictRow]) -> Decision:
         """Return the decision over rows that hold at least one valid sample."""
-        answer = self.function(rows)
+        try:
+            answer = self.function(rows)
+        except Exception as error:
+            raise UsageError(f"rule {self.name} failed on case {rows[0].case_id!r}: {error!r}.") from error
         if isinstance(answer, Decision):
             return answer
         try:

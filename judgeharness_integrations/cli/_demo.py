@@ -75,7 +75,7 @@ def _lesson(judges: Sequence[JudgeShown]) -> Iterator[str]:
     )
     yield (
         "With one call per order, majority, strict_majority, abstain_on_disagreement and swap_consensus differ only "
-        "where a call failed. net_preference decides every pair both orders of which were answered and calls a flip "
+        "where a call failed. net_preference decides every pair that was answered at all and calls a flip "
         "a TIE, which no gold label here is: the same answers, another ranking. So no accuracy stands without its "
         "rule and coverage, and only labels tell whether a rule helps."
     )

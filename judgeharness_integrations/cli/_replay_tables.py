@@ -131,16 +131,22 @@ def _number(value: float | None) -> str:
 
 
 def _variance_table(entries: Sequence[JudgeReplay], groups: Sequence[Sequence[VerdictRow]]) -> RenderableType:
+    if not any(map(_repeated, groups)):
+        return "\nvariance of single samples: cannot be split, nothing was asked twice under one perturbation"
     splits = [
         (entry, positive, variance_split(group) if positive is None else variance_split(group, positive=positive))
         for entry, group in zip(entries, groups, strict=True)
         for positive in [None if entry.kind == "numbers" else _positive(group)]
     ]
-    if all(split.between_repetitions is None for _, _, split in splits):
-        return "\nvariance of single samples: cannot be split, nothing was asked twice under one perturbation"
     columns = ("judge", "of", "cases\n%", "pertur-\nbations %", "repeti-\ntions %", "ICC(1)", "negative,\nset to 0")
     title = "variance of single samples: between cases, perturbations, repetitions"
     return table(title, columns, (_variance(*split) for split in splits), texts=2)
+
+
+def _repeated(rows: Sequence[VerdictRow]) -> bool:
+    """Whether any case holds two verdicts under one perturbation; without, spread has no yardstick."""
+    valid = [(row.case_id, row.perturbation) for row in rows if row.verdict is not None]
+    return len(set(valid)) < len(valid)
 
 
 def _variance(entry: JudgeReplay, positive: Verdict | None, split: VarianceSplit) -> list[str | Text]:

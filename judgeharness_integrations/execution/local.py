@@ -105,7 +105,6 @@ class _Crew:
             return None
 
     async def _worker(self, pending: Pending | None) -> None:
-        me = asyncio.current_task()
         self.limiter.hold()
         while pending is not None:
             await self.limiter.acquire()
@@ -116,10 +115,15 @@ class _Crew:
             finally:
                 self.limiter.release()
             self.answered.add(rows)
-            if me is not None and me.cancelling():  # the judge kept the cancellation to itself
-                return
-            await self.answered.room()
-            pending = self._next()
+            pending = await self._following()
+
+    async def _following(self) -> Pending | None:
+        """Return the next probe, once the reader has caught up."""
+        me = asyncio.current_task()
+        if me is not None and me.cancelling():  # the judge kept a cancellation to itself
+            return None
+        await self.answered.room()
+        return self._next()
 
     async def _answer(self, pending: Pending) -> Rows:
         spans = self.asking.spans

@@ -134,7 +134,7 @@ def decode(records: Sequence[Record], *, source: str, labels: bool = False) -> l
     _check_columns(records[0], source)
     lines = [_Line(source, record) for record in records]
     for line in lines:
-        if line.columns.get("schema") != LOG_SCHEMA:
+        if line.columns.get("schema", LOG_SCHEMA) != LOG_SCHEMA:
             _check_schema(line)
     numeric = frozenset() if labels else _numeric_criteria(lines)
     rows: list[VerdictRow] = []

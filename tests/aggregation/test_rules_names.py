@@ -181,3 +181,8 @@ def test_a_rule_of_the_callers_own_may_return_a_bare_verdict(answer: object, ver
 def test_a_rule_that_returns_no_verdict_is_named(answer: object) -> None:
     with pytest.raises(UsageError, match="rule mine returned what cannot be a verdict"):
         Rule("mine", lambda rows: answer).decide(sampled(["PASS"]))
+
+
+def test_a_rule_that_fails_is_named_with_the_case() -> None:
+    with pytest.raises(UsageError, match=r"rule mine failed on case '.*': ZeroDivisionError\('division by zero'\)\."):
+        Rule("mine", lambda rows: 1 / 0).decide(sampled(["PASS"]))

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 import pytest
 
 from judgeharness_integrations import JudgeHarness, JudgeIdentity
+from judgeharness_integrations.execution import limiter as limiting
 from judgeharness_integrations.execution.limiter import Limiter, limiter_for
 from judgeharness_integrations.judging import FunctionJudge
 
@@ -200,6 +201,15 @@ def test_a_larger_run_wakes_those_who_wait() -> None:
                 await asyncio.wait_for(waiting, 1)
 
     asyncio.run(scene())
+
+
+def test_a_forked_child_starts_without_limiters(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limiting, "_guard", limiting._guard)
+    monkeypatch.setattr(limiting, "_limiters", {"kept": limiter_for("kept")})
+    before = limiter_for("kept")
+    assert limiter_for("kept") is before
+    limiting._forget()
+    assert limiter_for("kept") is not before
 
 
 def test_whoever_waited_in_a_closed_event_loop_is_passed_over() -> None:

@@ -56,6 +56,12 @@ class CodeError(Exception):
         self.code = code
 
 
+class OutOfMoneyError(HttpError):
+    """A 429 that no waiting mends."""
+
+    code = "insufficient_quota"
+
+
 class APIConnectionError(Exception):
     """A client's own name for a lost connection."""
 
@@ -84,6 +90,7 @@ TRANSIENT = [
 FINAL = [
     *(HttpError(status) for status in (400, 401, 403, 404, 422)),
     AiohttpError(400),
+    OutOfMoneyError(429),
     CodeError("invalid_request"),
     ValueError("Event loop is closed"),
     RuntimeError("something else"),
