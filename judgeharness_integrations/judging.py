@@ -8,7 +8,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from contextvars import copy_context
 from dataclasses import asdict, dataclass, field
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
 from judgeharness_integrations._errors import UsageError
@@ -70,6 +70,7 @@ def text_hash(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
+@lru_cache(maxsize=1024)
 def model_family(model: str | None) -> str | None:
     """Return the maker of a model by its name (`openai/gpt-4o` -> `openai`), or None when unknown."""
     if not model:

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from support.openai_server import OpenAIServer, longer_wins
 
+from judgeharness_integrations.config import load_config
+
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^```python\n(.*?)^```\n(?:\n*(?:[^\n`]+\n)*\n*^```text\n(.*?)^```\n)?", re.DOTALL | re.MULTILINE)
@@ -50,3 +52,13 @@ def test_both_commands_of_the_readme_are_one_line_each() -> None:
         r"^```bash\n(python3 .*)\n```$", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE
     )
     assert [command.split()[-1] for command in commands] == ["demo", "pytest"]
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if "```yaml" in page.read_text(encoding="utf-8")], ids=lambda page: page.name
+)
+def test_configurations_are_valid(page: Path, tmp_path: Path) -> None:
+    for source in re.findall(r"^```yaml\n(.*?)^```$", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE):
+        path = tmp_path / "config.yaml"
+        path.write_text(source, encoding="utf-8")
+        assert load_config(path).judges

@@ -85,7 +85,7 @@ class RowMaker:
             given = {answer.criterion for answer in answers}
             missing = [Answer(criterion=name, outcome="unparsed") for name in self._criteria if name not in given]
             answers = [*answers, *missing]
-        if len({answer.criterion for answer in answers}) < len(answers):
+        if len(answers) > 1 and len({answer.criterion for answer in answers}) < len(answers):
             raise ValueError("the judge answered one criterion twice")
         return self._rows(pending, [self._as_declared(answer) for answer in answers], judgment, call)
 
@@ -178,7 +178,10 @@ def _restored(answer: Answer, perturbation: Perturbation) -> Verdict | None:
     """Return the verdict in the canonical frame."""
     if answer.verdict is None:
         return None
-    restored = verdict_from_json(perturbation.restore(answer.verdict, answer.criterion))
+    given: object = perturbation.restore(answer.verdict, answer.criterion)
+    if given is answer.verdict:
+        return answer.verdict
+    restored = verdict_from_json(given)
     if restored is None:
         raise ValueError(f"perturbation {perturbation.name!r} restored {verdict_text(answer.verdict)} to no verdict")
     return restored

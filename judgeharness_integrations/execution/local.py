@@ -145,7 +145,7 @@ class _Crew:
         return rows
 
     async def _ask(self, pending: Pending) -> Rows:
-        probe, attempts = await self._probe(pending), 0
+        probe, attempts = pending.at_hand() or await self._probe(pending), 0
         asked_at, started = datetime.now(UTC).isoformat(timespec="milliseconds"), perf_counter()
         answer: Judgment | Exception
         if isinstance(probe, Exception):

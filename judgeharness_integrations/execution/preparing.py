@@ -63,15 +63,19 @@ class Preparation:
     perturbation: Perturbation
     preparer: Preparer
     rewrite: Callable[[Rewriter, str], Awaitable[str]]
-    _changed: asyncio.Future[Case] | None = None
+    is_made: bool = False
+    changed: Case = None
+    _making: asyncio.Future[Case] | None = None
 
     async def case(self) -> Case:
         """Return the perturbed case, applying the perturbation at the first call only."""
-        if self._changed is None:
-            self._changed = self._begun()
-        return self._changed.result() if self._changed.done() else await asyncio.shield(self._changed)
+        if self._making is None and not self.is_made:
+            self._begin()
+        if self._making is not None:
+            self.changed, self.is_made = await asyncio.shield(self._making), True
+        return self.changed
 
-    def _begun(self) -> asyncio.Future[Case]:
+    def _begin(self) -> None:
         perturbation = self.perturbation
         if perturbation.contextual:
             # the repetition is left out, so that every repetition sees the same change
@@ -80,10 +84,9 @@ class Preparation:
         else:
             changed = perturbation.apply(self.plan.case)
         if inspect.isawaitable(changed):
-            return self.preparer.started(changed)
-        ready: asyncio.Future[Case] = asyncio.get_running_loop().create_future()
-        ready.set_result(changed)
-        return ready
+            self._making = self.preparer.started(changed)
+        else:
+            self.changed, self.is_made = changed, True
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,10 +108,17 @@ class Pending:
         """The perturbation it is asked under."""
         return self.preparation.perturbation
 
+    def at_hand(self) -> Probe | None:
+        """Return the probe if its case was perturbed before; most were, by an earlier repetition."""
+        return self._probe(self.preparation.changed) if self.preparation.is_made else None
+
     async def ready(self) -> Probe:
         """Return the probe with its perturbed case."""
+        return self._probe(await self.preparation.case())
+
+    def _probe(self, case: Case) -> Probe:
         return Probe(
-            case=await self.preparation.case(),
+            case=case,
             case_id=self.case_id,
             perturbation=self.perturbation,
             repetition=self.repetition,

@@ -262,4 +262,3 @@ def test_cancelling_while_a_perturbation_is_being_made() -> None:
             await task
 
     run(scene)
-

@@ -277,7 +277,11 @@ def test_the_process_ends(program: str) -> None:
         "def judge(case): return 'PASS'\n"
     )
     ran = subprocess.run(  # noqa: S603
-        [sys.executable, "-W", "error", "-c", prelude + program], capture_output=True, text=True, timeout=30, check=False
+        [sys.executable, "-W", "error", "-c", prelude + program],
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
     )
     assert (ran.returncode, ran.stderr) == (0, "")
 

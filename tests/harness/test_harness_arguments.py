@@ -158,7 +158,9 @@ def test_rules_over_both_orders_refuse_unequal_orders(rule: str) -> None:
         one = JudgeHarness(perturbations=perturbations, repetitions=2, aggregation_rule=rule)
         with pytest.raises(PlanError, match=f"rule {rule} needs both orders equally often, but case 'pair' is planned"):
             one.evaluate(ScriptedJudge(["A"]), PAIR)
-    both = JudgeHarness(perturbations=["none", "position_swap"], repetitions=2, aggregation_rule=rule, max_concurrency=1)
+    both = JudgeHarness(
+        perturbations=["none", "position_swap"], repetitions=2, aggregation_rule=rule, max_concurrency=1
+    )
     assert both.evaluate(ScriptedJudge(["A", "A", "B", "B"]), PAIR).verdict == "A"
 
 

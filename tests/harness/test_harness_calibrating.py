@@ -171,9 +171,7 @@ def test_labels_that_cannot_be_compared_fail_every_caller_and_nothing_is_remembe
     judge, one = Counting(), harness(calibration_set=CalibrationSet("scores", (("labelled", 7),)))
 
     async def both() -> list[BaseException | HarnessResult]:
-        return await asyncio.gather(
-            one.aevaluate(judge, "a"), one.aevaluate(judge, "b"), return_exceptions=True
-        )
+        return await asyncio.gather(one.aevaluate(judge, "a"), one.aevaluate(judge, "b"), return_exceptions=True)
 
     assert [type(outcome) for outcome in asyncio.run(both())] == [CaseError, CaseError]
     with pytest.raises(CaseError, match="cannot be compared"):

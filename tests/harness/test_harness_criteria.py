@@ -67,7 +67,9 @@ def test_scores_and_their_tolerance() -> None:
 
 def test_declared_labels_set_the_chance_level() -> None:
     plain = harness().evaluate(ScriptedJudge(["x"]), CASE)
-    declared = harness().evaluate(ScriptedJudge(["x"], criteria=[Criterion(name="verdict", labels=tuple("xyzw"))]), CASE)
+    declared = harness().evaluate(
+        ScriptedJudge(["x"], criteria=[Criterion(name="verdict", labels=tuple("xyzw"))]), CASE
+    )
     pairwise = harness().evaluate(ScriptedJudge(["A"]), PAIR)
     assert (plain.only.label_count, declared.only.label_count, pairwise.only.label_count) == (2, 4, 3)
 
