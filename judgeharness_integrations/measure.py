@@ -5,12 +5,13 @@ from __future__ import annotations
 import statistics
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from judgeharness_integrations.aggregation.collapse import independence
 from judgeharness_integrations.aggregation.deciding import decide
 from judgeharness_integrations.aggregation.decision import Decision
-from judgeharness_integrations.aggregation.grouping import DEFAULT_CRITERION, by_criterion, is_numeric
+from judgeharness_integrations.aggregation.grouping import DEFAULT_CRITERION, EVERY_CRITERION, by_criterion, is_numeric
 from judgeharness_integrations.aggregation.statistics import (
     agreement,
     chance_consistency,
@@ -61,6 +62,8 @@ def measure(
 
     """
     groups = by_criterion(rows, criteria) or {DEFAULT_CRITERION: []}
+    if len(groups) > 1:
+        groups = {name: _with_omitted(group, name, rows) for name, group in groups.items()}
     results = {
         name: measure_criterion(
             group,
@@ -86,6 +89,17 @@ def measure(
     )
 
 
+def _with_omitted(group: list[VerdictRow], criterion: str, rows: Sequence[VerdictRow]) -> list[VerdictRow]:
+    """Return the rows of a criterion, with an unparsed one for every call that answered others but left it out."""
+    answered = {(row.perturbation, row.repetition) for row in group}
+    omitted = {(row.perturbation, row.repetition): row for row in rows if row.criterion != EVERY_CRITERION}
+    return group + [
+        replace(row, criterion=criterion, verdict=None, outcome="unparsed", reasoning=None, raw=None)
+        for call, row in omitted.items()
+        if call not in answered
+    ]
+
+
 def measure_criterion(
     rows: Sequence[VerdictRow],
     *,
@@ -101,7 +115,8 @@ def measure_criterion(
     numeric = bool(is_numeric(rows))
     counts = distribution(rows)
     tolerance = design.tolerance if tolerance is None else tolerance
-    labels = max(label_count or _FEWEST_LABELS, len(counts))
+    sets = any(isinstance(verdict, frozenset) for verdict in counts)  # of which there are more than one can guess among
+    labels = None if numeric or sets else max(label_count or _FEWEST_LABELS, len(counts))
     scores = [float(row.verdict) for row in rows if isinstance(row.verdict, (int, float))]
     outcomes = Counter(row.outcome for row in rows)
     return CriterionResult(
@@ -114,9 +129,9 @@ def measure_criterion(
         outcomes={outcome: outcomes[outcome] for outcome in OUTCOMES},
         planned=len(rows) if planned is None else planned,
         consistency_rate=_near(scores, decision, tolerance) if numeric else modal_share(counts),
-        chance_consistency=None if numeric else chance_consistency(sum(counts.values()), labels),
+        chance_consistency=None if labels is None else chance_consistency(sum(counts.values()), labels),
         agreement=agreement(counts),
-        label_count=None if numeric else labels,
+        label_count=labels,
         sd=statistics.stdev(scores) if numeric and len(scores) > 1 else None,
         tolerance=tolerance if numeric else None,
         perturbations=_perturbations(rows, tolerance),

@@ -287,13 +287,15 @@ def _single_calls(cases: Iterable[CaseDecision]) -> dict[str, float | None]:
 
 
 def _numbers(cases: Sequence[CaseDecision]) -> dict[str, Any]:
+    passed = [c for c in cases if isinstance(c.gold, str) and c.decision.status == "decided"]  # a rule with pass_at
+    correct = sum(case.decision.verdict == case.gold for case in passed)
     spread = _mean(statistics.variance(scores) for case in cases if len(scores := _scores(case)) > 1)
     centers = [(_center(case.decision), case.gold) for case in cases]
     errors = [abs(c - gold) for c, gold in centers if c is not None and is_number(gold)]  # type: ignore[operator]
     return {
-        "correct": None,
-        "labelled": len(errors),
-        "accuracy_decided": None,
+        "correct": correct if passed else None,
+        "labelled": len(passed) or len(errors),
+        "accuracy_decided": correct / len(passed) if passed else None,
         "tie_decisions": None,
         "single_call_accuracy": None,
         "within_case_sd": None if spread is None else math.sqrt(spread),

@@ -89,7 +89,7 @@ def test_cases_are_planned_in_order_and_their_ids_are_unique() -> None:
         (Criterion(name="c"), "mean", False),
     ],
 )
-def test_rules_are_held_against_what_is_declared(criterion: Criterion, rule_name: str, refused: bool) -> None:
+def test_rules_are_held_against_what_is_declared(criterion: Criterion, rule_name: str, *, refused: bool) -> None:
     judge = ScriptedJudge(["a"], criteria=[criterion])
     if refused:
         with pytest.raises(UsageError, match="but criterion 'c' holds"):

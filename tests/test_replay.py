@@ -325,3 +325,11 @@ def test_options_out_of_range(options: dict[str, Any]) -> None:
 def test_order_of_rows_changes_nothing() -> None:
     rows = list(llmbar()[:838])
     assert replay(rows[::-1], "net_preference").judges == replay(rows, "net_preference").judges
+
+
+def test_scores_with_a_pass_mark_against_labels_of_people() -> None:
+    rows = [row(8, gold="PASS"), row(9, gold="PASS", case="2"), row(3, gold="PASS", case="3")]
+    entry = replay(rows, "median(pass_at=7)").judges[0]
+    assert (entry.kind, entry.correct, entry.accuracy_decided) == ("numbers", 2, pytest.approx(2 / 3))
+    assert entry.mean_absolute_error is None
+    assert replay(rows, "median(pass_at=3)").judges[0].correct == 3

@@ -13,12 +13,16 @@ __all__ = ["dissent", "rationale", "shown_order"]
 
 def _reasoned(result: HarnessResult, criterion: str, verdicts: Iterable[Verdict]) -> VerdictRow | None:
     """Return a row with reasons for the first of the verdicts that has one, unswapped rows first."""
-    rows = [row for row in result.rows if row.criterion == criterion and (row.reasoning or row.raw)]
+    rows = [row for row in result.rows if row.criterion == criterion and _is_text(row.reasoning or row.raw)]
     for verdict in verdicts:
         matching = [row for row in rows if row.verdict == verdict]
         if matching:
             return min(matching, key=lambda row: row.swapped)
     return None
+
+
+def _is_text(reasons: str | None) -> bool:
+    return bool(reasons) and not str(reasons).startswith("sha256:")  # kept as a hash
 
 
 def _side(measured: CriterionResult) -> tuple[list[Verdict], list[Verdict]]:

@@ -103,10 +103,11 @@ def _consistency(measured: CriterionResult) -> str:
         center = "decision" if measured.status == "decided" else "median"
         near = f"{rate} of {n} scores within {number_text(measured.tolerance)} of the {center}"
         return f"consistency: {near}; SD {number_text(measured.sd)}"
-    return (
-        f"consistency: {rate} over {n} valid samples; a judge guessing among {measured.label_count} labels would show "
-        f"{number_text(measured.chance_consistency)}; agreement of pairs {number_text(measured.agreement)}"
+    chance = (
+        f"a judge guessing among {measured.label_count} labels would show {number_text(measured.chance_consistency)}"
     )
+    null = "" if measured.label_count is None else f" {chance};"
+    return f"consistency: {rate} over {n} valid samples;{null} agreement of pairs {number_text(measured.agreement)}"
 
 
 def _case(result: HarnessResult) -> Iterator[str]:

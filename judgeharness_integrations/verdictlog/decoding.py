@@ -30,6 +30,7 @@ _Group: TypeAlias = "tuple[str, str | None]"
 _DECIMAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?")
 _INFINITE = frozenset({"nan", "inf", "infinity"})
 _TRUE, _FALSE = frozenset({"true", "1", "yes"}), frozenset({"false", "0", "no"})
+_PASS_OR_FAIL = ("PASS", "FAIL")
 _KEY = frozenset({"run", "case_id", "judge", "criterion", "perturbation", "repetition"})
 _CORE = _KEY | {"verdict", "gold", "outcome", "swapped", "schema"}
 
@@ -222,7 +223,9 @@ def _row(
         else:
             attributes[name] = value if isinstance(value, (str, int, float)) else json.dumps(value)
     case_id, judge, run = line.text("case_id", ""), line.text("judge", "judge"), line.text("run", "")
-    criterion, perturbation = line.text("criterion", "verdict"), line.text("perturbation", "none")
+    criterion, perturbation = line.text("criterion", "verdict"), line.text("perturbation", "")
+    swapped = _swapped(line, perturbation)
+    perturbation = perturbation or ("position_swap" if swapped else "none")
     if not case_id:
         line.fail("case_id is empty.")
     to_kind = _number if numeric and line.group() in numeric else _label
@@ -235,7 +238,7 @@ def _row(
         run=run,
         repetition=_repetition(line, repeated, (case_id, judge, criterion, perturbation, run)),
         verdict=to_kind(verdict),
-        swapped=_swapped(line, perturbation),
+        swapped=swapped,
         outcome=outcome,
         gold=_gold(line, to_kind),
         attributes=attributes,
@@ -266,10 +269,12 @@ def _verdict(line: _Line) -> tuple[Verdict | None, Any]:
 
 def _gold(line: _Line, to_kind: Callable[[Verdict | None], Verdict | None]) -> Verdict | None:
     gold = line.verdict("gold")
+    if gold in _PASS_OR_FAIL:  # people may have said PASS or FAIL where the judge gives scores
+        return gold
     try:
         return to_kind(gold)
     except ValueError:
-        line.fail(f"gold {gold!r} is not a number, but the verdicts of its criterion are.")
+        line.fail(f"gold {gold!r} is neither a number, as the verdicts of its criterion are, nor PASS or FAIL.")
 
 
 def _swapped(line: _Line, perturbation: str) -> bool:

@@ -187,3 +187,22 @@ def test_the_design_belongs_to_the_fingerprint() -> None:
     assert parts["repetitions"] == 4
     assert "half of the planned samples" in str(parts["failure policy"])
     assert "quorum 3 samples" in str(design(min_valid=3).parts()["failure policy"])
+
+
+def test_a_criterion_a_call_left_out_is_an_unparsed_sample_of_it() -> None:
+    rows = [
+        *sampled(["PASS", "PASS"], criterion="a", call_id="call-0")[:1],
+        *sampled(["FAIL"], criterion="b", call_id="call-0"),
+        *sampled(["PASS", "PASS"], criterion="a")[1:],
+    ]
+    result = measure(rows, case_id="c1", judge="j", design=design(), planned=2)
+    assert result.criteria["a"].outcomes["ok"] == 2
+    assert result.criteria["b"].outcomes == {"ok": 1, "unparsed": 1, "refused": 0, "error": 0}
+    assert result.criteria["b"].reason == "1 of 2 samples"
+    assert result.usage.calls == 2
+
+
+def test_sets_of_labels_have_no_chance_level() -> None:
+    result = measure(sampled([frozenset({"a"}), frozenset({"a", "b"})]), case_id="c1", judge="j", design=design())
+    assert (result.only.label_count, result.only.chance_consistency) == (None, None)
+    assert "guessing" not in result.report()

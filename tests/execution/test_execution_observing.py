@@ -222,7 +222,7 @@ def test_the_bar_advances_with_calls_and_goes_away_with_the_run(
 
 @pytest.mark.parametrize(("terminal", "bars"), [(True, 1), (False, 0), (None, 0)])
 def test_the_default_is_a_bar_on_a_terminal_only(
-    monkeypatch: pytest.MonkeyPatch, terminal: bool | None, bars: int
+    monkeypatch: pytest.MonkeyPatch, *, terminal: bool | None, bars: int
 ) -> None:
     class Stream:
         def isatty(self) -> bool:

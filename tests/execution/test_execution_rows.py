@@ -123,7 +123,7 @@ def test_one_criterion_answered_twice_is_a_failed_call() -> None:
         ({}, "anything", True),
     ],
 )
-def test_what_is_declared_is_enforced(declared: dict[str, Any], answer: object, accepted: bool) -> None:
+def test_what_is_declared_is_enforced(declared: dict[str, Any], answer: object, *, accepted: bool) -> None:
     rule = "median" if "scale" in declared else "majority"
     (row,) = asked(answer, (Criterion(name="verdict", **declared),), aggregation_rule=rule)
     assert row.outcome == ("ok" if accepted else "unparsed")

@@ -242,7 +242,7 @@ def test_a_stream_collected_in_the_loops_own_thread_is_closed_all_the_same() -> 
     async def collect() -> None:
         held.clear()
         gc.collect()
-        while not closed.is_set():
+        while not closed.is_set():  # noqa: ASYNC110 - an event of threads
             await asyncio.sleep(0)
 
     run_sync(asyncio.wait_for(collect(), 5))

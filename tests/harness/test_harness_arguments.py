@@ -52,7 +52,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("change", "sentence"), BAD, ids=[str(change) for change, _ in BAD])
+@pytest.mark.parametrize(("change", "sentence"), BAD, ids=[sentence for _, sentence in BAD])
 def test_what_cannot_be_used_is_refused_with_one_sentence(change: dict[str, Any], sentence: str) -> None:
     with pytest.raises(UsageError) as caught:
         JudgeHarness(**(GOOD | change))

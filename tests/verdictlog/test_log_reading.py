@@ -147,8 +147,9 @@ def test_labels_forces_text(read: Any) -> None:
 def test_gold_is_of_the_kind_of_the_verdicts(read: Any) -> None:
     assert read("case_id,verdict,gold\n1,7,8\n2,8,\n")[0].gold == 8
     assert read("case_id,verdict,gold\n1,A,1\n")[0].gold == "1"
-    for gold in ("PASS", "nan", "1e999", "1_0"):
-        with pytest.raises(LogFormatError, match=f"line 2: gold '{gold}' is not a number, but the verdicts"):
+    assert read("case_id,verdict,gold\n1,7,PASS\n2,3,FAIL\n")[1].gold == "FAIL"
+    for gold in ("pass", "nan", "1e999", "1_0"):
+        with pytest.raises(LogFormatError, match=f"line 2: gold '{gold}' is neither a number"):
             read(f"case_id,verdict,gold\n1,7,{gold}\n")
     with pytest.raises(LogFormatError, match="gold: a verdict is a label, a number or a list"):
         read([{"case_id": "1", "verdict": "A", "gold": {"x": 1}}])
@@ -371,3 +372,8 @@ def test_records_carry_their_lines(tmp_path: Path) -> None:
     path = tmp_path / "x.csv"
     path.write_text("a\n1\n\n2\n")
     assert read_records(path) == [(2, {"a": "1"}), (4, {"a": "2"})]
+
+
+def test_a_swapped_row_without_a_perturbation_is_a_position_swap(read: Any) -> None:
+    rows = read("case_id,verdict,swapped\n1,A,false\n1,B,true\n")
+    assert [(row.perturbation, row.repetition) for row in rows] == [("none", 0), ("position_swap", 0)]
