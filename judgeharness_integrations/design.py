@@ -19,6 +19,7 @@ class Design:
 
     `min_valid` None means at least half of the planned samples. `tolerance` is how far two scores may lie apart
     and still agree, in units of the score. `rule_fixed` says whether the rule was chosen before the samples.
+    `wordings` identifies what rewords texts: digests of given instructions, the rewriter's name.
     """
 
     perturbations: tuple[str, ...]
@@ -27,10 +28,12 @@ class Design:
     min_valid: int | None = None
     tolerance: float = 1.0
     rule_fixed: RuleFixed = "before"
+    wordings: tuple[str, ...] = ()
 
     def parts(self) -> Mapping[str, object]:
         """Return what of the design belongs to a fingerprint."""
-        return {
+        wordings = {"wordings": list(self.wordings)} if self.wordings else {}
+        return wordings | {
             "perturbations": list(self.perturbations),
             "repetitions": self.repetitions,
             "rule": self.rule.name,

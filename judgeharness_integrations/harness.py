@@ -21,7 +21,7 @@ from judgeharness_integrations.execution.budget import Budget
 from judgeharness_integrations.execution.local import Executor, LocalExecutor
 from judgeharness_integrations.execution.loop import run_sync, stream_sync
 from judgeharness_integrations.execution.observing import Observer, Spans, default_observers
-from judgeharness_integrations.judging import Judge, JudgeLike, as_judge
+from judgeharness_integrations.judging import Judge, JudgeLike, as_judge, text_hash
 from judgeharness_integrations.perturbations import Perturbation, Rewriter, perturbation
 from judgeharness_integrations.plan import CasePlan, OnUnfit, Plan, plan_cases
 from judgeharness_integrations.presets import Shape, preset
@@ -119,6 +119,7 @@ class JudgeHarness:
             rule=rule(aggregation_rule),
             min_valid=min_valid,
             tolerance=tolerance,
+            wordings=_wordings(rewriter, instructions),
         )
         self.calibration_set = calibration_set
         self.calibration = calibration
@@ -226,7 +227,7 @@ class JudgeHarness:
         with run.spans.around("run", judge.name, calls=cost.total) as span:
             report = await self._calibrated(replace(run, span=span), calibration_set, plans)
         if report is None:
-            raise BudgetError(f"max_calls={self.max_calls} ended before {calibration_set.name!r} was judged: raise it.")
+            raise BudgetError(f"the calls allowed ended before {calibration_set.name!r} was judged: raise max_calls.")
         return report
 
     def _plans(self, judge: Judge, cases: Iterable[Case]) -> Iterator[CasePlan]:
@@ -320,3 +321,9 @@ class JudgeHarness:
         return calibration_report(
             results, calibration_set, judge=run.judge.name, parts=parts, measured_at=self.clock().isoformat()
         )
+
+
+def _wordings(rewriter: Rewriter | None, instructions: Sequence[str]) -> tuple[str, ...]:
+    """Return what identifies the wordings a calibration was measured with."""
+    names = [] if rewriter is None else [str(getattr(rewriter, "__name__", type(rewriter).__name__))]
+    return (*names, *(text_hash(text) for text in instructions))

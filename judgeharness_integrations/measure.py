@@ -20,7 +20,14 @@ from judgeharness_integrations.aggregation.statistics import (
     pair_disagreement,
 )
 from judgeharness_integrations.design import Design
-from judgeharness_integrations.result import CriterionResult, Distribution, HarnessResult, PerturbationSummary, Usage
+from judgeharness_integrations.result import (
+    CriterionResult,
+    Distribution,
+    HarnessResult,
+    PerturbationSummary,
+    RunState,
+    Usage,
+)
 from judgeharness_integrations.verdictlog.row import OUTCOMES, VerdictRow
 
 __all__ = ["measure", "measure_criterion"]
@@ -42,6 +49,7 @@ def measure(
     temperature: float | None = None,
     rewrites: int = 0,
     judge_model: str | None = None,
+    state: RunState = "complete",
     **facts: Any,
 ) -> HarnessResult:
     """Measure one case from its rows.
@@ -58,6 +66,7 @@ def measure(
         temperature: the judge's, as evidence of collapse.
         rewrites: rewriter calls made for this case.
         judge_model: the model behind the judge; the rows' when None.
+        state: how the run ended for this case; samples that were never asked are explained by it.
         facts: further fields of `HarnessResult`.
 
     """
@@ -73,6 +82,7 @@ def measure(
             label_count=(label_counts or {}).get(name),
             tolerance=(tolerances or {}).get(name, design.tolerance),
             temperature=temperature,
+            state=state,
         )
         for name, group in groups.items()
     }
@@ -84,6 +94,7 @@ def measure(
         design=design,
         usage=_usage(rows, rewrites),
         rows=tuple(rows),
+        state=state,
         warnings=tuple(dict.fromkeys(str(row.attributes["warning"]) for row in rows if "warning" in row.attributes)),
         **facts,
     )
@@ -109,9 +120,11 @@ def measure_criterion(
     label_count: int | None = None,
     tolerance: float | None = None,
     temperature: float | None = None,
+    state: RunState = "complete",
 ) -> CriterionResult:
-    """Measure one criterion of one case from its rows."""
+    """Measure one criterion of one case from its rows; see `measure`."""
     decision = decide(rows, design.rule, planned=planned, min_valid=design.min_valid)
+    why = "" if state == "complete" or decision.status != "not_graded" else f"{state.replace('_', ' ')}: "
     numeric = bool(is_numeric(rows))
     counts = distribution(rows)
     tolerance = design.tolerance if tolerance is None else tolerance
@@ -123,7 +136,7 @@ def measure_criterion(
         criterion=criterion,
         verdict=decision.verdict,
         status=decision.status,
-        reason=decision.reason,
+        reason=why + decision.reason,
         numeric=numeric,
         sample_distribution=counts,
         outcomes={outcome: outcomes[outcome] for outcome in OUTCOMES},
@@ -157,16 +170,15 @@ def _perturbations(rows: Sequence[VerdictRow], tolerance: float) -> tuple[Pertur
     groups: dict[str, list[VerdictRow]] = {}
     for row in rows:
         groups.setdefault(row.perturbation, []).append(row)
-    baseline = distribution(groups.get(_BASELINE, []))
+    counts = {name: distribution(group) for name, group in groups.items()}
+    baseline = counts.get(_BASELINE, {})
     return tuple(
         PerturbationSummary(
             name=name,
             asked=len(group),
             valid=sum(row.ok for row in group),
-            sample_distribution=distribution(group),
-            flip_rate=None
-            if name == _BASELINE
-            else pair_disagreement(baseline, distribution(group), tolerance=tolerance),
+            sample_distribution=counts[name],
+            flip_rate=None if name == _BASELINE else pair_disagreement(baseline, counts[name], tolerance=tolerance),
             swapped=any(row.swapped for row in group),
         )
         for name, group in groups.items()
@@ -180,9 +192,10 @@ def _usage(rows: Sequence[VerdictRow], rewrites: int) -> Usage:
         known = [value for row in rows if (value := getattr(row, name)) is not None]
         return sum(known) if known else None
 
+    attempts = total("attempts")
     return Usage(
         calls=len(calls),
-        attempts=total("attempts") or len(calls),
+        attempts=len(calls) if attempts is None else attempts,
         rewrites=rewrites,
         input_tokens=total("input_tokens"),
         output_tokens=total("output_tokens"),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import threading
+from dataclasses import dataclass, field
 
 __all__ = ["Budget", "BudgetExhausted"]
 
@@ -13,11 +14,12 @@ class BudgetExhausted(Exception):  # noqa: N818 - a signal inside the executor, 
 
 @dataclass(kw_only=True)
 class Budget:
-    """Counts attempts, retries and rewrites included, against `max_calls` (None: no limit)."""
+    """Counts attempts, retries and rewrites included, against `max_calls` (None: no limit), in any thread."""
 
     max_calls: int | None = None
     spent: int = 0
     exhausted: bool = False
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
 
     def take(self) -> None:
         """Take one attempt.
@@ -26,7 +28,8 @@ class Budget:
             BudgetExhausted: there is none left.
 
         """
-        if self.max_calls is not None and self.spent >= self.max_calls:
-            self.exhausted = True
-            raise BudgetExhausted
-        self.spent += 1
+        with self._lock:
+            self.exhausted = self.exhausted or (self.max_calls is not None and self.spent >= self.max_calls)
+            if self.exhausted:
+                raise BudgetExhausted
+            self.spent += 1

@@ -83,11 +83,22 @@ class Perturbation:
         changed = self.apply(case, context) if self.contextual else self.apply(case)
         return await changed if inspect.isawaitable(changed) else changed
 
-    def rewrites(self, case: Case) -> frozenset[tuple[int, str]]:
-        """Return the distinct (rewriter, text) pairs that applying it to the case will ask for."""
-        if self.parts:
-            return frozenset().union(*(part.rewrites(case) for part in self.parts))
-        return frozenset((id(self.rewriter), text) for text in self.texts(case)) if self.rewriter else frozenset()
+    def rewrites(self, case: Case) -> frozenset[tuple[int, str, str]]:
+        """Return what applying it to the case will ask a rewriter for: distinct (rewriter, text, changed by) triples.
+
+        The text is the case's own; `changed by` names the parts that change it before the rewriter sees it.
+        """
+        asked: set[tuple[int, str, str]] = set()
+        changed_by: list[str] = []
+        for part in self.parts or (self,):
+            if part.rewriter is not None:
+                before = (
+                    "" if part.needs else "+".join(changed_by)
+                )  # the judge's instructions are nobody else's to change
+                asked |= {(id(part.rewriter), text, before) for text in part.texts(case)}
+            if not (part.swaps or part.needs or part.name == "none"):  # those leave the texts as they are
+                changed_by.append(part.name)
+        return frozenset(asked)
 
 
 def compose(*parts: Perturbation) -> Perturbation:

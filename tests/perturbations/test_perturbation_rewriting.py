@@ -8,7 +8,14 @@ from hypothesis import strategies as st
 
 from judgeharness_integrations._errors import PlanError
 from judgeharness_integrations.cases import AnswerCase, PairwiseCase, Presentation
-from judgeharness_integrations.perturbations import compose, paraphrase, prompt_variant, prompt_variants
+from judgeharness_integrations.perturbations import (
+    compose,
+    paraphrase,
+    position_swap,
+    prompt_variant,
+    prompt_variants,
+    whitespace,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -50,13 +57,16 @@ def test_equal_texts_get_one_rewording(apply: Apply) -> None:
 
 
 def test_the_rewrites_are_known_beforehand() -> None:
-    assert paraphrase(upper).rewrites(PAIR) == {(id(upper), "left"), (id(upper), "right")}
-    assert prompt_variant(rewriter=upper).rewrites(INSTRUCTED) == {(id(upper), "Judge.")}
+    assert paraphrase(upper).rewrites(PAIR) == {(id(upper), "left", ""), (id(upper), "right", "")}
+    assert prompt_variant(rewriter=upper).rewrites(INSTRUCTED) == {(id(upper), "Judge.", "")}
     assert prompt_variant(rewriter=upper).rewrites(PAIR) == frozenset()
     assert prompt_variant(rewriter=upper).rewrites({}) == frozenset()
     assert paraphrase(upper).rewrites({}) == frozenset()
     both = compose(paraphrase(upper), prompt_variant(rewriter=upper))
-    assert both.rewrites(INSTRUCTED) == {(id(upper), "x"), (id(upper), "Judge.")}
+    assert both.rewrites(INSTRUCTED) == {(id(upper), "x", ""), (id(upper), "Judge.", "")}
+    assert compose(position_swap(), paraphrase(upper)).rewrites(PAIR) == paraphrase(upper).rewrites(PAIR)
+    loose = compose(whitespace(), paraphrase(upper)).rewrites(PAIR)
+    assert len(loose | paraphrase(upper).rewrites(PAIR)) == 4
 
 
 @pytest.mark.parametrize("reply", ["", " \n"])
