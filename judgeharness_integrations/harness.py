@@ -21,6 +21,7 @@ from judgeharness_integrations.execution.budget import Budget
 from judgeharness_integrations.execution.local import Executor, LocalExecutor
 from judgeharness_integrations.execution.loop import run_sync, stream_sync
 from judgeharness_integrations.execution.observing import Observer, Spans, default_observers
+from judgeharness_integrations.execution.preparing import Rewritten
 from judgeharness_integrations.judging import Judge, JudgeLike, as_judge, text_hash
 from judgeharness_integrations.perturbations import Perturbation, Rewriter, perturbation
 from judgeharness_integrations.plan import CasePlan, OnUnfit, Plan, plan_cases
@@ -119,7 +120,7 @@ class JudgeHarness:
             rule=rule(aggregation_rule),
             min_valid=min_valid,
             tolerance=tolerance,
-            wordings=_wordings(rewriter, instructions),
+            wordings=_wordings(chosen, instructions),
         )
         self.calibration_set = calibration_set
         self.calibration = calibration
@@ -136,6 +137,12 @@ class JudgeHarness:
         self.policy = CallPolicy(timeout_s=timeout_s, max_attempts=max_attempts)
         self.executor: Executor = executor or LocalExecutor(max_concurrency=max_concurrency, policy=self.policy)
         self._measured: Once[CalibrationReport] = Once()
+        self._rewritten = Rewritten()
+
+    def __repr__(self) -> str:
+        """Return the design."""
+        design = self.design
+        return f"JudgeHarness({', '.join(design.perturbations)}; x {design.repetitions}; {design.rule.name})"
 
     @classmethod
     def standard(cls, shape: Shape, **options: Any) -> Self:
@@ -222,7 +229,7 @@ class JudgeHarness:
         judge = as_judge(judge)
         plans = list(self._plans(judge, calibration_set.cases))
         run = self._run(judge, judge_model, default_observers() if self.observers is None else self.observers)
-        cost = Plan.of(plans)
+        cost = Plan.of(plans, rewritten=self._rewritten)
         self._check_budget(cost)
         with run.spans.around("run", judge.name, calls=cost.total) as span:
             report = await self._calibrated(replace(run, span=span), calibration_set, plans)
@@ -241,10 +248,12 @@ class JudgeHarness:
         )
 
     def _cost(self, judge: Judge, plans: Sequence[CasePlan], judge_model: str | None) -> Plan:
-        cost = Plan.of(plans)
+        cost = Plan.of(plans, rewritten=self._rewritten)
         if self.calibration_set is None or self._calibration_key(judge, judge_model) in self._measured:
             return cost
-        return replace(cost, calibration_calls=Plan.of(self._plans(judge, self.calibration_set.cases)).total)
+        labelled = list(self._plans(judge, self.calibration_set.cases))
+        both = Plan.of([*plans, *labelled], rewritten=self._rewritten)
+        return replace(cost, calibration_calls=both.total - cost.total)
 
     def _check_budget(self, plan: Plan) -> None:
         if self.max_calls is not None and plan.total > self.max_calls:
@@ -263,6 +272,7 @@ class JudgeHarness:
             keep=self.keep,
             judge_model=judge_model,
             log=self.log,
+            rewritten=self._rewritten,
         )
 
     def _run_id(self) -> str:
@@ -323,7 +333,10 @@ class JudgeHarness:
         )
 
 
-def _wordings(rewriter: Rewriter | None, instructions: Sequence[str]) -> tuple[str, ...]:
+def _wordings(perturbations: Sequence[Perturbation], instructions: Sequence[str]) -> tuple[str, ...]:
     """Return what identifies the wordings a calibration was measured with."""
-    names = [] if rewriter is None else [str(getattr(rewriter, "__name__", type(rewriter).__name__))]
-    return (*names, *(text_hash(text) for text in instructions))
+    parts = [part for p in perturbations for part in (p.parts or (p,))]
+    rewriters = [part.rewriter for part in parts if part.rewriter is not None]
+    names = sorted({str(getattr(rewriter, "__name__", type(rewriter).__name__)) for rewriter in rewriters})
+    given = any("prompt_variant" in part.needs and part.rewriter is None for part in parts)
+    return (*names, *(text_hash(text) for text in instructions if given))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
@@ -36,7 +36,12 @@ class CasePlan:
     @property
     def rewrites(self) -> int:
         """Rewriter calls: one a distinct text."""
-        return len(frozenset().union(*(p.rewrites(self.case) for p in self.perturbations)))
+        return len(self.rewordings)
+
+    @property
+    def rewordings(self) -> frozenset[tuple[int, str, str]]:
+        """What rewriters will be asked; see `Perturbation.rewrites`."""
+        return frozenset().union(*(p.rewrites(self.case) for p in self.perturbations))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,12 +54,12 @@ class Plan:
     calibration_calls: int = 0
 
     @classmethod
-    def of(cls, plans: Iterable[CasePlan]) -> Plan:
-        """Return the cost of several cases."""
+    def of(cls, plans: Iterable[CasePlan], *, rewritten: Container[tuple[int, str]] = ()) -> Plan:
+        """Return the cost of several cases; a text is reworded once for all of them, one of `rewritten` not again."""
         plans = list(plans)
-        return cls(
-            cases=len(plans), calls=sum(plan.calls for plan in plans), rewrites=sum(plan.rewrites for plan in plans)
-        )
+        texts = frozenset().union(*(plan.rewordings for plan in plans))
+        new = [text for text in texts if text[2] or text[:2] not in rewritten]
+        return cls(cases=len(plans), calls=sum(plan.calls for plan in plans), rewrites=len(new))
 
     @property
     def total(self) -> int:
@@ -99,11 +104,13 @@ def plan_case(
     """Plan one case.
 
     Raises:
-        PlanError: a perturbation does not fit and `on_unfit` is `error`, none is left, or the rule needs both
-            orders equally often and the plan does not give them.
+        PlanError: the judge cannot judge it, a perturbation does not fit and `on_unfit` is `error`, none is left,
+            or the rule needs both orders equally often and the plan does not give them.
 
     """
     case_id = case_id_of(case) if case_id is None else case_id
+    if (refuses := getattr(judge, "fits", None)) is not None and (reason := refuses(case)):
+        raise PlanError(f"judge {judge.name!r} cannot judge case {case_id!r}: {reason.rstrip('.')}.")
     if any("prompt_variant" in perturbation.needs for perturbation in perturbations):
         case = _shown_instructions(case, judge)
     skipped = {p.name: reason for p in perturbations if (reason := _misfit(p, case, judge))}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from functools import cached_property, partial
@@ -15,7 +15,7 @@ from judgeharness_integrations.execution.attempting import CallPolicy
 from judgeharness_integrations.execution.budget import Budget
 from judgeharness_integrations.execution.local import Asking, Executor
 from judgeharness_integrations.execution.observing import Span, Spans
-from judgeharness_integrations.execution.preparing import Pending, Preparer
+from judgeharness_integrations.execution.preparing import Pending, Preparer, Rewritten
 from judgeharness_integrations.fingerprint import Fingerprint
 from judgeharness_integrations.judging import Judge, call_maybe_async, model_family
 from judgeharness_integrations.measure import measure
@@ -55,6 +55,7 @@ class _Open:
     span: Span | None
     rows: list[VerdictRow] = field(default_factory=list)
     calls_left: int = 0
+    rewrites: int = 0
 
 
 @dataclass(kw_only=True)
@@ -73,6 +74,7 @@ class Run:
     judge_model: str | None = None
     log: VerdictLog | None = None
     span: Span | None = None
+    rewritten: Rewritten = field(default_factory=Rewritten)
 
     async def results(self, plans: Iterable[CasePlan]) -> AsyncGenerator[HarnessResult, None]:
         """Yield the measurement of every case as it completes.
@@ -82,7 +84,7 @@ class Run:
         """
         left, opened = iter(plans), dict[str, _Open]()
         asking = self._asking()
-        preparer = Preparer(seed=self.seed, rewrite=partial(self._rewrite, asking))
+        preparer = Preparer(seed=self.seed, rewrite=partial(self._rewrite, asking, opened), rewritten=self.rewritten)
         try:
             async with aclosing(
                 self.executor.ask(self.judge, self._probes(left, opened, preparer, asking), asking)
@@ -107,7 +109,14 @@ class Run:
                     self.spans.end(case.span)
 
     def _asking(self) -> Asking:
-        rows = RowMaker(self.judge, run=self.run, keep=self.keep, judge_model=self.judge_model, log=self.log)
+        rows = RowMaker(
+            self.judge,
+            run=self.run,
+            keep=self.keep,
+            judge_model=self.judge_model,
+            log=self.log,
+            folds=self.design.rule.kind,
+        )
         model = self._model or self.judge.name
         return Asking(rows=rows, budget=self.budget, spans=self.spans, model=model)
 
@@ -122,12 +131,16 @@ class Run:
             opened[plan.case_id] = _Open(plan, span, calls_left=plan.calls)
             yield from preparer.probes(plan)
 
-    async def _rewrite(self, asking: Asking, rewriter: Rewriter, text: str, case_id: str) -> str:
+    async def _rewrite(
+        self, asking: Asking, opened: Mapping[str, _Open], rewriter: Rewriter, text: str, case_id: str
+    ) -> str:
         name = getattr(rewriter, "__name__", type(rewriter).__name__)
 
         async def call() -> str:
             rewritten: str = await call_maybe_async(rewriter, text)
             return rewritten
+
+        opened[case_id].rewrites += 1
 
         with self.spans.around("rewrite", name, asking.parents.get(case_id)):
             answer, _ = await self.policy.attempt(call, self.budget)
@@ -146,12 +159,13 @@ class Run:
         return None if parts is None else Fingerprint(parts).digest
 
     def _finished(self, case: _Open, **state: Any) -> HarnessResult:
-        result = self._measured(case.plan, case.rows, **state)
+        result = self._measured(case, **state)
         if case.span is not None:
             self.spans.end(case.span, result=result)
         return result
 
-    def _measured(self, plan: CasePlan, rows: Sequence[VerdictRow], **state: Any) -> HarnessResult:
+    def _measured(self, case: _Open, **state: Any) -> HarnessResult:
+        plan, rows = case.plan, case.rows
         identity, criteria = self.judge.identity, self.judge.criteria or ()
         order = {perturbation.name: place for place, perturbation in enumerate(plan.perturbations)}
         return measure(
@@ -164,7 +178,7 @@ class Run:
             label_counts={c.name: len(c.labels) for c in criteria if c.labels} or _pairwise_labels(plan),
             tolerances={c.name: (c.scale[1] - c.scale[0]) / _SCORE_STEPS for c in criteria if c.scale},
             temperature=identity.parameters.get("temperature") if identity is not None else None,
-            rewrites=plan.rewrites,
+            rewrites=case.rewrites,
             judge_model=self._model,
             fingerprint=self._fingerprint,
             skipped=plan.skipped,

@@ -13,7 +13,7 @@ from judgeharness_integrations.aggregation import labels, numbers, orders
 from judgeharness_integrations.aggregation.decision import Decision, abstained, decided
 from judgeharness_integrations.verdictlog.row import ABSTAIN, VerdictRow, verdict_from_json
 
-__all__ = ["RULE_NAMES", "Rule", "RuleLike", "rule"]
+__all__ = ["RULE_NAMES", "Kind", "Rule", "RuleLike", "rule"]
 
 Kind: TypeAlias = Literal["labels", "numbers", "any"]
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from judgeharness_integrations.aggregation.grouping import DEFAULT_CRITERION, EVERY_CRITERION
+from judgeharness_integrations.aggregation.rules import Kind
 from judgeharness_integrations.cases import Criterion
 from judgeharness_integrations.execution.preparing import Pending
 from judgeharness_integrations.judging import Answer, Judge, Judgment, as_judgment
@@ -56,14 +57,17 @@ class RowMaker:
         keep: Keep = "text",
         judge_model: str | None = None,
         log: VerdictLog | None = None,
+        folds: Kind = "any",
     ) -> None:
-        """Prepare for one judge; `keep` decides how reasoning and raw text are stored."""
+        """Prepare for one judge; `keep` decides how reasoning and raw text are stored, `folds` is the rule's kind."""
         self._name = judge.name
         self._run = run
         self._keep = _KEEPERS[keep]
         self._model = judge_model or (judge.identity.model if judge.identity is not None else None)
         self._criteria: dict[str, Criterion] = {c.name: c for c in judge.criteria or ()}
         self._log = log
+        self._folds = folds
+        self._numeric: dict[str, bool] = {}  # criterion -> whether its answers are scores, once one fitted the rule
 
     def of(self, pending: Pending, answer: object, call: CallFacts) -> Rows:
         """Return the rows of a call that answered, or that raised `answer`; they are in the log by then."""
@@ -87,7 +91,7 @@ class RowMaker:
             answers = [*answers, *missing]
         if len(answers) > 1 and len({answer.criterion for answer in answers}) < len(answers):
             raise ValueError("the judge answered one criterion twice")
-        return self._rows(pending, [self._as_declared(answer) for answer in answers], judgment, call)
+        return self._rows(pending, [self._of_kind(self._as_declared(answer)) for answer in answers], judgment, call)
 
     def _failed(self, pending: Pending, error: BaseException, call: CallFacts) -> Rows:
         """Return the rows of a call that raised: one a declared criterion, else one that counts for every criterion."""
@@ -113,6 +117,21 @@ class RowMaker:
         note = f"answered {verdict_text(answer.verdict)}, which is not declared"
         return replace(answer, verdict=None, outcome="unparsed", reasoning=answer.reasoning or note)
 
+    def _of_kind(self, answer: Answer) -> Answer:
+        """Turn a score among labels, or a label among scores, into an unparsed answer.
+
+        Before an answer fitted the rule nothing is turned: if none ever does, the rule is wrong, not the answers.
+        """
+        if answer.verdict is None:
+            return answer
+        numeric = is_number(answer.verdict)
+        if self._folds == "any" or numeric == (self._folds == "numbers"):
+            self._numeric.setdefault(answer.criterion, numeric)
+        if self._numeric.get(answer.criterion, numeric) == numeric:
+            return answer
+        note = f"answered {verdict_text(answer.verdict)}, a {'score' if numeric else 'label'} where others are not"
+        return replace(answer, verdict=None, outcome="unparsed", reasoning=answer.reasoning or note)
+
     def _text(self, text: str | None) -> str | None:
         return None if text is None else self._keep(text)
 
@@ -126,7 +145,8 @@ class RowMaker:
     ) -> Rows:
         perturbation, facts = pending.perturbation, pending.facts
         several = len(answers) > 1
-        call_id = f"{pending.case_id}/{self._name}/{perturbation.name}/{pending.repetition}" if several else None
+        place = (self._run, pending.case_id, self._name, perturbation.name, str(pending.repetition))
+        call_id = "/".join(part for part in place if part) if several else None
         attributes = (
             {**facts.attributes, **judgment.facts} if judgment is not None and judgment.facts else facts.attributes
         )

@@ -15,11 +15,12 @@ from judgeharness_integrations.perturbations import Context, Perturbation, Rewri
 from judgeharness_integrations.plan import CasePlan
 from judgeharness_integrations.verdictlog.row import Verdict, verdict_from_json
 
-__all__ = ["CaseFacts", "Pending", "Preparation", "Preparer", "Rewrite"]
+__all__ = ["CaseFacts", "Pending", "Preparation", "Preparer", "Rewrite", "Rewritten"]
 
 # rewriter, text, id of the case it is for -> the text in other words
 Rewrite: TypeAlias = Callable[[Rewriter, str, str], Coroutine[Any, Any, str]]
 _T = TypeVar("_T")
+_MOST_REWRITES = 10_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,13 +127,25 @@ class Pending:
         )
 
 
+class Rewritten(dict[tuple[int, str], str]):
+    """(rewriter, text) -> the text in other words: what a harness has had reworded, the newest 10,000 texts."""
+
+    def add(self, key: tuple[int, str], text: str) -> None:
+        """Keep a rewrite; the oldest one goes when there are too many."""
+        self[key] = text
+        if len(self) > _MOST_REWRITES:
+            del self[next(iter(self))]
+
+
 class Preparer:
     """Makes the probes of cases, and ends what is still being prepared when the run does."""
 
-    def __init__(self, *, seed: int, rewrite: Rewrite) -> None:
-        """Prepare with a seed and a way to call rewriters."""
+    def __init__(self, *, seed: int, rewrite: Rewrite, rewritten: Rewritten | None = None) -> None:
+        """Prepare with a seed, a way to call rewriters, and what is reworded already."""
         self.seed = seed
         self._rewrite = rewrite
+        self._rewritten = Rewritten() if rewritten is None else rewritten
+        self._rewriting: dict[tuple[int, str], asyncio.Future[str]] = {}
         self._unfinished: set[asyncio.Future[Any]] = set()
 
     def started(self, work: Awaitable[_T]) -> asyncio.Future[_T]:
@@ -149,16 +162,30 @@ class Preparer:
             task.cancel()
         await asyncio.gather(*unfinished, return_exceptions=True)
 
+    async def _reworded(self, rewriter: Rewriter, text: str, case_id: str) -> str:
+        """Return a text in other words; the first case that wants it has it reworded, for all that follow."""
+        key = (id(rewriter), text)
+        if key in self._rewritten:
+            return self._rewritten[key]
+        if key not in self._rewriting:
+            self._rewriting[key] = self.started(self._rewrite(rewriter, text, case_id))
+        try:
+            rewritten = await asyncio.shield(self._rewriting[key])
+        finally:
+            if self._rewriting.get(key) is not None and self._rewriting[key].done():
+                del self._rewriting[key]
+        if (
+            isinstance(rewritten, str) and rewritten.strip()
+        ):  # anything else fails its probes, and may go well next time
+            self._rewritten.add(key, rewritten)
+        return rewritten
+
     def probes(self, plan: CasePlan) -> Iterator[Pending]:
         """Yield the probes of one case in plan order: perturbation by perturbation, repetition by repetition."""
         facts = CaseFacts.of(plan.case)
-        rewritten: dict[tuple[int, str], asyncio.Future[str]] = {}
 
-        def once(rewriter: Rewriter, text: str) -> Awaitable[str]:
-            key = (id(rewriter), text)
-            if key not in rewritten:
-                rewritten[key] = self.started(self._rewrite(rewriter, text, plan.case_id))
-            return asyncio.shield(rewritten[key])
+        async def once(rewriter: Rewriter, text: str) -> str:
+            return await self._reworded(rewriter, text, plan.case_id)
 
         for perturbation in plan.perturbations:
             preparation = Preparation(plan, perturbation, self, once)
