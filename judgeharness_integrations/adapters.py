@@ -2,30 +2,33 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
-from judgeharness_integrations._errors import NotInstalledError, UnknownNameError
+from judgeharness_integrations._errors import NotInstalledError, UnknownNameError, UsageError
 from judgeharness_integrations.judging import Judge
 from judgeharness_integrations.perturbations import Rewriter
 
-__all__ = ["Adapter", "JudgeSpec", "adapters", "find_adapter"]
+__all__ = ["Adapter", "JudgeSpec", "adapters", "find_adapter", "load_adapter"]
 
 GROUP = "judgeharness.adapters"
 
 
 @dataclass(frozen=True, kw_only=True)
 class JudgeSpec:
-    """One judge of a configuration file, as an adapter gets it."""
+    """One judge of a configuration file, as an adapter gets it; relative paths in its options start at `folder`."""
 
     name: str
     evaluator: str
     model: str | None = None
     model_options: Mapping[str, Any]
     evaluator_options: Mapping[str, Any]
+    folder: Path = Path()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,21 +67,57 @@ def _installed(module: str) -> bool:
         return False
 
 
+def load_adapter(point: EntryPoint) -> Adapter:
+    """Return the adapter behind an entry point; whatever is wrong with a broken one is raised.
+
+    Raises:
+        TypeError: it is no `Adapter`.
+
+    """
+    loaded = point.load()
+    if not isinstance(loaded, Adapter):
+        raise TypeError(f"its entry point is no Adapter but a {type(loaded).__name__}")
+    return loaded
+
+
+def _broken(name: str, error: Exception) -> str:
+    reason = f"{type(error).__name__}: {error}".rstrip(": ")
+    return f"adapter {name!r} cannot be loaded ({reason}): update or uninstall the package it is from."
+
+
+def _points() -> dict[str, EntryPoint]:
+    return {point.name: point for point in sorted(entry_points(group=GROUP), key=lambda point: point.name)}
+
+
 def adapters() -> dict[str, Adapter]:
-    """Return every adapter that is registered, by name; none of their frameworks is imported."""
-    return {point.name: point.load() for point in sorted(entry_points(group=GROUP), key=lambda point: point.name)}
+    """Return every adapter that is registered, by name; none of their frameworks is imported.
+
+    A broken one is left out with a warning.
+    """
+    found: dict[str, Adapter] = {}
+    for name, point in _points().items():
+        try:
+            found[name] = load_adapter(point)
+        except Exception as error:  # noqa: BLE001 - it is somebody else's, and anything may be wrong with it
+            warnings.warn(_broken(name, error), RuntimeWarning, stacklevel=2)
+    return found
 
 
 def find_adapter(name: str) -> Adapter:
-    """Return the adapter of that name, its framework installed.
+    """Return the adapter of that name, its framework installed; no other one is loaded.
 
     Raises:
         UnknownNameError: there is no such adapter.
         NotInstalledError: its framework is not installed.
+        UsageError: it is broken.
 
     """
-    known = adapters()
-    if name not in known:
-        raise UnknownNameError("adapter", name, known)
-    known[name].require()
-    return known[name]
+    points = _points()
+    if name not in points:
+        raise UnknownNameError("adapter", name, points)
+    try:
+        adapter = load_adapter(points[name])
+    except Exception as error:
+        raise UsageError(_broken(name, error)) from error
+    adapter.require()
+    return adapter

@@ -5,13 +5,15 @@ from __future__ import annotations
 import statistics
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 from judgeharness_integrations.aggregation.collapse import independence
 from judgeharness_integrations.aggregation.deciding import decide
 from judgeharness_integrations.aggregation.decision import Decision
 from judgeharness_integrations.aggregation.grouping import DEFAULT_CRITERION, EVERY_CRITERION, by_criterion, is_numeric
+from judgeharness_integrations.aggregation.rules import RuleLike
+from judgeharness_integrations.aggregation.rules import rule as named_rule
 from judgeharness_integrations.aggregation.statistics import (
     agreement,
     chance_consistency,
@@ -30,10 +32,11 @@ from judgeharness_integrations.result import (
 )
 from judgeharness_integrations.verdictlog.row import OUTCOMES, VerdictRow
 
-__all__ = ["measure", "measure_criterion"]
+__all__ = ["measure", "measure_criterion", "remeasure"]
 
 _FEWEST_LABELS = 2
 _BASELINE = "none"
+_MEASURED = frozenset({"criteria", "design", "usage", "rows", "warnings"})  # what `measure` works out by itself
 
 
 def measure(
@@ -95,8 +98,32 @@ def measure(
         usage=_usage(rows, rewrites),
         rows=tuple(rows),
         state=state,
+        temperature=temperature,
         warnings=tuple(dict.fromkeys(str(row.attributes["warning"]) for row in rows if "warning" in row.attributes)),
         **facts,
+    )
+
+
+def remeasure(result: HarnessResult, rule: RuleLike | None = None) -> HarnessResult:
+    """Measure a result again from its rows; with a `rule`, under that rule, chosen after the samples.
+
+    Without a rule the measurement is equal to the result. A calibration belongs to its rule and goes with it.
+    """
+    parts = {name: c for name, c in result.criteria.items() if c.label_count is not None}
+    scales = {name: c.tolerance for name, c in result.criteria.items() if c.tolerance is not None}
+    design = result.design if rule is None else replace(result.design, rule=named_rule(rule), rule_fixed="after")
+    kept = {f.name: getattr(result, f.name) for f in fields(result) if f.name not in _MEASURED}
+    if rule is not None:
+        kept |= {"calibration": None, "calibration_state": None, "fingerprint": None}
+    return measure(
+        result.rows,
+        design=design,
+        planned=next(iter(result.criteria.values())).planned,
+        criteria=list(result.criteria),
+        label_counts={name: c.label_count for name, c in parts.items() if c.label_count is not None},
+        tolerances=scales,
+        rewrites=result.usage.rewrites,
+        **kept,
     )
 
 
@@ -186,7 +213,11 @@ def _perturbations(rows: Sequence[VerdictRow], tolerance: float) -> tuple[Pertur
 
 
 def _usage(rows: Sequence[VerdictRow], rewrites: int) -> Usage:
-    calls = {row.call_id if row.call_id is not None else row.key for row in rows}
+    def call(row: VerdictRow) -> object:
+        return row.call_id if row.call_id is not None else row.key
+
+    never_made = {call(row) for row in rows if row.attempts == 0}  # their perturbation failed
+    calls = {call(row) for row in rows} - never_made
 
     def total(name: str) -> Any:
         known = [value for row in rows if (value := getattr(row, name)) is not None]

@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
+from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.verdictlog.row import Verdict
 
 __all__ = ["Grammar", "label_grammar", "score_grammar"]
@@ -71,8 +72,16 @@ def _bare(token: str) -> str:
 
 
 def label_grammar(words: Mapping[str, Verdict]) -> Grammar:
-    """Return the grammar of a fixed vocabulary, `{"A": "A", "C": "TIE"}`; case does not matter."""
-    folded = {word.casefold(): verdict for word, verdict in words.items()}
+    """Return the grammar of a fixed vocabulary, `{"A": "A", "C": "TIE"}`; case does not matter.
+
+    Raises:
+        UsageError: two words for different verdicts read the same.
+
+    """
+    folded: dict[str, Verdict] = {}
+    for word, verdict in words.items():
+        if folded.setdefault(word.casefold(), verdict) != verdict:
+            raise UsageError(f"label {word!r} reads like another one when case is ignored: rename one of them.")
     return Grammar(lambda token: folded.get(token.casefold()))
 
 

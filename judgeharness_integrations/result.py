@@ -105,8 +105,8 @@ class Usage:
 class HarnessResult:
     """The measurement of one case: one `CriterionResult` a criterion, and what produced it.
 
-    `rows` are the verdict-log rows the measurement is computed from; it can be rebuilt from them
-    (`judgeharness_integrations.measure`). `skipped` maps perturbations that did not fit to the reason.
+    `rows` are the verdict-log rows the measurement is computed from; it can be rebuilt from them, also under another
+    rule (`judgeharness_integrations.measure.remeasure`). `skipped` maps perturbations that did not fit to the reason.
     `model_families` names makers of judge and answers, where known, as (judge, *authors).
     """
 
@@ -124,6 +124,7 @@ class HarnessResult:
     skipped: Mapping[str, str] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     model_families: tuple[str | None, ...] = ()
+    temperature: float | None = None
 
     @property
     def perturbations(self) -> tuple[str, ...]:

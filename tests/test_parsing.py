@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.parsing import Grammar, label_grammar, score_grammar
 
 PAIR = label_grammar({"A": "A", "B": "B", "C": "TIE"})
@@ -209,3 +210,9 @@ def test_a_hostile_megabyte_takes_linear_time(text: str) -> None:
         grammar.last_line(text)
         grammar.last_bracketed(text, judged=[text, "x" * MEGABYTE])
     assert time.perf_counter() - started < 10  # quadratic would be hours
+
+
+def test_words_that_read_the_same_are_refused() -> None:
+    with pytest.raises(UsageError, match="'spam' reads like another one"):
+        label_grammar({"Spam": "Spam", "spam": "spam"})
+    assert label_grammar({"Y": "PASS", "y": "PASS"}).read("y") == "PASS"

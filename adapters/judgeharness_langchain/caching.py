@@ -9,9 +9,12 @@ from langchain_core.caches import RETURN_VAL_TYPE, BaseCache
 from langchain_core.globals import get_llm_cache
 from langchain_core.language_models import BaseLanguageModel
 
+from judgeharness_integrations.judging import Probe
 from judgeharness_langchain.models import innermost, with_innermost
 
-__all__ = ["NamespacedCache", "active_cache", "isolated"]
+__all__ = ["UNREACHABLE", "NamespacedCache", "active_cache", "isolated", "namespace_of"]
+
+UNREACHABLE = "an LLM cache is active and the judge's model cannot be reached: repetitions may be one cached reply"
 
 
 class NamespacedCache(BaseCache):
@@ -41,6 +44,11 @@ class NamespacedCache(BaseCache):
     def clear(self, **kwargs: Any) -> None:
         """Clear the whole cache below."""
         self._inner.clear(**kwargs)
+
+
+def namespace_of(probe: Probe) -> str:
+    """Return the name of a sample's own cache entries."""
+    return f"{probe.perturbation.name}#{probe.repetition}"
 
 
 def active_cache(model: object) -> BaseCache | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Self, TypeAlias, TypedDict
@@ -12,28 +13,29 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.runnables import Runnable, RunnableConfig
 
-from judgeharness_integrations._errors import CaseError, UsageError
-from judgeharness_integrations.cases import AnswerCase, Criterion, PairwiseCase
+from judgeharness_integrations._errors import UnknownNameError, UsageError
+from judgeharness_integrations.cases import AnswerCase, Case, Criterion, PairwiseCase
 from judgeharness_integrations.judging import Answer, JudgeIdentity, Judgment, Probe, text_hash
-from judgeharness_langchain.caching import active_cache, isolated
+from judgeharness_langchain.caching import UNREACHABLE, active_cache, isolated, namespace_of
+from judgeharness_langchain.fitting import fitting_case, misfit
 from judgeharness_langchain.kinds import Kind
-from judgeharness_langchain.messages import ModelAnswer, read_message
-from judgeharness_langchain.models import family_of, innermost, model_name, model_parameters
+from judgeharness_langchain.marks import MARKS, shown
+from judgeharness_langchain.messages import ModelAnswer, judgment_of, read_message
+from judgeharness_langchain.models import family_of, innermost, model_name
 from judgeharness_langchain.options import CallOptions
+from judgeharness_langchain.parameters import model_parameters
 from judgeharness_langchain.prompting import prompt_hash
+from judgeharness_langchain.structured import ended_early, means_unsupported
 
-__all__ = ["DEFAULT_SLOTS", "ChatJudge", "JudgeOptions", "OutputMode", "Reading"]
+__all__ = ["DEFAULT_SLOTS", "ChatJudge", "JudgeOptions", "OutputMode", "Reading", "known_options"]
 
 OutputMode: TypeAlias = Literal["auto", "structured", "text"]
 Reading: TypeAlias = Sequence[Answer] | None  # None: no answer in the expected form
 DEFAULT_SLOTS = ("Assistant A", "Assistant B")
 
 _DEFAULT_PROMPT = ChatPromptTemplate.from_messages(
-    [("system", "{instructions}\n\n{answer_format}"), ("human", "{sections}")]
+    [("system", "{instructions}\n\n{marks}\n\n{answer_format}"), ("human", "{sections}")]
 )
-_UNREACHABLE = "an LLM cache is active and the judge's model cannot be reached: repetitions may be one cached reply"
-_UNSUPPORTED_WORDS = ("response_format", "json_schema", "json_object", "tool_choice", "tools")
-_BAD_REQUEST = 400
 
 
 class JudgeOptions(TypedDict, total=False):
@@ -52,11 +54,19 @@ class JudgeOptions(TypedDict, total=False):
     requires_reference: bool
 
 
+def known_options(judge: type[ChatJudge]) -> list[str]:
+    """Return the names of what a judge of this package can be told besides its model."""
+    own = [name for name in inspect.signature(judge).parameters if name not in ("model", "options")]
+    return [*own, *JudgeOptions.__annotations__]
+
+
 class ChatJudge(ABC):
     """What the judges of this package share.
 
-    A prompt of the caller's own is a `ChatPromptTemplate` over any of `instructions`, `answer_format`, `sections`,
-    `input`, `output`, `output_b`, `reference`, `context`, `slot_a`, `slot_b`; it should name `answer_format`.
+    A prompt of the caller's own is a `ChatPromptTemplate` over any of `instructions`, `marks`, `answer_format`,
+    `sections`, `input`, `output`, `output_b`, `reference`, `context`, `slot_a`, `slot_b`; it should name
+    `answer_format`. `sections` shows the case between marks, and `marks` says which: where a prompt does not name
+    `marks`, `sections` begins with it.
     """
 
     kind: Kind
@@ -70,6 +80,9 @@ class ChatJudge(ABC):
         options: JudgeOptions,
     ) -> None:
         """Prepare; nothing is asked yet."""
+        for name in options:
+            if name not in (known := known_options(type(self))):
+                raise UnknownNameError(f"option of {type(self).__name__}", name, known)
         output = options.get("output", "auto")
         if not isinstance(innermost(model), BaseChatModel):
             raise UsageError(f"{type(self).__name__} needs a chat model, not {type(model).__name__}.")
@@ -96,7 +109,7 @@ class ChatJudge(ABC):
     def identity(self) -> JudgeIdentity:
         """Model, parameters and prompt."""
         rubric = repr([(c.name, c.description, c.labels, c.scale) for c in self.criteria])
-        prompts = (prompt_hash(self.prompt), self.instructions, self._answer_format(DEFAULT_SLOTS), rubric)
+        prompts = (prompt_hash(self.prompt), self.instructions, MARKS, self._answer_format(DEFAULT_SLOTS), rubric)
         return JudgeIdentity(
             name=type(self).__name__,
             model=model_name(self.model),
@@ -112,47 +125,45 @@ class ChatJudge(ABC):
         judge.options = options
         return judge
 
-    async def judge(self, probe: Probe) -> Judgment:
-        """Ask the model once."""
-        slots = self._slots(probe.case)
-        messages = self.prompt.format_messages(**self._variables(probe.case, slots))
-        config = self.options.for_sample(probe)
-        namespace = f"{probe.perturbation.name}#{probe.repetition}"
-        if not self._text_only[0]:
-            structured, warning = self._model(namespace, slots)
-            if structured is not None:
-                answered = await self._structured(structured, messages, config, slots, warning)
-                if answered is not None:
-                    return answered
-        model, warning = self._model(namespace, None)
-        message = await model.ainvoke(messages, config)
-        answer = read_message(message)
-        return self._judgment(answer, self._read_text(answer.text, slots), warning)
+    def fits(self, case: Case) -> str | None:
+        """Return why the judge cannot judge a case, None when it can."""
+        return misfit(case, self, pairwise=self.kind.shape == "pairwise")
 
-    async def _structured(
-        self,
-        structured: Runnable[Any, Any],
-        messages: list[BaseMessage],
-        config: RunnableConfig,
-        slots: tuple[str, str],
-        warning: str | None,
-    ) -> Judgment | None:
+    async def judge(self, probe: Probe) -> Judgment:
+        """Ask the model once; twice where it turns out not to offer structured output."""
+        case = fitting_case(self, probe.case)
+        slots = case.presentation.slot_names or DEFAULT_SLOTS
+        messages = self.prompt.format_messages(**self._variables(case, slots))
+        if not self._text_only[0]:
+            answered = await self._structured(probe, messages, slots)
+            if answered is not None:
+                return answered
+        model, warning = self._model(namespace_of(probe), None)
+        config = self.options.for_sample(probe)
+        answer = read_message(await model.ainvoke(messages, config))
+        return self._judgment(answer, self._read_text(answer.text, slots), warning, config)
+
+    async def _structured(self, probe: Probe, messages: list[BaseMessage], slots: tuple[str, str]) -> Judgment | None:
         """Return the judgment, or None when the model turns out not to offer structured output."""
+        model, warning = self._model(namespace_of(probe), slots)
+        if model is None:
+            return None
+        config = self.options.for_sample(probe)
         try:
-            result = await structured.ainvoke(messages, config)
+            result = await model.ainvoke(messages, config)
         except Exception as error:
-            if self.output == "auto" and _means_unsupported(error):
+            if self.output == "auto" and means_unsupported(error):
                 self._text_only[0] = True
                 return None
-            if (ended := _ended_early(error)) is not None:
-                return self._judgment(ended, None, warning)
+            if (ended := ended_early(error)) is not None:
+                return self._judgment(ended, None, warning, config)
             raise
         raw, parsed = result["raw"], result["parsed"]
         answer = read_message(raw) if isinstance(raw, AIMessage) else ModelAnswer(text=str(raw))
         reading = self._read_structured(parsed, slots) if isinstance(parsed, Mapping) else None
         if reading is None and answer.refusal is None:
             reading = self._read_text(answer.text, slots)
-        return self._judgment(answer, reading, warning)
+        return self._judgment(answer, reading, warning, config)
 
     def _model(self, namespace: str, slots: tuple[str, str] | None) -> tuple[Any, str | None]:
         """Return the model with its own cache entries, for structured output where `slots` are given."""
@@ -162,7 +173,7 @@ class ChatJudge(ABC):
             own = isolated(self.model, namespace)
             model = self.model if own is None else own
             shaped = model if slots is None else self._with_schema(model, slots)
-            self._ready[key] = (shaped, _UNREACHABLE if own is None else None)
+            self._ready[key] = (shaped, UNREACHABLE if own is None else None)
         return self._ready[key]
 
     def _with_schema(self, model: Any, slots: tuple[str, str]) -> Any | None:
@@ -174,56 +185,32 @@ class ChatJudge(ABC):
             self._text_only[0] = True
             return None
 
-    def _judgment(self, answer: ModelAnswer, reading: Reading, warning: str | None) -> Judgment:
-        facts = answer.facts(namespaced=warning is None)
-        if warning is not None:
-            facts["warning"] = warning
+    def _judgment(self, answer: ModelAnswer, reading: Reading, warning: str | None, config: RunnableConfig) -> Judgment:
         if answer.refusal is not None:
             answers = [Answer(criterion=c.name, outcome="refused", reasoning=answer.refusal) for c in self.criteria]
         elif reading is None or answer.truncated:
             answers = [Answer(criterion=c.name, outcome="unparsed") for c in self.criteria]
         else:
             answers = list(reading)
-        return Judgment(
-            answers=tuple(answers),
-            raw=answer.text or answer.refusal,
-            model=answer.model,
-            input_tokens=answer.input_tokens,
-            output_tokens=answer.output_tokens,
-            facts=facts,
-        )
+        return judgment_of(answers, answer, warning, run_id=str(config["run_id"]))
 
-    def _slots(self, case: Any) -> tuple[str, str]:
-        named = case.presentation.slot_names if isinstance(case, AnswerCase) else None
-        return named or DEFAULT_SLOTS
-
-    def _variables(self, case: Any, slots: tuple[str, str]) -> dict[str, Any]:
-        if not isinstance(case, AnswerCase):
-            raise CaseError(f"{self.name} judges an AnswerCase or a PairwiseCase, not a {type(case).__name__}.")
-        for word in ("input", "reference"):
-            if getattr(self, f"requires_{word}") and getattr(case, word) is None:
-                raise CaseError(f"{self.name} needs the {word} of case {case.case_id!r}.")
-        output_b = case.output_b if isinstance(case, PairwiseCase) else ""
+    def _variables(self, case: AnswerCase, slots: tuple[str, str]) -> dict[str, Any]:
+        marks, sections = shown(case, slots)
+        if "marks" not in self.prompt.input_variables:
+            sections = f"{marks}\n\n{sections}"
         return {
             "instructions": case.presentation.instructions or self.instructions,
+            "marks": marks,
             "answer_format": self._answer_format(slots),
-            "sections": "\n\n".join(f"<<{title}>>\n{text}\n<<end>>" for title, text in self._sections(case, slots)),
+            "sections": sections,
             "input": case.input or "",
             "output": case.output,
-            "output_b": output_b,
+            "output_b": case.output_b if isinstance(case, PairwiseCase) else "",
             "reference": case.reference or "",
             "context": case.context or "",
             "slot_a": slots[0],
             "slot_b": slots[1],
         }
-
-    def _sections(self, case: AnswerCase, slots: tuple[str, str]) -> list[tuple[str, str]]:
-        titled = [("Task", case.input), ("Context", case.context), ("Reference answer", case.reference)]
-        if isinstance(case, PairwiseCase):
-            titled += [(f"Answer of {slots[0]}", case.output), (f"Answer of {slots[1]}", case.output_b)]
-        else:
-            titled.append(("Answer", case.output))
-        return [(title, text) for title, text in titled if text is not None]
 
     @abstractmethod
     def _schema(self, slots: tuple[str, str]) -> dict[str, Any]:
@@ -240,39 +227,3 @@ class ChatJudge(ABC):
     @abstractmethod
     def _read_text(self, text: str, slots: tuple[str, str]) -> Reading:
         """Return the answers of a text."""
-
-
-def _means_unsupported(error: Exception) -> bool:
-    status = getattr(error, "status_code", None)
-    return status == _BAD_REQUEST and any(word in str(error) for word in _UNSUPPORTED_WORDS)
-
-
-def _ended_early(error: Exception) -> ModelAnswer | None:
-    """Return an answer for errors that mean the model answered, but not usably."""
-    names = {kind.__name__ for kind in type(error).__mro__}
-    if "ContentFilterFinishReasonError" in names:
-        return ModelAnswer(text="", refusal="content filter")
-    if names & {"LengthFinishReasonError", "OutputParserException", "ValidationError"}:
-        return ModelAnswer(text=str(error)[:2000], truncated=True)
-    return None
-
-
-def object_schema(title: str, properties: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the JSON schema of an object whose properties are all required."""
-    return {
-        "title": title,
-        "description": "The verdict of a judge.",
-        "type": "object",
-        "properties": dict(properties),
-        "required": list(properties),
-        "additionalProperties": False,
-    }
-
-
-REASONING = {"type": "string", "description": "The reasons, before the verdict."}
-
-
-def reasoning_of(parsed: Mapping[str, Any]) -> str | None:
-    """Return the reasons of a structured answer."""
-    value = parsed.get("reasoning")
-    return value if isinstance(value, str) else None

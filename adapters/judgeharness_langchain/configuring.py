@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
+
+from pydantic import ValidationError
 
 from judgeharness_integrations._errors import ConfigError, NotInstalledError, UnknownNameError, UsageError
 from judgeharness_integrations.adapters import JudgeSpec
 from judgeharness_integrations.judging import Judge
-from judgeharness_langchain.chat_judge import ChatJudge, JudgeOptions
+from judgeharness_langchain.chat_judge import ChatJudge, known_options
 from judgeharness_langchain.criteria import CriteriaJudge
 from judgeharness_langchain.evaluator_judge import EvaluatorJudge
 from judgeharness_langchain.kinds import is_deterministic
@@ -34,6 +36,7 @@ _EVALUATORS = (
     "cot_qa",
     "context_qa",
 )
+_SHORTEST_SECRET = 4
 
 
 def chat_model(name: str, options: Mapping[str, Any]) -> Any:
@@ -51,14 +54,35 @@ def chat_model(name: str, options: Mapping[str, Any]) -> Any:
     try:
         return init_chat_model(name, **options)
     except ImportError as error:
-        raise ConfigError(f"model {name!r}: {_one_line(error)}.") from error
+        raise ConfigError(f"model {name!r}: {_sentence(error, options)}.") from error
     except Exception as error:
-        raise ConfigError(f"model {name!r} cannot be made: {_one_line(error)}.") from error
+        raise ConfigError(f"model {name!r} cannot be made: {_sentence(error, options)}.") from error
 
 
-def _one_line(error: Exception) -> str:
-    """Return the first line of a message; the rest may echo options with secrets."""
-    return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
+def _sentence(error: Exception, options: Mapping[str, Any] | None = None) -> str:
+    """Return one line that says what is wrong; values of options, which may be secrets, are left out of it."""
+    if isinstance(error, ValidationError):
+        found = error.errors(include_url=False, include_context=False, include_input=False)
+        line = "; ".join(_refused(part["loc"], part["msg"]) for part in found)
+    else:
+        line = (str(error).strip().splitlines() or [type(error).__name__])[0]
+    for text in sorted(_texts(options), key=len, reverse=True):
+        line = line.replace(text, "...")
+    return " ".join(line.split()).rstrip(".")
+
+
+def _refused(place: tuple[int | str, ...], message: str) -> str:
+    return f"option {'.'.join(map(str, place))!r}: {message}" if place else message
+
+
+def _texts(value: object) -> set[str]:
+    """Return the texts among (nested) options that could be recognised in a message."""
+    if isinstance(value, Mapping):
+        # the provider is no secret and what a message is about
+        return set().union(*(_texts(part) for name, part in value.items() if name != "model_provider"))
+    if isinstance(value, (list, tuple)):
+        return set().union(*map(_texts, value))
+    return {value} if isinstance(value, str) and len(value) >= _SHORTEST_SECRET else set()
 
 
 def judge_from_spec(spec: JudgeSpec) -> Judge:
@@ -81,7 +105,7 @@ def judge_from_spec(spec: JudgeSpec) -> Judge:
     except UsageError:
         raise
     except Exception as error:
-        raise ConfigError(f"judge {spec.name!r}: {_one_line(error)}.") from error
+        raise ConfigError(f"judge {spec.name!r}: {_sentence(error)}.") from error
     if isinstance(evaluator, ChatJudge):
         evaluator.name = spec.name
         return evaluator
@@ -92,13 +116,15 @@ def judge_from_spec(spec: JudgeSpec) -> Judge:
 
 def _our_judge(spec: JudgeSpec, model: Any) -> ChatJudge:
     judge: Any = _JUDGES[spec.evaluator]
-    own = [name for name in inspect.signature(judge).parameters if name not in ("model", "options")]
-    known = [*own, *(name for name in JudgeOptions.__annotations__ if name not in ("name", "prompt"))]
-    for name in spec.evaluator_options:
+    known = [name for name in known_options(judge) if name not in ("name", "prompt")]
+    options = dict(spec.evaluator_options)
+    for name in options:
         if name not in known:
             raise UnknownNameError(f"option of {spec.evaluator}", name, known)
+    if isinstance(options.get("taxonomy"), str):
+        options["taxonomy"] = getattr(spec, "folder", Path()) / options["taxonomy"]
     try:
-        built: ChatJudge = judge(model, name=spec.name, **spec.evaluator_options)
+        built: ChatJudge = judge(model, name=spec.name, **options)
     except TypeError as error:
-        raise ConfigError(f"judge {spec.name!r}: {_one_line(error)}.") from error
+        raise ConfigError(f"judge {spec.name!r}: {_sentence(error)}.") from error
     return built

@@ -6,21 +6,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from judgeharness_integrations._errors import CaseError
-from judgeharness_integrations.cases import AnswerCase, Criterion, PairwiseCase, output_texts
+from judgeharness_integrations.cases import AnswerCase, Case, Criterion, PairwiseCase, output_texts
 from judgeharness_integrations.judging import Answer, JudgeIdentity, Judgment, Probe
 from judgeharness_integrations.presets import Shape
 from judgeharness_integrations.verdictlog.row import Verdict
-from judgeharness_langchain.caching import active_cache, isolated
+from judgeharness_langchain.caching import UNREACHABLE, active_cache, isolated, namespace_of
+from judgeharness_langchain.fitting import fitting_case, misfit
 from judgeharness_langchain.kinds import Kind, kind_of
-from judgeharness_langchain.messages import Capture, ModelAnswer
-from judgeharness_langchain.models import family_of, model_name, model_parameters
+from judgeharness_langchain.messages import Capture, ModelAnswer, judgment_of
+from judgeharness_langchain.models import family_of, model_name
 from judgeharness_langchain.options import CallOptions
+from judgeharness_langchain.parameters import model_parameters
 from judgeharness_langchain.prompting import prompt_hash, relabelled
 
 __all__ = ["EvaluatorJudge", "Sample"]
 
-_UNREACHABLE = "an LLM cache is active and the evaluator's model cannot be reached: repetitions may be one cached reply"
 _RUN = "__run"
 
 
@@ -74,7 +74,7 @@ class EvaluatorJudge:
             identity=JudgeIdentity(
                 name=type(evaluator).__name__,
                 model=model_name(model) if model is not None else None,
-                parameters=model_parameters(model) if model is not None else {},
+                parameters=model_parameters(model, getattr(evaluator, "llm_kwargs", None)),
                 prompt_hash=prompt_hash(getattr(evaluator, "prompt", None)),
                 family=family_of(model) if model is not None else None,
             ),
@@ -92,22 +92,26 @@ class EvaluatorJudge:
         """Return the judge for one evaluation: with the caller's options and its own samples."""
         return replace(self, options=options, own_parser=own_parser, samples={})
 
+    def fits(self, case: Case) -> str | None:
+        """Return why the evaluator cannot judge a case, None when it can."""
+        return misfit(case, self.evaluator, pairwise=self.kind.shape == "pairwise")
+
     async def judge(self, probe: Probe) -> Judgment:
         """Ask the evaluator once."""
-        capture = Capture()
+        case, capture = fitting_case(self, probe.case), Capture()
         sample = self.samples[probe.perturbation.name, probe.repetition] = Sample()
-        evaluator, warning = self._isolated(probe)
+        evaluator, warning = self._isolated(probe, case.presentation.slot_names)
         try:
             sample.answer = await self._evaluate(evaluator, probe, capture)
         except Exception as error:
             sample.error = error
             if capture.answer is None:  # the call failed, not the reading of its answer
                 raise
-        return self._judgment(probe, sample, capture.answer, warning)
+        return self._judgment(case, sample, capture.answer, warning)
 
     async def _evaluate(self, evaluator: Any, probe: Probe, capture: Capture) -> dict[str, Any]:
         config = self.options.for_sample(probe, capture)
-        arguments: dict[str, Any] = {**_texts(probe.case, evaluator), **self.options.extra}
+        arguments: dict[str, Any] = {**_texts(probe.case), **self.options.extra}
         arguments |= {key: config.get(key) for key in ("callbacks", "tags", "metadata")}
         arguments["include_run_info"] = True
         name = "aevaluate_string_pairs" if self.kind.shape == "pairwise" else "aevaluate_strings"
@@ -115,16 +119,15 @@ class EvaluatorJudge:
         call = getattr(evaluator, f"_{name}", None) or getattr(evaluator, name)
         return dict(await call(**arguments))
 
-    def _isolated(self, probe: Probe) -> tuple[Any, str | None]:
+    def _isolated(self, probe: Probe, slots: tuple[str, str] | None) -> tuple[Any, str | None]:
         """Return the evaluator for one sample: its own cache entries, and the answers' names."""
-        slots = probe.case.presentation.slot_names if isinstance(probe.case, AnswerCase) else None
         model = getattr(self.evaluator, "llm", None)
         cache = active_cache(model)
         if cache is None and slots is None:
             return self.evaluator, None
         key = (id(cache), probe.perturbation.name, probe.repetition, slots)
         if key not in self._variants:
-            self._variants[key] = self._variant(model, f"{probe.perturbation.name}#{probe.repetition}", slots)
+            self._variants[key] = self._variant(model, namespace_of(probe), slots)
         return self._variants[key]  # type: ignore[no-any-return]
 
     def _variant(self, model: Any, namespace: str, slots: tuple[str, str] | None) -> tuple[Any, str | None]:
@@ -132,47 +135,42 @@ class EvaluatorJudge:
         own = isolated(model, namespace)
         copy = getattr(self.evaluator, "model_copy", None)
         if own is None or copy is None:
-            return (copy(update=changes) if copy and changes else self.evaluator), _UNREACHABLE
+            return (copy(update=changes) if copy and changes else self.evaluator), UNREACHABLE
         return copy(update=changes | {"llm": own}), None
 
-    def _judgment(self, probe: Probe, sample: Sample, answer: ModelAnswer | None, warning: str | None) -> Judgment:
-        criterion = self.criteria[0].name
-        theirs = self.kind.verdict(sample.answer) if sample.answer is not None else None
-        verdict, conflict = self._read(probe, theirs, answer)
-        facts: dict[str, str | float] = {} if answer is None else answer.facts(namespaced=warning is None)
-        if conflict:
-            facts["parser_conflict"] = 1
-        if warning is not None:
-            facts["warning"] = warning
-        run = (sample.answer or {}).get(_RUN)
-        if run is not None:
-            facts["run_id"] = str(run.run_id)
+    def _judgment(self, case: AnswerCase, sample: Sample, answer: ModelAnswer | None, warning: str | None) -> Judgment:
+        native = sample.answer or {}
+        theirs = self.kind.verdict(native) if sample.answer is not None else None
+        verdict, conflict = self._read(case, theirs, answer)
         refused = verdict is None and answer is not None and answer.refusal is not None
-        reasoning = (sample.answer or {}).get("reasoning")
-        return Judgment(
-            answers=(
-                Answer(
-                    criterion=criterion,
-                    verdict=verdict,
-                    outcome="ok" if verdict is not None else "refused" if refused else "unparsed",
-                    reasoning=None if reasoning is None else str(reasoning),
-                ),
-            ),
-            raw=answer.text or answer.refusal if answer is not None else None,
-            model=answer.model if answer is not None else None,
-            input_tokens=answer.input_tokens if answer is not None else None,
-            output_tokens=answer.output_tokens if answer is not None else None,
-            facts=facts,
+        reasoning, run = native.get("reasoning"), native.get(_RUN)
+        read = Answer(
+            criterion=self.criteria[0].name,
+            verdict=verdict,
+            outcome="ok" if verdict is not None else "refused" if refused else "unparsed",
+            reasoning=None if reasoning is None else str(reasoning),
+        )
+        return judgment_of(
+            [read],
+            answer,
+            warning,
+            parser_conflict=1 if conflict else None,
+            run_id=None if run is None else str(run.run_id),
         )
 
-    def _read(self, probe: Probe, theirs: Verdict | None, answer: ModelAnswer | None) -> tuple[Verdict | None, bool]:
+    def _read(
+        self, case: AnswerCase, theirs: Verdict | None, answer: ModelAnswer | None
+    ) -> tuple[Verdict | None, bool]:
         """Return the verdict, and whether our reading of the text differs from the evaluator's."""
         stock = type(getattr(self.evaluator, "output_parser", None)).__name__ == self.kind.parser
         if self.own_parser or answer is None or not stock:
             return theirs, False
-        if answer.refusal is not None:
+        if answer.refusal is not None or answer.truncated:  # what a half answer says is not where it would have ended
             return None, theirs is not None
-        ours = self.kind.reread(answer.text, output_texts(probe.case) or ())
+        given = (case.input, case.reference, case.context)
+        ours = self.kind.reread(
+            answer.text, (*(output_texts(case) or ()), *(text for text in given if text is not None))
+        )
         divisor = getattr(self.evaluator, "normalize_by", None)
         if isinstance(ours, (int, float)) and divisor:
             ours = ours / divisor
@@ -186,15 +184,6 @@ def _scale(evaluator: Any, kind: Kind) -> tuple[float, float] | None:
     return (1.0 / divisor, 10.0 / divisor)
 
 
-def _texts(case: Any, evaluator: Any) -> Mapping[str, Any]:
-    if not isinstance(case, AnswerCase):
-        raise CaseError(f"a LangChain evaluator judges an AnswerCase or a PairwiseCase, not a {type(case).__name__}.")
-    for word in ("input", "reference"):
-        if getattr(evaluator, f"requires_{word}", False) and getattr(case, word) is None:
-            raise CaseError(f"{type(evaluator).__name__} needs the {word} of case {case.case_id!r}.")
+def _texts(case: AnswerCase) -> Mapping[str, Any]:
     texts = {"prediction": case.output, "reference": case.reference, "input": case.input}
-    if isinstance(case, PairwiseCase):
-        texts["prediction_b"] = case.output_b
-    elif hasattr(evaluator, "evaluate_string_pairs"):
-        raise CaseError(f"{type(evaluator).__name__} compares two answers, but case {case.case_id!r} has one.")
-    return texts
+    return texts | ({"prediction_b": case.output_b} if isinstance(case, PairwiseCase) else {})

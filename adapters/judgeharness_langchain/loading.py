@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Mapping
 from importlib import import_module
 from os import PathLike
 from typing import Any
 
 from langchain_core.language_models import BaseLanguageModel
 
-from judgeharness_integrations._errors import NotInstalledError, UsageError
+from judgeharness_integrations._errors import NotInstalledError, UnknownNameError, UsageError
 from judgeharness_integrations.calibration import CalibrationReport
 from judgeharness_integrations.harness import JudgeHarness
 from judgeharness_langchain.chat_judge import ChatJudge
@@ -62,25 +64,38 @@ def load_evaluator(
 
 
 def build_evaluator(evaluator: Any, *, llm: BaseLanguageModel[Any] | None = None, **options: Any) -> Any:
-    """Return the bare evaluator `load_evaluator` puts under a harness."""
+    """Return the bare evaluator `load_evaluator` puts under a harness.
+
+    Raises:
+        UnknownNameError: there is no such evaluator, or it has no such option.
+
+    """
     name = str(getattr(evaluator, "value", evaluator))
     package = _evaluation_package()
     if package is None:
         return _our_judge(name, llm, options)
-    if name in _CHAINS and llm is not None:
-        # from_llm directly: LangChain's loader wants langchain-openai installed even when another model is given
-        return (
-            getattr(package, _CHAINS[name]).from_llm(llm=llm, **options)
-            if hasattr(package, _CHAINS[name])
-            else (package.load_evaluator(evaluator, llm=llm, **options))
-        )
-    try:
-        kind = package.EvaluatorType(name)
-    except ValueError:
-        from judgeharness_integrations._errors import UnknownNameError  # noqa: PLC0415
+    known = [member.value for member in package.EvaluatorType]
+    if name not in known:
+        raise UnknownNameError("evaluator", name, known)
+    if name in _CHAINS:
+        chain = getattr(package, _CHAINS[name])
+        _check_options(name, chain, options)
+        if llm is not None:  # LangChain's loader wants langchain-openai installed even when another model is given
+            return chain.from_llm(llm=llm, **options)
+    built = package.load_evaluator(package.EvaluatorType(name), llm=llm, **options)
+    _check_options(name, type(built), options)
+    return built
 
-        raise UnknownNameError("evaluator", name, [member.value for member in package.EvaluatorType]) from None
-    return package.load_evaluator(kind, llm=llm, **options)
+
+def _check_options(name: str, kind: Any, options: Mapping[str, Any]) -> None:
+    """Refuse options the evaluator would drop without a word."""
+    known = set(getattr(kind, "model_fields", ()))
+    for maker in (kind, getattr(kind, "from_llm", kind)):
+        parameters = inspect.signature(maker).parameters.values()
+        known |= {parameter.name for parameter in parameters if parameter.kind is not parameter.VAR_KEYWORD}
+    for option in options:
+        if option not in known:
+            raise UnknownNameError(f"option of {name}", option, known - {"llm"})
 
 
 def _evaluation_package() -> Any | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +10,9 @@ from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.messages import BaseMessage
 from langchain_core.outputs import ChatGeneration, LLMResult
 
-__all__ = ["Capture", "ModelAnswer", "read_message"]
+from judgeharness_integrations.judging import Answer, Judgment
+
+__all__ = ["Capture", "ModelAnswer", "judgment_of", "read_message"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,6 +58,32 @@ def read_message(message: BaseMessage) -> ModelAnswer:
         cached=usage.get("total_cost") == 0,
         refusal=refusal,
         truncated=finish in ("length", "max_tokens"),
+    )
+
+
+def judgment_of(
+    answers: Iterable[Answer], answer: ModelAnswer | None, warning: str | None = None, **evidence: str | float | None
+) -> Judgment:
+    """Return what one call gave back.
+
+    Args:
+        answers: what was read, one a criterion.
+        answer: what the model said; None when that could not be seen.
+        warning: why its repetitions may be one reply of a cache, where they may.
+        evidence: further facts of the call (`run_id`, ...); those that are None are left out.
+
+    """
+    facts = {} if answer is None else answer.facts(namespaced=warning is None)
+    facts |= {name: fact for name, fact in {"warning": warning, **evidence}.items() if fact is not None}
+    if answer is None:
+        return Judgment(answers=tuple(answers), facts=facts)
+    return Judgment(
+        answers=tuple(answers),
+        raw=answer.text or answer.refusal,
+        model=answer.model,
+        input_tokens=answer.input_tokens,
+        output_tokens=answer.output_tokens,
+        facts=facts,
     )
 
 

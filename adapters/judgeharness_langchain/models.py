@@ -1,4 +1,4 @@
-"""Which model is behind a judge, and how it is set."""
+"""Which model is behind a judge."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ from langchain_core.runnables import RunnableBinding
 
 from judgeharness_integrations.judging import model_family
 
-__all__ = ["family_of", "innermost", "model_name", "model_parameters", "with_innermost"]
+__all__ = ["family_of", "innermost", "model_name", "with_innermost"]
 
 _NAMES = ("model_name", "model", "model_id", "deployment_name", "azure_deployment", "repo_id")
 _MAKERS = frozenset({"anthropic", "google"})
-_PARAMETERS = ("temperature", "top_p", "top_k", "max_tokens", "reasoning_effort", "reasoning", "thinking", "seed", "n")
 
 
 def innermost(model: object) -> object:
@@ -38,16 +37,6 @@ def model_name(model: object) -> str | None:
         if isinstance(value, str) and value:
             return value
     return type(core).__name__ if isinstance(core, BaseLanguageModel) else None
-
-
-def model_parameters(model: object) -> dict[str, Any]:
-    """Return the sampling parameters that are set, bound arguments included."""
-    bound: dict[str, Any] = {}
-    while isinstance(model, RunnableBinding):
-        bound = {**model.kwargs, **bound}  # the outermost binding wins
-        model = model.bound
-    found = {name: bound.get(name, getattr(model, name, None)) for name in _PARAMETERS}
-    return {name: value for name, value in found.items() if isinstance(value, (str, int, float, bool, dict))}
 
 
 def family_of(model: object) -> str | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+from uuid import uuid4
 
 from langchain_core.callbacks import BaseCallbackHandler, BaseCallbackManager
 from langchain_core.runnables import RunnableConfig
@@ -41,13 +42,14 @@ class CallOptions:
         )
 
     def for_sample(self, probe: Probe, *handlers: BaseCallbackHandler) -> RunnableConfig:
-        """Return the config of one sample: its perturbation and repetition are added."""
+        """Return the config of one call: its perturbation and repetition are added, and a run id of its own."""
         name, repetition = probe.perturbation.name, probe.repetition
         order = "swapped" if probe.perturbation.swaps else "original"
         return RunnableConfig(
             callbacks=_with(self.callbacks, handlers),
             tags=[*self.tags, "judge-harness", f"perturbation:{name}", f"repetition:{repetition}"],
             metadata={**self.metadata, "perturbation": name, "repetition": repetition, "order": order},
+            run_id=uuid4(),
         )
 
 

@@ -28,18 +28,19 @@ def harness_entry(result: HarnessResult, verdict: Any, status: str) -> dict[str,
         "status": status,
         "sample_distribution": first["sample_distribution"] if single else None,
         "consistency_rate": first["consistency_rate"] if single else None,
-        "calibrated_precision": _rate(document, "precision"),
-        "calibrated_recall": _rate(document, "recall"),
+        "calibrated_precision": _calibrated(result, document, "precision"),
+        "calibrated_recall": _calibrated(result, document, "recall"),
         **document,
     }
 
 
-def _rate(document: Mapping[str, Any], name: str) -> dict[str, Any] | None:
-    calibration = document["calibration"]
-    if calibration is None or len(document["criteria"]) != 1:
+def _calibrated(result: HarnessResult, document: Mapping[str, Any], name: str) -> dict[str, Any] | None:
+    """Return a rate of the only criterion, measured by people or checks on exactly this configuration, else None."""
+    report = result.calibration
+    if report is None or not (report.calibrated and result.calibration_valid) or len(result.criteria) != 1:
         return None
-    measured = next(iter(calibration["criteria"].values()))
-    rate: dict[str, Any] | None = measured[name]
+    measured = document["calibration"]["criteria"].get(result.only.criterion)
+    rate: dict[str, Any] | None = None if measured is None else measured[name]
     return rate
 
 

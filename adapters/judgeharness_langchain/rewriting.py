@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.runnables import Runnable
 
+from judgeharness_integrations.judging import text_hash
+from judgeharness_langchain.messages import read_message
 from judgeharness_langchain.models import model_name
+from judgeharness_langchain.parameters import model_parameters
+from judgeharness_langchain.prompting import prompt_hash
 
 __all__ = ["ChatRewriter", "chat_rewriter"]
 
@@ -20,18 +25,31 @@ _PROMPT = ChatPromptTemplate.from_messages([("system", _INSTRUCTIONS), ("human",
 
 
 class ChatRewriter:
-    """Rewords a text with a chat model."""
+    """Rewords a text with a chat model.
+
+    `__name__` tells rewriters apart by model, parameters and prompt; the harness puts it into the fingerprint.
+    """
 
     def __init__(self, model: Runnable[Any, Any], prompt: ChatPromptTemplate | None = None) -> None:
         """Prepare; see `chat_rewriter`."""
         self._model = model
         self._prompt = prompt or _PROMPT
-        self.__name__ = f"chat_rewriter({model_name(model) or type(model).__name__})"
+        told = json.dumps([model_parameters(model), prompt_hash(self._prompt)], sort_keys=True)
+        self.__name__ = f"chat_rewriter({model_name(model) or type(model).__name__}, {text_hash(told)[:8]})"
 
     async def __call__(self, text: str) -> str:
-        """Return the text, reworded."""
-        message = await self._model.ainvoke(self._prompt.format_messages(text=text))
-        return str(message.text).strip()
+        """Return the text, reworded.
+
+        Raises:
+            RuntimeError: the model refused, or its answer was cut off.
+
+        """
+        answer = read_message(await self._model.ainvoke(self._prompt.format_messages(text=text)))
+        if answer.refusal is not None:
+            raise RuntimeError(f"the rewriter refused to reword a text: {answer.refusal}")
+        if answer.truncated:
+            raise RuntimeError("the rewriter's answer was cut off by the token limit: raise it, or shorten the text.")
+        return answer.text.strip()
 
 
 def chat_rewriter(model: Runnable[Any, Any], prompt: ChatPromptTemplate | None = None) -> ChatRewriter:

@@ -133,19 +133,26 @@ class HarnessedStringEvaluator(_Harnessed, StringEvaluator):  # type: ignore[mis
         return await self._async(*_single(options))
 
 
+def _judged(options: dict[str, Any], name: str) -> str:
+    """Take an answer out of the arguments of a call."""
+    text = options.pop(name, None)
+    if text is None:
+        raise ValueError(f"{name} is None: there is no answer to judge.")
+    return str(text)
+
+
 def _single(options: dict[str, Any]) -> tuple[AnswerCase, dict[str, Any]]:
-    prediction, reference, given = (options.pop(name, None) for name in ("prediction", "reference", "input"))
-    case_id = _case_id(given, prediction, reference)
-    return AnswerCase(case_id=case_id, input=given, output=str(prediction), reference=reference), options
+    output = _judged(options, "prediction")
+    reference, given = options.pop("reference", None), options.pop("input", None)
+    case_id = _case_id(given, output, reference)
+    return AnswerCase(case_id=case_id, input=given, output=output, reference=reference), options
 
 
 def _pair(options: dict[str, Any]) -> tuple[PairwiseCase, dict[str, Any]]:
-    first, second, reference, given = (
-        options.pop(name, None) for name in ("prediction", "prediction_b", "reference", "input")
-    )
+    first, second = _judged(options, "prediction"), _judged(options, "prediction_b")
+    reference, given = options.pop("reference", None), options.pop("input", None)
     case_id = _case_id(given, first, second, reference)
-    case = PairwiseCase(case_id=case_id, input=given, output=str(first), output_b=str(second), reference=reference)
-    return case, options
+    return PairwiseCase(case_id=case_id, input=given, output=first, output_b=second, reference=reference), options
 
 
 def _calibrated(harness: JudgeHarness, calibration: CalibrationReport | str | PathLike[str] | None) -> JudgeHarness:
@@ -177,8 +184,13 @@ def harness_evaluator(
 
     Raises:
         UnsupportedEvaluatorError: it cannot be harnessed; the sentence says why.
+        UsageError: it is harnessed already, or `harness` is no `JudgeHarness`.
 
     """
+    if harness is not None and not isinstance(harness, JudgeHarness):
+        raise UsageError(
+            f"harness is a JudgeHarness, as in JudgeHarness.standard('pairwise'), not a {type(harness).__name__}."
+        )
     if isinstance(evaluator, _Harnessed):
         raise UsageError("the evaluator is harnessed already.")
     if is_deterministic(evaluator):

@@ -22,6 +22,8 @@ def _scores(rows: Sequence[VerdictRow]) -> list[float]:
 def _decide(rows: Sequence[VerdictRow], fold: Callable[[list[float]], float], pass_at: PassAt) -> Decision:
     scores = _scores(rows)
     center = fold(scores)
+    if isinstance(center, float) and center.is_integer() and all(isinstance(score, int) for score in scores):
+        center = int(center)  # whole scores keep their type: 7, not 7.0
     reason = f"{len(scores)} of {len(rows)} samples, from {verdict_text(scores[0])} to {verdict_text(scores[-1])}"
     if pass_at is None:
         return decided(center, reason, center=center)

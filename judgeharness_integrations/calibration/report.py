@@ -21,6 +21,7 @@ __all__ = ["DEFAULT_MAX_AGE", "CalibrationReport", "CalibrationState"]
 
 SCHEMA = "judgeharness.calibration/1"
 DEFAULT_MAX_AGE = timedelta(days=30)
+_CLOCK_SKEW = timedelta(days=1)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,6 +92,8 @@ class CalibrationReport:
         age = now - _instant(self.measured_at)
         if age > max_age:
             return CalibrationState(status="expired", reason=f"{_age(age)} old, allowed {_age(max_age)}")
+        if age < -_CLOCK_SKEW:
+            return CalibrationState(status="expired", reason=f"dated {self.measured_at}, which is in the future")
         return CalibrationState(status="valid")
 
     def to_dict(self) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-from judgeharness_integrations.adapters import GROUP
+from judgeharness_integrations.adapters import GROUP, load_adapter
 from judgeharness_integrations.cli._json import print_json
 from judgeharness_integrations.cli._printing import console, safe, table
 
@@ -30,7 +30,7 @@ def show_adapters(*, as_json: bool) -> None:
 
 def _facts(point: EntryPoint) -> dict[str, Any]:
     try:
-        adapter = point.load()
+        adapter = load_adapter(point)
         missing, needed = adapter.missing(), next(iter(adapter.extras))
     except Exception as error:  # noqa: BLE001 - a broken adapter must not hide the others
         return {"name": point.name, "ready": False, "missing": [], "error": f"{type(error).__name__}: {error}"}

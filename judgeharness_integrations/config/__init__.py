@@ -8,7 +8,7 @@ from judgeharness_integrations.config.building import (
 )
 from judgeharness_integrations.config.importing import import_object, imported_rule
 from judgeharness_integrations.config.reading import load_config
-from judgeharness_integrations.config.redacting import redacted
+from judgeharness_integrations.config.redacting import redacted, without_secrets
 from judgeharness_integrations.config.schema import Config, JudgeConfig
 
 __all__ = [
@@ -22,4 +22,5 @@ __all__ = [
     "imported_rule",
     "load_config",
     "redacted",
+    "without_secrets",
 ]

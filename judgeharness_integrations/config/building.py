@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from judgeharness_integrations._errors import ConfigError, JudgeHarnessError
-from judgeharness_integrations.adapters import Adapter, JudgeSpec, find_adapter
+from judgeharness_integrations.adapters import JudgeSpec, find_adapter
 from judgeharness_integrations.calibration import CalibrationReport, CalibrationSet
 from judgeharness_integrations.casefiles import read_cases
 from judgeharness_integrations.cases import AnswerCase, Criterion
 from judgeharness_integrations.config.importing import import_object, imported_rule
+from judgeharness_integrations.config.redacting import without_secrets
 from judgeharness_integrations.config.schema import Config, JudgeConfig, RewriterConfig
 from judgeharness_integrations.judging import (
     FunctionJudge,
@@ -62,7 +65,7 @@ def build_judge(config: Config, place: int) -> Judge:
     """
     judge, where = config.judges[place], f"judges[{place}]"
     if judge.callable is None:
-        return _named(_from_adapter(judge, where), judge.name)
+        return _named(_from_adapter(judge, where, config.folder), judge.name)
     found = import_object(judge.callable, folder=config.folder, where=f"{where}.callable")
     if isinstance(found, Judge) and not isinstance(found, type):
         return _named(found, judge.name)
@@ -88,48 +91,40 @@ def _identity(judge: JudgeConfig, function: Any) -> JudgeIdentity | None:
     )
 
 
-def _adapter(name: str, where: str) -> Adapter:
+@contextmanager
+def _told(what: str, options: Mapping[str, Any]) -> Iterator[None]:
+    """Turn what a framework says about options into our errors, without the secrets among them."""
     try:
-        return find_adapter(name)
-    except JudgeHarnessError:
+        yield
+    except JudgeHarnessError as error:
+        error.args = (without_secrets(str(error), options),)
         raise
-    except Exception as error:
-        raise ConfigError(f"{where}: adapter {name!r} cannot be loaded ({_reason(error)}).") from error
+    except Exception as error:  # a framework refuses options in its own words
+        first_line = (str(error).splitlines() or [""])[0]  # the lines after it may repeat options, keys among them
+        reason = without_secrets(f"{type(error).__name__}: {first_line}".rstrip(": "), options)
+        raise ConfigError(f"{what} cannot be built ({reason}).") from error
 
 
-def _from_adapter(judge: JudgeConfig, where: str) -> Judge:
-    adapter = _adapter(str(judge.adapter), where)
+def _from_adapter(judge: JudgeConfig, where: str, folder: Path) -> Judge:
+    adapter = find_adapter(str(judge.adapter))
     spec = JudgeSpec(
         name=judge.name,
         evaluator=str(judge.evaluator),
         model=judge.model,
         model_options=judge.model_options,
         evaluator_options=judge.evaluator_options,
+        folder=folder,
     )
-    try:
+    with _told(f"{where}: judge {judge.name!r}", {"model": judge.model_options, "evaluator": judge.evaluator_options}):
         return adapter.build_judge(spec)
-    except JudgeHarnessError:
-        raise
-    except Exception as error:  # a framework refuses options in its own words
-        raise ConfigError(f"{where}: judge {judge.name!r} cannot be built ({_reason(error)}).") from error
 
 
 def _rewriter(rewriter: RewriterConfig) -> Rewriter:
-    where = "harness.rewriter"
-    adapter = _adapter(rewriter.adapter, where)
+    adapter = find_adapter(rewriter.adapter)
     if adapter.build_rewriter is None:
-        raise ConfigError(f"{where}: adapter {adapter.name!r} has no chat models.")
-    try:
+        raise ConfigError(f"harness.rewriter: adapter {adapter.name!r} has no chat models.")
+    with _told("harness.rewriter:", rewriter.model_options):
         return adapter.build_rewriter(rewriter.model, rewriter.model_options)
-    except JudgeHarnessError:
-        raise
-    except Exception as error:
-        raise ConfigError(f"{where}: cannot be built ({_reason(error)}).") from error
-
-
-def _reason(error: Exception) -> str:
-    """Return kind and first line of an error; the lines after it may repeat options, keys among them."""
-    return f"{type(error).__name__}: {(str(error).splitlines() or [''])[0]}".rstrip(": ")
 
 
 def build_cases(config: Config) -> list[AnswerCase]:

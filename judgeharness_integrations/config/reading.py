@@ -5,19 +5,18 @@ from __future__ import annotations
 import json
 import math
 import tomllib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
-from judgeharness_integrations._errors import ConfigError, UnknownNameError, UsageError
+from judgeharness_integrations._errors import ConfigError
+from judgeharness_integrations.config.problems import dotted, first_problem, kind
 from judgeharness_integrations.config.schema import Config
 
 if TYPE_CHECKING:
     from os import PathLike
-
-    from pydantic_core import ErrorDetails
 
 __all__ = ["load_config"]
 
@@ -36,12 +35,14 @@ def load_config(path: str | PathLike[str]) -> Config:
     path = Path(path)
     data = _parse(path)
     if not isinstance(data, dict):
-        raise ConfigError(f"{path}: a configuration is a mapping of keys, not {_kind(data)}.")
-    _refuse_nan(data, str(path))
+        raise ConfigError(f"{path}: a configuration is a mapping of keys, not {kind(data)}.")
     try:
+        _refuse_nan(data, str(path))
         return Config.model_validate(data).placed_at(path)
     except ValidationError as error:
-        raise _first_problem(error.errors(include_url=False), str(path)) from None
+        raise first_problem(error.errors(include_url=False), str(path)) from None
+    except RecursionError:
+        raise ConfigError(f"{path}: a YAML anchor holds itself, or lists are nested too deeply.") from None
 
 
 def _parse(path: Path) -> Any:
@@ -99,7 +100,7 @@ def _yaml(text: str) -> Any:
 
 def _refuse_nan(value: object, source: str, place: tuple[str | int, ...] = ()) -> None:
     if isinstance(value, float) and not math.isfinite(value):
-        raise ConfigError(f"{source}: {_dotted(place)} must be a finite number, not {value}.")
+        raise ConfigError(f"{source}: {dotted(place)} must be a finite number, not {value}.")
     inside: Iterable[tuple[Any, Any]] = ()
     if isinstance(value, Mapping):
         inside = value.items()
@@ -107,52 +108,3 @@ def _refuse_nan(value: object, source: str, place: tuple[str | int, ...] = ()) -
         inside = enumerate(value)
     for key, part in inside:
         _refuse_nan(part, source, (*place, key))
-
-
-def _dotted(place: Sequence[str | int]) -> str:
-    """Return `judges[0].name` for ("judges", 0, "name")."""
-    return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in place).removeprefix(".")
-
-
-def _kind(value: object) -> str:
-    return "nothing" if value is None else f"a {type(value).__name__}"
-
-
-def _first_problem(problems: Sequence[ErrorDetails], source: str) -> UsageError:
-    """Return the error of the first problem, keys nobody knows before what follows from them."""
-    problem = min(problems, key=lambda one: one["type"] != "extra_forbidden")
-    place = problem["loc"]
-    if problem["type"] == "extra_forbidden":
-        *parent, key = place
-        dot = f"{_dotted(parent)}." if parent else ""
-        return UnknownNameError("key", f"{dot}{key}", [dot + name for name in _keys_at(Config, parent)])
-    where = _dotted(place)
-    if problem["type"] == "missing":
-        return ConfigError(f"{source}: key {where!r} is missing.")
-    if problem["type"] == "value_error":
-        sentence = problem["msg"].removeprefix("Value error, ")
-        return ConfigError(": ".join(filter(None, (source, where, f"{sentence}."))))
-    message = problem["msg"].removeprefix("Input ")
-    if where.endswith("_options"):  # what was given may be a key
-        return ConfigError(f"{source}: {where} {message}.")
-    return ConfigError(f"{source}: {where} {message}, not {_shown(problem['input'])}.")
-
-
-def _shown(value: object) -> str:
-    return _kind(value) if value is None or isinstance(value, (dict, list)) else repr(value)
-
-
-def _keys_at(section: type[BaseModel], place: Sequence[str | int]) -> list[str]:
-    """Return the keys of the section at a place of the schema."""
-    for part in place:
-        if isinstance(part, str):
-            section = _section_of(section.model_fields[part].annotation)
-    return list(section.model_fields)
-
-
-def _section_of(annotation: Any) -> type[BaseModel]:
-    """Return the section inside `X`, `X | None` or `list[X]`."""
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return annotation
-    inner = next(part for part in get_args(annotation) if part is not type(None))
-    return _section_of(inner)

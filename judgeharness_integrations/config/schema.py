@@ -7,6 +7,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, model_validator
 
+from judgeharness_integrations._errors import ConfigError
+
 __all__ = ["CalibrationConfig", "Config", "ExecutionConfig", "HarnessConfig", "JudgeConfig", "RewriterConfig"]
 
 
@@ -131,5 +133,12 @@ class Config(_Section):
         return self
 
     def resolve(self, path: str) -> Path:
-        """Return a path of the configuration as seen from here."""
+        """Return a path of the configuration as seen from here.
+
+        Raises:
+            ConfigError: it holds a NUL character, which no path can.
+
+        """
+        if "\0" in path:
+            raise ConfigError(f"{self._path}: {path!r} is no path: it holds a NUL character.")
         return self.folder / Path(path).expanduser()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -61,7 +62,8 @@ class Spans:
         """Begin a span."""
         span = Span(kind=kind, name=name, facts=facts, parent=parent)
         for observer in self._observers:
-            span.tokens[id(observer)] = observer.begin(span)
+            with self._unharmed(observer):
+                span.tokens[id(observer)] = observer.begin(span)
         return span
 
     @contextmanager
@@ -77,7 +79,18 @@ class Spans:
         """End a span."""
         span.outcome.update(outcome)
         for observer in reversed(self._observers):
-            observer.end(span)
+            with self._unharmed(observer):
+                observer.end(span)
+
+    @contextmanager
+    def _unharmed(self, observer: Observer) -> Iterator[None]:
+        """Let an observer that fails go, with one warning: watching must not end what is watched."""
+        try:
+            yield
+        except Exception as error:  # noqa: BLE001 - whatever it is, the calls go on
+            self._observers = tuple(other for other in self._observers if other is not observer)
+            name = type(observer).__name__
+            warnings.warn(f"observer {name} failed and is not told any more: {error!r}.", RuntimeWarning, stacklevel=4)
 
 
 class ProgressBar:

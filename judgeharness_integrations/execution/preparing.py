@@ -174,9 +174,8 @@ class Preparer:
         finally:
             if self._rewriting.get(key) is not None and self._rewriting[key].done():
                 del self._rewriting[key]
-        if (
-            isinstance(rewritten, str) and rewritten.strip()
-        ):  # anything else fails its probes, and may go well next time
+        # anything but a text fails its probes, and may go well another time
+        if isinstance(rewritten, str) and rewritten.strip():
             self._rewritten.add(key, rewritten)
         return rewritten
 

@@ -27,6 +27,7 @@ _TRANSIENT_NAMES = (
     "toomanyrequests",
     "resourceexhausted",
 )
+_FIRST_ERROR = 400
 _TOO_MANY, _OUT_OF_MONEY = 429, "insufficient_quota"  # a 429 that no waiting mends
 _OTHER_LOOP = ("Event loop is closed", "bound to a different event loop")
 _FIRST_WAIT_S, _LONGEST_WAIT_S, _LONGEST_RETRY_AFTER_S = 0.5, 30.0, 300.0
@@ -47,6 +48,8 @@ def is_transient(error: BaseException) -> bool:
     status = _status(error)
     if status == _TOO_MANY and not hasattr(error, "status") and getattr(error, "code", None) == _OUT_OF_MONEY:
         return False  # aiohttp's errors, which have a `status`, warn when their `code` is read
+    if status is not None and status < _FIRST_ERROR and isinstance(error, ValueError):
+        return True  # the body of a good answer was garbled on its way
     if status is not None:
         return status in _TRANSIENT_STATUS or status >= 500  # noqa: PLR2004 - HTTP server errors
     if isinstance(error, (TimeoutError, ConnectionError)) or _lost_loop(error):

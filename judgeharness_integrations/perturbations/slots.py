@@ -38,8 +38,8 @@ def slot_names(first: str | None = None, second: str | None = None) -> Perturbat
             raise PlanError(
                 f"slot_names needs two labels, on one line and without any of {_RESERVED}: {label!r} is none."
             )
-    if labels[0] == labels[1]:
-        raise PlanError(f"slot_names needs two different labels, not {first!r} twice.")
+    if len({labels[0].casefold(), labels[1].casefold(), "tie"}) < len("AB") + 1:
+        raise PlanError(f"slot_names needs two labels that differ from each other and from TIE: {first!r}, {second!r}.")
     return _slots(f"slot_names({first}/{second})", (labels,))
 
 

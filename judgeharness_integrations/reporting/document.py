@@ -22,12 +22,12 @@ def result_document(result: HarnessResult, *, rows: bool = False) -> dict[str, A
         "case_id": result.case_id,
         "judge": result.judge,
         "judge_model": result.judge_model,
-        "criteria": {name: _criterion(measured) for name, measured in result.criteria.items()},
+        "criteria": {name: _criterion(measured, result) for name, measured in result.criteria.items()},
         "perturbations": list(result.perturbations),
         "skipped": dict(result.skipped),
         "repetitions": result.repetitions,
-        "aggregation_rule": result.aggregation_rule,
-        "rule_fixed": result.rule_fixed,
+        "aggregation_rule": None if result.informal else result.aggregation_rule,
+        "rule_fixed": None if result.informal else result.rule_fixed,
         "informal": result.informal,
         "state": result.state,
         "fingerprint": result.fingerprint,
@@ -43,17 +43,18 @@ def _distribution(distribution: Distribution) -> list[dict[str, Any]]:
     return [{"verdict": verdict_to_json(verdict), "count": count} for verdict, count in distribution.items()]
 
 
-def _criterion(measured: CriterionResult) -> dict[str, Any]:
+def _criterion(measured: CriterionResult, result: HarnessResult) -> dict[str, Any]:
+    aggregated = not result.informal  # of a single sample nothing was folded
     return {
         "verdict": verdict_to_json(measured.verdict),
         "status": measured.status,
-        "reason": measured.reason,
+        "reason": measured.reason if aggregated or measured.status != "decided" else "",
         "kind": "numbers" if measured.numeric else "labels",
         "sample_distribution": _distribution(measured.sample_distribution),
         "outcomes": dict(measured.outcomes),
         "planned": measured.planned,
-        "consistency_rate": measured.consistency_rate,
-        "chance_consistency": measured.chance_consistency,
+        "consistency_rate": measured.consistency_rate if aggregated else None,
+        "chance_consistency": measured.chance_consistency if aggregated else None,
         "label_count": measured.label_count,
         "agreement": measured.agreement,
         "sd": measured.sd,
@@ -84,6 +85,7 @@ def _calibration(result: HarnessResult) -> dict[str, Any] | None:
     return {
         "source": report.name,
         "labels": report.source,
+        "word": report.word,
         "status": state.status,
         "reason": state.reason,
         "measured_at": report.measured_at,

@@ -112,3 +112,9 @@ def test_a_composition_applies_from_left_and_restores_from_right(apply: Apply) -
     assert (shown.output, shown.presentation.slot_names) == ("right", ("X", "Y"))
     assert renamed.restore("A", "verdict") == "B"
     assert renamed.fits("text") == position_swap().fits("text")
+
+
+@pytest.mark.parametrize("labels", [("x", "X"), ("TIE", "Y"), ("Y", "tie")])
+def test_labels_that_read_the_same_are_refused(labels: tuple[str, str]) -> None:
+    with pytest.raises(PlanError, match="differ from each other and from TIE"):
+        slot_names(*labels)

@@ -1,0 +1,61 @@
+"""Why samples failed: the most frequent kinds of failure, and errors told as the command can tell them."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from judgeharness_integrations.config import without_secrets
+from judgeharness_integrations.reporting.plain import safe_text
+from judgeharness_integrations.verdictlog.row import VerdictRow
+
+__all__ = ["advice_for_asking", "failures", "told"]
+
+_MOST_KEPT, _MOST_SHOWN = 10, 3
+_LONGEST_ERROR = 200
+_VARIES = re.compile(r"\b(?=\w*\d)\w+(?:\.\d+)?")  # request ids, waiting times
+_REPLAY_ALONE = re.compile(r",? or (?:--labels|read (?:a log )?with labels=True(?: \(--labels\))?)")
+
+
+def failures(rows: Iterable[VerdictRow], settings: Any) -> list[dict[str, Any]]:
+    """Return the kinds of failed samples, most frequent first, as `{outcome, error, count}`.
+
+    Errors that differ in numbers alone are one kind, shown by its first. A call about several criteria is one
+    sample. `settings` are what the judge was built from; no secret of theirs is in a text.
+    """
+    kinds: Counter[tuple[str, str]] = Counter()
+    first: dict[tuple[str, str], str] = {}
+    counted: set[tuple[object, ...]] = set()
+    for row in rows:
+        kind = (row.outcome, _VARIES.sub("#", row.error or ""))
+        call = (*kind, row.key if row.call_id is None else row.call_id)
+        if row.ok or call in counted:
+            continue
+        counted.add(call)
+        kinds[kind] += 1
+        first.setdefault(kind, row.error or "")
+    return [
+        {
+            "outcome": kind[0],
+            "error": safe_text(without_secrets(first[kind], settings), _LONGEST_ERROR) or None,
+            "count": count,
+        }
+        for kind, count in kinds.most_common(_MOST_KEPT)
+    ]
+
+
+def told(judge: str, kinds: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield `gpt-4o: 12 samples: error, RateLimitError: ...` for the most frequent kinds of failure."""
+    for kind in kinds[:_MOST_SHOWN]:
+        samples = "1 sample" if kind["count"] == 1 else f"{kind['count']} samples"
+        reason = f", {kind['error']}" if kind["error"] else ""
+        yield f"{safe_text(judge, 60)}: {samples}: {kind['outcome']}{reason}"
+    if len(kinds) > _MOST_SHOWN:
+        yield f"{safe_text(judge, 60)}: {sum(kind['count'] for kind in kinds[_MOST_SHOWN:])} failed in other ways"
+
+
+def advice_for_asking(message: str) -> str:
+    """Return a message of the core without the advice to read numbers as labels, which only `replay` can."""
+    return _REPLAY_ALONE.sub("", message)

@@ -1,0 +1,96 @@
+"""What is wrong with a configuration, as one sentence with the key it is about and what is expected there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, get_args
+
+from pydantic import BaseModel
+
+from judgeharness_integrations._errors import ConfigError, UnknownNameError, UsageError
+from judgeharness_integrations.config.schema import Config
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
+
+__all__ = ["dotted", "first_problem", "kind"]
+
+_KINDS = {
+    "string_type": "a text",
+    "int_type": "a whole number",
+    "float_type": "a number",
+    "bool_type": "true or false",
+    "list_type": "a list",
+    "dict_type": "a mapping of keys",
+    "model_type": "a mapping of keys",
+}
+_LONGEST_VALUE = 80
+
+
+def dotted(place: Sequence[str | int]) -> str:
+    """Return `judges[0].name` for ("judges", 0, "name")."""
+    return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in place).removeprefix(".")
+
+
+def kind(value: object) -> str:
+    """Return what a value is, without showing it."""
+    names = {dict: "a mapping", list: "a list", str: "a text", bool: "true or false", int: "a number"}
+    return "nothing" if value is None else names.get(type(value), f"a {type(value).__name__}")
+
+
+def first_problem(problems: Sequence[ErrorDetails], source: str) -> UsageError:
+    """Return the error of the first problem, keys nobody knows before what follows from them."""
+    problem = min(problems, key=lambda one: one["type"] != "extra_forbidden")
+    if problem["type"] != "extra_forbidden":
+        return ConfigError(f"{source}: {_sentence(problem)}.")
+    *parent, key = problem["loc"]
+    dot = f"{dotted(parent)}." if parent else ""
+    return UnknownNameError("key", f"{dot}{key}", [dot + name for name in _keys_at(Config, parent)])
+
+
+def _sentence(problem: ErrorDetails) -> str:
+    kind_of_problem, place = problem["type"], problem["loc"]
+    where = dotted(place)
+    if kind_of_problem == "missing":
+        return f"key {where!r} is missing"
+    if kind_of_problem == "value_error":
+        return ": ".join(filter(None, (where, problem["msg"].removeprefix("Value error, "))))
+    if kind_of_problem == "invalid_key" or place[-1:] == ("[key]",):
+        *parent, key = place if kind_of_problem == "invalid_key" else place[:-1]
+        return f"key {key!r} of {dotted(parent) or 'the file'} must be a text"
+    if (expected := _expected(kind_of_problem, problem.get("ctx", {}))) is None:
+        return f"{where} is not valid: {problem['msg']}"  # a kind of problem this schema does not have
+    shown = "" if where.endswith("_options") else f", not {_shown(problem['input'])}"  # a key may have been given
+    return f"{where} must be {expected}{shown}"
+
+
+def _expected(kind_of_problem: str, context: Mapping[str, Any]) -> str | None:
+    if kind_of_problem == "literal_error":
+        return str(context["expected"])
+    if kind_of_problem in ("too_short", "string_too_short"):
+        what = "a list of at least {} entry" if kind_of_problem == "too_short" else "a text of at least {} character"
+        return what.format(context["min_length"])
+    return _KINDS.get(kind_of_problem)
+
+
+def _shown(value: object) -> str:
+    if value is None or isinstance(value, (dict, list)):
+        return "an empty list" if value == [] else kind(value)
+    text = repr(value)
+    return text if len(text) <= _LONGEST_VALUE else f"{text[: _LONGEST_VALUE - 1]}…"
+
+
+def _keys_at(section: type[BaseModel], place: Sequence[str | int]) -> list[str]:
+    """Return the keys of the section at a place of the schema."""
+    for part in place:
+        if isinstance(part, str):
+            section = _section_of(section.model_fields[part].annotation)
+    return list(section.model_fields)
+
+
+def _section_of(annotation: Any) -> type[BaseModel]:
+    """Return the section inside `X`, `X | None` or `list[X]`."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    inner = next(part for part in get_args(annotation) if part is not type(None))
+    return _section_of(inner)

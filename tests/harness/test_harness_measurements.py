@@ -1,0 +1,129 @@
+"""What a measurement says about itself, and that it can be made again from its rows."""
+
+from __future__ import annotations
+
+import copy
+import json
+import pickle
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from judgeharness_integrations import AnswerCase, CalibrationSet, Criterion, JudgeHarness, JudgeIdentity, PairwiseCase
+from judgeharness_integrations.execution.retrying import is_transient
+from judgeharness_integrations.measure import remeasure
+from judgeharness_integrations.testing import ScriptedJudge
+
+PAIR = PairwiseCase(case_id="p", output="one", output_b="two", author="gpt-4o", author_b="claude-3")
+IDENTITY = JudgeIdentity(name="j", model="gpt-4o", parameters={"temperature": 0})
+
+
+def harness(**options: Any) -> JudgeHarness:
+    arguments: dict[str, Any] = {"perturbations": ["none"], "repetitions": 3, "aggregation_rule": "majority"}
+    return JudgeHarness(max_concurrency=1, **arguments | options)
+
+
+JUDGES = {
+    "labels": (ScriptedJudge(["A", "B", "A"], identity=IDENTITY), "majority"),
+    "scores": (ScriptedJudge([3, 4, 9], criteria=[Criterion(name="depth", scale=(1, 10))]), "median"),
+    "rubric": (ScriptedJudge([{"x": "PASS", "y": "FAIL"}, {"x": "FAIL"}, ValueError("no")]), "majority"),
+    "declared": (ScriptedJudge(["a", "b", "zzz"], criteria=[Criterion(name="k", labels=("a", "b", "c"))]), "majority"),
+}
+
+
+@pytest.mark.parametrize("kind", JUDGES)
+def test_a_measurement_is_made_again_from_its_rows(kind: str) -> None:
+    judge, rule = JUDGES[kind]
+    result = harness(aggregation_rule=rule).evaluate(judge, PAIR)
+    again = remeasure(result)
+    assert again == result
+    assert again.report() == result.report()
+    assert copy.deepcopy(result) == result
+    assert pickle.loads(pickle.dumps(result)) == result  # noqa: S301 - our own bytes
+
+
+def test_another_rule_is_chosen_after_the_samples() -> None:
+    result = harness(repetitions=8).evaluate(ScriptedJudge(["PASS"] * 5 + ["FAIL"] * 3), "a text")
+    after = remeasure(result, "supermajority(2/3)")
+    assert (result.verdict, after.verdict) == ("PASS", "ABSTAIN")
+    assert (after.aggregation_rule, after.rule_fixed) == ("supermajority(2/3)", "after")
+    assert "exploratory" in after.report()
+    assert after.rows == result.rows
+
+
+def test_a_single_sample_carries_no_aggregation_in_its_document() -> None:
+    document = harness(repetitions=1).evaluate(ScriptedJudge(["PASS"]), "a text").to_dict()
+    measured = document["criteria"]["verdict"]
+    assert (document["informal"], document["aggregation_rule"], document["rule_fixed"]) == (True, None, None)
+    assert (measured["verdict"], measured["consistency_rate"], measured["chance_consistency"]) == ("PASS", None, None)
+    assert measured["reason"] == ""
+
+
+def test_calls_a_failed_perturbation_never_made_are_not_counted() -> None:
+    def broken(text: str) -> str:
+        raise LookupError(text)
+
+    result = harness(perturbations=["none", "paraphrase"], rewriter=broken).evaluate(ScriptedJudge(["A"]), PAIR)
+    assert (result.usage.calls, result.usage.attempts) == (3, 3)
+    assert result.only.outcomes["error"] == 3
+
+
+def test_whole_scores_stay_whole() -> None:
+    for rule in ("median", "mean", "trimmed_mean(0.4)", "mode"):
+        verdict = harness(repetitions=4, aggregation_rule=rule).evaluate(ScriptedJudge([7]), "a text").verdict
+        assert json.dumps(verdict) == "7"
+    assert harness(repetitions=2, aggregation_rule="mean").evaluate(ScriptedJudge([7, 8]), "a text").verdict == 7.5
+    assert json.dumps(harness(aggregation_rule="mean").evaluate(ScriptedJudge([7.0]), "a text").verdict) == "7.0"
+
+
+class Broken:
+    def __init__(self, where: str) -> None:
+        self.where = where
+
+    def begin(self, span: object) -> None:
+        if self.where == "begin":
+            raise OSError("disk full")
+
+    def end(self, span: object) -> None:
+        if self.where == "end":
+            raise OSError("disk full")
+
+
+@pytest.mark.parametrize("where", ["begin", "end"])
+def test_an_observer_that_fails_ends_nothing(where: str) -> None:
+    with pytest.warns(RuntimeWarning, match="observer Broken failed and is not told any more: OSError"):
+        result = harness(observers=[Broken(where)]).evaluate(ScriptedJudge(["A"]), PAIR)
+    assert result.verdict == "A"
+
+
+def test_a_calibration_from_the_future_has_expired() -> None:
+    labels = CalibrationSet("people", ((PAIR, "A"),))
+    judge = ScriptedJudge(["A"], identity=IDENTITY)
+    today = datetime(2026, 5, 1, tzinfo=UTC)
+    report = harness(clock=lambda: today + timedelta(days=3)).calibrate(judge, labels)
+    later = harness(calibration=report, clock=lambda: today).evaluate(judge, PAIR)
+    assert "in the future" in str(later.calibration_state)
+    skewed = harness(calibration=report, clock=lambda: today + timedelta(days=2, hours=12)).evaluate(judge, PAIR)
+    assert skewed.calibration_valid
+
+
+def test_labels_of_a_model_are_called_agreement_in_the_document() -> None:
+    labels = CalibrationSet("other", ((PAIR, "A"),), source="model:gpt-5")
+    document = harness(calibration_set=labels).evaluate(ScriptedJudge(["A"]), PAIR).to_dict()
+    assert document["calibration"]["word"] == "agreement with gpt-5"
+
+
+def test_a_garbled_body_is_asked_again_and_an_unreadable_answer_is_not() -> None:
+    class Response:
+        status_code = 200
+
+    garbled = json.JSONDecodeError("no", "", 0)
+    assert not is_transient(garbled)
+    garbled.response = Response()  # type: ignore[attr-defined]
+    assert is_transient(garbled)
+
+
+def test_what_the_case_says_and_a_mapping_is_a_case() -> None:
+    assert harness().evaluate(ScriptedJudge(["PASS"]), {"case_id": "m", "anything": 1}).case_id == "m"
+    assert harness().evaluate(ScriptedJudge(["PASS"]), AnswerCase(case_id="n", output="x")).case_id == "n"
