@@ -7,15 +7,18 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import typer
 from rich.text import Text
 
 from judgeharness_integrations._errors import ConfigError, UnknownNameError, UsageError
 from judgeharness_integrations.aggregation.grouping import by_criterion
 from judgeharness_integrations.calibration import CalibrationReport, CalibrationSet, Judged, measure_calibration
 from judgeharness_integrations.cli._asking import check_cost, confirm, judge_model, print_plans
+from judgeharness_integrations.cli._failures import failures, told, without_replay_advice
 from judgeharness_integrations.cli._json import print_json
 from judgeharness_integrations.cli._printing import console
 from judgeharness_integrations.cli._replay import rule_of
+from judgeharness_integrations.cli._writing import check_file
 from judgeharness_integrations.cli.exits import NOT_GRADED, OK
 from judgeharness_integrations.config import Config, build_harness_options, build_judge, load_config
 from judgeharness_integrations.execution.observing import Span, default_observers
@@ -41,10 +44,11 @@ class Request:
 
 
 class _NotGraded:
-    """An observer that counts the cases that ended without a verdict."""
+    """An observer that counts the cases that ended without a verdict, and keeps the samples that failed."""
 
     def __init__(self) -> None:
         self.cases = self.all = 0
+        self.failed: list[VerdictRow] = []
 
     def begin(self, span: Span) -> None:
         """Nothing happens at a span's start."""
@@ -55,6 +59,7 @@ class _NotGraded:
         if span.kind == "case" and result is not None:
             self.all += 1
             self.cases += any(measured.status == "not_graded" for measured in result.criteria.values())
+            self.failed += [row for row in result.rows if not row.ok]
 
 
 def refuse_both(config: Path | None, labels: Path | None, max_calls: int | None) -> None:
@@ -75,6 +80,7 @@ def calibrate_config(path: Path | None, request: Request, *, rule: str | None, m
     if rule is not None:
         raise UsageError("--rule goes with --log: with CONFIG the rule is its harness.aggregation_rule.")
     config = load_config(path)
+    check_file(request.out)
     place = _place(config, request.judge)
     labelled = CalibrationSet.from_file(
         request.labels, name=request.name, source=request.source, positive=request.positive
@@ -88,13 +94,20 @@ def calibrate_config(path: Path | None, request: Request, *, rule: str | None, m
     print_plans({judge.name: plan}, config, max_calls=limit, stderr=request.as_json)
     check_cost(plan.total, limit)
     confirm(plan.total, yes=yes)
-    report = harness.calibrate(judge, labelled, judge_model(judge, config.judges[place]))
-    report.save(request.out)
-    _print(report, request)
-    if not count.cases:
-        return OK
-    console(stderr=True).print(f"{count.cases} of {count.all} cases ended not_graded: too few valid answers.")
-    return NOT_GRADED
+    with without_replay_advice():
+        report = harness.calibrate(judge, labelled, judge_model(judge, config.judges[place]))
+    _deliver(report, request)
+    return _ended(count, judge.name, config)
+
+
+def _ended(count: _NotGraded, judge: str, config: Config) -> int:
+    """Say on standard error why cases and samples failed, and return the exit code."""
+    if count.cases:
+        what = f"{count.cases} of {count.all} cases ended not_graded: too few valid answers."
+        typer.echo(what, err=True)
+    for line in told(judge, failures(count.failed, config.model_dump())):
+        typer.echo(line, err=True)
+    return NOT_GRADED if count.cases else OK
 
 
 def _place(config: Config, name: str | None) -> int:
@@ -110,12 +123,17 @@ def calibrate_log(log: Path, rule: str | None, request: Request) -> None:
     """Measure a rule's decisions about an existing log against its gold column."""
     if rule is None:
         raise UsageError("--log needs --rule: which rule's decisions are to be measured?")
+    if request.out is not None:
+        check_file(request.out)
     chosen = rule_of(rule)
-    groups = rows_of_judges(read_log(log), None if request.judge is None else [request.judge])
+    with without_replay_advice():
+        rows_of_all = read_log(log)
+    groups = rows_of_judges(rows_of_all, None if request.judge is None else [request.judge])
     if len(groups) > 1:
         raise UsageError(f"{log} holds {len(groups)} judges: choose one with --judge.")
     judge, rows = next(iter(groups.items()))
-    judged = {name: _judged(group, chosen) for name, group in by_criterion(rows).items()}
+    with without_replay_advice():
+        judged = {name: _judged(group, chosen) for name, group in by_criterion(rows).items()}
     criteria = {
         name: measure_calibration(items, criterion=name, positive=request.positive)
         for name, items in judged.items()
@@ -135,9 +153,7 @@ def calibrate_log(log: Path, rule: str | None, request: Request) -> None:
         measured_at=datetime.now(UTC).isoformat(timespec="seconds"),
         parts=None,
     )
-    if request.out is not None:
-        report.save(request.out)
-    _print(report, request, f"rule: {chosen.name}", "rule chosen after the samples: exploratory")
+    _deliver(report, request, f"rule: {chosen.name}", "rule chosen after the samples: exploratory")
 
 
 def _judged(rows: list[VerdictRow], rule: Any) -> list[Judged]:
@@ -148,6 +164,29 @@ def _judged(rows: list[VerdictRow], rule: Any) -> list[Judged]:
     ]
 
 
+def _deliver(report: CalibrationReport, request: Request, *notes: str) -> None:
+    """Print the report and save it: what was paid for is kept even when one of the two fails."""
+    try:
+        _print(report, request, *notes)
+    finally:
+        if request.out is not None:
+            _save(report, request.out, request)
+
+
+def _save(report: CalibrationReport, out: Path, request: Request) -> None:
+    try:
+        report.save(out)
+    except OSError as error:
+        if not request.as_json:
+            print_json(report.to_dict())
+        reason = error.strerror or error
+        raise ConfigError(
+            f"the calibration is printed above as JSON, but {out} cannot be written ({reason})."
+        ) from error
+    if not request.as_json:
+        console().print(Text(f"saved to {out}"), soft_wrap=True)
+
+
 def _print(report: CalibrationReport, request: Request, *notes: str) -> None:
     if request.as_json:
         print_json(report.to_dict())
@@ -155,5 +194,3 @@ def _print(report: CalibrationReport, request: Request, *notes: str) -> None:
     screen = console()
     for line in (*notes, *calibration_text(report)):
         screen.print(Text(line), soft_wrap=True)
-    if request.out is not None:
-        screen.print(Text(f"saved to {request.out}"), soft_wrap=True)

@@ -5,24 +5,26 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
+from judgeharness_integrations._errors import JudgeHarnessError
 from judgeharness_integrations.config import without_secrets
 from judgeharness_integrations.reporting.plain import safe_text
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
-__all__ = ["advice_for_asking", "failures", "told"]
+__all__ = ["failures", "told", "without_replay_advice"]
 
 _MOST_KEPT, _MOST_SHOWN = 10, 3
 _LONGEST_ERROR = 200
-_VARIES = re.compile(r"\b(?=\w*\d)\w+(?:\.\d+)?")  # request ids, waiting times
+_VARIES = re.compile(r"\b(?=\w*\d)\w{8,}\b|\b\d+\.\d+|\b\d+(?=m?s\b)")  # request ids, waiting times
 _REPLAY_ALONE = re.compile(r",? or (?:--labels|read (?:a log )?with labels=True(?: \(--labels\))?)")
 
 
 def failures(rows: Iterable[VerdictRow], settings: Any) -> list[dict[str, Any]]:
     """Return the kinds of failed samples, most frequent first, as `{outcome, error, count}`.
 
-    Errors that differ in numbers alone are one kind, shown by its first. A call about several criteria is one
+    Errors that differ in ids and waiting times alone are one kind, shown by its first. A call about several criteria is one
     sample. `settings` are what the judge was built from; no secret of theirs is in a text.
     """
     kinds: Counter[tuple[str, str]] = Counter()
@@ -56,6 +58,11 @@ def told(judge: str, kinds: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         yield f"{safe_text(judge, 60)}: {sum(kind['count'] for kind in kinds[_MOST_SHOWN:])} failed in other ways"
 
 
-def advice_for_asking(message: str) -> str:
-    """Return a message of the core without the advice to read numbers as labels, which only `replay` can."""
-    return _REPLAY_ALONE.sub("", message)
+@contextmanager
+def without_replay_advice() -> Iterator[None]:
+    """Take the advice to read numbers as labels out of errors of the core: only `replay` has that option."""
+    try:
+        yield
+    except JudgeHarnessError as error:
+        error.args = (_REPLAY_ALONE.sub("", str(error)),)
+        raise

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from judgeharness_integrations.reporting.plain import safe_text
 
-__all__ = ["console", "percent", "safe", "share", "table"]
+__all__ = ["console", "percent", "safe", "share", "share_labelled", "table"]
 
 
 class _Console(Console):
@@ -33,6 +33,11 @@ def safe(text: str, limit: int = 60) -> Text:
 def share(part: int, whole: int) -> str:
     """Return `89.3 of 419`: a share of a number of things, in per cent."""
     return f"{percent(part / whole if whole else None)} of {whole}"
+
+
+def share_labelled(correct: int, labelled: int, decided: int) -> str:
+    """Return `89.3 of 374`, or `89.3 of 300 labelled` when not every decided case holds a gold label."""
+    return share(correct, labelled) + ("" if labelled == decided else " labelled")
 
 
 def percent(value: float | None) -> str:

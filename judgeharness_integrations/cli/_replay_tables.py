@@ -9,7 +9,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from judgeharness_integrations.aggregation.variance import VarianceSplit, variance_split
-from judgeharness_integrations.cli._printing import percent, safe, share, table
+from judgeharness_integrations.cli._printing import percent, safe, share, share_labelled, table
 from judgeharness_integrations.replay import JudgeReplay, ReplayReport
 from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow, verdict_text
 
@@ -57,7 +57,7 @@ def _decisions(entry: JudgeReplay) -> list[str | Text]:
     return [
         _who(entry),
         share(entry.decided, entry.cases),
-        "-" if entry.correct is None else share(entry.correct, entry.labelled),
+        "-" if entry.correct is None else share_labelled(entry.correct, entry.labelled, entry.decided),
         "-" if interval is None else f"{percent(interval[0])}-{percent(interval[1])}",
         str(entry.abstained),
         str(entry.not_graded),

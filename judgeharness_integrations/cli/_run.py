@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
 import typer
 
-from judgeharness_integrations._errors import ConfigError
+from judgeharness_integrations._errors import JudgeHarnessError, UsageError
 from judgeharness_integrations.cli._asking import check_cost, confirm, judge_model, print_plans
+from judgeharness_integrations.cli._failures import told, without_replay_advice
 from judgeharness_integrations.cli._json import print_json
 from judgeharness_integrations.cli._run_tables import print_summary
 from judgeharness_integrations.cli._summary import JudgeTally, summary_document
+from judgeharness_integrations.cli._writing import check_folder
 from judgeharness_integrations.cli.exits import INTERRUPTED, NOT_GRADED, OK
 from judgeharness_integrations.config import (
     Config,
@@ -24,6 +27,7 @@ from judgeharness_integrations.config import (
     build_harness_options,
     build_judge,
     load_config,
+    without_secrets,
 )
 from judgeharness_integrations.execution.budget import Budget
 from judgeharness_integrations.harness import JudgeHarness
@@ -37,13 +41,15 @@ VERDICTS, RESULTS, SUMMARY = "verdicts.jsonl", "results.jsonl", "summary.json"
 
 
 class _Rows:
-    """A log that keeps rows in memory as well, for the summary."""
+    """A log that keeps rows in memory as well, for the summary, and no secret of the configuration in an error."""
 
-    def __init__(self, file: JsonlLog) -> None:
-        self.file, self.memory = file, MemoryLog()
+    def __init__(self, file: JsonlLog, settings: object) -> None:
+        self.file, self.memory, self.settings = file, MemoryLog(), settings
 
     def append(self, rows: Iterable[VerdictRow]) -> None:
-        rows = list(rows)
+        rows = [
+            row if row.error is None else replace(row, error=without_secrets(row.error, self.settings)) for row in rows
+        ]
         self.file.append(rows)
         self.memory.append(rows)
 
@@ -58,7 +64,7 @@ def run_config(
     config = load_config(path)
     limit = config.execution.max_calls if max_calls is None else max_calls
     folder = out or config.resolve(config.out or DEFAULT_OUT)
-    _check_folder(folder, overwrite=overwrite)
+    check_folder(folder, (VERDICTS, RESULTS, SUMMARY), overwrite=overwrite)
     cases = build_cases(config)
     judges = [build_judge(config, place) for place in range(len(config.judges))]
     harness = JudgeHarness(
@@ -79,13 +85,6 @@ def run_config(
         for judge, one in zip(judges, config.judges, strict=True)
     ]
     return _measured(config, harness, cases, tallies, folder, as_json=as_json)
-
-
-def _check_folder(folder: Path, *, overwrite: bool) -> None:
-    if folder.exists() and not folder.is_dir():
-        raise ConfigError(f"{folder} is not a folder: give another --out.")
-    if folder.is_dir() and any(folder.iterdir()) and not overwrite:
-        raise ConfigError(f"{folder} is not empty: give another --out, or --overwrite.")
 
 
 def _planned(harness: JudgeHarness, judge: object, cases: Sequence[object]) -> dict[str, int]:
@@ -112,42 +111,50 @@ def _measured(
     folder.mkdir(parents=True, exist_ok=True)
     for name in (RESULTS, SUMMARY):
         (folder / name).unlink(missing_ok=True)
-    interrupted = False
+    stopped: BaseException | None = None
     with ExitStack() as stack:
         file = stack.enter_context(JsonlLog(folder / VERDICTS))
         results = stack.enter_context((folder / RESULTS).open("w", encoding="utf-8"))
-        harness.log = log = _Rows(file)  # type: ignore[assignment]
+        harness.log = log = _Rows(file, config.model_dump())  # type: ignore[assignment]
         try:
             for tally in tallies:
                 _ask(harness, tally, cases, results)
-        except KeyboardInterrupt:
-            interrupted = True
+        except (JudgeHarnessError, OSError, KeyboardInterrupt) as error:  # what was answered is summed up all the same
+            stopped = error
     rows = list(log.rows())
-    document = summary_document(config, harness, tallies, rows, interrupted=interrupted)
+    document = summary_document(config, harness, tallies, rows, stopped=stopped)
     text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
     (folder / SUMMARY).write_text(text + "\n", encoding="utf-8")
     if as_json:
         print_json(document)
     else:
         print_summary(document, folder)
-    return _exit_code(document, folder, len(rows), interrupted=interrupted)
+    return _ended(document, folder, len(rows), stopped)
 
 
 def _ask(harness: JudgeHarness, tally: JudgeTally, cases: Sequence[object], results: TextIO) -> None:
-    for result in harness.evaluate_many(tally.judge, cases, tally.model):
-        document = result.to_dict()
-        tally.add(result, document)
-        results.write(json.dumps(document, ensure_ascii=False, allow_nan=False) + "\n")
-        results.flush()
+    with without_replay_advice():
+        for result in harness.evaluate_many(tally.judge, cases, tally.model):
+            document = result.to_dict()
+            tally.add(result, document)
+            results.write(json.dumps(document, ensure_ascii=False, allow_nan=False) + "\n")
+            results.flush()
 
 
-def _exit_code(document: dict[str, object], folder: Path, rows: int, *, interrupted: bool) -> int:
-    if interrupted:
+def _ended(document: Mapping[str, Any], folder: Path, rows: int, stopped: BaseException | None) -> int:
+    """Say on standard error how the run ended and why samples failed, and return the exit code."""
+    missing, state = document["not_graded_cases"], document["state"]
+    if isinstance(stopped, OSError):
+        raise stopped
+    if state == "failed":
+        raise UsageError(f"{document['error']} What was answered is kept: {rows} rows in {folder / VERDICTS}.")
+    if state == "interrupted":
         typer.echo(f"interrupted: {rows} rows are in {folder / VERDICTS}.", err=True)
-        return INTERRUPTED
-    missing = document["not_graded_cases"]
-    if missing:
+    elif missing:
         what = f"{missing} of {document['judged_cases']} cases ended not_graded"
-        typer.echo(f"{what}: too few valid answers (see {folder / SUMMARY}).", err=True)
-        return NOT_GRADED
-    return OK
+        why = "max_calls was reached" if state == "budget_exhausted" else "too few valid answers"
+        typer.echo(f"{what}: {why} (see {folder / SUMMARY}).", err=True)
+    for judge in document["judges"]:
+        for line in told(judge["judge"], judge["failures"]):
+            typer.echo(line, err=True)
+    return INTERRUPTED if state == "interrupted" else NOT_GRADED if missing else OK

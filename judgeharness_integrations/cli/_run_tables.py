@@ -8,7 +8,7 @@ from typing import Any
 
 from rich.text import Text
 
-from judgeharness_integrations.cli._printing import console, percent, safe, share, table
+from judgeharness_integrations.cli._printing import console, percent, safe, share, share_labelled, table
 from judgeharness_integrations.reporting.plain import safe_text
 
 __all__ = ["print_summary"]
@@ -48,7 +48,7 @@ def _entry(entry: Mapping[str, Any]) -> list[str | Text]:
     name = entry["judge"] if entry["criterion"] == "verdict" else f"{entry['judge']} · {entry['criterion']}"
     accuracy = entry["accuracy_decided"]
     error = entry["mean_absolute_error"]
-    right = "-" if accuracy is None else share(entry["correct"], entry["decided_with_gold"])
+    right = "-" if accuracy is None else share_labelled(entry["correct"], entry["decided_with_gold"], entry["decided"])
     return [
         safe(name),
         safe(_verdicts(entry["verdicts"])),
@@ -66,21 +66,31 @@ def _verdicts(counts: list[Mapping[str, Any]]) -> str:
 
 
 def _about(judge: Mapping[str, Any]) -> Iterator[str]:
-    calibration = judge["calibration"]
-    if calibration is None:
-        yield "uncalibrated: how often this rule is right was not measured"
-    else:
-        yield f"calibration on {calibration['source']} is {calibration['status']}" + (
-            f": {calibration['reason']}" if calibration["reason"] else ""
-        )
-        for name, rates in calibration["criteria"].items():
-            shown = [f"{what} {_rate(rates[what])}" for what in ("precision", "recall", "coverage") if rates[what]]
-            if shown:
-                yield f"{name}: " + ", ".join(shown) + f", n={rates['n']}"
+    yield from _anchor(judge["calibration"])
+    for entry in judge["criteria"]:
+        if entry["error"]:
+            yield f"{entry['criterion']} is not graded: {entry['error']}"
     for name, count in judge["skipped_perturbations"].items():
         yield f"{name} did not fit {count} cases and was skipped"
     for warning in judge["warnings"]:
         yield f"warning: {warning}"
+
+
+def _anchor(calibration: Mapping[str, Any] | None) -> Iterator[str]:
+    """Yield what the labels say; those of a model are agreed with, and calibrate nothing."""
+    if calibration is None:
+        yield "uncalibrated: how often this rule is right was not measured"
+        return
+    model, status, reason = calibration["agreement_with"], calibration["status"], calibration["reason"]
+    if model is None:
+        yield f"calibration on {calibration['source']} is {status}" + (f": {reason}" if reason else "")
+    else:
+        holds = "" if status == "valid" else f" is {status}: {reason}"
+        yield f"agreement with {model} on {calibration['source']}{holds}"
+    for name, rates in calibration["criteria"].items():
+        shown = [f"{what} {_rate(rates[what])}" for what in ("precision", "recall", "coverage") if rates[what]]
+        if shown:
+            yield f"{name}: " + ", ".join(shown) + f", n={rates['n']}"
 
 
 def _rate(rate: Mapping[str, Any]) -> str:

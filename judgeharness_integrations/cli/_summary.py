@@ -8,12 +8,15 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from judgeharness_integrations import __version__
+from judgeharness_integrations._errors import JudgeHarnessError
 from judgeharness_integrations.aggregation.grouping import DEFAULT_CRITERION, by_criterion
-from judgeharness_integrations.config import Config, redacted
+from judgeharness_integrations.calibration import CalibrationReport
+from judgeharness_integrations.cli._failures import failures, without_replay_advice
+from judgeharness_integrations.config import Config, redacted, without_secrets
 from judgeharness_integrations.harness import JudgeHarness
 from judgeharness_integrations.judging import Judge
 from judgeharness_integrations.plan import Plan
-from judgeharness_integrations.replay import JudgeReplay, case_decisions, replay_criterion
+from judgeharness_integrations.replay import CaseDecision, JudgeReplay, case_decisions, replay_criterion
 from judgeharness_integrations.result import HarnessResult
 from judgeharness_integrations.verdictlog.row import VerdictRow, verdict_to_json
 
@@ -43,12 +46,18 @@ class JudgeTally:
         self.states[result.state] += 1
         self.rewrites += result.usage.rewrites
         self.fingerprint = result.fingerprint
-        self.calibration = document["calibration"] or self.calibration
+        if result.calibration is not None:
+            self.calibration = document["calibration"] | {"agreement_with": _agreed_with(result.calibration)}
         self.warnings.update(dict.fromkeys(result.warnings))
         self.skipped.update(result.skipped.keys())  # counts names; a mapping would add up its reasons
         for name, measured in result.criteria.items():
             if measured.tolerance is not None:
                 self.tolerances[name] = measured.tolerance
+
+
+def _agreed_with(report: CalibrationReport) -> str | None:
+    """Return the model whose labels these are: with them nothing is calibrated."""
+    return None if report.calibrated else report.source.removeprefix("model:")
 
 
 def summary_document(
@@ -57,17 +66,23 @@ def summary_document(
     tallies: Sequence[JudgeTally],
     rows: Sequence[VerdictRow],
     *,
-    interrupted: bool = False,
+    stopped: BaseException | None = None,
 ) -> dict[str, Any]:
-    """Return the summary of a run as JSON keeps it; cases that were not finished are counted as not graded."""
-    judges = [_judge(tally, harness, [row for row in rows if row.judge == tally.judge.name]) for tally in tallies]
-    interrupted = interrupted or any(tally.states["interrupted"] for tally in tallies)
-    exhausted = harness.budget is not None and harness.budget.exhausted
+    """Return the summary of a run as JSON keeps it; cases that were not finished are counted as not graded.
+
+    `stopped` is what ended the run early, an interrupt or an error.
+    """
+    settings = config.model_dump(mode="json", exclude_none=True)
+    judges = [
+        _judge(tally, harness, [row for row in rows if row.judge == tally.judge.name], settings) for tally in tallies
+    ]
+    error = _error(judges, stopped)
     return {
         "schema": RUN_SCHEMA,
         "version": __version__,
         "run": harness.run,
-        "state": "interrupted" if interrupted else "budget_exhausted" if exhausted else "complete",
+        "state": _state(harness, tallies, stopped, error),
+        "error": None if error is None else without_secrets(error, settings),
         "rule": harness.design.rule.name,
         "rule_fixed": "before",
         "perturbations": list(harness.design.perturbations),
@@ -77,11 +92,29 @@ def summary_document(
         "attempts": None if harness.budget is None else harness.budget.spent,
         "usage": _total([judge["usage"] for judge in judges]),
         "judges": judges,
-        "config": redacted(config.model_dump(mode="json", exclude_none=True)),
+        "config": redacted(settings),
     }
 
 
-def _judge(tally: JudgeTally, harness: JudgeHarness, rows: Sequence[VerdictRow]) -> dict[str, Any]:
+def _error(judges: Sequence[Mapping[str, Any]], stopped: BaseException | None) -> str | None:
+    if isinstance(stopped, Exception):
+        return str(stopped)
+    return next((entry["error"] for judge in judges for entry in judge["criteria"] if entry["error"]), None)
+
+
+def _state(
+    harness: JudgeHarness, tallies: Sequence[JudgeTally], stopped: BaseException | None, error: str | None
+) -> str:
+    if error is not None:
+        return "failed"
+    if stopped is not None or any(tally.states["interrupted"] for tally in tallies):
+        return "interrupted"
+    return "budget_exhausted" if harness.budget is not None and harness.budget.exhausted else "complete"
+
+
+def _judge(
+    tally: JudgeTally, harness: JudgeHarness, rows: Sequence[VerdictRow], settings: Mapping[str, Any]
+) -> dict[str, Any]:
     declared = [criterion.name for criterion in tally.judge.criteria or ()]
     groups = by_criterion(rows, declared) or {DEFAULT_CRITERION: []}
     missing: set[str] = set()
@@ -95,6 +128,7 @@ def _judge(tally: JudgeTally, harness: JudgeHarness, rows: Sequence[VerdictRow])
         "plan": {**asdict(tally.plan), "total": tally.plan.total},
         "not_graded_cases": len(missing),
         "criteria": criteria,
+        "failures": failures(rows, settings),
         "calibration": tally.calibration,
         "skipped_perturbations": dict(tally.skipped),
         "warnings": list(tally.warnings),
@@ -105,17 +139,13 @@ def _judge(tally: JudgeTally, harness: JudgeHarness, rows: Sequence[VerdictRow])
 def _criterion(
     tally: JudgeTally, harness: JudgeHarness, name: str, rows: Sequence[VerdictRow], missing: set[str]
 ) -> dict[str, Any]:
-    design = harness.design
-    common: dict[str, Any] = {"min_valid": design.min_valid, "planned": tally.planned}
-    measured: JudgeReplay = replay_criterion(
-        rows,
-        design.rule,
-        judge=tally.judge.name,
-        criterion=name,
-        tolerance=tally.tolerances.get(name, design.tolerance),
-        **common,
-    )
-    cases = list(case_decisions(rows, design.rule, **common))
+    error = None
+    try:
+        with without_replay_advice():
+            measured, cases = _folded(tally, harness, name, rows)
+    except JudgeHarnessError as problem:  # the rule cannot read these answers: nothing of them is graded
+        error = str(problem)
+        measured, cases = _folded(tally, harness, name, [])
     missing.update(case.case_id for case in cases if case.decision.status == "not_graded")
     verdicts = Counter(case.decision.verdict for case in cases if case.decision.status == "decided")
     interval = measured.accuracy_interval
@@ -126,7 +156,20 @@ def _criterion(
         "verdicts": [
             {"verdict": verdict_to_json(verdict), "count": count} for verdict, count in verdicts.most_common()
         ],
+        "error": error,
     }
+
+
+def _folded(
+    tally: JudgeTally, harness: JudgeHarness, name: str, rows: Sequence[VerdictRow]
+) -> tuple[JudgeReplay, list[CaseDecision]]:
+    design = harness.design
+    common: dict[str, Any] = {"min_valid": design.min_valid, "planned": tally.planned}
+    tolerance = tally.tolerances.get(name, design.tolerance)
+    measured = replay_criterion(
+        rows, design.rule, judge=tally.judge.name, criterion=name, tolerance=tolerance, **common
+    )
+    return measured, list(case_decisions(rows, design.rule, **common))
 
 
 def _usage(rows: Sequence[VerdictRow], rewrites: int) -> dict[str, Any]:
