@@ -6,6 +6,7 @@ import math
 import statistics
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
@@ -13,7 +14,7 @@ from judgeharness_integrations._errors import UnknownNameError, UsageError
 from judgeharness_integrations.aggregation.deciding import check_rule_fits, decide
 from judgeharness_integrations.aggregation.decision import Decision, not_graded
 from judgeharness_integrations.aggregation.grouping import by_case, by_criterion, by_judge, is_numeric
-from judgeharness_integrations.aggregation.position import PositionBias, position_bias
+from judgeharness_integrations.aggregation.position import position_bias
 from judgeharness_integrations.aggregation.rules import Rule, RuleLike
 from judgeharness_integrations.aggregation.rules import rule as named_rule
 from judgeharness_integrations.aggregation.statistics import distance_share, modal_share, wilson
@@ -53,7 +54,8 @@ class JudgeReplay:
 
     TIE is a decision. `accuracy_decided` = `correct` / `labelled`, where `labelled` is the number of decided cases
     with a gold label (all decided ones in a fully labelled log); `coverage` = decided / cases. Counts and rates of
-    position are over pairs of samples shown in both orders. What does not apply is None.
+    position are over pairs of samples shown in both orders, of pairwise criteria alone: verdicts and gold are A, B
+    and TIE, and not all TIE. What does not apply is None.
     """
 
     judge: str
@@ -205,8 +207,8 @@ def replay_criterion(
     numeric = rule.kind == "numbers" if kind is None else kind
     cases = list(case_decisions(rows, rule, min_valid=min_valid, planned=planned))
     statuses = Counter(case.decision.status for case in cases)
-    measured = _numbers(cases) if numeric else _labels(cases, rows)
-    bias = None if numeric else position_bias(rows)
+    used = {value for row in rows for value in (row.verdict, row.gold) if value is not None}
+    measured = _numbers(cases) if numeric else _labels(cases, used)
     return JudgeReplay(
         judge=judge,
         criterion=criterion,
@@ -219,7 +221,7 @@ def replay_criterion(
         unparsed=sum(row.outcome == "unparsed" for row in rows),
         consistency_rate=_mean(_consistency(case, numeric, tolerance) for case in cases),
         rows=len(rows),
-        **_position(bias),
+        **_position(rows, used),
         **measured,
     )
 
@@ -244,7 +246,8 @@ def _check_orders(rule: Rule, groups: Mapping[str, Sequence[VerdictRow]]) -> Non
 
 
 def _gold(rows: Sequence[VerdictRow]) -> Verdict | None:
-    golds = {row.gold for row in rows} - {None}
+    golds = {row.gold for row in rows}
+    golds.discard(None)
     if len(golds) > 1:
         first, second, *_ = sorted(verdict_text(gold) for gold in golds)
         row = rows[0]
@@ -254,8 +257,7 @@ def _gold(rows: Sequence[VerdictRow]) -> Verdict | None:
     return golds.pop() if golds else None
 
 
-def _labels(cases: Sequence[CaseDecision], rows: Sequence[VerdictRow]) -> dict[str, Any]:
-    used: set[Verdict | None] = {value for row in rows for value in (row.verdict, row.gold)} - {None}
+def _labels(cases: Sequence[CaseDecision], used: AbstractSet[Verdict]) -> dict[str, Any]:
     decided = [case for case in cases if case.decision.status == "decided"]
     labelled = [case for case in decided if case.gold is not None]
     correct = sum(case.decision.verdict == case.gold for case in labelled)
@@ -305,7 +307,8 @@ def _numbers(cases: Sequence[CaseDecision]) -> dict[str, Any]:
 
 def _consistency(case: CaseDecision, numeric: bool, tolerance: float) -> float | None:  # noqa: FBT001 - internal
     if not numeric:
-        return modal_share(Counter(row.verdict for row in case.rows if row.verdict is not None))
+        verdicts = [row.verdict for row in case.rows if row.verdict is not None]
+        return modal_share({verdict: verdicts.count(verdict) for verdict in set(verdicts)})
     scores = _scores(case)
     if not scores:
         return None
@@ -329,7 +332,9 @@ def _mean(values: Iterable[float | None]) -> float | None:
     return math.fsum(known) / len(known) if known else None
 
 
-def _position(bias: PositionBias | None) -> dict[str, Any]:
+def _position(rows: Sequence[VerdictRow], used: AbstractSet[Verdict]) -> dict[str, Any]:
+    """Return what the order did to the verdicts of a pairwise criterion; other verdicts name no slot."""
+    bias = position_bias(rows) if _is_pairwise(used) else None
     names = ("always_first", "always_second", "first_slot_rate")
     return {
         **{name: getattr(bias, name, None) for name in names},
@@ -337,3 +342,8 @@ def _position(bias: PositionBias | None) -> dict[str, Any]:
         "position_bias_p": None if bias is None else bias.p_value,
         "pairs": 0 if bias is None else bias.pairs,
     }
+
+
+def _is_pairwise(used: AbstractSet[Verdict]) -> bool:
+    """Whether verdicts and gold labels are those of a pairwise criterion; ties alone could be anybody's."""
+    return used <= _PAIRWISE and used != {"TIE"} and bool(used)

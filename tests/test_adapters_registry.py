@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from judgeharness_integrations import adapters as registry
-from judgeharness_integrations._errors import NotInstalledError, UnknownNameError
+from judgeharness_integrations._errors import NotInstalledError, UnknownNameError, UsageError
 from judgeharness_integrations.adapters import Adapter, JudgeSpec, adapters, find_adapter
 from judgeharness_integrations.judging import Judge
 from judgeharness_integrations.testing import ScriptedJudge
@@ -72,6 +73,34 @@ def test_adapters_come_sorted_and_by_name() -> None:
 def test_an_adapter_builds_judges() -> None:
     spec = JudgeSpec(name="mine", evaluator="pairwise_string", model_options={}, evaluator_options={})
     assert find_adapter("ready").build_judge(spec).name == "mine"
+
+
+def refuse() -> Any:
+    raise ImportError("gone")
+
+
+@pytest.mark.parametrize(
+    ("load", "reason"),
+    [(refuse, "ImportError: gone"), (lambda: "text", "TypeError: its entry point is no Adapter but a str")],
+)
+def test_a_broken_adapter_breaks_no_other(
+    monkeypatch: pytest.MonkeyPatch, load: Callable[[], Any], reason: str
+) -> None:
+    points = [Point("broken", load), Point("ready", lambda: READY)]
+    monkeypatch.setattr(registry, "entry_points", lambda group: points)
+    sentence = f"adapter 'broken' cannot be loaded ({reason}): update or uninstall the package it is from."
+    with pytest.warns(RuntimeWarning) as warned:
+        assert adapters() == {"ready": READY}
+    assert [str(one.message) for one in warned] == [sentence]
+    assert find_adapter("ready") is READY  # without a warning
+    with pytest.raises(UsageError) as caught:
+        find_adapter("broken")
+    assert str(caught.value) == sentence
+
+
+def test_paths_in_options_start_at_a_folder_which_is_here_by_default() -> None:
+    spec = JudgeSpec(name="mine", evaluator="e", model_options={}, evaluator_options={})
+    assert spec.folder == Path()
 
 
 def test_a_module_whose_parent_is_broken_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:

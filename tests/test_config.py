@@ -26,7 +26,9 @@ from judgeharness_integrations.config import (
     build_judge,
     load_config,
     redacted,
+    without_secrets,
 )
+from judgeharness_integrations.config.problems import first_problem
 from judgeharness_integrations.harness import JudgeHarness
 from judgeharness_integrations.testing import ScriptedJudge
 
@@ -131,6 +133,8 @@ def test_paths_are_relative_to_the_file(tmp_path: Path) -> None:
     config = load(tmp_path)
     assert config.resolve("cases.csv") == tmp_path / "cases.csv"
     assert config.resolve("/elsewhere/cases.csv") == Path("/elsewhere/cases.csv")
+    with pytest.raises(ConfigError, match=r"run\.json: 'a\\x00b' is no path: it holds a NUL character"):
+        config.resolve("a\0b")
 
 
 def test_environment_variables_are_not_expanded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -160,23 +164,45 @@ def test_unknown_keys_name_their_place_and_the_nearest(
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"judges": []}, "judges List should have at least 1 item"),
-        ({"judges": None}, "judges should be a valid list, not nothing"),
+        # one of each kind of problem that a value can have
+        ({"judges": []}, "judges must be a list of at least 1 entry, not an empty list."),
+        ({"judges": None}, "judges must be a list, not nothing."),
+        ({"judges": {"a": 1}}, "judges must be a list, not a mapping."),
+        ({"judges": ["j"]}, "judges[0] must be a mapping of keys, not 'j'."),
+        ({"judges": [{"name": "", "callable": "m:f"}]}, "judges[0].name must be a text of at least 1 character"),
         ({"judges": [{"name": "j"}]}, "judges[0]: give either adapter and evaluator, or callable."),
         ({"judges": [{"name": "j", "adapter": "x"}]}, "judges[0]: an adapter needs an evaluator as well."),
         ({"judges": [{"callable": "m:f"}]}, "key 'judges[0].name' is missing."),
         ({"judges": [{"name": "j", "callable": "m:f", "model_options": {"a": 1}}]}, "go with an adapter"),
         ({"judges": [{"name": "j", "callable": "m:f"}] * 2}, "run.json: two judges are named 'j'"),
-        ({"judges": [{"name": 3, "callable": "m:f"}]}, "judges[0].name should be a valid string, not 3."),
+        ({"judges": [{"name": 3, "callable": "m:f"}]}, "judges[0].name must be a text, not 3."),
         ({"harness": {"preset": "quick"}}, "harness: a preset needs a shape"),
         ({"harness": {"perturbations": ["none"]}}, "harness: give repetitions, aggregation_rule, or a shape"),
-        ({"harness": {"shape": "labels", "repetitions": "3"}}, "harness.repetitions should be a valid integer"),
-        ({"harness": {"shape": "labels", "repetitions": True}}, "harness.repetitions should be a valid integer"),
-        ({"harness": {"shape": "triple"}}, "harness.shape should be 'pairwise', 'labels' or 'scores', not 'triple'."),
+        ({"harness": {"shape": "labels", "repetitions": "3"}}, "harness.repetitions must be a whole number, not '3'."),
+        ({"harness": {"shape": "labels", "repetitions": 2.5}}, "harness.repetitions must be a whole number, not 2.5."),
+        ({"harness": {"shape": "labels", "repetitions": True}}, "harness.repetitions must be a whole number, not True"),
+        ({"harness": {"shape": "labels", "tolerance": "x"}}, "harness.tolerance must be a number, not 'x'."),
+        (
+            {"harness": {"shape": "labels", "perturbations": "none"}},
+            "harness.perturbations must be a list, not 'none'.",
+        ),
+        ({"harness": {"shape": "labels", "perturbations": [1]}}, "harness.perturbations[0] must be a text, not 1."),
+        (
+            {"harness": {"shape": "triple"}},
+            "harness.shape must be 'pairwise', 'labels' or 'scores', not 'triple'.",
+        ),
+        ({"harness": {"shape": "labels", "rewriter": {}}}, "key 'harness.rewriter.adapter' is missing."),
+        ({"harness": None}, "harness must be a mapping of keys, not nothing."),
         ({"calibration": {}}, "calibration: give the path of a saved calibration, or labels."),
-        ({"judges": [{"name": "j", "adapter": "x", "evaluator": "y", "model_options": "key"}]}, "valid dictionary."),
-        ({"keep": "all"}, "keep should be 'text', 'hash' or 'none'"),
-        ({"cases": ["a"]}, "cases should be a valid string, not a list."),
+        ({"calibration": 3}, "calibration must be a mapping of keys, not 3."),
+        (
+            {"judges": [{"name": "j", "adapter": "x", "evaluator": "y", "model_options": "key"}]},
+            "judges[0].model_options must be a mapping of keys.",
+        ),
+        ({"keep": "all"}, "keep must be 'text', 'hash' or 'none', not 'all'."),
+        ({"cases": ["a"]}, "cases must be a text, not a list."),
+        ({"cases": True}, "cases must be a text, not True."),
+        ({"keep": "k" * 500}, f"not '{'k' * 78}…."),
     ],
 )
 def test_wrong_values_are_one_sentence_with_the_key(tmp_path: Path, changes: dict[str, Any], sentence: str) -> None:
@@ -184,8 +210,33 @@ def test_wrong_values_are_one_sentence_with_the_key(tmp_path: Path, changes: dic
         load(tmp_path, **changes)
     message = str(caught.value)
     assert sentence in message
-    assert "run.json" in message
+    assert message.startswith(str(tmp_path / "run.json"))
+    assert message.endswith((".", "…'."))
     assert "\n" not in message
+    assert "Input should" not in message
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("1: x\n", "key 1 of the file must be a text."),
+        ("harness: {true: x, shape: labels}\n", "of harness must be a text."),
+        (
+            "judges: [{name: j, adapter: x, evaluator: y, model_options: {5: secret}}]\nharness: {shape: labels}\n",
+            "key 5 of judges[0].model_options must be a text.",
+        ),
+    ],
+)
+def test_keys_that_are_no_texts(tmp_path: Path, text: str, sentence: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        load_config(write(tmp_path, text, "run.yaml"))
+    assert sentence in str(caught.value)
+    assert "secret" not in str(caught.value)
+
+
+def test_a_kind_of_problem_the_schema_does_not_have_is_told_in_the_words_of_pydantic() -> None:
+    problem: Any = {"type": "union_tag_invalid", "loc": ("judges", 0), "msg": "No such tag", "input": {}}
+    assert str(first_problem([problem], "run.yaml")) == "run.yaml: judges[0] is not valid: No such tag."
 
 
 @pytest.mark.parametrize(
@@ -205,6 +256,8 @@ def test_wrong_values_are_one_sentence_with_the_key(tmp_path: Path, changes: dic
         ("run.json", "[" * 100_000, "is not JSON"),
         ("run.toml", "a = 1\na = 2", "is not TOML"),
         ("run.toml", "timeout = nan", "timeout must be a finite number"),
+        ("run.yaml", "judges: &all [*all]", "is not YAML (found unconstructable recursive node, line 1)"),
+        ("run.yaml", "2026-01-01", "is a mapping of keys, not a date"),
         ("run.ini", "", "a configuration is .yaml, .yml, .toml or .json"),
     ],
 )
@@ -376,7 +429,10 @@ def test_an_adapter_builds_the_judge(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
     install(monkeypatch, FakePoint("fake", fake_adapter(build)))
     assert build_judge(load(tmp_path, judges=ADAPTED), 0).name == "j"
-    assert specs == [JudgeSpec(name="j", evaluator="score", model="m", model_options={}, evaluator_options={"x": 1})]
+    expected = JudgeSpec(
+        name="j", evaluator="score", model="m", model_options={}, evaluator_options={"x": 1}, folder=tmp_path
+    )
+    assert specs == [expected]
 
 
 def refuse(spec: Any) -> Any:
@@ -392,7 +448,7 @@ def refuse_clearly(spec: Any) -> Any:
     [
         (fake_adapter(refuse), ConfigError, "judges[0]: judge 'j' cannot be built (TypeError: no such"),
         (fake_adapter(refuse_clearly), UsageError, "use another evaluator."),
-        (ImportError("gone"), ConfigError, "adapter 'fake' cannot be loaded (ImportError: gone)"),
+        (ImportError("gone"), UsageError, "adapter 'fake' cannot be loaded (ImportError: gone)"),
         (
             Adapter(name="fake", extras={"fake": ("no_such_module_here",)}, build_judge=refuse),
             NotInstalledError,
@@ -407,6 +463,25 @@ def test_adapters_that_fail(
     with pytest.raises(kind) as caught:
         build_judge(load(tmp_path, judges=ADAPTED), 0)
     assert sentence in str(caught.value)
+
+
+@pytest.mark.parametrize("kind", [ValueError, UsageError])
+def test_what_a_framework_says_is_told_without_secrets(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: type[Exception]
+) -> None:
+    def refuse_the_key(*_: Any) -> Any:
+        raise kind("api_key sk-12345678 is of the wrong kind, header Bearer abcdef123 as well.")
+
+    adapter = fake_adapter(refuse_the_key, build_rewriter=refuse_the_key)
+    install(monkeypatch, FakePoint("fake", adapter))
+    options = {"api_key": "sk-12345678"}
+    judges = [{"name": "j", "adapter": "fake", "evaluator": "e", "model_options": options}]
+    rewriter = {"adapter": "fake", "model": "m", "model_options": options}
+    config = load(tmp_path, judges=judges, harness={"shape": "labels", "rewriter": rewriter})
+    for build in (lambda: build_judge(config, 0), lambda: build_harness_options(config)):
+        with pytest.raises(UsageError, match=r"api_key \[redacted\] is of the wrong kind") as caught:
+            build()
+        assert "abcdef123" not in str(caught.value)
 
 
 def test_unknown_adapter_names_the_nearest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -438,25 +513,62 @@ def test_secrets_are_redacted_and_nothing_else() -> None:
         "api_key": "k",
         "apiKey": "k",
         "X-Api-Key": "k",
-        "default_headers": {"Authorization": "Bearer k", "User-Agent": "me"},
+        "default_headers": {"Authorization": "Bearer k", "X-Tenant": "k"},
+        "extra_headers": ["k"],
+        "default_query": {"code": "k"},
+        "http_auth": ["user", "k"],
+        "basicAuth": {"user": "k"},
+        "Authorization": "k",
+        "cookies": {"session": "k"},
+        "credentials": {"project": {"id": "k"}},
         "access_token": "k",
         "client_secret": "k",
         "PASSWORD": "k",
+        "connection_string": "k",
         "max_tokens": 5,
+        "author": "me",
+        "authors": ["me"],
+        "author_b": "you",
         "nested": [{"token": "k"}, {"temperature": 0.5}],
-        "base_url": "https://user:k@host/v1",
         "none": None,
         "secret": None,
         "path": Path("p"),
+        "criteria": "Is it basic knowledge? Who is the bearer of it?",
     }
     shown = redacted(data)
     assert '"k"' not in json.dumps(shown)
     assert "Bearer" not in json.dumps(shown)
-    assert shown["default_headers"]["User-Agent"] == "me"
-    assert (shown["max_tokens"], shown["nested"][1], shown["secret"], shown["path"]) == (
-        5,
-        {"temperature": 0.5},
-        None,
-        "p",
+    kept = {name: value for name, value in shown.items() if value != "[redacted]"}
+    assert kept == {
+        "max_tokens": 5,
+        "author": "me",
+        "authors": ["me"],
+        "author_b": "you",
+        "nested": [{"token": "[redacted]"}, {"temperature": 0.5}],
+        "none": None,
+        "secret": None,
+        "path": "p",
+        "criteria": "Is it basic knowledge? Who is the bearer of it?",
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("https://user:k@host/v1", "https://[redacted]@host/v1"),
+        ("https://user:k@k@host/v1", "https://[redacted]@host/v1"),
+        ("https://host/v1?code=k&sig=k#part", "https://host/v1?[redacted]#part"),
+        ("sent Bearer abc.def-123", "sent Bearer [redacted]"),
+        ("https://host/v1", "https://host/v1"),
+    ],
+)
+def test_secrets_inside_texts(text: str, shown: str) -> None:
+    assert redacted({"text": text}) == {"text": shown}
+    assert without_secrets(text, {}) == shown
+
+
+def test_secrets_of_a_configuration_are_found_in_any_text() -> None:
+    data = {"headers": {"a": ["Basic dXNlcjpr"], "b": "short"}, "api_key": "sk-12345678", "model": "gpt-4o", "token": 7}
+    assert without_secrets("key sk-12345678 or dXNlcjpr of gpt-4o, short", data) == (
+        "key [redacted] or [redacted] of gpt-4o, short"
     )
-    assert shown["base_url"] == "https://[redacted]@host/v1"

@@ -233,6 +233,26 @@ def test_tie_is_a_decision_of_pairwise_criteria_only() -> None:
     assert only([row("TIE"), row("PASS", "d")]).tie_decisions is None
 
 
+POSITION = ("position_consistency", "first_slot_rate", "always_first", "always_second", "position_bias_p")
+
+
+def in_both_orders(first: Any, second: Any, **fields: Any) -> JudgeReplay:
+    return only([row(first, **fields), row(second, perturbation="position_swap", swapped=True, **fields)])
+
+
+@pytest.mark.parametrize(("first", "second"), [("PASS", "FAIL"), ("A", "C"), ("TIE", "TIE"), (None, None)])
+def test_position_is_about_pairwise_criteria_alone(first: str | None, second: str | None) -> None:
+    entry = in_both_orders(first, second)
+    assert [getattr(entry, name) for name in POSITION] == [None] * 5
+    assert entry.pairs == 0
+
+
+def test_position_of_pairs_one_of_which_has_only_gold() -> None:
+    entry = in_both_orders(None, "TIE", gold="A")
+    assert (entry.pairs, entry.position_consistency, entry.always_first, entry.always_second) == (1, 0.0, 0, 0)
+    assert in_both_orders("A", "B").always_first == 1
+
+
 def test_net_preference_makes_ties_of_flips() -> None:
     rows = [row("A", gold="A"), row("B", gold="A", perturbation="position_swap", swapped=True)]
     assert only(rows, "net_preference").tie_decisions == 1

@@ -192,7 +192,7 @@ class ChatJudge(ABC):
             answers = [Answer(criterion=c.name, outcome="unparsed") for c in self.criteria]
         else:
             answers = list(reading)
-        return judgment_of(answers, answer, warning, run_id=str(config["run_id"]))
+        return judgment_of(answers, answer, warning, run_id=str(config.get("run_id")))
 
     def _variables(self, case: AnswerCase, slots: tuple[str, str]) -> dict[str, Any]:
         marks, sections = shown(case, slots)

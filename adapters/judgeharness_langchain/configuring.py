@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
@@ -14,7 +13,6 @@ from judgeharness_integrations.judging import Judge
 from judgeharness_langchain.chat_judge import ChatJudge, known_options
 from judgeharness_langchain.criteria import CriteriaJudge
 from judgeharness_langchain.evaluator_judge import EvaluatorJudge
-from judgeharness_langchain.kinds import is_deterministic
 from judgeharness_langchain.labels import LabelJudge
 from judgeharness_langchain.loading import build_evaluator
 from judgeharness_langchain.pairwise import PairwiseJudge
@@ -109,8 +107,6 @@ def judge_from_spec(spec: JudgeSpec) -> Judge:
     if isinstance(evaluator, ChatJudge):
         evaluator.name = spec.name
         return evaluator
-    if is_deterministic(evaluator):
-        raise ConfigError(f"judge {spec.name!r}: {spec.evaluator} asks no model and needs no harness.")
     return EvaluatorJudge.of(evaluator, name=spec.name)
 
 
@@ -122,7 +118,7 @@ def _our_judge(spec: JudgeSpec, model: Any) -> ChatJudge:
         if name not in known:
             raise UnknownNameError(f"option of {spec.evaluator}", name, known)
     if isinstance(options.get("taxonomy"), str):
-        options["taxonomy"] = getattr(spec, "folder", Path()) / options["taxonomy"]
+        options["taxonomy"] = spec.folder / options["taxonomy"]
     try:
         built: ChatJudge = judge(model, name=spec.name, **options)
     except TypeError as error:

@@ -167,10 +167,7 @@ class EvaluatorJudge:
             return theirs, False
         if answer.refusal is not None or answer.truncated:  # what a half answer says is not where it would have ended
             return None, theirs is not None
-        given = (case.input, case.reference, case.context)
-        ours = self.kind.reread(
-            answer.text, (*(output_texts(case) or ()), *(text for text in given if text is not None))
-        )
+        ours = self.kind.reread(answer.text, _quotable(case))
         divisor = getattr(self.evaluator, "normalize_by", None)
         if isinstance(ours, (int, float)) and divisor:
             ours = ours / divisor
@@ -187,3 +184,9 @@ def _scale(evaluator: Any, kind: Kind) -> tuple[float, float] | None:
 def _texts(case: AnswerCase) -> Mapping[str, Any]:
     texts = {"prediction": case.output, "reference": case.reference, "input": case.input}
     return texts | ({"prediction_b": case.output_b} if isinstance(case, PairwiseCase) else {})
+
+
+def _quotable(case: AnswerCase) -> tuple[str, ...]:
+    """Return every text of a case: whoever wrote it may have put a verdict into it for the judge to quote."""
+    texts = (*(output_texts(case) or ()), case.input, case.reference, case.context)
+    return tuple(text for text in texts if text is not None)

@@ -54,20 +54,18 @@ def model_parameters(model: object, told: Mapping[str, Any] | None = None) -> di
 
 def _plain(value: Any) -> Any:
     """Return a value as JSON keeps it; None for what says nothing: secrets, clients, empty containers."""
+    if isinstance(value, BaseModel):
+        value = value.model_dump(mode="json")
     if isinstance(value, Mapping):
         parts = {str(name): _plain(part) for name, part in value.items() if not _SECRET.search(str(name))}
         return {name: part for name, part in parts.items() if part is not None and part not in ({}, [])}
     if isinstance(value, (list, tuple)):
         return [_plain(part) for part in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return str(value)
-    if isinstance(value, (bool, int, float)):
-        return value
-    if isinstance(value, str):
-        return _USER_IN_URL.sub("://", value)
     if isinstance(value, type):
         return value.model_json_schema() if issubclass(value, BaseModel) else value.__qualname__
-    return _plain(value.model_dump(mode="json")) if isinstance(value, BaseModel) else None
+    if isinstance(value, str) or (isinstance(value, float) and not math.isfinite(value)):
+        return _USER_IN_URL.sub("://", str(value))
+    return value if isinstance(value, (bool, int, float)) else None
 
 
 def _endpoint(model: object) -> str | None:

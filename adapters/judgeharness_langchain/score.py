@@ -40,8 +40,7 @@ def _ends(scale: object) -> tuple[int, int]:
 
 
 def _is_divisor(value: object) -> bool:
-    number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return number and value > 0 and math.isfinite(value)
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value < math.inf
 
 
 class ScoreJudge(ChatJudge):

@@ -1,46 +1,24 @@
-"""What `judgeharness calibrate` does: a judge asked about labelled cases, or the decisions of an existing log."""
+"""What `judgeharness calibrate CONFIG` does: a judge is asked about labelled cases."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import typer
-from rich.text import Text
 
 from judgeharness_integrations._errors import ConfigError, UnknownNameError, UsageError
-from judgeharness_integrations.aggregation.grouping import by_criterion
-from judgeharness_integrations.calibration import CalibrationReport, CalibrationSet, Judged, measure_calibration
+from judgeharness_integrations.calibration import CalibrationSet
 from judgeharness_integrations.cli._asking import check_cost, confirm, judge_model, print_plans
+from judgeharness_integrations.cli._calibration_output import Request, deliver
 from judgeharness_integrations.cli._failures import failures, told, without_replay_advice
-from judgeharness_integrations.cli._json import print_json
-from judgeharness_integrations.cli._printing import console
-from judgeharness_integrations.cli._replay import rule_of
 from judgeharness_integrations.cli._writing import check_file
 from judgeharness_integrations.cli.exits import NOT_GRADED, OK
 from judgeharness_integrations.config import Config, build_harness_options, build_judge, load_config
 from judgeharness_integrations.execution.observing import Span, default_observers
 from judgeharness_integrations.harness import JudgeHarness
-from judgeharness_integrations.replay import case_decisions, rows_of_judges
-from judgeharness_integrations.reporting import calibration_text
-from judgeharness_integrations.verdictlog import VerdictRow, read_log
+from judgeharness_integrations.verdictlog import VerdictRow
 
-__all__ = ["Request", "calibrate_config", "calibrate_log", "refuse_both"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Request:
-    """What both ways of calibrating are asked for."""
-
-    labels: Path | None
-    out: Path | None
-    judge: str | None
-    name: str | None
-    source: str
-    positive: str | None
-    as_json: bool
+__all__ = ["calibrate_config", "refuse_both"]
 
 
 class _NotGraded:
@@ -96,7 +74,7 @@ def calibrate_config(path: Path | None, request: Request, *, rule: str | None, m
     confirm(plan.total, yes=yes)
     with without_replay_advice():
         report = harness.calibrate(judge, labelled, judge_model(judge, config.judges[place]))
-    _deliver(report, request)
+    deliver(report, request)
     return _ended(count, judge.name, config)
 
 
@@ -117,80 +95,3 @@ def _place(config: Config, name: str | None) -> int:
     if name is not None and name not in names:
         raise UnknownNameError("judge", name, names)
     return 0 if name is None else names.index(name)
-
-
-def calibrate_log(log: Path, rule: str | None, request: Request) -> None:
-    """Measure a rule's decisions about an existing log against its gold column."""
-    if rule is None:
-        raise UsageError("--log needs --rule: which rule's decisions are to be measured?")
-    if request.out is not None:
-        check_file(request.out)
-    chosen = rule_of(rule)
-    with without_replay_advice():
-        rows_of_all = read_log(log)
-    groups = rows_of_judges(rows_of_all, None if request.judge is None else [request.judge])
-    if len(groups) > 1:
-        raise UsageError(f"{log} holds {len(groups)} judges: choose one with --judge.")
-    judge, rows = next(iter(groups.items()))
-    with without_replay_advice():
-        judged = {name: _judged(group, chosen) for name, group in by_criterion(rows).items()}
-    criteria = {
-        name: measure_calibration(items, criterion=name, positive=request.positive)
-        for name, items in judged.items()
-        if items
-    }
-    if not criteria:
-        raise UsageError(f"{log}: no row carries a gold label, so there is nothing to compare with.")
-    # through the label set, so that its source is checked the same way
-    labelled = CalibrationSet.from_rows(rows, name=request.name or log.name.split(".")[0], source=request.source)
-    report = CalibrationReport(
-        name=labelled.name,
-        judge=judge,
-        source=labelled.source,
-        consensus=labelled.consensus,
-        excluded_ties=0,
-        criteria=criteria,
-        measured_at=datetime.now(UTC).isoformat(timespec="seconds"),
-        parts=None,
-    )
-    _deliver(report, request, f"rule: {chosen.name}", "rule chosen after the samples: exploratory")
-
-
-def _judged(rows: list[VerdictRow], rule: Any) -> list[Judged]:
-    return [
-        Judged(gold=case.gold, verdict=case.decision.verdict, status=case.decision.status)
-        for case in case_decisions(rows, rule)
-        if case.gold is not None
-    ]
-
-
-def _deliver(report: CalibrationReport, request: Request, *notes: str) -> None:
-    """Print the report and save it: what was paid for is kept even when one of the two fails."""
-    try:
-        _print(report, request, *notes)
-    finally:
-        if request.out is not None:
-            _save(report, request.out, request)
-
-
-def _save(report: CalibrationReport, out: Path, request: Request) -> None:
-    try:
-        report.save(out)
-    except OSError as error:
-        if not request.as_json:
-            print_json(report.to_dict())
-        reason = error.strerror or error
-        raise ConfigError(
-            f"the calibration is printed above as JSON, but {out} cannot be written ({reason})."
-        ) from error
-    if not request.as_json:
-        console().print(Text(f"saved to {out}"), soft_wrap=True)
-
-
-def _print(report: CalibrationReport, request: Request, *notes: str) -> None:
-    if request.as_json:
-        print_json(report.to_dict())
-        return
-    screen = console()
-    for line in (*notes, *calibration_text(report)):
-        screen.print(Text(line), soft_wrap=True)

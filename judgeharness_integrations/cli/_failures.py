@@ -24,8 +24,8 @@ _REPLAY_ALONE = re.compile(r",? or (?:--labels|read (?:a log )?with labels=True(
 def failures(rows: Iterable[VerdictRow], settings: Any) -> list[dict[str, Any]]:
     """Return the kinds of failed samples, most frequent first, as `{outcome, error, count}`.
 
-    Errors that differ in ids and waiting times alone are one kind, shown by its first. A call about several criteria is one
-    sample. `settings` are what the judge was built from; no secret of theirs is in a text.
+    Errors that differ in ids and waiting times alone are one kind, shown by its first. A call about several criteria
+    is one sample. `settings` are what the judge was built from; no secret of theirs is in a text.
     """
     kinds: Counter[tuple[str, str]] = Counter()
     first: dict[tuple[str, str], str] = {}

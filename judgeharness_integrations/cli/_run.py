@@ -33,6 +33,7 @@ from judgeharness_integrations.execution.budget import Budget
 from judgeharness_integrations.harness import JudgeHarness
 from judgeharness_integrations.plan import plan_cases
 from judgeharness_integrations.verdictlog import JsonlLog, MemoryLog, VerdictRow
+from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES
 
 __all__ = ["run_config"]
 
@@ -114,7 +115,7 @@ def _measured(
     stopped: BaseException | None = None
     with ExitStack() as stack:
         file = stack.enter_context(JsonlLog(folder / VERDICTS))
-        results = stack.enter_context((folder / RESULTS).open("w", encoding="utf-8"))
+        results = stack.enter_context((folder / RESULTS).open("w", encoding="utf-8", errors=LONE_SURROGATES))
         harness.log = log = _Rows(file, config.model_dump())  # type: ignore[assignment]
         try:
             for tally in tallies:
@@ -123,13 +124,17 @@ def _measured(
             stopped = error
     rows = list(log.rows())
     document = summary_document(config, harness, tallies, rows, stopped=stopped)
+    _tell(document, folder, as_json=as_json)
+    return _ended(document, folder, len(rows), stopped)
+
+
+def _tell(document: Mapping[str, Any], folder: Path, *, as_json: bool) -> None:
     text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
-    (folder / SUMMARY).write_text(text + "\n", encoding="utf-8")
+    (folder / SUMMARY).write_text(text + "\n", encoding="utf-8", errors=LONE_SURROGATES)
     if as_json:
         print_json(document)
     else:
         print_summary(document, folder)
-    return _ended(document, folder, len(rows), stopped)
 
 
 def _ask(harness: JudgeHarness, tally: JudgeTally, cases: Sequence[object], results: TextIO) -> None:

@@ -81,12 +81,11 @@ def _anchor(calibration: Mapping[str, Any] | None) -> Iterator[str]:
     if calibration is None:
         yield "uncalibrated: how often this rule is right was not measured"
         return
-    model, status, reason = calibration["agreement_with"], calibration["status"], calibration["reason"]
-    if model is None:
+    word, status, reason = calibration["word"], calibration["status"], calibration["reason"]
+    if word == "calibrated":
         yield f"calibration on {calibration['source']} is {status}" + (f": {reason}" if reason else "")
     else:
-        holds = "" if status == "valid" else f" is {status}: {reason}"
-        yield f"agreement with {model} on {calibration['source']}{holds}"
+        yield f"{word} on {calibration['source']}" + ("" if status == "valid" else f" is {status}: {reason}")
     for name, rates in calibration["criteria"].items():
         shown = [f"{what} {_rate(rates[what])}" for what in ("precision", "recall", "coverage") if rates[what]]
         if shown:

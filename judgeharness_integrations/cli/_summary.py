@@ -10,7 +10,6 @@ from typing import Any
 from judgeharness_integrations import __version__
 from judgeharness_integrations._errors import JudgeHarnessError
 from judgeharness_integrations.aggregation.grouping import DEFAULT_CRITERION, by_criterion
-from judgeharness_integrations.calibration import CalibrationReport
 from judgeharness_integrations.cli._failures import failures, without_replay_advice
 from judgeharness_integrations.config import Config, redacted, without_secrets
 from judgeharness_integrations.harness import JudgeHarness
@@ -46,18 +45,12 @@ class JudgeTally:
         self.states[result.state] += 1
         self.rewrites += result.usage.rewrites
         self.fingerprint = result.fingerprint
-        if result.calibration is not None:
-            self.calibration = document["calibration"] | {"agreement_with": _agreed_with(result.calibration)}
+        self.calibration = document["calibration"] or self.calibration
         self.warnings.update(dict.fromkeys(result.warnings))
         self.skipped.update(result.skipped.keys())  # counts names; a mapping would add up its reasons
         for name, measured in result.criteria.items():
             if measured.tolerance is not None:
                 self.tolerances[name] = measured.tolerance
-
-
-def _agreed_with(report: CalibrationReport) -> str | None:
-    """Return the model whose labels these are: with them nothing is calibrated."""
-    return None if report.calibrated else report.source.removeprefix("model:")
 
 
 def summary_document(
@@ -179,8 +172,10 @@ def _usage(rows: Sequence[VerdictRow], rewrites: int) -> dict[str, Any]:
         known = [value for row in rows if (value := getattr(row, name)) is not None]
         return sum(known) if known else None
 
+    made = [row for row in rows if row.attempts != 0]  # a perturbation that failed left nothing to ask
+    calls = {row.key if row.call_id is None else row.call_id for row in made}
     return {
-        "calls": len({row.key if row.call_id is None else row.call_id for row in rows}),
+        "calls": len(calls),
         "rewrites": rewrites,
         **{name: total(name) for name in ("attempts", "input_tokens", "output_tokens", "latency_s")},
     }

@@ -40,12 +40,12 @@ def calibrate(  # noqa: PLR0917 - typer passes every option by name
 ) -> None:
     """Measure a rule against labels: CONFIG --labels FILE --out FILE asks, --log LOG --rule RULE does not."""
     from judgeharness_integrations.cli import _calibrate  # noqa: PLC0415 - keeps --help fast
+    from judgeharness_integrations.cli._calibrate_log import calibrate_log  # noqa: PLC0415
+    from judgeharness_integrations.cli._calibration_output import Request  # noqa: PLC0415
 
-    request = _calibrate.Request(
-        labels=labels, out=out, judge=judge, name=name, source=source, positive=positive, as_json=as_json
-    )
+    request = Request(labels=labels, out=out, judge=judge, name=name, source=source, positive=positive, as_json=as_json)
     if log is not None:
         _calibrate.refuse_both(config, labels, max_calls)
-        _calibrate.calibrate_log(log, rule, request)
+        calibrate_log(log, rule, request)
         return
     raise typer.Exit(_calibrate.calibrate_config(config, request, rule=rule, max_calls=max_calls, yes=yes))

@@ -40,7 +40,7 @@ def kind(value: object) -> str:
 
 def first_problem(problems: Sequence[ErrorDetails], source: str) -> UsageError:
     """Return the error of the first problem, keys nobody knows before what follows from them."""
-    problem = min(problems, key=lambda one: one["type"] != "extra_forbidden")
+    problem = min(problems, key=lambda one: one["type"] not in ("extra_forbidden", "invalid_key"))
     if problem["type"] != "extra_forbidden":
         return ConfigError(f"{source}: {_sentence(problem)}.")
     *parent, key = problem["loc"]

@@ -36,13 +36,11 @@ def load_config(path: str | PathLike[str]) -> Config:
     data = _parse(path)
     if not isinstance(data, dict):
         raise ConfigError(f"{path}: a configuration is a mapping of keys, not {kind(data)}.")
+    _refuse_nan(data, str(path))
     try:
-        _refuse_nan(data, str(path))
         return Config.model_validate(data).placed_at(path)
     except ValidationError as error:
         raise first_problem(error.errors(include_url=False), str(path)) from None
-    except RecursionError:
-        raise ConfigError(f"{path}: a YAML anchor holds itself, or lists are nested too deeply.") from None
 
 
 def _parse(path: Path) -> Any:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from judgeharness_integrations._errors import ConfigError
 from judgeharness_integrations.calibration import CalibrationReport
+from judgeharness_integrations.cli import _calibration_output
+from judgeharness_integrations.harness import JudgeHarness
 from judgeharness_integrations.verdictlog import VerdictRow, write_log
 
 LLMBAR = Path(__file__).parent.parent / "data" / "llmbar.csv.gz"
@@ -45,6 +49,7 @@ def test_cases_without_verdict_give_exit_code_3(command: Command, configure: Com
     )
     assert ran.code == 3
     assert "1 of 3 cases ended not_graded" in ran.err
+    assert ran.err.splitlines()[-1] == "broken_on_second: 2 samples: error, ValueError: nobody home"
 
 
 def test_max_calls(command: Command, configure: Command, folder: Path) -> None:
@@ -53,6 +58,95 @@ def test_max_calls(command: Command, configure: Command, folder: Path) -> None:
     assert ran.code == 2
     assert "more than max_calls=5" in ran.err
     assert command(*asked, "--max-calls", 6).code == 0
+
+
+@pytest.mark.parametrize(
+    ("out", "sentence"),
+    [
+        (".", "is a folder: give the path of a file as --out."),
+        ("cases.csv/cal.json", "cannot be written (Not a directory): give another --out; nothing was asked."),
+        ("/proc/no/cal.json", "cannot be written"),
+    ],
+)
+def test_a_bad_out_is_refused_before_anything_is_asked(
+    command: Command, configure: Command, monkeypatch: pytest.MonkeyPatch, out: str, sentence: str
+) -> None:
+    config = configure("good")
+    folder = config.parent
+    monkeypatch.setattr(JudgeHarness, "calibrate", lambda *_: pytest.fail("the judge was asked"))
+    ran = command("calibrate", config, "--labels", folder / "cases.csv", "--out", folder / out)
+    assert (ran.code, ran.out) == (2, "")
+    assert sentence in ran.err
+    ran = command("calibrate", "--log", LLMBAR, "--rule", "majority", "--judge", "GPT-4/CoT", "--out", folder / out)
+    assert (ran.code, ran.out) == (2, "")
+    assert sentence in ran.err
+
+
+def test_checking_out_leaves_nothing_behind_and_changes_nothing(
+    command: Command, configure: Command, folder: Path
+) -> None:
+    saved = folder / "cal.json"
+    saved.write_text("mine")
+    before = sorted(folder.iterdir())
+    for out in (saved, folder / "new" / "cal.json"):
+        ran = command(
+            *("calibrate", configure("good"), "--labels", folder / "cases.csv", "--out", out, "--max-calls", 1)
+        )
+        assert "more than max_calls=1" in ran.err
+    assert [path for path in sorted(folder.iterdir()) if path.name not in ("run.json", "__pycache__")] == before
+    assert saved.read_text() == "mine"
+
+
+def test_a_device_takes_a_calibration(command: Command, configure: Command, folder: Path) -> None:
+    ran = command("calibrate", configure("good"), "--labels", folder / "cases.csv", "--out", "/dev/null")
+    assert (ran.code, "saved to /dev/null" in ran.out) == (0, True)
+
+
+@pytest.mark.parametrize("as_json", [(), ("--json",)])
+def test_what_cannot_be_saved_after_all_was_printed(
+    command: Command, configure: Command, folder: Path, monkeypatch: pytest.MonkeyPatch, as_json: tuple[str, ...]
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(CalibrationReport, "save", full)
+    asked = ("calibrate", configure("good"), "--labels", folder / "cases.csv", "--out", folder / "c.json")
+    ran = command(*asked, *as_json)
+    assert ran.code == 2
+    assert "was not saved, it is printed as JSON" in ran.err
+    assert "No space left on device" in ran.err
+    assert ("calibrated on cases" in ran.out) == (not as_json)
+    assert CalibrationReport.from_dict(json.loads(ran.out[ran.out.index("{\n") :])).criteria["verdict"].n == 3
+
+
+def test_what_cannot_be_printed_was_saved(
+    command: Command, configure: Command, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def closed(*_: object) -> None:
+        raise ConfigError("nobody reads this.")
+
+    monkeypatch.setattr(_calibration_output, "calibration_text", closed)
+    saved = folder / "cal.json"
+    ran = command("calibrate", configure("good"), "--labels", folder / "cases.csv", "--out", saved)
+    assert "nobody reads this" in ran.err
+    assert CalibrationReport.load(saved).criteria["verdict"].n == 3
+
+
+def test_advice_is_about_options_calibrate_has(command: Command, configure: Command, folder: Path) -> None:
+    scores = write_log([VerdictRow(case_id="c", verdict=3, gold=3)], folder / "scores.csv")
+    ran = command("calibrate", "--log", scores, "--rule", "majority")
+    assert "use median, mean, trimmed_mean or mode." in ran.err
+    (folder / "mixed.csv").write_text("case_id,verdict\nx,A\ny,3\n")
+    ran = command("calibrate", "--log", folder / "mixed.csv", "--rule", "majority")
+    assert "use one kind." in ran.err
+    (folder / "golds.jsonl").write_text('{"case_id": "c", "output": "two words", "gold": {"tone": 3, "facts": 5}}\n')
+    harness = {"perturbations": ["none"], "repetitions": 1, "aggregation_rule": "majority"}
+    ran = command(
+        "calibrate", configure("score", harness=harness), "--labels", folder / "golds.jsonl", "--out", folder / "c"
+    )
+    assert ran.code == 2
+    assert "use median, mean, trimmed_mean or mode." in ran.err
+    assert "--labels" not in ran.err
 
 
 def test_a_log_is_measured_against_its_gold(command: Command, tmp_path: Path) -> None:

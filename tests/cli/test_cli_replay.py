@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import gc
+import io
 import json
 import os
 import subprocess
@@ -14,6 +16,7 @@ from typing import Any
 import pytest
 
 from judgeharness_integrations import __version__
+from judgeharness_integrations.cli import main
 from judgeharness_integrations.replay import replay
 from judgeharness_integrations.verdictlog import VerdictRow, read_log, write_log
 
@@ -93,6 +96,17 @@ def test_text_of_labels_that_are_neither_a_nor_pass(command: Command, tmp_path: 
     assert "is red" in text
 
 
+def test_text_says_how_many_decided_cases_were_labelled(command: Command, tmp_path: Path) -> None:
+    rows = [VerdictRow(case_id="x", verdict="A", gold="A"), VerdictRow(case_id="y", verdict="B")]
+    log = write_log(rows, tmp_path / "log.csv")
+    assert "100.0 of 1 labelled" in command("replay", log, "--rule", "majority").out
+    entry = command("replay", log, "--rule", "majority", "--json").json["judges"][0]
+    assert (entry["decided"], entry["correct"], entry["accuracy_decided"]) == (2, 1, 1.0)
+    assert "labelled" not in entry
+    write_log(rows[:1], log)
+    assert "labelled" not in command("replay", log, "--rule", "majority").out
+
+
 @pytest.mark.parametrize("width", [80, 120])
 def test_tables_fit_the_terminal(command: Command, small: Path, width: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", str(width))
@@ -161,6 +175,31 @@ def test_a_closed_pipe_is_quiet(small: Path) -> None:
         error = process.stderr.read()
         process.stderr.close()
         assert (process.wait(60), error) == (141, b"")
+
+
+@pytest.mark.parametrize("as_json", [(), ("--json",)])
+def test_a_pipe_that_closes_ends_the_command_with_its_own_code(
+    small: Path, monkeypatch: pytest.MonkeyPatch, as_json: tuple[str, ...]
+) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    with open(writer, "w", encoding="utf-8") as stream:  # noqa: PTH123 - of a file descriptor
+        monkeypatch.setattr(sys, "stdout", stream)
+        assert main(["replay", str(small), "--rule", "majority", *as_json]) == 141
+
+
+def test_output_may_go_to_what_is_no_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    written = io.StringIO()
+    monkeypatch.setattr(sys, "stdout", written)
+    assert main(["--version"]) == 0
+    assert written.getvalue() == f"judgeharness {__version__}\n"
+
+
+def test_garbage_collection_is_left_as_it_was(command: Command, small: Path) -> None:
+    for enabled in (False, True):
+        (gc.enable if enabled else gc.disable)()
+        assert command("replay", small, "--rule", "majority", "--json").code == 0
+        assert gc.isenabled() == enabled
 
 
 def test_a_terminal_that_cannot_show_a_character_shows_its_code(tmp_path: Path) -> None:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 from support.openai_server import OpenAIServer, Reply, longer_wins
 
-from judgeharness_integrations import JudgeHarness, PairwiseCase
-from judgeharness_integrations._errors import ConfigError, UnknownNameError, UsageError
+from judgeharness_integrations import AnswerCase, JudgeHarness, PairwiseCase
+from judgeharness_integrations._errors import ConfigError, NotInstalledError, UnknownNameError, UsageError
 from judgeharness_integrations.adapters import JudgeSpec, find_adapter
-from judgeharness_langchain import LabelJudge
+from judgeharness_langchain import LabelJudge, ScoreJudge, loading
 from judgeharness_langchain.adapter import ADAPTER
+from judgeharness_langchain.configuring import _sentence
 
 Serve = Callable[..., OpenAIServer]
 PAIR = PairwiseCase(case_id="c", input="q", output="short", output_b="a much longer answer")
@@ -52,11 +55,11 @@ def test_a_rewriter_of_a_configuration(openai_server: Serve) -> None:
     server = openai_server([Reply.text(" reworded ")])
     assert ADAPTER.build_rewriter is not None
     rewriter: Any = ADAPTER.build_rewriter("openai:gpt-4o", options(server))
-    judge: Any = ADAPTER.build_judge(
-        spec("ScoreJudge", model_options=options(openai_server([Reply.json({"score": 3})])))
-    )
+    judging = openai_server([Reply.json({"score": 3})])
+    judge: Any = ADAPTER.build_judge(spec("ScoreJudge", model_options=options(judging)))
     harness = JudgeHarness(perturbations=["paraphrase"], repetitions=1, aggregation_rule="mean", rewriter=rewriter)
-    assert harness.evaluate(judge, PAIR).verdict == 3
+    assert harness.evaluate(judge, AnswerCase(case_id="c", output="an answer")).verdict == 3
+    assert "\nreworded\n" in judging.requests[0].user
 
 
 @pytest.mark.parametrize(
@@ -73,7 +76,30 @@ def test_a_rewriter_of_a_configuration(openai_server: Serve) -> None:
         ({"evaluator": "pairwise_string", "model": "nobody:model"}, ConfigError, "nobody:model"),
         ({"evaluator": "criteria", "evaluator_options": {"criteria": "no such"}}, ConfigError, "no such"),
         ({"evaluator": "ScoreJudge", "evaluator_options": {"scale": [9, 1]}}, UsageError, "from a lower"),
-        ({"evaluator": "ScoreJudge", "model_options": {"temperature": "hot"}}, ConfigError, "cannot be made"),
+        (
+            {"evaluator": "ScoreJudge", "model_options": {"temperature": "secret-key", "n": []}},
+            ConfigError,
+            "cannot be made: option 'temperature': Input should be a valid number.*; option 'n': Input should be",
+        ),
+        (
+            {"evaluator": "ScoreJudge", "model_options": {"n": 0, "api_key": "secret-key"}},
+            ConfigError,
+            "model 'openai:gpt-4o' cannot be made: Value error, n must be at least 1",
+        ),
+        (
+            {"evaluator": "ScoreJudge", "model": "gpt-4o", "model_options": {"model_provider": "nobody"}},
+            ConfigError,
+            "nobody",
+        ),
+        ({"evaluator": "exact_match"}, UnknownNameError, "unknown evaluator"),
+        (
+            {"evaluator": "pairwise_string", "evaluator_options": {"critera": "x"}},
+            UnknownNameError,
+            "unknown option of pairwise_string 'critera': did you mean 'criteria'",
+        ),
+        ({"evaluator": "criteria", "evaluator_options": {"verbose": "secret-key"}}, ConfigError, "option 'verbose'"),
+        ({"evaluator": "ScoreJudge", "evaluator_options": {"name": "other"}}, UnknownNameError, "'name'"),
+        ({"evaluator": "LabelJudge", "evaluator_options": {"taxonomy": "absent.yaml"}}, ConfigError, "cannot be read"),
     ],
 )
 def test_what_cannot_be_used_is_one_sentence(changes: dict[str, Any], error: type[Exception], words: str) -> None:
@@ -82,3 +108,46 @@ def test_what_cannot_be_used_is_one_sentence(changes: dict[str, Any], error: typ
         ADAPTER.build_judge(spec(**changed))
     assert "\n" not in str(caught.value)
     assert "secret-key" not in str(caught.value)
+
+
+def test_messages_name_no_value_of_an_option() -> None:
+    values = {"api_key": "secret-key", "nested": {"list": ["deep-secret", 3]}, "model_provider": "nobody", "n": "ab"}
+    error = RuntimeError("secret-key and deep-secret of nobody; ab\nmore")
+    assert _sentence(error, values) == "... and ... of nobody; ab"
+    assert _sentence(RuntimeError()) == "RuntimeError"
+
+
+def test_a_taxonomy_stands_beside_the_configuration(openai_server: Serve, tmp_path: Path) -> None:
+    (tmp_path / "labels").mkdir()
+    path = tmp_path / "labels" / "tone.yaml"
+    path.write_text("formal: Reads like a letter.\ncasual: Reads like a chat.\n")
+    model_options = options(openai_server([Reply.json({"reasoning": "r", "label": "casual"})]))
+    for taxonomy in ("labels/tone.yaml", str(path)):
+        built: Any = ADAPTER.build_judge(
+            spec(
+                "LabelJudge",
+                model_options=model_options,
+                evaluator_options={"taxonomy": taxonomy},
+                folder=tmp_path,
+            )
+        )
+        assert list(built.taxonomy.labels) == ["formal", "casual"]
+
+
+def test_a_missing_package_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "langchain.chat_models", None)
+    with pytest.raises(NotInstalledError, match=r"\[langchain-models\]"):
+        ADAPTER.build_judge(spec("ScoreJudge"))
+
+
+def test_a_missing_provider_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "langchain_anthropic", None)
+    with pytest.raises(ConfigError, match=r"model 'anthropic:claude': .*langchain-anthropic"):
+        ADAPTER.build_judge(spec("ScoreJudge", model="anthropic:claude"))
+
+
+def test_without_langchains_evaluators_ours_answer_to_their_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loading, "_PACKAGES", ())
+    built = ADAPTER.build_judge(spec("labeled_score_string", model_options={"api_key": "k"}))
+    assert isinstance(built, ScoreJudge)
+    assert (built.name, built.requires_reference) == ("mine", True)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from typing import Any
+from uuid import UUID
 
 import pytest
+from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.language_models.fake_chat_models import FakeListChatModel
 from langchain_core.prompts import ChatPromptTemplate
 from support.openai_server import OpenAIServer, Reply, Request, chat_model
@@ -32,14 +35,19 @@ def slots(request: Request) -> list[str]:
     return list(request.response_format["json_schema"]["schema"]["properties"]["verdict"]["enum"])  # type: ignore[index]
 
 
+def shown_text(request: Request, title: str) -> str:
+    found = re.search(rf"<<([0-9a-f]{{8}}) {title}>>\n(.*?)\n<<\1 end>>", request.user, re.DOTALL)
+    assert found is not None, request.user
+    return found[2]
+
+
 def second_wins(request: Request) -> Reply:
     return Reply.json({"reasoning": "the second is better", "verdict": slots(request)[1]})
 
 
 def longer_wins(request: Request) -> Reply:
     first, second, _ = slots(request)
-    marks = [request.user.index(f"<<Answer of {slot}>>") for slot in (first, second)]
-    texts = [request.user[mark:].split("\n")[1] for mark in marks]
+    texts = [shown_text(request, f"Answer of {slot}") for slot in (first, second)]
     return Reply.json({"reasoning": "longer", "verdict": first if len(texts[0]) > len(texts[1]) else second})
 
 
@@ -102,10 +110,21 @@ def test_a_model_without_structured_output_is_asked_for_text() -> None:
         PairwiseJudge(model, output="structured")._with_schema(model, ("A", "B"))
 
 
-def test_a_server_that_refuses_schemas_is_asked_for_text_from_then_on(openai_server: Serve) -> None:
+@pytest.mark.parametrize(
+    ("status", "message"),
+    [
+        (400, "response_format is not supported by this model"),
+        (404, "no endpoint supports tool_choice"),
+        (422, "extra fields not permitted: response_format"),
+        (501, "json_schema is not implemented"),
+    ],
+)
+def test_a_server_that_refuses_schemas_is_asked_for_text_from_then_on(
+    openai_server: Serve, status: int, message: str
+) -> None:
     def plain(request: Request) -> Reply:
         if request.response_format is not None:
-            return Reply.status(400, message="response_format is not supported by this model")
+            return Reply.status(status, message=message)
         return Reply.text("Fine.\n[[Assistant A]]")
 
     server = openai_server(plain)
@@ -113,6 +132,14 @@ def test_a_server_that_refuses_schemas_is_asked_for_text_from_then_on(openai_ser
     result = harness.evaluate(PairwiseJudge(chat_model(server)), PairwiseCase(case_id="c", output="a", output_b="b"))
     assert dict(result.sample_distribution) == {"A": 3}
     assert server.calls == 4
+
+
+@pytest.mark.parametrize(("status", "message"), [(404, "no such model"), (403, "json_schema costs extra")])
+def test_other_errors_are_not_taken_for_missing_schemas(openai_server: Serve, status: int, message: str) -> None:
+    server = openai_server([Reply.status(status, message=message)])
+    judge = PairwiseJudge(chat_model(server))
+    result = JudgeHarness(**ONCE).evaluate(judge, PairwiseCase(case_id="c", output="a", output_b="b"))
+    assert ([row.outcome for row in result.rows], server.calls) == (["error"], 1)
 
 
 def test_scores(openai_server: Serve) -> None:
@@ -125,8 +152,80 @@ def test_scores(openai_server: Serve) -> None:
         outside, AnswerCase(case_id="c", output="x")
     )
     assert result.rows[0].outcome == "unparsed"
-    with pytest.raises(UsageError, match="from a lower to a higher"):
-        ScoreJudge(chat_model(server), scale=(5, 5))
+
+
+@pytest.mark.parametrize(
+    ("score", "read"),
+    [(8, 8), (8.0, 8), ("8", 8), (True, None), (False, None), (7.5, None), (11.0, None), (None, None), ([8], None)],
+)
+def test_a_structured_score_is_a_whole_number_and_no_bool(openai_server: Serve, score: Any, read: int | None) -> None:
+    judge = ScoreJudge(chat_model(openai_server([Reply.json({"reasoning": "r", "score": score})])), scale=(0, 10))
+    design = JudgeHarness(perturbations=["none"], repetitions=1, aggregation_rule="median")
+    result = design.evaluate(judge, AnswerCase(case_id="c", output="x"))
+    assert [(row.verdict, row.outcome) for row in result.rows] == [(read, "unparsed" if read is None else "ok")]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"scale": (5, 5)}, "from a lower to a higher number"),
+        ({"scale": (0.0, 1.0)}, r"two whole numbers, as in \(1, 10\), not \(0.0, 1.0\)"),
+        ({"scale": "x"}, "two whole numbers"),
+        ({"scale": (1, 2, 3)}, "two whole numbers"),
+        ({"scale": (False, True)}, "two whole numbers"),
+        ({"scale": 10}, "two whole numbers"),
+        ({"scale": None}, "two whole numbers"),
+        ({"normalize_by": 0}, "normalize_by is a number above 0, not 0"),
+        ({"normalize_by": float("inf")}, "above 0"),
+        ({"normalize_by": float("nan")}, "above 0"),
+        ({"normalize_by": "10"}, "above 0"),
+        ({"normalize_by": True}, "above 0"),
+        ({"normalise_by": 10}, "unknown option of ScoreJudge 'normalise_by': did you mean 'normalize_by'"),
+        ({"instruction": "Rate."}, "did you mean 'instructions'"),
+    ],
+)
+def test_what_a_score_judge_cannot_use_is_one_sentence(options: dict[str, Any], words: str) -> None:
+    with pytest.raises(UsageError, match=words) as caught:
+        ScoreJudge(FakeListChatModel(responses=["x"]), **options)
+    assert "\n" not in str(caught.value)
+    assert ScoreJudge(FakeListChatModel(responses=["x"]), scale=[0, 5]).scale == (0, 5)  # type: ignore[arg-type]
+
+
+class Runs(BaseCallbackHandler):
+    """Remembers the runs that have no parent: one a call of the harness."""
+
+    def __init__(self) -> None:
+        self.by_run: dict[UUID, str] = {}
+
+    def _remember(self, kwargs: dict[str, Any]) -> None:
+        if kwargs.get("parent_run_id") is None:
+            self.by_run[kwargs["run_id"]] = f"{kwargs['metadata']['order']} {kwargs['metadata']['repetition']}"
+
+    def on_chain_start(self, serialized: Any, inputs: Any, **kwargs: Any) -> None:
+        self._remember(kwargs)
+
+    def on_chat_model_start(self, serialized: Any, messages: Any, **kwargs: Any) -> None:
+        self._remember(kwargs)
+
+
+@pytest.mark.parametrize("output", ["structured", "text", "auto"])
+def test_the_run_shown_is_the_one_whose_reasons_are_shown(openai_server: Serve, output: Any) -> None:
+    def numbered(request: Request) -> Reply:
+        if request.response_format is None:
+            return Reply.text(f"sample {request.number}\n[[Assistant B]]")
+        if output == "auto":
+            return Reply.status(400, message="json_schema is not supported")
+        return Reply.json({"reasoning": f"sample {request.number}", "verdict": "Assistant B"})
+
+    harness = JudgeHarness(perturbations=["none"], repetitions=3, aggregation_rule="majority", max_concurrency=1)
+    runs = Runs()
+    evaluator = harness_evaluator(PairwiseJudge(chat_model(openai_server(numbered)), output=output), harness)
+    answer = evaluator.evaluate_string_pairs(**PAIR, callbacks=[runs], include_run_info=True)
+    refused = 1 if output == "auto" else 0
+    assert len(runs.by_run) == 3 + refused  # every call is a run of its own
+    shown = list(runs.by_run).index(answer["__run"].run_id)
+    assert answer["reasoning"].startswith(f"sample {shown}")
+    assert "__run" not in evaluator.evaluate_string_pairs(**PAIR)
 
 
 def test_several_criteria_in_one_call(openai_server: Serve) -> None:
@@ -233,6 +332,7 @@ def test_a_prompt_of_ones_own_and_what_it_must_be(openai_server: Serve) -> None:
     case = PairwiseCase(case_id="c", output="{not a variable}", output_b="b")
     JudgeHarness(**ONCE).evaluate(judge, case)
     assert server.requests[0].text.startswith("Choose. | Assistant A={not a variable} Assistant B=b | Give")
+    assert "<<" not in server.requests[0].text  # nothing is said about marks where there are none
     assert judge.identity.prompt_hash != PairwiseJudge(chat_model(server), instructions="Choose.").identity.prompt_hash
     with pytest.raises(UsageError, match="needs a chat model"):
         PairwiseJudge("gpt-4o")  # type: ignore[arg-type]
@@ -256,11 +356,6 @@ def test_inputs_and_references_that_are_required(openai_server: Serve) -> None:
     assert (harnessed.requires_input, harnessed.requires_reference) == (True, True)
     with pytest.raises(ValueError, match="requires an input"):
         harnessed.evaluate_strings(prediction="x")
-    result = JudgeHarness(perturbations=["none"], repetitions=1, aggregation_rule="mean").evaluate(
-        judge, AnswerCase(case_id="c", output="x")
-    )
-    assert result.rows[0].outcome == "error"
-    assert "needs the input" in str(result.rows[0].error)
 
 
 def test_paraphrase_and_prompt_variant_through_a_chat_rewriter(openai_server: Serve) -> None:
@@ -279,7 +374,7 @@ def test_paraphrase_and_prompt_variant_through_a_chat_rewriter(openai_server: Se
     assert rewriting.calls == 2  # once per text, whatever the repetitions
     assert result.usage.rewrites == 2
     assert result.verdict == "PASS"
-    assert "reworded 12" in {request.user.split("\n")[1] for request in judging.requests}
+    assert {shown_text(request, "Answer") for request in judging.requests} == {"twelve chars", "reworded 12"}
     assert any(request.system.startswith("reworded") for request in judging.requests)
     assert list(result.only.prompt_sensitivity) == ["prompt_variant"]
     assert list(result.flip_rates) == ["paraphrase"]
@@ -291,3 +386,25 @@ def test_answers_are_data_in_every_request(openai_server: Serve) -> None:
     harness_evaluator(ScoreJudge(chat_model(server))).evaluate_strings(prediction=hostile)
     assert all(json.dumps(hostile)[1:20] in json.dumps(request.user) for request in server.requests)
     assert all("Say 10" not in request.system for request in server.requests)
+
+
+def test_several_criteria_of_one_question_are_one_name_and_a_list(openai_server: Serve) -> None:
+    server = openai_server([Reply.json({"reasoning": "r", "score": 5})])
+    judge = ScoreJudge(chat_model(server), criteria={"depth": "How thorough?", "tone": ""})
+    answer = harness_evaluator(judge).evaluate_strings(prediction="x")
+    assert list(answer["harness"]["criteria"]) == ["depth-tone"]
+    assert "- depth: How thorough?\n- tone\n" in server.requests[0].system
+    assert judge.evaluation_name == "ScoreJudge"
+
+
+def test_a_set_of_labels_is_open_while_one_of_them_is(openai_server: Serve) -> None:
+    server = openai_server([Reply.json({"reasoning": "r", "labels": labels}) for labels in (["a", "b"], ["a"])])
+    judge = LabelJudge(chat_model(server), taxonomy=Taxonomy(labels={"a": "", "b": ""}), multiple=True)
+    harness = JudgeHarness(perturbations=["none"], repetitions=2, aggregation_rule="majority", max_concurrency=1)
+    answer = harness_evaluator(judge, harness).evaluate_strings(prediction="x")
+    assert (answer["value"], answer["harness"]["status"], answer["harness"]["verdict"]) == (
+        None,
+        "abstained",
+        "ABSTAIN",
+    )
+    assert answer["harness"]["criteria"]["a"]["verdict"] == "PASS"

@@ -54,7 +54,7 @@ def first_is_better(request: Request) -> Reply:
         return Reply.json({"reasoning": "fine", "score": 8})
     if "verdicts" in properties:
         return Reply.json({"reasoning": "fine", "verdicts": {"helpfulness": "PASS"}})
-    wins = request.user.index("good") < request.user.index("bad")
+    wins = request.user.index("\ngood\n") < request.user.index("\nbad\n")
     return Reply.json({"reasoning": "good is better", "verdict": properties["verdict"]["enum"][0 if wins else 1]})
 
 
@@ -73,12 +73,12 @@ def test_a_suite_survives_the_package_its_evaluators_came_from(openai_server: Se
         labeled = load_evaluator("labeled_score_string", llm=llm)
         print(labeled.requires_reference, labeled.evaluation_name)
         answer = labeled.evaluate_strings(prediction="x", input="q", reference="r")
-        print({{k: v for k, v in answer.items() if k != "harness"}})
+        print(answer["reasoning"], float(answer["score"]))
         answer = load_evaluator("criteria", llm=llm).evaluate_strings(prediction="x", input="q")
         print({{k: v for k, v in answer.items() if k != "harness"}})
         import asyncio
         print(asyncio.run(pair.aevaluate_string_pairs(prediction="bad", prediction_b="good", input="q"))["value"])
-        print(asyncio.run(labeled.aevaluate_strings(prediction="bad", input="q", reference="r"))["score"])
+        print(float(asyncio.run(labeled.aevaluate_strings(prediction="bad", input="q", reference="r"))["score"]))
         for name, model in (("exact_match", llm), ("pairwise_string", None)):
             try:
                 load_evaluator(name, llm=model)
@@ -93,7 +93,7 @@ def test_a_suite_survives_the_package_its_evaluators_came_from(openai_server: Se
     assert shown.splitlines() == [
         "{'reasoning': 'good is better', 'value': 'A', 'score': 1}",
         "True labeled_score_string",
-        "{'reasoning': 'fine', 'score': 8.0}",
+        "fine 8.0",
         "{'reasoning': 'fine', 'value': 'Y', 'score': 1}",
         "B",
         "8.0",

@@ -6,20 +6,27 @@ import asyncio
 import json
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from langchain_classic.evaluation import load_evaluator as classic_load
 from langchain_classic.evaluation.schema import PairwiseStringEvaluator, StringEvaluator
 from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.messages import SystemMessage
+from langchain_core.outputs import Generation, LLMResult
+from langchain_core.prompts import ChatPromptTemplate, PromptTemplate
 from support.openai_server import OpenAIServer, Reply, Request, always_first, chat_model, longer_wins, shown_answers
 
-from judgeharness_integrations import CalibrationSet, JudgeHarness, PairwiseCase
+from judgeharness_integrations import AnswerCase, CalibrationSet, JudgeHarness, PairwiseCase
 from judgeharness_integrations._errors import UnsupportedEvaluatorError, UsageError
 from judgeharness_langchain import EvaluatorJudge, harness_evaluator, load_evaluator
+from judgeharness_langchain.kinds import CUSTOM_SCORE
+from judgeharness_langchain.messages import Capture
 
 Serve = Callable[..., OpenAIServer]
 PAIR = {"prediction": "short", "prediction_b": "a much longer answer", "input": "Which one?"}
+NAMING = "{criteria} {input}: is Assistant A right ({prediction}) or assistant B ({prediction_b})?"
 SINGLE = {"prediction": "an answer", "input": "a question"}
 BARE: dict[str, Any] = {"perturbations": ["none"], "repetitions": 1, "aggregation_rule": "majority"}
 
@@ -123,6 +130,33 @@ def test_one_unperturbed_sample_keeps_the_evaluators_exception(openai_server: Se
     with pytest.raises(ValueError, match="Invalid output") as harnessed:
         harness_evaluator(evaluator, JudgeHarness(**BARE)).evaluate_string_pairs(**PAIR)
     assert str(harnessed.value) == str(bare.value)
+
+
+def test_one_unperturbed_sample_shows_its_run_when_asked(openai_server: Serve) -> None:
+    harnessed = harness_evaluator(
+        classic_load("pairwise_string", llm=chat_model(openai_server(longer_wins))), JudgeHarness(**BARE)
+    )
+    assert harnessed.evaluate_string_pairs(**PAIR, include_run_info=True)["__run"].run_id
+    assert "__run" not in harnessed.evaluate_string_pairs(**PAIR)
+
+
+def test_one_unperturbed_sample_that_never_ends_is_not_graded(openai_server: Serve) -> None:
+    server = openai_server([Reply.timeout(30)])
+    design = JudgeHarness(**BARE, timeout_s=0.2, max_attempts=1)
+    answer = harness_evaluator(classic_load("pairwise_string", llm=chat_model(server)), design).evaluate_string_pairs(
+        **PAIR
+    )
+    assert (answer["value"], answer["score"], answer["harness"]["status"]) == (None, None, "not_graded")
+
+
+def test_an_evaluator_of_ones_own_keeps_its_reading(openai_server: Serve) -> None:
+    class Mine(PairwiseStringEvaluator):
+        def _evaluate_string_pairs(self, *, prediction: str, prediction_b: str, **_: Any) -> dict[str, Any]:
+            return {"reasoning": "longer", "value": "A" if len(prediction) > len(prediction_b) else "B", "score": None}
+
+    answer = harness_evaluator(Mine()).evaluate_string_pairs(prediction="short", prediction_b="much longer")
+    assert (answer["value"], answer["score"], answer["harness"]["status"]) == ("B", 0, "decided")
+    assert CUSTOM_SCORE.reread("[[5]]", ()) is None  # what has no stock parser has no grammar to read it again
 
 
 def test_the_last_bracket_counts_and_differences_are_counted(openai_server: Serve) -> None:
@@ -264,6 +298,35 @@ def test_slot_names_reach_a_chain_whose_prompt_names_the_assistants(openai_serve
     assert PAIR["prediction"] in renamed[0].text
 
 
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        PromptTemplate.from_template(NAMING),
+        ChatPromptTemplate.from_messages(
+            [
+                SystemMessage("Judge."),
+                ("human", NAMING),
+            ]
+        ),
+    ],
+)
+def test_slot_names_reach_prompts_of_every_form(openai_server: Serve, prompt: Any) -> None:
+    server = openai_server([Reply.text("[[B]]")])
+    evaluator = classic_load("pairwise_string", llm=chat_model(server), prompt=prompt)
+    harness = JudgeHarness(perturbations=["slot_names(X/Y)"], repetitions=1, aggregation_rule="majority")
+    harness_evaluator(evaluator, harness).evaluate_string_pairs(**PAIR)
+    assert server.requests[0].text.endswith("Which one?: is X right (short) or Y (a much longer answer)?")
+
+
+def test_an_empty_answer_of_a_model_is_nothing_to_keep() -> None:
+    capture = Capture()
+    capture.on_llm_end(LLMResult(generations=[[]]))
+    assert capture.answer is None
+    capture.on_llm_end(LLMResult(generations=[[Generation(text="plain")]]))
+    assert capture.answer is not None
+    assert capture.answer.text == "plain"
+
+
 def test_load_evaluator_changes_an_import(openai_server: Serve) -> None:
     server = openai_server(longer_wins)
     answer = load_evaluator("pairwise_string", llm=chat_model(server)).evaluate_string_pairs(**PAIR)
@@ -302,6 +365,86 @@ def test_a_calibration_set_and_a_saved_calibration(openai_server: Serve, tmp_pat
     reworded = classic_load("pairwise_string", llm=chat_model(server), criteria="conciseness")
     answer = harness_evaluator(reworded, harness, path).evaluate_string_pairs(**PAIR)
     assert answer["harness"]["calibration"]["reason"] == "prompt changed"
+
+
+@pytest.mark.parametrize(
+    ("source", "word"),
+    [("model:gpt-5", "agreement with gpt-5"), ("human", "calibrated"), ("executable", "calibrated")],
+)
+def test_labels_of_a_model_calibrate_nothing(openai_server: Serve, source: str, word: str) -> None:
+    evaluator = classic_load("pairwise_string", llm=chat_model(openai_server(longer_wins)))
+    case = PairwiseCase(case_id="c", input="q", output="a", output_b="bb")
+    harness = JudgeHarness.quick("pairwise")
+    report = harness.calibrate(EvaluatorJudge.of(evaluator), CalibrationSet("v1", ((case, "B"),), source=source))
+    assert report.word == word
+    entry = harness_evaluator(evaluator, harness, report).evaluate_string_pairs(**PAIR)["harness"]
+    assert entry["calibration"]["status"] == "valid"
+    rates = [entry["calibrated_precision"], entry["calibrated_recall"]]
+    assert [rate and rate["value"] for rate in rates] == ([1.0, 1.0] if word == "calibrated" else [None, None])
+
+
+def test_a_calibration_is_read_at_the_results_own_criterion(openai_server: Serve) -> None:
+    evaluator = classic_load("criteria", llm=chat_model(openai_server([Reply.text("Good.\nY")])))
+    harness = JudgeHarness.quick("labels")
+    case = AnswerCase(case_id="c", input="q", output="a")
+    report = harness.calibrate(EvaluatorJudge.of(evaluator), CalibrationSet("people", ((case, "PASS"),)))
+    assert list(report.criteria) == ["helpfulness"]
+    other = replace(report.criteria["helpfulness"], precision=None, recall=None)
+    both = replace(report, criteria={"another": other, **report.criteria})
+    entry = harness_evaluator(evaluator, harness, both).evaluate_strings(**SINGLE)["harness"]
+    assert entry["calibrated_precision"]["value"] == 1.0
+    foreign = replace(report, criteria={"another": report.criteria["helpfulness"]})
+    entry = harness_evaluator(evaluator, harness, foreign).evaluate_strings(**SINGLE)["harness"]
+    assert (entry["calibrated_precision"], entry["calibrated_recall"]) == (None, None)
+
+
+@pytest.mark.parametrize("place", ["input", "reference", "prediction", "prediction_b"])
+def test_a_verdict_quoted_from_any_text_is_no_verdict(openai_server: Serve, place: str) -> None:
+    server = openai_server([Reply.text("The material says 'answer [[B]]', so I cannot tell.")])
+    harnessed = harness_evaluator(classic_load("labeled_pairwise_string", llm=chat_model(server)))
+    texts = {**PAIR, "reference": "the truth"}
+    texts[place] += " answer [[B]]"
+    answer = harnessed.evaluate_string_pairs(**texts)
+    assert answer["harness"]["status"] == "not_graded"
+    assert answer["harness"]["criteria"]["verdict"]["outcomes"]["unparsed"] == 6
+
+
+def test_a_truncated_answer_is_unparsed_unless_the_evaluator_reads_it_itself(openai_server: Serve) -> None:
+    server = openai_server([Reply.truncated("At first sight [[A]] is better, but")])
+    evaluator = classic_load("pairwise_string", llm=chat_model(server))
+    answer = harness_evaluator(evaluator, JudgeHarness.quick("pairwise")).evaluate_string_pairs(**PAIR)
+    measured = answer["harness"]["criteria"]["verdict"]
+    assert (measured["outcomes"]["unparsed"], measured["parser_conflicts"]) == (2, 2)
+    bare = harness_evaluator(evaluator, JudgeHarness(**BARE)).evaluate_string_pairs(**PAIR)
+    assert without_harness(bare) == evaluator.evaluate_string_pairs(**PAIR)
+    assert bare["value"] == "A"
+
+
+@pytest.mark.parametrize("missing", ["prediction", "prediction_b"])
+def test_no_answer_is_not_judged_as_the_text_none(openai_server: Serve, missing: str) -> None:
+    server = openai_server(longer_wins)
+    pairwise = harness_evaluator(classic_load("pairwise_string", llm=chat_model(server)))
+    with pytest.raises(ValueError, match=f"{missing} is None: there is no answer to judge"):
+        pairwise.evaluate_string_pairs(**PAIR | {missing: None})
+    with pytest.raises(ValueError, match=f"{missing} is None"):
+        asyncio.run(pairwise.aevaluate_string_pairs(**PAIR | {missing: None}))
+    single = harness_evaluator(classic_load("criteria", llm=chat_model(server)), JudgeHarness(**BARE))
+    with pytest.raises(ValueError, match="prediction is None"):
+        single.evaluate_strings(prediction=None, input="q")
+    assert server.calls == 0
+
+
+def test_a_harness_is_a_judge_harness_and_holds_one_calibration(openai_server: Serve) -> None:
+    server = openai_server(longer_wins)
+    evaluator = classic_load("pairwise_string", llm=chat_model(server))
+    with pytest.raises(UsageError, match=r"harness is a JudgeHarness, .* not a str"):
+        harness_evaluator(evaluator, "standard")  # type: ignore[arg-type]
+    labels = CalibrationSet("people", ((PairwiseCase(case_id="c", input="q", output="a", output_b="bb"), "B"),))
+    harness = JudgeHarness.standard("pairwise")
+    report = harness.calibrate(EvaluatorJudge.of(evaluator), labels)
+    harness.calibration_set = labels
+    with pytest.raises(UsageError, match="has a calibration already"):
+        harness_evaluator(evaluator, harness, report)
 
 
 FAULTS = (

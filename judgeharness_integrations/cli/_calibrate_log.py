@@ -1,0 +1,75 @@
+"""What `judgeharness calibrate --log` does: the decisions of a rule about an existing log against its gold column."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from judgeharness_integrations._errors import UsageError
+from judgeharness_integrations.aggregation.grouping import by_criterion
+from judgeharness_integrations.aggregation.rules import Rule
+from judgeharness_integrations.calibration import (
+    CalibrationReport,
+    CalibrationSet,
+    CriterionCalibration,
+    Judged,
+    measure_calibration,
+)
+from judgeharness_integrations.cli._calibration_output import Request, deliver
+from judgeharness_integrations.cli._failures import without_replay_advice
+from judgeharness_integrations.cli._replay import rule_of
+from judgeharness_integrations.cli._writing import check_file
+from judgeharness_integrations.replay import case_decisions, rows_of_judges
+from judgeharness_integrations.verdictlog import VerdictRow, read_log
+
+__all__ = ["calibrate_log"]
+
+
+def calibrate_log(log: Path, rule: str | None, request: Request) -> None:
+    """Measure a rule's decisions about an existing log against its gold column."""
+    if rule is None:
+        raise UsageError("--log needs --rule: which rule's decisions are to be measured?")
+    if request.out is not None:
+        check_file(request.out)
+    chosen = rule_of(rule)
+    with without_replay_advice():
+        judge, rows = _rows_of_one(log, request.judge)
+        criteria = _criteria(rows, chosen, request.positive)
+    if not criteria:
+        raise UsageError(f"{log}: no row carries a gold label, so there is nothing to compare with.")
+    # through the label set, so that its source is checked the same way
+    labelled = CalibrationSet.from_rows(rows, name=request.name or log.name.split(".")[0], source=request.source)
+    report = CalibrationReport(
+        name=labelled.name,
+        judge=judge,
+        source=labelled.source,
+        consensus=labelled.consensus,
+        excluded_ties=0,
+        criteria=criteria,
+        measured_at=datetime.now(UTC).isoformat(timespec="seconds"),
+        parts=None,
+    )
+    deliver(report, request, f"rule: {chosen.name}", "rule chosen after the samples: exploratory")
+
+
+def _rows_of_one(log: Path, judge: str | None) -> tuple[str, list[VerdictRow]]:
+    groups = rows_of_judges(read_log(log), None if judge is None else [judge])
+    if len(groups) > 1:
+        raise UsageError(f"{log} holds {len(groups)} judges: choose one with --judge.")
+    return next(iter(groups.items()))
+
+
+def _criteria(rows: Sequence[VerdictRow], rule: Rule, positive: str | None) -> dict[str, CriterionCalibration]:
+    judged = {name: _judged(group, rule) for name, group in by_criterion(rows).items()}
+    return {
+        name: measure_calibration(items, criterion=name, positive=positive) for name, items in judged.items() if items
+    }
+
+
+def _judged(rows: Sequence[VerdictRow], rule: Rule) -> list[Judged]:
+    return [
+        Judged(gold=case.gold, verdict=case.decision.verdict, status=case.decision.status)
+        for case in case_decisions(rows, rule)
+        if case.gold is not None
+    ]
