@@ -101,15 +101,9 @@ class JudgeHarness:
         """Check every argument; nothing is asked yet."""
         check_kinds(perturbations, aggregation_rule)
         chosen = tuple(perturbation(p, rewriter=rewriter, instructions=instructions) for p in perturbations)
+        counts = {"max_concurrency": max_concurrency, "max_attempts": max_attempts, "max_calls": max_calls}
         check_design(
-            chosen,
-            repetitions=repetitions,
-            min_valid=min_valid,
-            max_concurrency=max_concurrency,
-            max_attempts=max_attempts,
-            max_calls=max_calls,
-            timeout_s=timeout_s,
-            tolerance=tolerance,
+            chosen, repetitions=repetitions, min_valid=min_valid, timeout_s=timeout_s, tolerance=tolerance, **counts
         )
         check_choices(on_unfit=on_unfit, keep=keep)
         check_calibration(calibration, calibration_set)

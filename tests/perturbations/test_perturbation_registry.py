@@ -90,7 +90,7 @@ def test_an_unknown_name_is_answered_with_the_nearest() -> None:
         ("slot_names(X/Y)z", "malformed"),
         ("slot_names(X)", r"slot_names\(first/second\)"),
         ("slot_names(X/Y/Z)", r"slot_names\(first/second\)"),
-        ("slot_names(X/X)", "two different labels"),
+        ("slot_names(X/X)", "differ from each other"),
         ("slot_names(/Y)", "two labels"),
         ("slot_names()", r"slot_names\(first/second\)"),
         ("position_swap()", "takes no parameters"),
