@@ -11,6 +11,7 @@ import pytest
 from judgeharness_integrations import AnswerCase, JudgeHarness, PairwiseCase, Perturbation
 from judgeharness_integrations._errors import BudgetError
 from judgeharness_integrations.cases import Case
+from judgeharness_integrations.execution import preparing
 from judgeharness_integrations.execution.budget import Budget
 from judgeharness_integrations.execution.preparing import CaseFacts
 from judgeharness_integrations.perturbations.base import Context
@@ -222,3 +223,11 @@ def test_gold_of_a_criterion(gold: object, expected: dict[str, object]) -> None:
 def test_rows_carry_the_attributes_of_their_case(make: Callable[[], object], expected: dict[str, object]) -> None:
     result = harness("none", repetitions=1).evaluate(ScriptedJudge(["A"]), make())
     assert result.rows[0].attributes == expected
+
+
+def test_only_the_newest_rewrites_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(preparing, "_MOST_REWRITES", 2)
+    kept = preparing.Rewritten()
+    for number in range(3):
+        kept.add((0, str(number)), "reworded")
+    assert list(kept) == [(0, "1"), (0, "2")]
