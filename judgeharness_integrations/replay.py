@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeAlias
 from judgeharness_integrations._errors import UnknownNameError, UsageError
 from judgeharness_integrations.aggregation.deciding import check_rule_fits, decide
 from judgeharness_integrations.aggregation.decision import Decision, not_graded
-from judgeharness_integrations.aggregation.grouping import by_case, by_criterion, by_judge, is_numeric
+from judgeharness_integrations.aggregation.grouping import EVERY_CRITERION, by_case, by_criterion, by_judge, is_numeric
 from judgeharness_integrations.aggregation.position import position_bias
 from judgeharness_integrations.aggregation.rules import Rule, RuleLike
 from judgeharness_integrations.aggregation.rules import rule as named_rule
@@ -29,6 +29,7 @@ __all__ = [
     "case_decisions",
     "replay",
     "replay_criterion",
+    "rows_about",
     "rows_of_judges",
 ]
 
@@ -149,6 +150,23 @@ def replay(
         for name, group in by_criterion(mine).items()
     ]
     return ReplayReport(rule=chosen.name, rule_fixed=rule_fixed, judges=tuple(entries))
+
+
+def rows_about(rows: Iterable[VerdictRow], criteria: Sequence[str] | None = None) -> list[VerdictRow]:
+    """Return the rows about the named criteria, all of them when none is named.
+
+    Calls that failed for every criterion are about each of them.
+
+    Raises:
+        UnknownNameError: the log holds no criterion of that name; the nearest is offered.
+
+    """
+    rows = list(rows)
+    known = {row.criterion for row in rows}
+    for name in criteria or ():
+        if name not in known:
+            raise UnknownNameError("criterion", name, known - {EVERY_CRITERION})
+    return [row for row in rows if not criteria or row.criterion in (*criteria, EVERY_CRITERION)]
 
 
 def rows_of_judges(rows: Iterable[VerdictRow], judges: Sequence[str] | None = None) -> dict[str, list[VerdictRow]]:

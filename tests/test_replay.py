@@ -12,7 +12,7 @@ import pytest
 
 from judgeharness_integrations._errors import UnknownNameError, UsageError
 from judgeharness_integrations.aggregation import Rule, rule, variance_split
-from judgeharness_integrations.replay import JudgeReplay, case_decisions, replay, replay_criterion
+from judgeharness_integrations.replay import JudgeReplay, case_decisions, replay, replay_criterion, rows_about
 from judgeharness_integrations.verdictlog import VerdictRow, read_log
 
 DATA = Path(__file__).parent / "data"
@@ -353,3 +353,15 @@ def test_scores_with_a_pass_mark_against_labels_of_people() -> None:
     assert (entry.kind, entry.correct, entry.accuracy_decided) == ("numbers", 2, pytest.approx(2 / 3))
     assert entry.mean_absolute_error is None
     assert replay(rows, "median(pass_at=3)").judges[0].correct == 3
+
+
+def test_labels_and_scores_of_one_log_are_replayed_criterion_by_criterion() -> None:
+    rows = [row("A"), row(7, criterion="depth"), row(None, criterion="*", repetition=1, outcome="error")]
+    with pytest.raises(UsageError, match="folds labels"):
+        replay(rows, "majority")
+    assert [e.criterion for e in replay(rows_about(rows, ["verdict"]), "majority").judges] == ["verdict"]
+    depth = replay(rows_about(rows, ["depth"]), "median").judges[0]
+    assert (depth.criterion, depth.rows) == ("depth", 2)
+    assert rows_about(rows) == rows
+    with pytest.raises(UnknownNameError, match="did you mean 'depth'"):
+        rows_about(rows, ["dept"])

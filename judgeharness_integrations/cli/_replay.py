@@ -11,7 +11,7 @@ from judgeharness_integrations.aggregation.grouping import by_criterion
 from judgeharness_integrations.aggregation.rules import Rule
 from judgeharness_integrations.aggregation.rules import rule as named_rule
 from judgeharness_integrations.cli._json import print_json
-from judgeharness_integrations.replay import ReplayReport, replay, rows_of_judges
+from judgeharness_integrations.replay import ReplayReport, replay, rows_about, rows_of_judges
 from judgeharness_integrations.verdictlog import VerdictRow, read_log
 
 __all__ = ["replay_log", "rule_of"]
@@ -43,6 +43,7 @@ def replay_log(
     rule: str,
     *,
     judges: Sequence[str] | None = None,
+    criteria: Sequence[str] | None = None,
     labels: bool = False,
     min_valid: int | None = None,
     tolerance: float = 1.0,
@@ -51,7 +52,7 @@ def replay_log(
     """Read a log, fold it and print the report."""
     chosen = rule_of(rule)
     with _without_garbage_collection():
-        rows = read_log(log, labels=labels)
+        rows = rows_about(read_log(log, labels=labels), criteria)
         report = replay(rows, chosen, judges=judges, min_valid=min_valid, tolerance=tolerance)
         if as_json:
             print_json(report.to_dict())

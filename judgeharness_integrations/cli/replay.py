@@ -16,6 +16,9 @@ def replay(
     judge: Annotated[
         list[str] | None, typer.Option(help="Only this judge; may be given several times.", show_default=False)
     ] = None,
+    criterion: Annotated[
+        list[str] | None, typer.Option(help="Only this criterion; may be given several times.", show_default=False)
+    ] = None,
     *,
     labels: Annotated[bool, typer.Option("--labels", help="Read every verdict as a label, numbers too.")] = False,
     min_valid: Annotated[
@@ -28,5 +31,12 @@ def replay(
     from judgeharness_integrations.cli._replay import replay_log  # noqa: PLC0415 - keeps --help fast
 
     replay_log(
-        log, rule, judges=judge or None, labels=labels, min_valid=min_valid, tolerance=tolerance, as_json=as_json
+        log,
+        rule,
+        judges=judge or None,
+        criteria=criterion or None,
+        labels=labels,
+        min_valid=min_valid,
+        tolerance=tolerance,
+        as_json=as_json,
     )
