@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from os import PathLike
 from typing import TYPE_CHECKING
 
 from judgeharness_integrations._errors import PlanError
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from judgeharness_integrations.calibration.labels import CalibrationSet
     from judgeharness_integrations.calibration.report import CalibrationReport
 
-__all__ = ["check_calibration", "check_choices", "check_design", "check_kinds"]
+__all__ = ["check_calibration", "check_choices", "check_design", "check_kinds", "check_log", "loaded"]
 
 
 def check_kinds(perturbations: object, aggregation_rule: object) -> None:
@@ -24,6 +25,21 @@ def check_kinds(perturbations: object, aggregation_rule: object) -> None:
         raise PlanError(f"perturbations is a list of names or Perturbations, not {type(perturbations).__name__}.")
     if not isinstance(aggregation_rule, (str, Rule)) and not callable(aggregation_rule):
         raise PlanError(f"a rule is a name, a function of rows or a Rule, not {type(aggregation_rule).__name__}.")
+
+
+def loaded(calibration: CalibrationReport | str | PathLike[str] | None) -> CalibrationReport | None:
+    """Return a calibration, read from its file where a path is given."""
+    if not isinstance(calibration, (str, PathLike)):
+        return calibration
+    from judgeharness_integrations.calibration.report import CalibrationReport as Report  # noqa: PLC0415 - few give paths
+
+    return Report.load(calibration)
+
+
+def check_log(log: object) -> None:
+    """Raise a PlanError for something rows cannot be appended to."""
+    if log is not None and not (hasattr(log, "append") and hasattr(log, "rows")):
+        raise PlanError(f"log is a MemoryLog or a JsonlLog of judgeharness_integrations.verdictlog, not {log!r}.")
 
 
 def check_calibration(calibration: CalibrationReport | None, calibration_set: CalibrationSet | None) -> None:

@@ -9,7 +9,14 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Self
 
-from judgeharness_integrations._arguments import check_calibration, check_choices, check_design, check_kinds
+from judgeharness_integrations._arguments import (
+    check_calibration,
+    check_choices,
+    check_design,
+    check_kinds,
+    check_log,
+    loaded,
+)
 from judgeharness_integrations._errors import BudgetError
 from judgeharness_integrations.aggregation.rules import RuleLike, rule
 from judgeharness_integrations.calibration.harnessing import calibration_report
@@ -29,6 +36,8 @@ from judgeharness_integrations.presets import Shape, preset
 from judgeharness_integrations.running import Run, fingerprint_parts
 
 if TYPE_CHECKING:
+    from os import PathLike
+
     from judgeharness_integrations.calibration.labels import CalibrationSet
     from judgeharness_integrations.cases import Case
     from judgeharness_integrations.execution.answering import Keep
@@ -50,7 +59,7 @@ class JudgeHarness:
         repetitions: samples per perturbation; a case costs perturbations x repetitions calls.
         aggregation_rule: a rule's name (`supermajority(2/3)`), a plain function of rows, or a `Rule`.
         calibration_set: labelled cases; the harness is calibrated on them once, after the first case.
-        calibration: a saved calibration instead; it expires with the configuration and after `max_age`.
+        calibration: a saved calibration instead, or its path; it expires with the configuration and after `max_age`.
         min_valid: valid samples a verdict needs; at least half of the planned ones when None.
         seed: seed of every random choice a perturbation makes.
         max_concurrency, timeout_s, max_attempts: see `LocalExecutor`; `executor` replaces it.
@@ -78,7 +87,7 @@ class JudgeHarness:
         repetitions: int,
         aggregation_rule: RuleLike,
         calibration_set: CalibrationSet | None = None,
-        calibration: CalibrationReport | None = None,
+        calibration: CalibrationReport | str | PathLike[str] | None = None,
         min_valid: int | None = None,
         seed: int = 0,
         max_concurrency: int = 16,
@@ -106,7 +115,9 @@ class JudgeHarness:
             chosen, repetitions=repetitions, min_valid=min_valid, timeout_s=timeout_s, tolerance=tolerance, **counts
         )
         check_choices(on_unfit=on_unfit, keep=keep)
-        check_calibration(calibration, calibration_set)
+        check_log(log)
+        self.calibration = loaded(calibration)
+        check_calibration(self.calibration, calibration_set)
         self.perturbations = chosen
         self.design = Design(
             perturbations=tuple(p.name for p in chosen),
@@ -117,7 +128,6 @@ class JudgeHarness:
             wordings=_wordings(chosen, instructions),
         )
         self.calibration_set = calibration_set
-        self.calibration = calibration
         self.seed = seed
         self.max_calls = max_calls
         self.budget = budget

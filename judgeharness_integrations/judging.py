@@ -242,8 +242,16 @@ def _shielded(function: Callable[..., Any], *args: object) -> Any:
 
 def as_judge(judge: JudgeLike) -> Judge:
     """Return a `Judge`: the object itself when it is one, a `FunctionJudge` around a plain callable."""
-    if isinstance(judge, Judge):
+    if isinstance(judge, Judge) and callable(judge.judge):
         return judge
+    wrapped = getattr(judge, "judge", None)  # a harnessed evaluator: whom it asks
+    if isinstance(wrapped, Judge):
+        return wrapped
+    if hasattr(judge, "evaluate_strings") or hasattr(judge, "evaluate_string_pairs"):
+        raise UsageError(
+            f"{type(judge).__name__} is an evaluator of a framework: give judgeharness_langchain.EvaluatorJudge.of(it) "
+            "as the judge, or put it under a harness with harness_evaluator(it)."
+        )
     if callable(judge):
         name = getattr(judge, "__name__", type(judge).__name__)
         return FunctionJudge(function=judge, name="judge" if name == "<lambda>" else name)

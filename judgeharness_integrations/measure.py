@@ -36,6 +36,7 @@ __all__ = ["measure", "measure_criterion", "remeasure"]
 
 _FEWEST_LABELS = 2
 _BASELINE = "none"
+_LONGEST_ERROR = 200
 _MEASURED = frozenset({"criteria", "design", "usage", "rows", "warnings"})  # what `measure` works out by itself
 
 
@@ -163,7 +164,7 @@ def measure_criterion(
         criterion=criterion,
         verdict=decision.verdict,
         status=decision.status,
-        reason=why + decision.reason,
+        reason=why + decision.reason + _most_often(rows, decision),
         numeric=numeric,
         sample_distribution=counts,
         outcomes={outcome: outcomes[outcome] for outcome in OUTCOMES},
@@ -178,6 +179,15 @@ def measure_criterion(
         independence=independence(rows, temperature=temperature),
         parser_conflicts=sum(bool(row.attributes.get("parser_conflict")) for row in rows),
     )
+
+
+def _most_often(rows: Sequence[VerdictRow], decision: Decision) -> str:
+    """Return the error that left a case without a decision, where one is known."""
+    errors = Counter(row.error for row in rows if row.error is not None)
+    if decision.status != "not_graded" or not errors:
+        return ""
+    error, count = errors.most_common(1)[0]
+    return f"; {count} failed with {error[:_LONGEST_ERROR]}"
 
 
 def distribution(rows: Sequence[VerdictRow]) -> Distribution:

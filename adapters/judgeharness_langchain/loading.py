@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import warnings
 from collections.abc import Mapping
 from importlib import import_module
 from os import PathLike
@@ -113,6 +114,8 @@ def _our_judge(name: str, llm: BaseLanguageModel[Any] | None, options: dict[str,
         raise NotInstalledError(f"evaluator {name!r} of langchain-classic", "langchain-classic")
     if llm is None:
         raise UsageError(f"evaluator {name!r} needs a model: load_evaluator({name!r}, llm=...).")
+    taking = _OURS[plain].__name__
+    warnings.warn(f"langchain-classic is not installed: {taking} judges {name}, with its own prompt.", stacklevel=4)
     options = {"criteria": "helpfulness"} | options if plain == "criteria" else options
     judge: Any = _OURS[plain]
     built: ChatJudge = judge(llm, name=name, requires_input=True, requires_reference=plain != name, **options)

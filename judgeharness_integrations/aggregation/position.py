@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -10,6 +11,7 @@ from judgeharness_integrations.verdictlog.row import VerdictRow
 
 __all__ = ["PositionBias", "base_perturbation", "position_bias"]
 
+_LEANS: dict[tuple[str | None, str | None], int] = {("A", "A"): 1, ("B", "B"): -1}  # the same slot in both orders
 _OTHER = {"A": "B", "B": "A"}
 
 
@@ -18,7 +20,8 @@ class PositionBias:
     """Counts over pairs of samples that differ in the order alone.
 
     `pairs` were asked in both orders; `equal` gave the same canonical verdict in both (a failed sample is equal to
-    nothing); `first_wins` and `second_wins` count verdicts by slot over both orders.
+    nothing); `cases_first` and `cases_second` count cases that lean to one slot; `first_wins` and `second_wins` count
+    verdicts by slot over both orders.
     """
 
     pairs: int
@@ -27,6 +30,8 @@ class PositionBias:
     always_second: int
     first_wins: int
     second_wins: int
+    cases_first: int
+    cases_second: int
 
     @property
     def consistency(self) -> float | None:
@@ -41,8 +46,8 @@ class PositionBias:
 
     @property
     def p_value(self) -> float | None:
-        """Exact McNemar test of always-first against always-second."""
-        return sign_test(self.always_first, self.always_second)
+        """Exact McNemar test of always-first against always-second, one sign a case: its pairs are not independent."""
+        return sign_test(self.cases_first, self.cases_second)
 
 
 def base_perturbation(row: VerdictRow) -> str:
@@ -68,6 +73,9 @@ def position_bias(rows: Iterable[VerdictRow]) -> PositionBias | None:
     if not pairs:
         return None
     slots = [(_slot(first), _slot(second)) for first, second in pairs]
+    leaning: Counter[tuple[str, str]] = Counter()
+    for (first, _), slot in zip(pairs, slots, strict=True):
+        leaning[first.run, first.case_id] += _LEANS.get(slot, 0)
     every = [slot for pair in slots for slot in pair]
     return PositionBias(
         pairs=len(pairs),
@@ -76,4 +84,6 @@ def position_bias(rows: Iterable[VerdictRow]) -> PositionBias | None:
         always_second=slots.count(("B", "B")),
         first_wins=every.count("A"),
         second_wins=every.count("B"),
+        cases_first=sum(lean > 0 for lean in leaning.values()),
+        cases_second=sum(lean < 0 for lean in leaning.values()),
     )

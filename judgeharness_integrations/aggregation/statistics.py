@@ -144,4 +144,6 @@ def wilson(successes: int, trials: int, *, confidence: float = 0.95) -> tuple[fl
     spread = z * math.sqrt(rate * (1 - rate) / trials + z * z / (4 * trials * trials))
     center = rate + z * z / (2 * trials)
     scale = 1 + z * z / trials
-    return (max(0.0, (center - spread) / scale), min(1.0, (center + spread) / scale))
+    low = (center - spread) / scale if successes else 0.0  # exactly, where rounding would leave 2e-17
+    high = (center + spread) / scale if successes < trials else 1.0
+    return (max(0.0, low), min(1.0, high))

@@ -15,6 +15,7 @@ __all__ = ["CriterionCalibration", "Judged", "measure_calibration"]
 
 NOT_GRADED = "NOT_GRADED"
 _BINARY = frozenset({"PASS", "FAIL"})
+_PREFERENCE = frozenset({"A", "B", "TIE"})
 _NO_RATES = "scores have no precision and recall; give the rule a threshold (pass_at) or read the errors"
 
 
@@ -96,6 +97,7 @@ def measure_calibration(
                 f"criterion {criterion!r}: gold {verdict_text(item.gold)!r} cannot be compared with the decision "
                 f"{verdict_text(item.verdict)!r}; labels and decisions must both be labels or both be scores."
             )
+    _check_labels(items, decided, criterion)
     if any(is_number(item.gold) for item in items):
         return _scores(items, decided, criterion)
     positive = _positive(items, positive)
@@ -119,6 +121,19 @@ def measure_calibration(
         base_rate=base,
         kappa=cohen_kappa(_confusion(decided)),
     )
+
+
+def _check_labels(items: Sequence[Judged], decided: Sequence[Judged], criterion: str) -> None:
+    """Refuse labels that no decision could ever match because they are written in other words."""
+    golds, verdicts = {item.gold for item in items}, {item.verdict for item in decided}
+    texts = [label for label in golds | verdicts if isinstance(label, str)]
+    if not golds or not verdicts or not golds.isdisjoint(verdicts) or len(texts) < len(golds | verdicts):
+        return
+    other_case = len({text.casefold() for text in texts}) < len(texts)
+    other_words = any((golds <= words) != (verdicts <= words) for words in (_BINARY, _PREFERENCE))
+    if other_case or other_words:
+        wanted, given = (", ".join(sorted(map(verdict_text, labels))) for labels in (golds, verdicts))
+        raise CaseError(f"criterion {criterion!r}: the labels {wanted} never occur among the decisions ({given}).")
 
 
 def _scores(items: Sequence[Judged], decided: Sequence[Judged], criterion: str) -> CriterionCalibration:

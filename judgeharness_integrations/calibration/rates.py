@@ -60,8 +60,8 @@ def cohen_kappa(confusion: Mapping[str, Mapping[str, int]]) -> Kappa | None:
     columns = {j: sum(share[i, j] for i in labels) for j in labels}
     observed = sum(share[i, i] for i in labels)
     expected = sum(rows[i] * columns[i] for i in labels)
-    if math.isclose(expected, 1.0):
-        return None
+    if any(math.isclose(total, 1.0) for total in (*rows.values(), *columns.values())):
+        return None  # one side never varies: there is no agreement beyond chance to speak of
     kappa = (observed - expected) / (1 - expected)
     diagonal = sum(share[i, i] * (1 - (rows[i] + columns[i]) * (1 - kappa)) ** 2 for i in labels)
     others = sum(share[i, j] * (columns[i] + rows[j]) ** 2 for i in labels for j in labels if i != j)

@@ -85,8 +85,11 @@ class CalibrationReport:
             max_age: how old a calibration may be.
 
         """
-        if parts is None or self.parts is None:
+        if parts is None:
             return CalibrationState(status="unverifiable", reason="the judge declares no identity")
+        if self.parts is None:
+            reason = "it was measured on a log, or on a judge without an identity"
+            return CalibrationState(status="unverifiable", reason=reason)
         if changed := Fingerprint(self.parts).changes(parts):
             return CalibrationState(status="expired", reason=f"{', '.join(changed)} changed")
         age = now - _instant(self.measured_at)

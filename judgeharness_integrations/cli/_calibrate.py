@@ -11,6 +11,7 @@ from judgeharness_integrations.calibration import CalibrationSet
 from judgeharness_integrations.cli._asking import check_cost, confirm, judge_model, print_plans
 from judgeharness_integrations.cli._calibration_output import Request, deliver
 from judgeharness_integrations.cli._failures import failures, told, without_replay_advice
+from judgeharness_integrations.cli._stopping import terminable
 from judgeharness_integrations.cli._writing import check_file
 from judgeharness_integrations.cli.exits import NOT_GRADED, OK
 from judgeharness_integrations.config import Config, build_harness_options, build_judge, load_config
@@ -51,6 +52,7 @@ def refuse_both(config: Path | None, labels: Path | None, max_calls: int | None)
         raise UsageError(f"--log measures what was already answered: leave out {', '.join(given)}.")
 
 
+@terminable()
 def calibrate_config(path: Path | None, request: Request, *, rule: str | None, max_calls: int | None, yes: bool) -> int:
     """Ask one judge of a configuration about labelled cases, save the calibration, return the exit code."""
     if path is None or request.labels is None or request.out is None:
@@ -72,8 +74,11 @@ def calibrate_config(path: Path | None, request: Request, *, rule: str | None, m
     print_plans({judge.name: plan}, config, max_calls=limit, stderr=request.as_json)
     check_cost(plan.total, limit)
     confirm(plan.total, yes=yes)
-    with without_replay_advice():
-        report = harness.calibrate(judge, labelled, judge_model(judge, config.judges[place]))
+    try:
+        with without_replay_advice():
+            report = harness.calibrate(judge, labelled, judge_model(judge, config.judges[place]))
+    except KeyboardInterrupt:  # which typer would end the command for without a word
+        raise typer.Abort from None
     deliver(report, request)
     return _ended(count, judge.name, config)
 

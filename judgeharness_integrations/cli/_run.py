@@ -17,9 +17,10 @@ from judgeharness_integrations.cli._asking import check_cost, confirm, judge_mod
 from judgeharness_integrations.cli._failures import told, without_replay_advice
 from judgeharness_integrations.cli._json import print_json
 from judgeharness_integrations.cli._run_tables import print_summary
+from judgeharness_integrations.cli._stopping import Terminated, terminable
 from judgeharness_integrations.cli._summary import JudgeTally, summary_document
 from judgeharness_integrations.cli._writing import check_folder
-from judgeharness_integrations.cli.exits import INTERRUPTED, NOT_GRADED, OK
+from judgeharness_integrations.cli.exits import INTERRUPTED, NOT_GRADED, OK, TERMINATED
 from judgeharness_integrations.config import (
     Config,
     build_calibration,
@@ -58,10 +59,11 @@ class _Rows:
         return self.memory.rows(**where)
 
 
+@terminable()
 def run_config(
     path: Path, *, out: Path | None, max_calls: int | None, yes: bool, overwrite: bool, as_json: bool
 ) -> int:
-    """Run a configuration and return the exit code."""
+    """Run a configuration and return the exit code; 130 after SIGINT, 143 after SIGTERM, both with a summary."""
     config = load_config(path)
     limit = config.execution.max_calls if max_calls is None else max_calls
     folder = out or config.resolve(config.out or DEFAULT_OUT)
@@ -120,8 +122,8 @@ def _measured(
         try:
             for tally in tallies:
                 _ask(harness, tally, cases, results)
-        except (JudgeHarnessError, OSError, KeyboardInterrupt) as error:  # what was answered is summed up all the same
-            stopped = error
+        except (JudgeHarnessError, OSError, KeyboardInterrupt, Terminated) as error:
+            stopped = error  # what was answered is summed up all the same
     rows = list(log.rows())
     document = summary_document(config, harness, tallies, rows, stopped=stopped)
     _tell(document, folder, as_json=as_json)
@@ -154,12 +156,17 @@ def _ended(document: Mapping[str, Any], folder: Path, rows: int, stopped: BaseEx
     if state == "failed":
         raise UsageError(f"{document['error']} What was answered is kept: {rows} rows in {folder / VERDICTS}.")
     if state == "interrupted":
-        typer.echo(f"interrupted: {rows} rows are in {folder / VERDICTS}.", err=True)
+        how = "terminated" if isinstance(stopped, Terminated) else "interrupted"
+        typer.echo(f"{how}: {rows} rows are in {folder / VERDICTS}.", err=True)
     elif missing:
-        what = f"{missing} of {document['judged_cases']} cases ended not_graded"
+        unasked = document["not_asked_cases"]
+        what = f"{missing} of {document['judged_cases'] + unasked} cases ended not_graded"
+        what += f", {unasked} of them never asked" if unasked else ""
         why = "max_calls was reached" if state == "budget_exhausted" else "too few valid answers"
         typer.echo(f"{what}: {why} (see {folder / SUMMARY}).", err=True)
     for judge in document["judges"]:
         for line in told(judge["judge"], judge["failures"]):
             typer.echo(line, err=True)
-    return INTERRUPTED if state == "interrupted" else NOT_GRADED if missing else OK
+    if state == "interrupted":
+        return TERMINATED if isinstance(stopped, Terminated) else INTERRUPTED
+    return NOT_GRADED if missing else OK

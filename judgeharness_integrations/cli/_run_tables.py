@@ -22,7 +22,7 @@ def print_summary(document: Mapping[str, Any], folder: Path) -> None:
     screen.print()
     screen.print(f"rule: {document['rule']}, chosen before the samples")
     screen.print(f"perturbations: {', '.join(document['perturbations'])}; {document['repetitions']} samples each")
-    columns = (
+    columns = [
         "judge",
         "verdicts",
         "decided,\n% of cases",
@@ -30,15 +30,20 @@ def print_summary(document: Mapping[str, Any], folder: Path) -> None:
         "ab-\nstained",
         "not\ngraded",
         "consis-\ntency %",
-    )
-    entries = [entry for judge in document["judges"] for entry in judge["criteria"]]
-    screen.print(table("measured", columns, map(_entry, entries), texts=2))
+    ]
+    rows = [
+        [*_entry(entry), str(judge["not_asked_cases"])] for judge in document["judges"] for entry in judge["criteria"]
+    ]
+    if document["not_asked_cases"]:
+        columns.append("never\nasked")
+    screen.print(table("measured", columns, [row[: len(columns)] for row in rows], texts=2))
     for judge in document["judges"]:
         for line in _about(judge):
             screen.print(Text(safe_text(f"{judge['judge']}: {line}")))
     usage = document["usage"]
     tokens = "unknown" if usage["input_tokens"] is None else f"{usage['input_tokens']} + {usage['output_tokens'] or 0}"
-    screen.print(f"usage: {usage['calls']} calls, {document['attempts']} attempts in all, tokens {tokens}")
+    attempts = f"{usage['attempts'] or 0} attempts in rows, {document['attempts_spent']} attempts spent in all"
+    screen.print(f"usage: {usage['calls']} calls, {attempts}, tokens {tokens}")
     screen.print(f"state: {document['state'].replace('_', ' ')}")
     written = f"written to {safe_text(str(folder))}: verdicts.jsonl, results.jsonl, summary.json"
     screen.print(Text(written), soft_wrap=True)
@@ -67,6 +72,9 @@ def _verdicts(counts: list[Mapping[str, Any]]) -> str:
 
 def _about(judge: Mapping[str, Any]) -> Iterator[str]:
     yield from _anchor(judge["calibration"])
+    if unasked := judge["not_asked_cases"]:
+        cases = judge["judged_cases"] + unasked
+        yield f"{unasked} of {cases} cases, counted as not graded, were never asked or cut off before an answer"
     for entry in judge["criteria"]:
         if entry["error"]:
             yield f"{entry['criterion']} is not graded: {entry['error']}"

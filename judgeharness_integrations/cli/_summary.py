@@ -63,7 +63,10 @@ def summary_document(
 ) -> dict[str, Any]:
     """Return the summary of a run as JSON keeps it; cases that were not finished are counted as not graded.
 
-    `stopped` is what ended the run early, an interrupt or an error.
+    `judged_cases` have a row; `not_asked_cases` have none (never asked, or cut off before an answer) and are among
+    `not_graded_cases`. `attempts_spent` is what the budget counted: rewrites, calibration and calls that were cut off
+    included; `attempts` in `usage` is what the rows say. `stopped` is what ended the run early, an interrupt or an
+    error.
     """
     settings = config.model_dump(mode="json", exclude_none=True)
     judges = [
@@ -80,9 +83,11 @@ def summary_document(
         "rule_fixed": "before",
         "perturbations": list(harness.design.perturbations),
         "repetitions": harness.design.repetitions,
-        "judged_cases": sum(len(tally.planned) for tally in tallies),
-        "not_graded_cases": sum(judge["not_graded_cases"] for judge in judges),
-        "attempts": None if harness.budget is None else harness.budget.spent,
+        **{
+            name: sum(judge[name] for judge in judges)
+            for name in ("judged_cases", "not_graded_cases", "not_asked_cases")
+        },
+        "attempts_spent": None if harness.budget is None else harness.budget.spent,
         "usage": _total([judge["usage"] for judge in judges]),
         "judges": judges,
         "config": redacted(settings),
@@ -112,6 +117,7 @@ def _judge(
     groups = by_criterion(rows, declared) or {DEFAULT_CRITERION: []}
     missing: set[str] = set()
     criteria = [_criterion(tally, harness, name, group, missing) for name, group in groups.items()]
+    unasked = len(tally.planned.keys() - {row.case_id for row in rows})
     identity = tally.judge.identity
     return {
         "judge": tally.judge.name,
@@ -119,7 +125,9 @@ def _judge(
         "identity": None if identity is None else redacted(identity.to_dict()),
         "fingerprint": tally.fingerprint,
         "plan": {**asdict(tally.plan), "total": tally.plan.total},
+        "judged_cases": len(tally.planned) - unasked,
         "not_graded_cases": len(missing),
+        "not_asked_cases": unasked,
         "criteria": criteria,
         "failures": failures(rows, settings),
         "calibration": tally.calibration,

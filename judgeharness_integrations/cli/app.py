@@ -13,7 +13,8 @@ import typer
 from judgeharness_integrations import __version__
 from judgeharness_integrations._errors import JudgeHarnessError
 from judgeharness_integrations.cli import adapters, calibrate, demo, replay, run
-from judgeharness_integrations.cli.exits import INTERRUPTED, PIPE_CLOSED, USAGE
+from judgeharness_integrations.cli._stopping import Terminated
+from judgeharness_integrations.cli.exits import INTERRUPTED, PIPE_CLOSED, TERMINATED, USAGE
 
 __all__ = ["app", "main"]
 
@@ -22,8 +23,8 @@ _LONGEST_SENTENCE = 2000
 app = typer.Typer(
     name="judgeharness",
     help="Turns one LLM-judge verdict into a measurement.",
-    epilog="Exit codes: 0 ok; 1 gate failed; 2 wrong usage or configuration; 3 judge infrastructure: a case ended "
-    "not_graded for too few valid samples; 130 interrupted.",
+    epilog="Exit codes: 0 ok; 1 reserved for gates; 2 wrong usage or configuration; 3 judge infrastructure: a case "
+    "ended not_graded for too few valid samples; 130 interrupted; 143 terminated.",
     add_completion=False,
     rich_markup_mode=None,
     # a traceback with local variables could print keys
@@ -65,8 +66,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
     except (BrokenPipeError, SystemExit):  # a closed pipe is all that typer exits for by itself in this mode
         return _closed_pipe()
-    except (KeyboardInterrupt, typer.Abort):
-        return _fail("interrupted.", INTERRUPTED)
+    except (KeyboardInterrupt, typer.Abort, Terminated) as error:
+        terminated = isinstance(error, Terminated)
+        return _fail("terminated.", TERMINATED) if terminated else _fail("interrupted.", INTERRUPTED)
     except JudgeHarnessError as error:
         return _fail(str(error), USAGE)
     except OSError as error:

@@ -35,7 +35,9 @@ def calibrate(  # noqa: PLR0917 - typer passes every option by name
         int | None, typer.Option(help="Upper limit for calls, retries included.", show_default=False)
     ] = None,
     *,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before the first call.")] = False,
+    yes: Annotated[
+        bool, typer.Option("--yes", "-y", help="Do not ask before the first call; without a terminal nothing is asked.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the calibration as JSON.")] = False,
 ) -> None:
     """Measure a rule against labels: CONFIG --labels FILE --out FILE asks, --log LOG --rule RULE does not."""

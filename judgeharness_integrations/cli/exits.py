@@ -1,10 +1,13 @@
-"""Exit codes of the command, the same for every command."""
+"""Exit codes of the command, the same for every command.
+
+1 is reserved for gates. 130 is 128 + SIGINT, 143 is 128 + SIGTERM: both leave what was answered until then.
+"""
 
 from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["GATE_FAILED", "INTERRUPTED", "NOT_GRADED", "OK", "PIPE_CLOSED", "USAGE"]
+__all__ = ["GATE_FAILED", "INTERRUPTED", "NOT_GRADED", "OK", "PIPE_CLOSED", "TERMINATED", "USAGE"]
 
 OK: Final = 0
 GATE_FAILED: Final = 1
@@ -12,3 +15,4 @@ USAGE: Final = 2
 NOT_GRADED: Final = 3
 INTERRUPTED: Final = 130
 PIPE_CLOSED: Final = 141
+TERMINATED: Final = 143

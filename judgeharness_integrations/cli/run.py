@@ -23,7 +23,9 @@ def run(
         int | None, typer.Option(help="Upper limit for all judges together, retries included.", show_default=False)
     ] = None,
     *,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before the first call.")] = False,
+    yes: Annotated[
+        bool, typer.Option("--yes", "-y", help="Do not ask before the first call; without a terminal nothing is asked.")
+    ] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the files of an earlier run.")] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print summary.json; progress and plan go to stderr.")

@@ -30,6 +30,7 @@ __all__ = ["CallFacts", "Keep", "RowMaker", "Rows"]
 Keep: TypeAlias = Literal["text", "hash", "none"]
 Rows: TypeAlias = tuple[VerdictRow, ...]
 _LONGEST_ERROR = 500
+_PREFERENCES = frozenset({"A", "B", "TIE"})
 
 _KEEPERS: Mapping[Keep, Callable[[str], str | None]] = {
     "text": lambda text: text,
@@ -91,7 +92,9 @@ class RowMaker:
             answers = [*answers, *missing]
         if len(answers) > 1 and len({answer.criterion for answer in answers}) < len(answers):
             raise ValueError("the judge answered one criterion twice")
-        return self._rows(pending, [self._of_kind(self._as_declared(answer)) for answer in answers], judgment, call)
+        return self._rows(
+            pending, [self._of_kind(self._as_declared(answer, pending)) for answer in answers], judgment, call
+        )
 
     def _failed(self, pending: Pending, error: BaseException, call: CallFacts) -> Rows:
         """Return the rows of a call that raised: one a declared criterion, else one that counts for every criterion."""
@@ -109,10 +112,14 @@ class RowMaker:
             return [replace(only, criterion=name) for name in self._criteria]
         return [replace(only, criterion=EVERY_CRITERION)] if only.verdict is None else answers
 
-    def _as_declared(self, answer: Answer) -> Answer:
+    def _as_declared(self, answer: Answer, pending: Pending) -> Answer:
         """Turn an answer outside the declared labels or scale into an unparsed one."""
         declared = self._criteria.get(answer.criterion)
-        if answer.verdict is None or declared is None or _is_declared(answer.verdict, declared):
+        if answer.verdict is None:
+            return answer
+        if declared is None and pending.facts.pairwise and answer.criterion == DEFAULT_CRITERION:
+            return _as_preference(answer)
+        if declared is None or _is_declared(answer.verdict, declared):
             return answer
         note = f"answered {verdict_text(answer.verdict)}, which is not declared"
         return replace(answer, verdict=None, outcome="unparsed", reasoning=answer.reasoning or note)
@@ -205,6 +212,18 @@ def _restored(answer: Answer, perturbation: Perturbation) -> Verdict | None:
     if restored is None:
         raise ValueError(f"perturbation {perturbation.name!r} restored {verdict_text(answer.verdict)} to no verdict")
     return restored
+
+
+def _as_preference(answer: Answer) -> Answer:
+    """Return an undeclared answer about a pair as A, B or TIE, the only labels a swap can be undone for."""
+    verdict = answer.verdict
+    if is_number(verdict) or (isinstance(verdict, frozenset) and verdict.isdisjoint(_PREFERENCES)):
+        return answer  # neither has a side
+    letter = verdict.upper() if isinstance(verdict, str) else ""
+    if letter in _PREFERENCES:
+        return replace(answer, verdict=letter)
+    note = f"answered {verdict_text(verdict)}, which is not A, B or TIE; declare the criterion's labels if it should be"
+    return replace(answer, verdict=None, outcome="unparsed", reasoning=answer.reasoning or note)
 
 
 def _is_declared(verdict: object, declared: Criterion) -> bool:

@@ -25,11 +25,12 @@ _MOST_REWRITES = 10_000
 
 @dataclass(frozen=True, kw_only=True)
 class CaseFacts:
-    """What every row of a case repeats: its gold labels and its attributes."""
+    """What every row of a case repeats: its gold labels and its attributes; `pairwise`: it holds two answers."""
 
     gold: Mapping[str, Verdict]
     any_gold: Verdict | None
     attributes: Mapping[str, str | float]
+    pairwise: bool = False
 
     @classmethod
     def of(cls, case: Case) -> CaseFacts:
@@ -47,9 +48,10 @@ class CaseFacts:
                 gold={name: value for name, value in gold.items() if value is not None},
                 any_gold=None,
                 attributes=attributes,
+                pairwise=isinstance(case, PairwiseCase),
             )
         single = None if isinstance(gold, (list, tuple)) else verdict_from_json(gold)  # a list is several annotators
-        return cls(gold={}, any_gold=single, attributes=attributes)
+        return cls(gold={}, any_gold=single, attributes=attributes, pairwise=isinstance(case, PairwiseCase))
 
     def gold_of(self, criterion: str) -> Verdict | None:
         """Return the gold label of a criterion."""

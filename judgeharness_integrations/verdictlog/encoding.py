@@ -29,7 +29,7 @@ def to_record(row: VerdictRow) -> dict[str, Any]:
         if name in _ALWAYS or (value is not None and value != ""):
             record[name] = value
     record["schema"] = LOG_SCHEMA
-    return {**attribute_columns(row), **record}
+    return record | {name: value for name, value in attribute_columns(row).items() if name not in record}
 
 
 def attribute_columns(row: VerdictRow) -> dict[str, str | float]:

@@ -146,7 +146,7 @@ labels = st.sampled_from(["A", "B", "TIE"])
 def test_kappa_and_its_standard_error_are_statsmodels(pairs: list[tuple[str, str]]) -> None:
     table = [[sum(pair == (i, j) for pair in pairs) for j in ("A", "B", "TIE")] for i in ("A", "B", "TIE")]
     ours = cohen_kappa(measure_calibration(judged(*pairs)).confusion)
-    if len({label for pair in pairs for label in pair}) == 1:
+    if len({gold for gold, _ in pairs}) == 1 or len({verdict for _, verdict in pairs}) == 1:
         assert ours is None
         return
     with np.errstate(all="ignore"):  # it divides by a standard error that may be 0
@@ -202,3 +202,22 @@ def test_a_real_judge_against_the_majority_has_the_published_accuracy() -> None:
     assert measured.precision.value == pytest.approx(golden["gpt-3.5-turbo|unparseable=drop"]["accuracy"])
     assert measured.kappa is not None
     assert measured.kappa.value == pytest.approx(golden["gpt-3.5-turbo|unparseable=drop"]["kappa"])
+
+
+@pytest.mark.parametrize(
+    ("pairs", "refused"),
+    [
+        ([("pass", "PASS"), ("fail", "PASS")], True),
+        ([("good", "PASS"), ("bad", "FAIL")], True),
+        ([("PASS", "A"), ("FAIL", "B")], True),
+        ([("A", "TIE"), ("B", "TIE")], False),
+        ([("FAIL", "PASS")], False),
+        ([("formal", "casual"), ("neutral", "casual")], False),
+    ],
+)
+def test_labels_in_other_words_are_refused(pairs: list[tuple[str, str]], refused: bool) -> None:  # noqa: FBT001
+    if not refused:
+        assert measure_calibration(judged(*pairs)).accuracy_decided is not None
+        return
+    with pytest.raises(CaseError, match="never occur among the decisions"):
+        measure_calibration(judged(*pairs))

@@ -134,13 +134,17 @@ def test_version_and_help(command: Command) -> None:
         "calibrate",
         "adapters",
         "0 ok",
-        "1 gate failed",
+        "1 reserved for gates",
+        "143 terminated",
         "3 judge",
         "2 wrong usage",
     ):
         assert words in ran.out
     assert command().out == ran.out
     assert "--rule" in command("replay", "--help").out
+    for name in ("run", "calibrate"):
+        words = " ".join(command(name, "--help").out.replace("│", " ").split())
+        assert "without a terminal nothing is asked" in words
 
 
 def test_help_is_light() -> None:

@@ -127,7 +127,10 @@ def test_a_run_out_of_calls_says_so(command: Command, configure: Command, folder
     execution = {"max_calls": 6, "max_attempts": 20, "max_concurrency": 1}
     ran = command("run", configure("failing", execution=execution), "--out", folder / "out")
     assert ran.code == 3
-    assert "3 of 3 cases ended not_graded: max_calls was reached" in ran.err
+    assert "3 of 3 cases ended not_graded, 2 of them never asked: max_calls was reached" in ran.err
+    assert "never" in ran.out
+    assert "failing: 2 of 3 cases, counted as not graded, were never asked or cut off before an answer" in ran.out
+    assert "1 calls, 6 attempts in rows, 6 attempts spent in all" in ran.out
 
 
 def row(error: str | None, place: int, **fields: Any) -> VerdictRow:

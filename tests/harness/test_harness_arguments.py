@@ -48,7 +48,11 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"on_unfit": "ignore"}, "on_unfit is 'error' or 'skip', not 'ignore'."),
     ({"keep": "all"}, "keep is 'text', 'hash' or 'none', not 'all'."),
     ({"calibration_set": [("case", "PASS")]}, "calibration_set is a CalibrationSet, not list."),
-    ({"calibration": "calibration.json"}, "calibration is a CalibrationReport, not str: read it with "),
+    ({"calibration": 3}, "calibration is a CalibrationReport, not int: read it with "),
+    (
+        {"log": "a.jsonl"},
+        "log is a MemoryLog or a JsonlLog of judgeharness_integrations.verdictlog, not 'a.jsonl'.",
+    ),
 ]
 
 

@@ -10,7 +10,17 @@ from typing import Any
 
 import pytest
 
-from judgeharness_integrations import AnswerCase, CalibrationSet, Criterion, JudgeHarness, JudgeIdentity, PairwiseCase
+from judgeharness_integrations import (
+    AnswerCase,
+    CalibrationSet,
+    Criterion,
+    JudgeHarness,
+    JudgeIdentity,
+    PairwiseCase,
+    VerdictRow,
+)
+from judgeharness_integrations._errors import CaseError, UsageError
+from judgeharness_integrations.aggregation import position_bias
 from judgeharness_integrations.execution.retrying import is_transient
 from judgeharness_integrations.measure import remeasure
 from judgeharness_integrations.testing import ScriptedJudge
@@ -127,3 +137,69 @@ def test_a_garbled_body_is_asked_again_and_an_unreadable_answer_is_not() -> None
 def test_what_the_case_says_and_a_mapping_is_a_case() -> None:
     assert harness().evaluate(ScriptedJudge(["PASS"]), {"case_id": "m", "anything": 1}).case_id == "m"
     assert harness().evaluate(ScriptedJudge(["PASS"]), AnswerCase(case_id="n", output="x")).case_id == "n"
+
+
+@pytest.mark.parametrize(
+    ("answer", "verdict"),
+    [("a", "A"), ("Tie", "TIE"), ("first", None), ("[[A]]", None), (True, None), (("A", "so"), None)],
+)
+def test_an_undeclared_answer_about_a_pair_is_a_b_or_tie(answer: object, verdict: str | None) -> None:
+    row = harness(repetitions=1).evaluate(lambda _: answer, PAIR).rows[0]
+    assert (row.verdict, row.outcome) == (verdict, "unparsed" if verdict is None else "ok")
+    assert verdict is not None or "not A, B or TIE" in str(row.reasoning)
+
+
+def test_declared_labels_of_a_pair_are_the_judges_own() -> None:
+    judge = ScriptedJudge(["left"], criteria=[Criterion(name="verdict", labels=("left", "right"))])
+    assert harness().evaluate(judge, PAIR).verdict == "left"
+
+
+def test_a_case_without_a_decision_names_the_error() -> None:
+    result = harness().evaluate(ScriptedJudge([ValueError("no such model")]), PAIR)
+    assert result.reason == "0 valid of 3 samples, 2 needed; 3 failed with ValueError: no such model"
+
+
+def test_a_calibration_may_be_given_as_a_path(tmp_path: Any) -> None:
+    judge = ScriptedJudge(["A"], identity=IDENTITY)
+    path = harness().calibrate(judge, CalibrationSet("people", ((PAIR, "A"),))).save(tmp_path / "cal.json")
+    assert harness(calibration=path).evaluate(judge, PAIR).calibration_valid
+    assert harness(calibration=str(path)).evaluate(judge, PAIR).calibration_source == "people"
+
+
+def test_labels_in_other_words_are_understood_or_refused() -> None:
+    cases = [(AnswerCase(case_id=str(i), output="x"), gold) for i, gold in enumerate(("Y", "N", "yes"))]
+    judge = ScriptedJudge(["PASS"])
+    report = harness().calibrate(judge, CalibrationSet("people", cases))
+    assert report.criteria["verdict"].confusion == {"PASS": {"PASS": 2}, "FAIL": {"PASS": 1}}
+    assert report.criteria["verdict"].kappa is None  # the judge never varies
+    other = [(case, gold) for (case, _), gold in zip(cases, ("good", "bad", "good"), strict=True)]
+    with pytest.raises(CaseError, match=r"the labels bad, good never occur among the decisions \(PASS\)"):
+        harness().calibrate(judge, CalibrationSet("people", other))
+
+
+class Evaluator:
+    def evaluate_strings(self) -> None: ...
+    def __call__(self) -> None: ...
+
+
+class Harnessed:
+    judge = ScriptedJudge(["A"])
+
+
+def test_evaluators_are_unwrapped_or_explained() -> None:
+    assert harness().evaluate(Harnessed(), PAIR).verdict == "A"  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="Evaluator is an evaluator of a framework"):
+        harness().evaluate(Evaluator(), PAIR)
+
+
+def test_position_bias_counts_cases_not_repetitions() -> None:
+    rows = [
+        VerdictRow(case_id=str(case), verdict=verdict, perturbation=name, repetition=repetition, swapped=name != "none")
+        for case in range(3)
+        for repetition in range(3)
+        for name, verdict in (("none", "A"), ("position_swap", "B"))
+    ]
+    bias = position_bias(rows)
+    assert bias is not None
+    assert (bias.always_first, bias.cases_first, bias.cases_second) == (9, 3, 0)
+    assert bias.p_value == 0.25

@@ -17,6 +17,7 @@ from judgeharness_langchain import LabelJudge, ScoreJudge, loading
 from judgeharness_langchain.adapter import ADAPTER
 from judgeharness_langchain.configuring import _sentence
 
+pytestmark = pytest.mark.filterwarnings("ignore:langchain-classic is not installed")
 Serve = Callable[..., OpenAIServer]
 PAIR = PairwiseCase(case_id="c", input="q", output="short", output_b="a much longer answer")
 

@@ -12,6 +12,8 @@ from judgeharness_integrations._errors import NotInstalledError, UnknownNameErro
 from judgeharness_langchain import CriteriaJudge, PairwiseJudge, ScoreJudge, load_evaluator, loading
 from judgeharness_langchain.loading import build_evaluator
 
+pytestmark = pytest.mark.filterwarnings("ignore:langchain-classic is not installed")
+
 
 def model() -> FakeListChatModel:
     return FakeListChatModel(responses=["[[A]]"])
@@ -86,7 +88,8 @@ def test_without_a_model_langchains_default_is_built(monkeypatch: pytest.MonkeyP
     ],
 )
 def test_our_judges_take_the_place_of_langchains(name: str, kind: type[Any], labeled: bool) -> None:  # noqa: FBT001
-    judge = build_evaluator(name, llm=model())
+    with pytest.warns(UserWarning, match=f"langchain-classic is not installed: {kind.__name__} judges"):
+        judge = build_evaluator(name, llm=model())
     assert isinstance(judge, kind)
     assert (judge.name, judge.requires_input, judge.requires_reference) == (name, True, labeled)
 
