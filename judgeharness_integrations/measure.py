@@ -32,11 +32,11 @@ from judgeharness_integrations.result import (
 )
 from judgeharness_integrations.verdictlog.row import OUTCOMES, VerdictRow
 
-__all__ = ["measure", "measure_criterion", "remeasure"]
+__all__ = ["QUOTED_ERROR", "measure", "measure_criterion", "remeasure"]
 
 _FEWEST_LABELS = 2
 _BASELINE = "none"
-_LONGEST_ERROR = 200
+QUOTED_ERROR = 200  # characters of an error that a reason quotes
 _MEASURED = frozenset({"criteria", "design", "usage", "rows", "warnings"})  # what `measure` works out by itself
 
 
@@ -187,7 +187,7 @@ def _most_often(rows: Sequence[VerdictRow], decision: Decision) -> str:
     if decision.status != "not_graded" or not errors:
         return ""
     error, count = errors.most_common(1)[0]
-    return f"; {count} failed with {error[:_LONGEST_ERROR]}"
+    return f"; {count} failed with {error[:QUOTED_ERROR]}"
 
 
 def distribution(rows: Sequence[VerdictRow]) -> Distribution:

@@ -32,6 +32,7 @@ from judgeharness_integrations.config import (
 )
 from judgeharness_integrations.execution.budget import Budget
 from judgeharness_integrations.harness import JudgeHarness
+from judgeharness_integrations.measure import QUOTED_ERROR
 from judgeharness_integrations.plan import plan_cases
 from judgeharness_integrations.verdictlog import JsonlLog, MemoryLog, VerdictRow
 from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES
@@ -121,7 +122,7 @@ def _measured(
         harness.log = log = _Rows(file, config.model_dump())  # type: ignore[assignment]
         try:
             for tally in tallies:
-                _ask(harness, tally, cases, results)
+                _ask(harness, tally, cases, results, config.model_dump())
         except (JudgeHarnessError, OSError, KeyboardInterrupt, Terminated) as error:
             stopped = error  # what was answered is summed up all the same
     rows = list(log.rows())
@@ -139,13 +140,23 @@ def _tell(document: Mapping[str, Any], folder: Path, *, as_json: bool) -> None:
         print_summary(document, folder)
 
 
-def _ask(harness: JudgeHarness, tally: JudgeTally, cases: Sequence[object], results: TextIO) -> None:
+def _ask(harness: JudgeHarness, tally: JudgeTally, cases: Sequence[object], results: TextIO, settings: object) -> None:
     with without_replay_advice():
         for result in harness.evaluate_many(tally.judge, cases, tally.model):
             document = result.to_dict()
+            errors = {row.error for row in result.rows if row.error}
+            for measured in document["criteria"].values():
+                measured["reason"] = _reason(measured["reason"], errors, settings)
             tally.add(result, document)
             results.write(json.dumps(document, ensure_ascii=False, allow_nan=False) + "\n")
             results.flush()
+
+
+def _reason(reason: str, errors: Iterable[str], settings: object) -> str:
+    """Return a reason in which no secret of the configuration occurs, not even where the error it quotes is cut."""
+    for error in errors:
+        reason = reason.replace(error[:QUOTED_ERROR], without_secrets(error, settings)[:QUOTED_ERROR])
+    return without_secrets(reason, settings)
 
 
 def _ended(document: Mapping[str, Any], folder: Path, rows: int, stopped: BaseException | None) -> int:

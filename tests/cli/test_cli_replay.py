@@ -139,7 +139,7 @@ def test_version_and_help(command: Command) -> None:
         "3 judge",
         "2 wrong usage",
     ):
-        assert words in ran.out
+        assert words in " ".join(ran.out.split())
     assert command().out == ran.out
     assert "--rule" in command("replay", "--help").out
     for name in ("run", "calibrate"):

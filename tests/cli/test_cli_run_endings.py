@@ -11,6 +11,7 @@ import pytest
 
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.cli._failures import failures, told, without_replay_advice
+from judgeharness_integrations.cli._run import _reason
 from judgeharness_integrations.harness import JudgeHarness
 from judgeharness_integrations.result import HarnessResult
 from judgeharness_integrations.verdictlog import VerdictRow, read_log
@@ -100,6 +101,7 @@ def test_answers_that_fit_in_each_case_and_not_together(command: Command, config
 
 def test_half_characters_of_a_judge_can_be_written(command: Command, configure: Command, folder: Path) -> None:
     (folder / "cli_judges.py").write_text("def odd(case):\n    return 'A\\ud800'\n")
+    (folder / "cases.csv").write_text("case_id,output\nc1,one\nc2,two\nc3,three\n")
     for as_json in ((), ("--json",)):
         ran = command("run", configure("odd", harness=MAJORITY), "--out", folder / "out", "--overwrite", *as_json)
         assert ran.code == 0, ran.err
@@ -193,6 +195,15 @@ class Leaking:
             build_judge=build,
             build_rewriter=lambda model, options: str.upper,
         )
+
+
+def test_a_secret_that_a_reason_cuts_is_not_written() -> None:
+    secret = "sk-" + "0123456789" * 3
+    error = "x" * 170 + f" {secret} refused"
+    told_reason = _reason(f"no verdict; 2 failed with {error[:200]}", {error}, {"api_key": secret})
+    assert told_reason.startswith("no verdict; 2 failed with xxx")
+    assert "[redacted]" in told_reason
+    assert "sk-0" not in told_reason
 
 
 def test_no_secret_of_a_configuration_is_written_or_shown(
