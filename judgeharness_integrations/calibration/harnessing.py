@@ -15,9 +15,8 @@ from judgeharness_integrations.verdictlog.row import Verdict, verdict_text
 __all__ = ["calibration_report"]
 
 _PASS_OR_FAIL = frozenset({"PASS", "FAIL"})
-_BINARY_WORDS = dict.fromkeys(("y", "yes", "true", "1", "pass", "correct"), "PASS") | dict.fromkeys(
-    ("n", "no", "false", "0", "fail", "incorrect"), "FAIL"
-)
+_PASS_WORDS = ("y", "yes", "true", "1", "pass", "correct")
+_FAIL_WORDS = ("n", "no", "false", "0", "fail", "incorrect")
 
 
 def calibration_report(
@@ -60,7 +59,8 @@ def calibration_report(
 
 def _graded(gold: Verdict) -> Verdict:
     """Return PASS or FAIL for the words people and frameworks use instead of them."""
-    return _BINARY_WORDS.get(verdict_text(gold).casefold(), gold)
+    word = verdict_text(gold).casefold()
+    return "PASS" if word in _PASS_WORDS else "FAIL" if word in _FAIL_WORDS else gold
 
 
 def _by_criterion(labels: Mapping[str, Verdict], result: HarnessResult) -> dict[str, Verdict]:
