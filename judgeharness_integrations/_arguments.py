@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from judgeharness_integrations.calibration.labels import CalibrationSet
     from judgeharness_integrations.calibration.report import CalibrationReport
 
-__all__ = ["check_calibration", "check_choices", "check_design", "check_kinds", "check_log", "loaded"]
+__all__ = ["check_calibration", "check_choices", "check_design", "check_kinds", "loaded"]
 
 
 def check_kinds(perturbations: object, aggregation_rule: object) -> None:
@@ -36,12 +36,6 @@ def loaded(calibration: CalibrationReport | str | PathLike[str] | None) -> Calib
     return Report.load(calibration)
 
 
-def check_log(log: object) -> None:
-    """Raise a PlanError for something rows cannot be appended to."""
-    if log is not None and not (hasattr(log, "append") and hasattr(log, "rows")):
-        raise PlanError(f"log is a MemoryLog or a JsonlLog of judgeharness_integrations.verdictlog, not {log!r}.")
-
-
 def check_calibration(calibration: CalibrationReport | None, calibration_set: CalibrationSet | None) -> None:
     """Raise a UsageError for calibrations and label sets that cannot be used, be it for a single label."""
     if calibration is not None and calibration_set is not None:
@@ -55,8 +49,10 @@ def check_calibration(calibration: CalibrationReport | None, calibration_set: Ca
         calibration_set.golds()
 
 
-def check_choices(*, on_unfit: str, keep: str) -> None:
-    """Raise a PlanError for a choice that is none."""
+def check_choices(*, on_unfit: str, keep: str, log: object) -> None:
+    """Raise a PlanError for a choice that is none, and for a log rows cannot be appended to."""
+    if log is not None and not (hasattr(log, "append") and hasattr(log, "rows")):
+        raise PlanError(f"log is a MemoryLog or a JsonlLog of judgeharness_integrations.verdictlog, not {log!r}.")
     if on_unfit not in ("error", "skip"):
         raise PlanError(f"on_unfit is 'error' or 'skip', not {on_unfit!r}.")
     if keep not in ("text", "hash", "none"):

@@ -14,7 +14,6 @@ from judgeharness_integrations._arguments import (
     check_choices,
     check_design,
     check_kinds,
-    check_log,
     loaded,
 )
 from judgeharness_integrations._errors import BudgetError
@@ -114,8 +113,7 @@ class JudgeHarness:
         check_design(
             chosen, repetitions=repetitions, min_valid=min_valid, timeout_s=timeout_s, tolerance=tolerance, **counts
         )
-        check_choices(on_unfit=on_unfit, keep=keep)
-        check_log(log)
+        check_choices(on_unfit=on_unfit, keep=keep, log=log)
         self.calibration = loaded(calibration)
         check_calibration(self.calibration, calibration_set)
         self.perturbations = chosen
