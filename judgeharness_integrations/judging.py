@@ -249,8 +249,8 @@ def as_judge(judge: JudgeLike) -> Judge:
         return wrapped
     if hasattr(judge, "evaluate_strings") or hasattr(judge, "evaluate_string_pairs"):
         raise UsageError(
-            f"{type(judge).__name__} is an evaluator of a framework: give judgeharness_langchain.EvaluatorJudge.of(it) "
-            "as the judge, or put it under a harness with harness_evaluator(it)."
+            f"{type(judge).__name__} is an evaluator of a framework: "
+            "give what its adapter makes of it, harness_evaluator(it), as the judge."
         )
     if callable(judge):
         name = getattr(judge, "__name__", type(judge).__name__)

@@ -10,13 +10,9 @@ from judgeharness_integrations.calibration.labels import ONLY_CRITERION, Calibra
 from judgeharness_integrations.calibration.measure import Judged, measure_calibration
 from judgeharness_integrations.calibration.report import CalibrationReport
 from judgeharness_integrations.result import HarnessResult
-from judgeharness_integrations.verdictlog.row import Verdict, verdict_text
+from judgeharness_integrations.verdictlog.row import Verdict
 
 __all__ = ["calibration_report"]
-
-_PASS_OR_FAIL = frozenset({"PASS", "FAIL"})
-_PASS_WORDS = ("y", "yes", "true", "1", "pass", "correct")
-_FAIL_WORDS = ("n", "no", "false", "0", "fail", "incorrect")
 
 
 def calibration_report(
@@ -36,9 +32,8 @@ def calibration_report(
     golds, ties = calibration_set.golds()
     items: dict[str, list[Judged]] = {}
     for result in results:
-        for criterion, label in _by_criterion(golds.get(result.case_id, {}), result).items():
+        for criterion, gold in _by_criterion(golds.get(result.case_id, {}), result).items():
             measured = result.criteria[criterion]
-            gold = _graded(label) if _PASS_OR_FAIL.issuperset(measured.sample_distribution) else label
             items.setdefault(criterion, []).append(Judged(gold=gold, verdict=measured.verdict, status=measured.status))
     if not items:
         raise CaseError(f"no label of {calibration_set.name!r} matches a judged case.")
@@ -55,12 +50,6 @@ def calibration_report(
         measured_at=measured_at,
         parts=parts,
     )
-
-
-def _graded(gold: Verdict) -> Verdict:
-    """Return PASS or FAIL for the words people and frameworks use instead of them."""
-    word = verdict_text(gold).casefold()
-    return "PASS" if word in _PASS_WORDS else "FAIL" if word in _FAIL_WORDS else gold
 
 
 def _by_criterion(labels: Mapping[str, Verdict], result: HarnessResult) -> dict[str, Verdict]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from judgeharness_integrations._errors import CaseError
@@ -15,6 +15,8 @@ __all__ = ["CriterionCalibration", "Judged", "measure_calibration"]
 
 NOT_GRADED = "NOT_GRADED"
 _BINARY = frozenset({"PASS", "FAIL"})
+_WORDS = {"PASS": "y yes true 1 pass correct", "FAIL": "n no false 0 fail incorrect"}
+_GRADED = {word: label for label, words in _WORDS.items() for word in words.split()}
 _PREFERENCE = frozenset({"A", "B", "TIE"})
 _NO_RATES = "scores have no precision and recall; give the rule a threshold (pass_at) or read the errors"
 
@@ -90,6 +92,7 @@ def measure_calibration(
         CaseError: gold scores against decided labels or the other way round, or an unknown positive label.
 
     """
+    items = _in_graded_words(items)
     decided = [item for item in items if item.status == "decided"]
     for item in decided:
         if is_number(item.gold) != is_number(item.verdict):
@@ -121,6 +124,19 @@ def measure_calibration(
         base_rate=base,
         kappa=cohen_kappa(_confusion(decided)),
     )
+
+
+def _in_graded_words(items: Sequence[Judged]) -> Sequence[Judged]:
+    """Return the items with PASS and FAIL for the words people and frameworks use instead of them.
+
+    Only where every decision is PASS or FAIL and every label such a word: a lone `1` may be a score.
+    """
+    verdicts = {item.verdict for item in items if item.status == "decided"}
+    words = [_GRADED.get(verdict_text(item.gold).casefold()) for item in items]
+    if not verdicts or not verdicts <= _BINARY:
+        return items
+    graded = [replace(item, gold=word) for item, word in zip(items, words, strict=True) if word is not None]
+    return graded if len(graded) == len(items) else items
 
 
 def _check_labels(items: Sequence[Judged], decided: Sequence[Judged], criterion: str) -> None:

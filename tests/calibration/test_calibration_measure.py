@@ -207,7 +207,8 @@ def test_a_real_judge_against_the_majority_has_the_published_accuracy() -> None:
 @pytest.mark.parametrize(
     ("pairs", "refused"),
     [
-        ([("pass", "PASS"), ("fail", "PASS")], True),
+        ([("pass", "PASS"), ("fail", "PASS")], False),
+        ([("formal", "Formal"), ("casual", "Formal")], True),
         ([("good", "PASS"), ("bad", "FAIL")], True),
         ([("PASS", "A"), ("FAIL", "B")], True),
         ([("A", "TIE"), ("B", "TIE")], False),
@@ -221,3 +222,16 @@ def test_labels_in_other_words_are_refused(pairs: list[tuple[str, str]], refused
         return
     with pytest.raises(CaseError, match="never occur among the decisions"):
         measure_calibration(judged(*pairs))
+
+
+def test_other_words_for_pass_and_fail_are_understood_all_or_none() -> None:
+    graded = measure_calibration(judged(("Y", "PASS"), ("no", "FAIL"), ("TRUE", "FAIL")))
+    assert graded.confusion == {"PASS": {"PASS": 1, "FAIL": 1}, "FAIL": {"FAIL": 1}}
+    failed = Judged(gold="correct", verdict=None, status="not_graded")
+    assert measure_calibration([failed]).confusion == {"correct": {"NOT_GRADED": 1}}
+    classes = [Judged(gold="correct", verdict="correct", status="decided"), failed]
+    assert measure_calibration(classes).confusion == {"correct": {"correct": 1, "NOT_GRADED": 1}}
+    with pytest.raises(CaseError, match="cannot be compared"):  # scores of people against a pass mark
+        measure_calibration(
+            [Judged(gold=1, verdict="FAIL", status="decided"), Judged(gold=8, verdict="PASS", status="decided")]
+        )
