@@ -21,7 +21,9 @@ labels = st.text(st.characters(exclude_characters="/+()", exclude_categories=("C
 parts = (
     st.sampled_from([name for name in PERTURBATION_NAMES if name != "prompt_variant"])
     | st.sampled_from(["prompt_variant", "prompt_variant(1)", "prompt_variant(2)", "slot_names(Response 1/Response 2)"])
-    | st.tuples(labels, labels).filter(lambda pair: pair[0] != pair[1]).map("slot_names({0[0]}/{0[1]})".format)
+    | st.tuples(labels, labels)
+    .filter(lambda pair: len({*map(str.casefold, pair), "tie"}) == 3)
+    .map("slot_names({0[0]}/{0[1]})".format)
 )
 
 
