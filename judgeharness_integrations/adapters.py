@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from judgeharness_integrations._errors import NotInstalledError, UnknownNameError, UsageError
+from judgeharness_integrations.cases import AnswerCase
 from judgeharness_integrations.judging import Judge
-from judgeharness_integrations.perturbations import Rewriter
+from judgeharness_integrations.perturbations import Perturbation, Rewriter
 
 __all__ = ["Adapter", "JudgeSpec", "adapters", "find_adapter", "load_adapter"]
 
@@ -40,6 +41,8 @@ class Adapter:
         extras: extra -> modules it brings; the first one is what the adapter needs at least.
         build_judge: a judge of a configuration -> a core Judge.
         build_rewriter: (model, model options) -> a rewriter, where the framework has chat models.
+        read_cases: a `.json` file of the framework's own kind -> cases its judges take.
+        perturbations: name -> what makes it, for perturbations of those cases that the core does not have.
 
     """
 
@@ -47,6 +50,8 @@ class Adapter:
     extras: Mapping[str, tuple[str, ...]]
     build_judge: Callable[[JudgeSpec], Judge]
     build_rewriter: Callable[[str, Mapping[str, Any]], Rewriter] | None = None
+    read_cases: Callable[[Path], list[AnswerCase]] | None = None
+    perturbations: Mapping[str, Callable[[], Perturbation]] = field(default_factory=dict)
 
     def missing(self) -> dict[str, tuple[str, ...]]:
         """Return extra -> modules of it that are not installed."""

@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, is_dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar
 
 from judgeharness_integrations._errors import CaseError
 
@@ -39,6 +39,7 @@ CASE_COLUMNS = (
     "author_b",
     "gold",
 )
+_TEXT_FIELDS = ("input", "output", "output_b", "reference", "context")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,7 +68,10 @@ class Presentation:
 
 @dataclass(frozen=True, kw_only=True)
 class AnswerCase:
-    """One answer to be graded. `names` may be exchanged by `name_swap`; `author` wrote the answer."""
+    """One answer to be graded. `names` may be exchanged by `name_swap`; `author` wrote the answer.
+
+    `criteria` are questions about this case alone, besides those its judge always answers.
+    """
 
     case_id: str
     output: str
@@ -79,6 +83,27 @@ class AnswerCase:
     gold: Verdict | Mapping[str, Verdict] | None = None
     attributes: Mapping[str, str | float] = field(default_factory=dict)
     presentation: Presentation = Presentation()
+    criteria: tuple[Criterion, ...] = ()
+
+    def texts(self) -> tuple[str, ...]:
+        """Return the judged texts: the answers the judge is shown."""
+        return (self.output,)
+
+    def all_texts(self) -> tuple[str, ...]:
+        """Return every text the judge is shown."""
+        return tuple(self._fields().values())
+
+    def with_texts(self, change: Callable[[str], str]) -> Self:
+        """Return the case with `change` applied to every judged text."""
+        return replace(self, output=change(self.output))
+
+    def with_all_texts(self, change: Callable[[str], str]) -> Self:
+        """Return the case with `change` applied to every text the judge is shown."""
+        changed: dict[str, Any] = {name: change(text) for name, text in self._fields().items()}
+        return replace(self, **changed)
+
+    def _fields(self) -> dict[str, str]:
+        return {name: text for name in _TEXT_FIELDS if (text := getattr(self, name, None)) is not None}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,6 +112,14 @@ class PairwiseCase(AnswerCase):
 
     output_b: str
     author_b: str | None = None
+
+    def texts(self) -> tuple[str, ...]:
+        """Return both answers."""
+        return (self.output, self.output_b)
+
+    def with_texts(self, change: Callable[[str], str]) -> Self:
+        """Return the case with `change` applied to both answers."""
+        return replace(self, output=change(self.output), output_b=change(self.output_b))
 
 
 # A harness also takes cases of the caller's own kind: they are passed to the judge untouched.
@@ -116,21 +149,15 @@ def output_texts(case: Case) -> tuple[str, ...] | None:
     """Return the judged texts of a case, or None for a case whose texts are not known."""
     if isinstance(case, str):
         return (case,)
-    if isinstance(case, PairwiseCase):
-        return (case.output, case.output_b)
-    if isinstance(case, AnswerCase):
-        return (case.output,)
-    return None
+    return case.texts() if isinstance(case, AnswerCase) else None
 
 
 def map_texts(case: Case, change: Callable[[str], str]) -> Case:
     """Return the case with `change` applied to every judged text."""
     if isinstance(case, str):
         return change(case)
-    if isinstance(case, PairwiseCase):
-        return replace(case, output=change(case.output), output_b=change(case.output_b))
     if isinstance(case, AnswerCase):
-        return replace(case, output=change(case.output))
+        return case.with_texts(change)
     kind = type(case).__name__
     msg = f"the texts of a {kind} are not known: give an AnswerCase, a PairwiseCase or a string."
     raise CaseError(msg)

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 from judgeharness_integrations._errors import CaseError, PlanError
 from judgeharness_integrations.aggregation.deciding import check_rule_fits
 from judgeharness_integrations.aggregation.rules import Rule
-from judgeharness_integrations.cases import AnswerCase, Case, case_id_of, presented
+from judgeharness_integrations.cases import AnswerCase, Case, Criterion, case_id_of, presented
 from judgeharness_integrations.judging import Judge
 from judgeharness_integrations.perturbations import Perturbation
 
@@ -136,6 +136,12 @@ def _check_orders(perturbations: Sequence[Perturbation], rule: Rule, case_id: st
         )
 
 
+def _check_kinds(criteria: Iterable[Criterion], rule: Rule) -> None:
+    for criterion in criteria:
+        if criterion.labels or criterion.scale:  # what is declared need not be asked to be known
+            check_rule_fits(rule, numeric=criterion.scale is not None, criterion=criterion.name)
+
+
 def plan_cases(cases: Iterable[Case], judge: Judge, *, rule: Rule, **options: Any) -> Iterator[CasePlan]:
     """Plan one case after the other; see `plan_case`.
 
@@ -146,11 +152,14 @@ def plan_cases(cases: Iterable[Case], judge: Judge, *, rule: Rule, **options: An
     """
     if isinstance(cases, (str, Mapping, AnswerCase)):
         raise CaseError(f"cases is a list or another iterable of cases, not a single {type(cases).__name__}.")
-    for criterion in judge.criteria or ():
-        if criterion.labels or criterion.scale:  # what is declared need not be asked to be known
-            check_rule_fits(rule, numeric=criterion.scale is not None, criterion=criterion.name)
+    _check_kinds(judge.criteria or (), rule)
     seen: set[str] = set()
+    view = getattr(judge, "view", None)
     for case in cases:
+        if view is not None and (case := view(case)) is None:  # noqa: PLW2901 - the case as this judge is shown it
+            continue
+        if isinstance(case, AnswerCase) and case.criteria:
+            _check_kinds(case.criteria, rule)
         plan = plan_case(case, judge, rule=rule, **options)
         if plan.case_id in seen:
             raise CaseError(f"two cases share the id {plan.case_id!r}: case ids must be unique.")

@@ -249,6 +249,20 @@ class HarnessResult:
 
         return result_document(self, rows=rows)
 
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any]) -> HarnessResult:
+        """Rebuild a result from `to_dict(rows=True)`, equal to the one it was written from.
+
+        Everything that follows from the rows is measured again; numbers of the document are not read.
+
+        Raises:
+            ConfigError: it is of another schema, without rows, damaged, or folded by a function of the caller's own.
+
+        """
+        from judgeharness_integrations.reporting.rebuilding import rebuilt_result  # noqa: PLC0415
+
+        return rebuilt_result(document)
+
     def __str__(self) -> str:
         """Return the text report."""
         return self.report()

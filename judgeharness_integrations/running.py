@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
-from judgeharness_integrations.cases import AnswerCase, PairwiseCase
+from judgeharness_integrations.cases import AnswerCase, Criterion, PairwiseCase
 from judgeharness_integrations.design import Design
 from judgeharness_integrations.execution.answering import Keep, RowMaker
 from judgeharness_integrations.execution.attempting import CallPolicy
@@ -166,7 +166,7 @@ class Run:
 
     def _measured(self, case: _Open, **state: Any) -> HarnessResult:
         plan, rows = case.plan, case.rows
-        identity, criteria = self.judge.identity, self.judge.criteria or ()
+        identity, criteria = self.judge.identity, (*(self.judge.criteria or ()), *_own_criteria(plan.case))
         order = {perturbation.name: place for place, perturbation in enumerate(plan.perturbations)}
         return measure(
             sorted(rows, key=lambda row: (order[row.perturbation], row.repetition)),
@@ -189,6 +189,10 @@ class Run:
 
 def _pairwise_labels(plan: CasePlan) -> Mapping[str, int]:
     return {"verdict": 3} if isinstance(plan.case, PairwiseCase) else {}  # A, B, TIE
+
+
+def _own_criteria(case: object) -> tuple[Criterion, ...]:
+    return case.criteria if isinstance(case, AnswerCase) else ()
 
 
 def _author_families(case: object) -> tuple[str | None, ...]:

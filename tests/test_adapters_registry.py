@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from judgeharness_integrations import AnswerCase, Perturbation
 from judgeharness_integrations import adapters as registry
-from judgeharness_integrations._errors import NotInstalledError, UnknownNameError, UsageError
+from judgeharness_integrations._errors import CaseError, NotInstalledError, UnknownNameError, UsageError
 from judgeharness_integrations.adapters import Adapter, JudgeSpec, adapters, find_adapter
+from judgeharness_integrations.config import Config, build_cases, build_harness_options, load_config
 from judgeharness_integrations.judging import Judge
 from judgeharness_integrations.testing import ScriptedJudge
 
@@ -109,3 +112,48 @@ def test_a_module_whose_parent_is_broken_is_not_installed(monkeypatch: pytest.Mo
 
     monkeypatch.setattr(registry, "find_spec", broken)
     assert READY.missing() == {"core": ("json",)}
+
+
+@pytest.fixture
+def reading(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[dict[str, Any]], Config]:
+    """A configuration whose adapter reads `.json` cases and has a perturbation of its own."""
+
+    def shout() -> Perturbation:
+        return Perturbation("shout", lambda case: case)
+
+    def read_cases(path: Path) -> list[AnswerCase]:
+        return [AnswerCase(case_id=path.stem, output="text")]
+
+    own = Adapter(
+        name="own",
+        extras={"core": ("json",)},
+        build_judge=build_judge,
+        read_cases=read_cases,
+        perturbations={"shout": shout},
+    )
+    points = [Point("own", lambda: own), Point("ready", lambda: READY)]
+    monkeypatch.setattr(registry, "entry_points", lambda *, group: points)
+
+    def load(changes: dict[str, Any]) -> Config:
+        judge = {"name": "j", "adapter": "own", "evaluator": "any"}
+        harness = {"perturbations": ["none", "shout"], "repetitions": 1, "aggregation_rule": "majority"}
+        path = tmp_path / "config.json"
+        path.write_text(json.dumps({"judges": [judge], "cases": "turns.json", "harness": harness} | changes))
+        return load_config(path)
+
+    return load
+
+
+def test_an_adapter_reads_cases_of_its_own_kind(reading: Callable[[dict[str, Any]], Config]) -> None:
+    assert [case.case_id for case in build_cases(reading({}))] == ["turns"]
+    judge = {"name": "j", "adapter": "ready", "evaluator": "any"}
+    with pytest.raises(CaseError, match=r"turns\.json: a case file is \.csv"):
+        build_cases(reading({"judges": [judge]}))
+
+
+def test_an_adapter_has_perturbations_of_its_own(reading: Callable[[dict[str, Any]], Config]) -> None:
+    made = build_harness_options(reading({}))["perturbations"]
+    assert [perturbation.name for perturbation in made] == ["none", "shout"]
+    harness = {"perturbations": ["shuot"], "repetitions": 1, "aggregation_rule": "majority"}
+    with pytest.raises(UnknownNameError, match="did you mean 'shout'"):
+        build_harness_options(reading({"harness": harness}))

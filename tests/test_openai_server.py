@@ -434,6 +434,7 @@ async def gather(model: ChatOpenAI, calls: int) -> list[object]:
     return await asyncio.gather(*(model.ainvoke("x") for _ in range(calls)), return_exceptions=True)
 
 
+@pytest.mark.skipif(int(openai.__version__.split(".")[0]) < 3, reason="openai 2 ends otherwise")
 @pytest.mark.parametrize("calls", [1, 8])
 @pytest.mark.parametrize("max_retries", [0, 2])
 def test_a_second_loop_loses_the_answers_but_not_the_requests(
@@ -572,3 +573,10 @@ def test_longer_wins_wherever_it_is_shown(openai_server: Serve, first: str, seco
 def test_always_first_is_not_moved_by_a_swap(openai_server: Serve) -> None:
     server = openai_server(always_first)
     assert [pairwise(server, *pair)["value"] for pair in (("a", "bb"), ("bb", "a"))] == ["A", "A"]
+
+
+def test_a_tool_the_model_chooses_is_called(openai_server: Serve) -> None:
+    judge = chat_model(openai_server([Reply.tool_call("Verdict", {"winner": "A"})])).bind_tools([SCHEMA])
+    for message in (invoke(judge, "x"), ainvoke(judge, "x")):
+        assert [(call["name"], call["args"]) for call in message.tool_calls] == [("Verdict", {"winner": "A"})]
+        assert message.response_metadata["finish_reason"] == "tool_calls"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -48,7 +49,7 @@ def calibration_report(
             for criterion, judged in items.items()
         },
         measured_at=measured_at,
-        parts=parts,
+        parts=None if parts is None else json.loads(json.dumps(parts, default=str)),  # equal before and after a file
     )
 
 

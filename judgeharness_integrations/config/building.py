@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from judgeharness_integrations._errors import ConfigError, JudgeHarnessError
-from judgeharness_integrations.adapters import JudgeSpec, find_adapter
+from judgeharness_integrations.adapters import Adapter, JudgeSpec, find_adapter
 from judgeharness_integrations.calibration import CalibrationReport, CalibrationSet
 from judgeharness_integrations.casefiles import read_cases
 from judgeharness_integrations.cases import AnswerCase, Criterion
@@ -26,6 +26,7 @@ from judgeharness_integrations.judging import (
     model_family,
     text_hash,
 )
+from judgeharness_integrations.perturbations import Perturbation, perturbation
 from judgeharness_integrations.presets import preset
 
 if TYPE_CHECKING:
@@ -128,10 +129,29 @@ def _rewriter(rewriter: RewriterConfig) -> Rewriter:
 
 
 def build_cases(config: Config) -> list[AnswerCase]:
-    """Return the cases of the file the configuration names."""
+    """Return the cases of the file the configuration names; one that ends in `.json` is read by a judge's adapter."""
     if config.cases is None:
         raise ConfigError("key 'cases' is missing: the path of a CSV or JSONL file with case_id, input, output.")
-    return read_cases(config.resolve(config.cases))
+    path = config.resolve(config.cases)
+    if path.suffix.lower() == ".json":
+        for adapter in _used_adapters(config):
+            if adapter.read_cases is not None:
+                return adapter.read_cases(path)
+    return read_cases(path)
+
+
+def _used_adapters(config: Config) -> Iterator[Adapter]:
+    for name in dict.fromkeys(judge.adapter for judge in config.judges if judge.adapter is not None):
+        yield find_adapter(name)
+
+
+def _perturbations(config: Config, specs: Sequence[str], rewriter: Rewriter | None) -> Sequence[str | Perturbation]:
+    """Return the perturbations, those that an adapter's own cases have made by it."""
+    own = {name: make for adapter in _used_adapters(config) for name, make in adapter.perturbations.items()}
+    if not own:
+        return specs
+    instructions = config.harness.instructions or ()
+    return [perturbation(spec, rewriter=rewriter, instructions=instructions, more=own) for spec in specs]
 
 
 def build_harness_options(config: Config) -> dict[str, Any]:
@@ -148,6 +168,7 @@ def build_harness_options(config: Config) -> dict[str, Any]:
         )
     if harness.rewriter is not None:
         options["rewriter"] = _rewriter(harness.rewriter)
+    options["perturbations"] = _perturbations(config, options["perturbations"], options.get("rewriter"))
     return options
 
 

@@ -38,14 +38,14 @@ def kind(value: object) -> str:
     return "nothing" if value is None else names.get(type(value), f"a {type(value).__name__}")
 
 
-def first_problem(problems: Sequence[ErrorDetails], source: str) -> UsageError:
+def first_problem(problems: Sequence[ErrorDetails], source: str, schema: type[BaseModel] = Config) -> UsageError:
     """Return the error of the first problem, keys nobody knows before what follows from them."""
     problem = min(problems, key=lambda one: one["type"] not in ("extra_forbidden", "invalid_key"))
     if problem["type"] != "extra_forbidden":
         return ConfigError(f"{source}: {_sentence(problem)}.")
     *parent, key = problem["loc"]
     dot = f"{dotted(parent)}." if parent else ""
-    return UnknownNameError("key", f"{dot}{key}", [dot + name for name in _keys_at(Config, parent)])
+    return UnknownNameError("key", f"{dot}{key}", [dot + name for name in _keys_at(schema, parent)])
 
 
 def _sentence(problem: ErrorDetails) -> str:

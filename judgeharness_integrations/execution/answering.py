@@ -85,44 +85,27 @@ class RowMaker:
 
     def _answered(self, pending: Pending, judgment: Judgment, call: CallFacts) -> Rows:
         """Return one row a criterion; a declared criterion without an answer is unparsed."""
-        answers = self._addressed([_normalised(answer) for answer in judgment.answers])
-        if self._criteria:
+        criteria = self._criteria_of(pending)
+        answers = _addressed([_normalised(answer) for answer in judgment.answers], criteria)
+        if criteria:
             given = {answer.criterion for answer in answers}
-            missing = [Answer(criterion=name, outcome="unparsed") for name in self._criteria if name not in given]
+            missing = [Answer(criterion=name, outcome="unparsed") for name in criteria if name not in given]
             answers = [*answers, *missing]
         if len(answers) > 1 and len({answer.criterion for answer in answers}) < len(answers):
             raise ValueError("the judge answered one criterion twice")
-        return self._rows(
-            pending, [self._of_kind(self._as_declared(answer, pending)) for answer in answers], judgment, call
-        )
+        answers = [self._of_kind(_as_declared(answer, criteria, pending)) for answer in answers]
+        return self._rows(pending, answers, judgment, call)
+
+    def _criteria_of(self, pending: Pending) -> Mapping[str, Criterion]:
+        own = pending.facts.criteria
+        return {**self._criteria, **{c.name: c for c in own}} if own else self._criteria
 
     def _failed(self, pending: Pending, error: BaseException, call: CallFacts) -> Rows:
         """Return the rows of a call that raised: one a declared criterion, else one that counts for every criterion."""
-        names = list(self._criteria) or [EVERY_CRITERION]
+        names = list(self._criteria_of(pending)) or [EVERY_CRITERION]
         answers = [Answer(criterion=name, outcome="error") for name in names]
         text = f"{type(error).__name__}: {error}".rstrip(": ")[:_LONGEST_ERROR]
         return self._rows(pending, answers, None, call, error=text)
-
-    def _addressed(self, answers: list[Answer]) -> list[Answer]:
-        """Say which criteria an answer without one is about: the only one, or every one when it holds no verdict."""
-        only = answers[0] if answers else Answer(outcome="unparsed")
-        if len(answers) > 1 or only.criterion != DEFAULT_CRITERION or DEFAULT_CRITERION in self._criteria:
-            return answers
-        if len(self._criteria) == 1 or (only.verdict is None and self._criteria):
-            return [replace(only, criterion=name) for name in self._criteria]
-        return [replace(only, criterion=EVERY_CRITERION)] if only.verdict is None else answers
-
-    def _as_declared(self, answer: Answer, pending: Pending) -> Answer:
-        """Turn an answer outside the declared labels or scale into an unparsed one."""
-        declared = self._criteria.get(answer.criterion)
-        if answer.verdict is None:
-            return answer
-        if declared is None and pending.facts.pairwise and answer.criterion == DEFAULT_CRITERION:
-            return _as_preference(answer)
-        if declared is None or _is_declared(answer.verdict, declared):
-            return answer
-        note = f"answered {verdict_text(answer.verdict)}, which is not declared"
-        return replace(answer, verdict=None, outcome="unparsed", reasoning=answer.reasoning or note)
 
     def _of_kind(self, answer: Answer) -> Answer:
         """Turn a score among labels, or a label among scores, into an unparsed answer.
@@ -186,6 +169,29 @@ class RowMaker:
                 )
             )
         return tuple(rows)
+
+
+def _addressed(answers: list[Answer], criteria: Mapping[str, Criterion]) -> list[Answer]:
+    """Say which criteria an answer without one is about: the only one, or every one when it holds no verdict."""
+    only = answers[0] if answers else Answer(outcome="unparsed")
+    if len(answers) > 1 or only.criterion != DEFAULT_CRITERION or DEFAULT_CRITERION in criteria:
+        return answers
+    if len(criteria) == 1 or (only.verdict is None and criteria):
+        return [replace(only, criterion=name) for name in criteria]
+    return [replace(only, criterion=EVERY_CRITERION)] if only.verdict is None else answers
+
+
+def _as_declared(answer: Answer, criteria: Mapping[str, Criterion], pending: Pending) -> Answer:
+    """Turn an answer outside the declared labels or scale into an unparsed one."""
+    declared = criteria.get(answer.criterion)
+    if answer.verdict is None:
+        return answer
+    if declared is None and pending.facts.pairwise and answer.criterion == DEFAULT_CRITERION:
+        return _as_preference(answer)
+    if declared is None or _is_declared(answer.verdict, declared):
+        return answer
+    note = f"answered {verdict_text(answer.verdict)}, which is not declared"
+    return replace(answer, verdict=None, outcome="unparsed", reasoning=answer.reasoning or note)
 
 
 def _normalised(answer: Answer) -> Answer:

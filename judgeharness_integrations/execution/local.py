@@ -15,7 +15,7 @@ from judgeharness_integrations.execution.attempting import CallPolicy, own_failu
 from judgeharness_integrations.execution.budget import Budget, BudgetExhausted
 from judgeharness_integrations.execution.channel import Channel
 from judgeharness_integrations.execution.limiter import Limiter, limiter_for
-from judgeharness_integrations.execution.observing import Span, Spans
+from judgeharness_integrations.execution.observing import Span, Spans, calling
 from judgeharness_integrations.execution.preparing import Pending
 from judgeharness_integrations.judging import Judge, Judgment, Probe
 
@@ -139,7 +139,8 @@ class _Crew:
         span = spans.begin("call", name, self.asking.parents.get(pending.case_id), order=order, **facts)
         rows: Rows = ()
         try:
-            rows = await self._ask(pending)
+            with calling(spans, span):
+                rows = await self._ask(pending)
         finally:
             spans.end(span, rows=rows)
         return rows

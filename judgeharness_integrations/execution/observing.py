@@ -1,4 +1,4 @@
-"""Observers: spans around a run, a case, a call and a rewrite."""
+"""Observers: spans around a run, a case, a call, a rewrite, and a model's answer inside a call."""
 
 from __future__ import annotations
 
@@ -6,15 +6,19 @@ import sys
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
-__all__ = ["Observer", "ProgressBar", "Span", "SpanKind", "Spans", "default_observers"]
+__all__ = ["Observer", "ProgressBar", "Span", "SpanKind", "Spans", "calling", "default_observers", "model_span"]
 
-SpanKind: TypeAlias = Literal["run", "case", "call", "rewrite"]
+SpanKind: TypeAlias = Literal["run", "case", "call", "rewrite", "model"]
+
+# The spans of the call under way and their parent, for judges that make model calls nobody else traces.
+_calling: ContextVar[tuple[Spans, Span] | None] = ContextVar("judgeharness_calling", default=None)
 
 
 @dataclass(kw_only=True, eq=False)
@@ -91,6 +95,38 @@ class Spans:
             self._observers = tuple(other for other in self._observers if other is not observer)
             name = type(observer).__name__
             warnings.warn(f"observer {name} failed and is not told any more: {error!r}.", RuntimeWarning, stacklevel=4)
+
+
+@contextmanager
+def calling(spans: Spans, span: Span) -> Iterator[None]:
+    """Say that what the current task does belongs to a call."""
+    token = _calling.set((spans, span))
+    try:
+        yield
+    finally:
+        _calling.reset(token)
+
+
+@contextmanager
+def model_span(model: str, **facts: Any) -> Iterator[dict[str, Any]]:
+    """Show observers one request to a model inside a judge's call; fill the mapping with how it ended.
+
+    For judges whose model calls leave no trace of their own. Keys of the outcome: `input_tokens`, `output_tokens`,
+    `model` (the one that answered), `error`. Nothing happens outside a watched call.
+    """
+    outcome: dict[str, Any] = {}
+    if (watched := _calling.get()) is None:
+        yield outcome
+        return
+    spans, parent = watched
+    span = spans.begin("model", model, parent, **facts)
+    try:
+        yield outcome
+    except BaseException as error:
+        outcome.setdefault("error", type(error).__name__)
+        raise
+    finally:
+        spans.end(span, **outcome)
 
 
 class ProgressBar:

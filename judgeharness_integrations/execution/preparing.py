@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar
 
-from judgeharness_integrations.cases import AnswerCase, Case, PairwiseCase
+from judgeharness_integrations.cases import AnswerCase, Case, Criterion, PairwiseCase
 from judgeharness_integrations.judging import Probe
 from judgeharness_integrations.perturbations import Context, Perturbation, Rewriter
 from judgeharness_integrations.plan import CasePlan
@@ -25,12 +25,16 @@ _MOST_REWRITES = 10_000
 
 @dataclass(frozen=True, kw_only=True)
 class CaseFacts:
-    """What every row of a case repeats: its gold labels and its attributes; `pairwise`: it holds two answers."""
+    """What every row of a case repeats: its gold labels and its attributes; `pairwise`: it holds two answers.
+
+    `criteria` are the questions about this case alone.
+    """
 
     gold: Mapping[str, Verdict]
     any_gold: Verdict | None
     attributes: Mapping[str, str | float]
     pairwise: bool = False
+    criteria: tuple[Criterion, ...] = ()
 
     @classmethod
     def of(cls, case: Case) -> CaseFacts:
@@ -42,16 +46,15 @@ class CaseFacts:
             attributes["author"] = case.author
         if isinstance(case, PairwiseCase) and case.author_b is not None:
             attributes["author_b"] = case.author_b
-        gold = case.gold
-        if isinstance(gold, Mapping):
-            return cls(
-                gold={name: value for name, value in gold.items() if value is not None},
-                any_gold=None,
-                attributes=attributes,
-                pairwise=isinstance(case, PairwiseCase),
-            )
-        single = None if isinstance(gold, (list, tuple)) else verdict_from_json(gold)  # a list is several annotators
-        return cls(gold={}, any_gold=single, attributes=attributes, pairwise=isinstance(case, PairwiseCase))
+        gold: Mapping[str, Verdict] = case.gold if isinstance(case.gold, Mapping) else {}
+        several = isinstance(case.gold, (Mapping, list, tuple))  # a list is several annotators
+        return cls(
+            gold={name: value for name, value in gold.items() if value is not None},
+            any_gold=None if several else verdict_from_json(case.gold),
+            attributes=attributes,
+            pairwise=isinstance(case, PairwiseCase),
+            criteria=case.criteria,
+        )
 
     def gold_of(self, criterion: str) -> Verdict | None:
         """Return the gold label of a criterion."""

@@ -48,6 +48,8 @@ def wants_text(name: str) -> Callable[[Case], str | None]:
         texts = output_texts(case)
         if texts is None:
             return f"{name} needs an AnswerCase, a PairwiseCase or a string, not {kind_of(case)}."
+        if not texts:
+            return f"{name} has nothing to change: the judge is not shown the answer."
         fields = ("the text",) if isinstance(case, str) else ("output", "output_b")
         empty = [field for field, text in zip(fields, texts, strict=False) if not text.strip()]
         return f"{name} cannot change an empty text: {' and '.join(empty)}." if empty else None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
 
 __all__ = ["name_swap"]
 
-_FIELDS = ("input", "output", "output_b", "reference", "context")
 _ALSO_FIRST_NAMES = frozenset({"Claude", "Gemini"})
 _COMBINING = "\u0300-\u036f"
 
@@ -105,13 +103,8 @@ def _distinct(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def _texts(case: Case) -> tuple[str, ...]:
-    if isinstance(case, str):
-        return (case,)
-    return tuple(text for field in _FIELDS if (text := getattr(case, field, None)) is not None)
+    return (case,) if isinstance(case, str) else case.all_texts()
 
 
 def _map_all(case: Case, change: Callable[[str], str]) -> Case:
-    if isinstance(case, str):
-        return change(case)
-    texts = {field: text for field in _FIELDS if (text := getattr(case, field, None)) is not None}
-    return replace(case, **{field: change(text) for field, text in texts.items()})
+    return change(case) if isinstance(case, str) else case.with_all_texts(change)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from judgeharness_integrations._errors import PlanError, UnknownNameError
@@ -17,7 +18,7 @@ from judgeharness_integrations.perturbations.typography import typography
 from judgeharness_integrations.perturbations.whitespace import whitespace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from judgeharness_integrations.perturbations.base import Rewriter
 
@@ -39,7 +40,11 @@ _TWO_LABELS = 2
 
 
 def perturbation(
-    spec: str | Perturbation, *, rewriter: Rewriter | None = None, instructions: Sequence[str] = ()
+    spec: str | Perturbation,
+    *,
+    rewriter: Rewriter | None = None,
+    instructions: Sequence[str] = (),
+    more: Mapping[str, Callable[[], Perturbation]] = MappingProxyType({}),
 ) -> Perturbation:
     """Return the perturbation a name stands for; the result's own name stands for it again.
 
@@ -48,6 +53,7 @@ def perturbation(
             `prompt_variant(2)`, or several joined by `+`.
         rewriter: what `paraphrase` and `prompt_variant` use.
         instructions: the texts that `prompt_variant(1)`, `prompt_variant(2)` ... stand for.
+        more: perturbations that a framework's cases have besides, or instead of, those of the same name.
 
     Raises:
         UnknownNameError: there is no perturbation of that name.
@@ -62,16 +68,23 @@ def perturbation(
             if callable(spec)
             else f"a perturbation is a name or a Perturbation, not {type(spec).__name__}."
         )
-    return compose(*(_one(part.strip(), spec, rewriter, instructions) for part in spec.split("+")))
+    plain = {**_PLAIN, **more}
+    return compose(*(_one(part.strip(), spec, plain, rewriter, instructions) for part in spec.split("+")))
 
 
-def _one(part: str, spec: str, rewriter: Rewriter | None, instructions: Sequence[str]) -> Perturbation:
+def _one(
+    part: str,
+    spec: str,
+    plain: Mapping[str, Callable[[], Perturbation]],
+    rewriter: Rewriter | None,
+    instructions: Sequence[str],
+) -> Perturbation:
     parsed = _SPEC.fullmatch(part)
     if not part or not parsed:
         raise PlanError(f"{spec!r} is malformed: write name, name(parameter) or a+b.")
     name, parameter = parsed[1].strip(), parsed[2]
-    if name not in PERTURBATION_NAMES:
-        raise UnknownNameError("perturbation", name, PERTURBATION_NAMES)
+    if name not in (known := sorted({*plain, *PERTURBATION_NAMES})):
+        raise UnknownNameError("perturbation", name, known)
     if name == "slot_names" and parameter is not None:
         return _labelled(part, parameter)
     if name == "prompt_variant" and parameter is not None:
@@ -80,7 +93,7 @@ def _one(part: str, spec: str, rewriter: Rewriter | None, instructions: Sequence
         raise PlanError(f"{name} takes no parameters: write {name!r}, not {part!r}.")
     if name == "paraphrase":
         return paraphrase(rewriter)
-    return prompt_variant(rewriter=rewriter) if name == "prompt_variant" else _PLAIN[name]()
+    return prompt_variant(rewriter=rewriter) if name == "prompt_variant" else plain[name]()
 
 
 def _labelled(part: str, parameter: str) -> Perturbation:

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+import json
+from dataclasses import asdict, replace
 from typing import Any
 
+from judgeharness_integrations._errors import UsageError
+from judgeharness_integrations.aggregation.rules import rule
+from judgeharness_integrations.design import Design
 from judgeharness_integrations.reporting.boundary import boundary
 from judgeharness_integrations.result import CriterionResult, Distribution, HarnessResult
-from judgeharness_integrations.verdictlog.encoding import to_record
-from judgeharness_integrations.verdictlog.row import verdict_to_json
+from judgeharness_integrations.verdictlog.encoding import COLUMNS, to_record
+from judgeharness_integrations.verdictlog.row import VerdictRow, is_number, verdict_to_json
 
-__all__ = ["RESULT_SCHEMA", "result_document"]
+__all__ = ["EVIDENCE_TEXTS", "RESULT_SCHEMA", "result_document"]
 
 RESULT_SCHEMA = "judgeharness.result/1"
+EVIDENCE_TEXTS = ("call_id", "reasoning", "raw", "model", "error", "asked_at")
 
 
 def result_document(result: HarnessResult, *, rows: bool = False) -> dict[str, Any]:
-    """Return the result as JSON-able data; a distribution is a list of `{verdict, count}`, so numbers stay numbers."""
+    """Return the result as JSON-able data; a distribution is a list of `{verdict, count}`, so numbers stay numbers.
+
+    With `rows` it holds everything a result is rebuilt from (`reporting.rebuilding`).
+    """
     document: dict[str, Any] = {
         "schema": RESULT_SCHEMA,
         "case_id": result.case_id,
@@ -35,8 +43,48 @@ def result_document(result: HarnessResult, *, rows: bool = False) -> dict[str, A
         "usage": asdict(result.usage),
         "warnings": list(result.warnings),
         "not_measured": list(boundary(result)),
+        "design": _design(result.design),
+        "temperature": result.temperature if is_number(result.temperature) else None,  # whatever a client calls it
+        "model_families": list(result.model_families),
     }
-    return document | ({"rows": [to_record(row) for row in result.rows]} if rows else {})
+    if rows:
+        document["calibration_report"] = _calibration_report(result)
+        document["rows"] = [_record(row) for row in result.rows]
+    return document
+
+
+def _design(design: Design) -> dict[str, Any]:
+    """Return what the rest of the document does not say of the design, as it also is for a single sample."""
+    return {
+        "perturbations": list(design.perturbations),
+        "rule": design.rule.name if _has_its_name(design) else None,
+        "rule_fixed": design.rule_fixed,
+        "min_valid": design.min_valid,
+        "tolerance": design.tolerance,
+        "wordings": list(design.wordings),
+    }
+
+
+def _has_its_name(design: Design) -> bool:
+    """Whether the rule's name brings it back; a function of the caller's own may be called `majority`, too."""
+    try:
+        return rule(design.rule.name) == design.rule
+    except UsageError:
+        return False
+
+
+def _calibration_report(result: HarnessResult) -> dict[str, Any] | None:
+    if result.calibration is None:
+        return None
+    report: dict[str, Any] = json.loads(json.dumps(result.calibration.to_dict(), default=str))  # as its digest reads it
+    return report
+
+
+def _record(row: VerdictRow) -> dict[str, Any]:
+    """Return a row as a log keeps it, and what a log loses: empty texts, attributes named `model` or `model_`."""
+    empty = {name: "" for name in EVIDENCE_TEXTS if getattr(row, name) == ""}
+    attributes = {f"{name}_" if name.rstrip("_") in COLUMNS else name: value for name, value in row.attributes.items()}
+    return to_record(replace(row, attributes={})) | empty | attributes
 
 
 def _distribution(distribution: Distribution) -> list[dict[str, Any]]:

@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 
+from judgeharness_integrations import AnswerCase, CalibrationSet, Criterion, JudgeHarness, JudgeIdentity
 from judgeharness_integrations._errors import ConfigError
 from judgeharness_integrations.calibration import CalibrationReport, CalibrationState, Judged, measure_calibration
 from judgeharness_integrations.fingerprint import Fingerprint
+from judgeharness_integrations.judging import FunctionJudge
 
 THEN = datetime(2026, 1, 1, tzinfo=UTC)
 PARTS: dict[str, Any] = {
@@ -169,3 +171,14 @@ def test_labels_of_a_model_are_agreement() -> None:
     assert report(source="executable").calibrated
     model = replace(report(), source="model:gpt-4o")
     assert (model.calibrated, model.word) == (False, "agreement with gpt-4o")
+
+
+def test_a_report_is_the_same_before_and_after_a_file(tmp_path: Path) -> None:
+    declared = Criterion(name="verdict", labels=("PASS", "FAIL"))
+    judge = FunctionJudge(
+        function=lambda case: "PASS", identity=JudgeIdentity(name="judge", model="m"), criteria=(declared,)
+    )
+    harness = JudgeHarness(perturbations=["none"], repetitions=2, aggregation_rule="majority")
+    case = AnswerCase(case_id="1", output="text")
+    measured = harness.calibrate(judge, CalibrationSet("labels", ((case, "PASS"),)))
+    assert CalibrationReport.load(measured.save(tmp_path / "calibration.json")) == measured

@@ -16,7 +16,8 @@ import pytest
 from judgeharness_integrations import CalibrationSet, HarnessResult, JudgeHarness, PairwiseCase
 from judgeharness_integrations.execution import observing
 from judgeharness_integrations.execution.budget import Budget
-from judgeharness_integrations.execution.observing import ProgressBar, Span, default_observers
+from judgeharness_integrations.execution.observing import ProgressBar, Span, default_observers, model_span
+from judgeharness_integrations.judging import Judgment, Probe
 from judgeharness_integrations.testing import ScriptedJudge
 
 PAIR = PairwiseCase(case_id="pair", input="Which?", output="first", output_b="second")
@@ -241,3 +242,37 @@ def test_rows_come_back_in_plan_order_whatever_the_order_of_completion() -> None
     judge.calls = 0  # type: ignore[attr-defined]
     rows = harness("none", repetitions=4).evaluate(judge, "case").rows
     assert all(first.repetition < second.repetition for first, second in pairwise(rows))
+
+
+class _Modelling(ScriptedJudge):
+    """A judge that asks a model nobody else traces."""
+
+    async def judge(self, probe: Probe) -> Judgment:
+        with model_span("model-1", provider="test") as outcome:
+            judgment = await super().judge(probe)
+            outcome["input_tokens"] = 7
+        return judgment
+
+
+def test_a_judge_shows_its_model_calls_inside_its_own() -> None:
+    watching = Recorder()
+    harness(observers=(watching,)).evaluate(_Modelling(["PASS"]), PAIR)
+    watching.check()
+    models = watching.of("model")
+    assert [(span.name, span.facts["provider"], span.outcome) for span in models] == [
+        ("model-1", "test", {"input_tokens": 7})
+    ] * 2
+    assert [span.parent for span in models] == watching.of("call")
+
+
+def test_a_model_call_that_fails_says_with_what() -> None:
+    watching = Recorder()
+    judge = _Modelling([TimeoutError("no answer"), "PASS"])
+    harness(observers=(watching,), repetitions=1).evaluate(judge, PAIR)
+    assert [span.outcome for span in watching.of("model")] == [{"error": "TimeoutError"}, {"input_tokens": 7}]
+
+
+def test_model_calls_nobody_watches_leave_no_span() -> None:
+    assert harness().evaluate(_Modelling(["A"]), PAIR).verdict == "A"
+    with model_span("model-1") as outcome:
+        outcome["input_tokens"] = 7

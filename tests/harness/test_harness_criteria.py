@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from judgeharness_integrations import AnswerCase, Criterion, HarnessResult, JudgeHarness, JudgeIdentity, PairwiseCase
-from judgeharness_integrations._errors import AmbiguousResultError, PlanError
+from judgeharness_integrations._errors import AmbiguousResultError, PlanError, UsageError
 from judgeharness_integrations.judging import Judgment, Probe, as_judgment
 from judgeharness_integrations.measure import measure
 from judgeharness_integrations.testing import ScriptedJudge
@@ -181,3 +181,53 @@ def test_a_result_can_be_rebuilt_from_its_rows() -> None:
             skipped=result.skipped,
             model_families=("openai",),
         )
+
+
+def test_a_case_may_have_criteria_of_its_own() -> None:
+    cases = [
+        AnswerCase(case_id="one", output="text", criteria=(Criterion(name="cites", labels=("PASS", "FAIL")),)),
+        AnswerCase(case_id="two", output="text"),
+    ]
+    judge = ScriptedJudge([{"tone": "PASS"}], criteria=[Criterion(name="tone")])
+    results = {result.case_id: result for result in harness(repetitions=1).evaluate_many(judge, cases)}
+    assert {name: measured.status for name, measured in results["one"].criteria.items()} == {
+        "tone": "decided",
+        "cites": "not_graded",
+    }
+    assert results["one"].criteria["cites"].label_count == 2
+    assert list(results["two"].criteria) == ["tone"]
+
+
+def test_a_failed_call_is_a_row_for_each_criterion_of_the_case_too() -> None:
+    case = replace(CASE, criteria=(Criterion(name="cites"),))
+    judge = ScriptedJudge([ValueError("no")], criteria=[Criterion(name="tone")])
+    result = harness(repetitions=1).evaluate(judge, case)
+    assert [(row.criterion, row.outcome) for row in result.rows] == [("tone", "error"), ("cites", "error")]
+
+
+def test_a_rule_must_fit_the_criteria_of_a_case() -> None:
+    case = replace(CASE, criteria=(Criterion(name="cites", labels=("PASS", "FAIL")),))
+    with pytest.raises(UsageError, match="criterion 'cites' holds labels"):
+        harness(aggregation_rule="median").evaluate(ScriptedJudge([7]), case)
+
+
+class _Viewing(ScriptedJudge):
+    """Sees the first word of an answer, and does not judge empty ones."""
+
+    seen: list[str]
+
+    def view(self, case: AnswerCase) -> AnswerCase | None:
+        return replace(case, output=case.output.split()[0]) if case.output else None
+
+    async def judge(self, probe: Probe) -> Judgment:
+        self.seen.append(probe.case.output)
+        return await super().judge(probe)
+
+
+def test_a_judge_says_how_it_is_shown_a_case_and_which_are_not_its_to_judge() -> None:
+    judge = _Viewing(["PASS"])
+    judge.seen = []
+    cases = [AnswerCase(case_id="one", output="first word"), AnswerCase(case_id="two", output="")]
+    assert harness().plan(judge, cases).calls == 4
+    assert [result.case_id for result in harness().evaluate_many(judge, cases)] == ["one"]
+    assert set(judge.seen) == {"first"}

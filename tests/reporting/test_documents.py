@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import copy
 import json
+from dataclasses import replace
 from importlib.resources import files
 from typing import Any
 
@@ -10,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator, ValidationError
 from support.measured import measured, pattern, shapes
-from support.rows import samples
+from support.rows import sampled, samples
 
+from judgeharness_integrations.aggregation import Rule
 from judgeharness_integrations.verdictlog.encoding import COLUMNS, to_record
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
@@ -132,6 +134,12 @@ def broken() -> dict[str, Any]:
     change("a row that failed with a verdict", ["rows", 0, "outcome"], "error")
     change("a verdict of null that is ok", ["rows", 0, "verdict"], None)
     change("an attribute that is an object", ["rows", 0, "meta"], {"a": 1})
+    change("an unknown key of the design", ["design", "surprise"], 1)
+    change("a quorum of nothing", ["design", "min_valid"], 0)
+    change("a family that is a number", ["model_families"], [1])
+    change("a temperature that is a text", ["temperature"], "0")
+    change("a summary as a report", ["calibration_report"], valid["calibration"])
+    change("a rate of no trials", ["calibration_report", "criteria", "verdict", "recall", "trials"], 0)
     return changes
 
 
@@ -144,8 +152,58 @@ def test_the_schema_refuses_what_a_result_cannot_be(change: str) -> None:
         RESULT.validate(BROKEN[change])
 
 
-def test_every_part_of_a_document_is_required() -> None:
-    valid = as_json(SHAPES["pattern"].to_dict())
-    for name in valid:
+@pytest.mark.parametrize("rows", [False, True])
+def test_every_part_of_a_document_is_required(rows: bool) -> None:  # noqa: FBT001 - a parameter
+    valid = as_json(SHAPES["pattern"].to_dict(rows=rows))
+    assert ("calibration_report" in valid) is ("rows" in valid) is rows
+    for name in valid.keys() - {"rows"}:
         with pytest.raises(ValidationError):
-            RESULT.validate({key: value for key, value in valid.items() if key != name})
+            RESULT.validate(without(valid, name))
+    if rows:  # what belongs to them goes with them
+        with pytest.raises(ValidationError):
+            RESULT.validate(without(valid, "rows"))
+
+
+def without(document: dict[str, Any], *names: str) -> dict[str, Any]:
+    return {name: value for name, value in document.items() if name not in names}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_documents_from_before_there_was_a_design_stay_valid(shape: str) -> None:
+    for rows in (False, True):
+        document = as_json(SHAPES[shape].to_dict(rows=rows))
+        RESULT.validate(without(document, "design", "temperature", "model_families", "calibration_report"))
+
+
+def test_the_design_is_complete_where_nothing_was_folded_or_asked() -> None:
+    informal = SHAPES["informal"].to_dict()
+    assert (informal["aggregation_rule"], informal["rule_fixed"]) == (None, None)
+    assert informal["design"] == {
+        "perturbations": ["none"],
+        "rule": "majority",
+        "rule_fixed": "before",
+        "min_valid": None,
+        "tolerance": 1.0,
+        "wordings": [],
+    }
+    skipped = SHAPES["skipped"].to_dict()
+    assert skipped["perturbations"] == ["none"]
+    assert skipped["design"]["perturbations"] == ["none", "format_change"]
+
+
+def test_a_rule_of_the_callers_own_has_no_name_that_brings_it_back() -> None:
+    design = SHAPES["rubric"].to_dict()["design"]
+    assert design["rule"] is None
+    disguised = measured(sampled(["PASS"] * 2), rule_name=Rule("majority", len)).to_dict()
+    assert (disguised["design"]["rule"], disguised["aggregation_rule"]) == (None, "majority")
+
+
+def test_a_temperature_that_is_no_number_is_left_out() -> None:
+    assert measured(sampled(["PASS"]), temperature=0).to_dict()["temperature"] == 0
+    assert measured(sampled(["PASS"]), temperature="default").to_dict()["temperature"] is None
+
+
+def test_rows_keep_what_a_log_would_lose() -> None:
+    (row,) = sampled(["PASS"], raw="", attributes={"model": "m", "model_": "n", "subset": ""})
+    (record,) = measured([row]).to_dict(rows=True)["rows"]
+    assert record == to_record(replace(row, attributes={})) | {"raw": "", "model_": "m", "model__": "n", "subset": ""}

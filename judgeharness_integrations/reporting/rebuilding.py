@@ -1,0 +1,295 @@
+"""A result from its JSON document: facts are read, the measurement is computed anew from the rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, TypeAlias, get_args
+
+from judgeharness_integrations._errors import ConfigError, JudgeHarnessError
+from judgeharness_integrations.aggregation.rules import RULE_NAMES, Rule, rule
+from judgeharness_integrations.calibration.report import CalibrationReport, CalibrationState
+from judgeharness_integrations.design import Design, RuleFixed
+from judgeharness_integrations.measure import measure
+from judgeharness_integrations.reporting.document import EVIDENCE_TEXTS, RESULT_SCHEMA
+from judgeharness_integrations.result import HarnessResult, RunState
+from judgeharness_integrations.verdictlog.decoding import decode
+from judgeharness_integrations.verdictlog.encoding import COLUMNS, LOG_SCHEMA
+from judgeharness_integrations.verdictlog.row import VerdictRow, is_number
+
+__all__ = ["rebuilt_result"]
+
+_Fits: TypeAlias = Callable[[Any], bool]
+
+_TEXTS = (*EVIDENCE_TEXTS, "judge", "criterion", "perturbation")
+_DECODED = frozenset(COLUMNS) - {"gold"}
+_LARGEST_COUNT = 2**53  # whole numbers up to here survive every JSON reader
+_LONGEST_PROBLEM = 300
+_LONGEST_NAME = 60
+
+
+def rebuilt_result(document: Mapping[str, Any]) -> HarnessResult:
+    """Return the result a document of `result_document(..., rows=True)` was written from; see `from_dict`."""
+    _check_origin(document)
+    misfit = next((name for name, fits in _DOCUMENT.items() if not (name in document and fits(document[name]))), None)
+    if misfit is not None:
+        raise _damaged(f"its {misfit!r} is not what a result holds there")
+    try:
+        result = _measured(document)
+    except ConfigError:
+        raise
+    except JudgeHarnessError as error:
+        raise _damaged(str(error)) from error
+    except Exception as error:
+        raise _damaged(type(error).__name__) from error
+    kinds = {name: "numbers" if measured.numeric else "labels" for name, measured in result.criteria.items()}
+    if kinds != {name: criterion["kind"] for name, criterion in document["criteria"].items()}:
+        raise _damaged("its rows hold other criteria, or other kinds of verdicts, than its criteria say")
+    return result
+
+
+def _damaged(problem: str) -> ConfigError:
+    problem = " ".join(problem[:_LONGEST_PROBLEM].split()).rstrip(".")
+    return ConfigError(f"the result is damaged ({problem}): write it again with to_dict(rows=True).")
+
+
+def _check_origin(document: object) -> None:
+    """Refuse what no result with rows was ever written as."""
+    if not isinstance(document, Mapping):
+        raise ConfigError(f"a result is rebuilt from what to_dict(rows=True) returned, not from {_kind(document)}.")
+    schema = document.get("schema")
+    if schema != RESULT_SCHEMA:
+        found = f"{schema[:_LONGEST_NAME]!r}" if isinstance(schema, str) else _kind(schema)
+        raise ConfigError(f"not a result of schema {RESULT_SCHEMA} (found {found}): write it with to_dict(rows=True).")
+    if "rows" not in document:
+        raise ConfigError("the result holds no rows to rebuild it from: write it with to_dict(rows=True).")
+    if "design" not in document:
+        raise ConfigError("the result was written by a version that left out its design: measure its rows again.")
+
+
+def _kind(value: object) -> str:
+    return f"a value of type {type(value).__name__}"[:_LONGEST_NAME]
+
+
+def _measured(document: Mapping[str, Any]) -> HarnessResult:
+    criteria: Mapping[str, Mapping[str, Any]] = document["criteria"]
+    planned = {criterion["planned"] for criterion in criteria.values()}
+    return measure(
+        _rows(document["rows"]),
+        case_id=document["case_id"],
+        judge=document["judge"],
+        judge_model=document["judge_model"],
+        design=_design(document),
+        planned=planned.pop() if len(planned) == 1 else None,  # they differ only where the rows alone were counted
+        criteria=list(criteria),
+        label_counts=_given("label_count", criteria),
+        tolerances=_given("tolerance", criteria),
+        temperature=document["temperature"],
+        rewrites=document["usage"]["rewrites"],
+        state=document["state"],
+        fingerprint=document["fingerprint"],
+        skipped=dict(document["skipped"]),
+        model_families=tuple(document["model_families"]),
+        **_calibration(document),
+    )
+
+
+def _given(name: str, criteria: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    return {criterion: part[name] for criterion, part in criteria.items() if part[name] is not None}
+
+
+def _design(document: Mapping[str, Any]) -> Design:
+    design = document["design"]
+    return Design(
+        perturbations=tuple(design["perturbations"]),
+        repetitions=document["repetitions"],
+        rule=_rule(design["rule"], document["aggregation_rule"]),
+        min_valid=design["min_valid"],
+        tolerance=design["tolerance"],
+        rule_fixed=design["rule_fixed"],
+        wordings=tuple(design["wordings"]),
+    )
+
+
+def _rule(name: str | None, shown: str | None) -> Rule:
+    if name is None:
+        which = "its rule" if shown is None else f"rule {shown[:_LONGEST_NAME]!r}"
+        raise ConfigError(
+            f"{which} is a function of the caller's own, which no document holds: measure the rows with it again."
+        )
+    if name.partition("(")[0].strip() not in RULE_NAMES:
+        raise ConfigError(f"rule {name[:_LONGEST_NAME]!r} is not known here: read the result with a newer version.")
+    return rule(name)
+
+
+def _calibration(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the calibration and whether it held; a summary without its report is of no use."""
+    data, summary = document["calibration_report"], document["calibration"]
+    if data is None and summary is not None:
+        raise _damaged("its 'calibration_report' is missing")
+    state = None if summary is None else CalibrationState(status=summary["status"], reason=summary["reason"])
+    report = None if data is None else CalibrationReport.from_dict(data)
+    return {"calibration": report, "calibration_state": state}
+
+
+def _rows(records: Sequence[Mapping[str, Any]]) -> list[VerdictRow]:
+    read = [{name: value for name, value in record.items() if name in _DECODED} for record in records]
+    rows = decode(list(enumerate(read, start=1)), source="rows") if read else []
+    return [_as_written(row, record) for row, record in zip(rows, records, strict=True)]
+
+
+def _as_written(row: VerdictRow, record: Mapping[str, Any]) -> VerdictRow:
+    """Return a decoded row with what decoding would drop, or turn into the kind of its criterion's verdicts."""
+    empty: dict[str, Any] = {name: "" for name in _TEXTS if record.get(name) == ""}
+    attributes = {
+        name[:-1] if name.rstrip("_") in COLUMNS else name: value
+        for name, value in record.items()
+        if name not in COLUMNS
+    }
+    return replace(row, gold=_gold(record.get("gold")), attributes=attributes, **empty)
+
+
+def _gold(value: Any) -> Any:
+    return frozenset(value) if isinstance(value, list) else value
+
+
+# What stands where in a document; keys that nothing is rebuilt from are not looked at.
+
+
+def _text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def _short(value: object) -> bool:
+    return isinstance(value, str) and len(value) <= _LONGEST_NAME
+
+
+def _number(value: object) -> bool:
+    return is_number(value)
+
+
+def _count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _LARGEST_COUNT
+
+
+def _positive(value: object) -> bool:
+    return _count(value) and value != 0
+
+
+def _distance(value: Any) -> bool:
+    return is_number(value) and value >= 0
+
+
+def _scalar(value: object) -> bool:
+    return value is None or isinstance(value, (str, int, float))
+
+
+def _one_of(*values: object) -> _Fits:
+    return lambda value: value in values
+
+
+def _optional(fits: _Fits) -> _Fits:
+    return lambda value: value is None or fits(value)
+
+
+def _each(fits: _Fits) -> _Fits:
+    return lambda value: isinstance(value, list) and all(map(fits, value))
+
+
+def _mapping(fits: _Fits) -> _Fits:
+    return lambda value: isinstance(value, Mapping) and all(map(_text, value)) and all(map(fits, value.values()))
+
+
+def _keys(**parts: _Fits) -> _Fits:
+    def fits(value: Any) -> bool:
+        return isinstance(value, Mapping) and all(name in value and part(value[name]) for name, part in parts.items())
+
+    return fits
+
+
+def _share(value: Any) -> bool:
+    """Whether a value is a `Rate` as a calibration report holds it."""
+    return _RATE(value) and value["successes"] <= value["trials"]
+
+
+def _row(value: Any) -> bool:
+    """Whether a value is a row whose texts are texts; the rest is checked as every log is."""
+    return (
+        _ROW(value)
+        and all(map(_text, value))
+        and all(_text(value[name]) for name in ("run", *EVIDENCE_TEXTS) if name in value)
+        and _GOLD(value.get("gold"))
+        and all(_scalar(part) for name, part in value.items() if name not in COLUMNS)
+    )
+
+
+def _gold_label(value: object) -> bool:
+    return isinstance(value, (str, bool)) or is_number(value) or _LABELS(value)
+
+
+_LABELS = _each(_text)
+_GOLD = _optional(_gold_label)
+_ROW = _keys(
+    schema=_one_of(LOG_SCHEMA),  # with a whole repetition: a row whose verdict has a type, see `decoding`
+    repetition=_count,
+    case_id=_text,
+    judge=_text,
+    criterion=_text,
+    perturbation=_text,
+)
+_RATE = _keys(successes=_count, trials=_positive, low=_number, high=_number)
+_CALIBRATED_CRITERION = _keys(
+    criterion=_text,
+    n=_count,
+    positive=_optional(_text),
+    confusion=_mapping(_mapping(_count)),
+    **dict.fromkeys(("precision", "recall", "accuracy_decided", "coverage", "base_rate"), _optional(_share)),
+    kappa=_optional(_keys(value=_number, se=_number, n=_count)),
+    errors=_optional(
+        _keys(n=_count, mean_absolute_error=_number, root_mean_squared_error=_number, bias=_number),
+    ),
+    reason=_text,
+)
+_CALIBRATION_REPORT = _keys(
+    schema=_short,
+    name=_text,
+    judge=_text,
+    source=_text,
+    consensus=_text,
+    excluded_ties=_count,
+    criteria=_mapping(_CALIBRATED_CRITERION),
+    measured_at=_short,
+    parts=_optional(_keys()),
+)
+_DOCUMENT: Mapping[str, _Fits] = {
+    "case_id": _text,
+    "judge": _text,
+    "judge_model": _optional(_text),
+    "criteria": _mapping(
+        _keys(
+            kind=_one_of("labels", "numbers"),
+            planned=_count,
+            label_count=_optional(_positive),
+            tolerance=_optional(_distance),
+        )
+    ),
+    "skipped": _mapping(_text),
+    "repetitions": _positive,
+    "aggregation_rule": _optional(_text),
+    "state": _one_of(*get_args(RunState)),
+    "fingerprint": _optional(_text),
+    "calibration": _optional(_keys(status=_one_of("valid", "expired", "unverifiable"), reason=_text)),
+    "usage": _keys(rewrites=_count),
+    "design": _keys(
+        perturbations=_each(_text),
+        rule=_optional(_text),
+        rule_fixed=_one_of(*get_args(RuleFixed)),
+        min_valid=_optional(_positive),
+        tolerance=_distance,
+        wordings=_each(_text),
+    ),
+    "temperature": _optional(_number),
+    "model_families": _each(_optional(_text)),
+    "calibration_report": _optional(_CALIBRATION_REPORT),
+    "rows": _each(_row),
+}
