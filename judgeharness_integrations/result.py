@@ -13,6 +13,7 @@ from judgeharness_integrations.design import Design, RuleFixed
 from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow
 
 if TYPE_CHECKING:
+    from judgeharness_integrations.aggregation.rules import RuleLike
     from judgeharness_integrations.calibration.report import CalibrationReport, CalibrationState
 
 __all__ = ["CriterionResult", "HarnessResult", "PerturbationSummary", "RunState", "Usage"]
@@ -250,10 +251,14 @@ class HarnessResult:
         return result_document(self, rows=rows)
 
     @classmethod
-    def from_dict(cls, document: Mapping[str, Any]) -> HarnessResult:
+    def from_dict(cls, document: Mapping[str, Any], *, rule: RuleLike | None = None) -> HarnessResult:
         """Rebuild a result from `to_dict(rows=True)`, equal to the one it was written from.
 
         Everything that follows from the rows is measured again; numbers of the document are not read.
+
+        Args:
+            document: what `to_dict(rows=True)` returned.
+            rule: the rule it was folded with, where that is a function of the caller's own.
 
         Raises:
             ConfigError: it is of another schema, without rows, damaged, or folded by a function of the caller's own.
@@ -261,7 +266,7 @@ class HarnessResult:
         """
         from judgeharness_integrations.reporting.rebuilding import rebuilt_result  # noqa: PLC0415
 
-        return rebuilt_result(document)
+        return rebuilt_result(document, rule=rule)
 
     def __str__(self) -> str:
         """Return the text report."""

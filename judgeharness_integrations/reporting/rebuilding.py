@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import Any, TypeAlias, get_args
 
 from judgeharness_integrations._errors import ConfigError, JudgeHarnessError
-from judgeharness_integrations.aggregation.rules import RULE_NAMES, Rule, rule
+from judgeharness_integrations.aggregation.rules import RULE_NAMES, Rule, RuleLike
+from judgeharness_integrations.aggregation.rules import rule as named_rule
 from judgeharness_integrations.calibration.report import CalibrationReport, CalibrationState
 from judgeharness_integrations.design import Design, RuleFixed
 from judgeharness_integrations.measure import measure
@@ -28,14 +29,14 @@ _LONGEST_PROBLEM = 300
 _LONGEST_NAME = 60
 
 
-def rebuilt_result(document: Mapping[str, Any]) -> HarnessResult:
+def rebuilt_result(document: Mapping[str, Any], *, rule: RuleLike | None = None) -> HarnessResult:
     """Return the result a document of `result_document(..., rows=True)` was written from; see `from_dict`."""
     _check_origin(document)
     misfit = next((name for name, fits in _DOCUMENT.items() if not (name in document and fits(document[name]))), None)
     if misfit is not None:
         raise _damaged(f"its {misfit!r} is not what a result holds there")
     try:
-        result = _measured(document)
+        result = _measured(document, rule)
     except ConfigError:
         raise
     except JudgeHarnessError as error:
@@ -71,7 +72,7 @@ def _kind(value: object) -> str:
     return f"a value of type {type(value).__name__}"[:_LONGEST_NAME]
 
 
-def _measured(document: Mapping[str, Any]) -> HarnessResult:
+def _measured(document: Mapping[str, Any], own: RuleLike | None) -> HarnessResult:
     criteria: Mapping[str, Mapping[str, Any]] = document["criteria"]
     planned = {criterion["planned"] for criterion in criteria.values()}
     return measure(
@@ -79,7 +80,7 @@ def _measured(document: Mapping[str, Any]) -> HarnessResult:
         case_id=document["case_id"],
         judge=document["judge"],
         judge_model=document["judge_model"],
-        design=_design(document),
+        design=_design(document, own),
         planned=planned.pop() if len(planned) == 1 else None,  # they differ only where the rows alone were counted
         criteria=list(criteria),
         label_counts=_given("label_count", criteria),
@@ -98,12 +99,12 @@ def _given(name: str, criteria: Mapping[str, Mapping[str, Any]]) -> dict[str, An
     return {criterion: part[name] for criterion, part in criteria.items() if part[name] is not None}
 
 
-def _design(document: Mapping[str, Any]) -> Design:
+def _design(document: Mapping[str, Any], own: RuleLike | None) -> Design:
     design = document["design"]
     return Design(
         perturbations=tuple(design["perturbations"]),
         repetitions=document["repetitions"],
-        rule=_rule(design["rule"], document["aggregation_rule"]),
+        rule=_rule(design["rule"], document["aggregation_rule"], own),
         min_valid=design["min_valid"],
         tolerance=design["tolerance"],
         rule_fixed=design["rule_fixed"],
@@ -111,15 +112,18 @@ def _design(document: Mapping[str, Any]) -> Design:
     )
 
 
-def _rule(name: str | None, shown: str | None) -> Rule:
+def _rule(name: str | None, shown: str | None, own: RuleLike | None) -> Rule:
+    if name is None and own is not None:
+        given = named_rule(own)
+        return replace(given, name=shown or given.name)
     if name is None:
         which = "its rule" if shown is None else f"rule {shown[:_LONGEST_NAME]!r}"
         raise ConfigError(
-            f"{which} is a function of the caller's own, which no document holds: measure the rows with it again."
+            f"{which} is a function of the caller's own, which no document holds: give it as well, rule=function."
         )
     if name.partition("(")[0].strip() not in RULE_NAMES:
         raise ConfigError(f"rule {name[:_LONGEST_NAME]!r} is not known here: read the result with a newer version.")
-    return rule(name)
+    return named_rule(name)
 
 
 def _calibration(document: Mapping[str, Any]) -> dict[str, Any]:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import json
+from collections.abc import Sequence
 from dataclasses import fields, replace
 from typing import Any
 
@@ -21,7 +22,7 @@ from judgeharness_integrations.execution.budget import Budget
 from judgeharness_integrations.measure import measure, remeasure
 from judgeharness_integrations.result import HarnessResult
 from judgeharness_integrations.testing import ScriptedJudge
-from judgeharness_integrations.verdictlog.row import OUTCOMES, VerdictRow
+from judgeharness_integrations.verdictlog.row import OUTCOMES, Verdict, VerdictRow
 
 SHAPES = {name: result for name, result in shapes().items() if result.aggregation_rule != "first"}
 
@@ -140,6 +141,19 @@ OWN_RULE = "scores beside labels that are digits"
 @pytest.mark.parametrize("name", sorted(PECULIAR.keys() - {OWN_RULE}))
 def test_a_peculiar_result_comes_back_equal(name: str) -> None:
     assert same(PECULIAR[name])
+
+
+def test_a_rule_of_ones_own_comes_back_with_its_function() -> None:
+    def first(rows: Sequence[VerdictRow]) -> Verdict | None:
+        return rows[0].verdict
+
+    result = JudgeHarness(
+        perturbations=["none"], repetitions=3, aggregation_rule=Rule("my_rules:first", first)
+    ).evaluate(ScriptedJudge(["FAIL", "PASS"]), "a case")
+    document = json.loads(json.dumps(result.to_dict(rows=True)))
+    again = HarnessResult.from_dict(document, rule=first)
+    assert (again.verdict, again.aggregation_rule) == (result.verdict, "my_rules:first")
+    assert again.criteria == result.criteria
 
 
 def test_the_full_design_comes_back() -> None:

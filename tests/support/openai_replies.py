@@ -113,6 +113,11 @@ class Reply:
         return _Completion(content=json.dumps(value), as_tool_call=True, delay=delay)
 
     @staticmethod
+    def tool_call(name: str, arguments: Mapping[str, Any], *, delay: float = 0.0) -> Reply:
+        """A call of a tool the model was free to choose."""
+        return _Completion(content=json.dumps(arguments), tool=name, delay=delay)
+
+    @staticmethod
     def truncated(content: str, *, delay: float = 0.0) -> Reply:
         """A message, or the arguments of the forced tool, cut by the token limit: `finish_reason` is `length`."""
         return _Completion(content=content, as_tool_call=True, finish_reason="length", delay=delay)
@@ -191,6 +196,7 @@ class _Completion(Reply):
     declined: str | None = None
     finish_reason: str = "stop"
     as_tool_call: bool = False
+    tool: str | None = None
 
     async def send(self, http: web.Request, request: Request) -> web.StreamResponse:
         completion = self.completion(request)
@@ -201,8 +207,9 @@ class _Completion(Reply):
     def completion(self, request: Request) -> dict[str, Any]:
         message: dict[str, Any] = {"role": "assistant", "content": self.content, "refusal": self.declined}
         finish_reason = self.finish_reason
-        if self.as_tool_call and request.forced_tool:
-            function = {"name": request.forced_tool, "arguments": self.content}
+        tool = self.tool or (request.forced_tool if self.as_tool_call else None)
+        if tool:
+            function = {"name": tool, "arguments": self.content}
             call = {"id": f"call_{uuid.uuid4().hex[:24]}", "type": "function", "function": function}
             message |= {"content": None, "tool_calls": [call]}
             if finish_reason == "stop" and not isinstance(request.tool_choice, dict):

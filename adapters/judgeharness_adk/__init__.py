@@ -1,0 +1,49 @@
+"""Google ADK metrics as measurements: the rubric judges of `adk eval` report their whole distribution.
+
+`register()` in `agent.py` puts harnessed evaluators in the place of ADK's own. The metrics are also functions of this
+package, for `custom_metrics`: `judgeharness_adk.rubric_based_final_response_quality_v1`.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from judgeharness_adk.evaluators import HarnessedEvaluator
+    from judgeharness_adk.registering import Registration, register
+    from judgeharness_adk.results import AdkResults, load_results
+    from judgeharness_adk.watching import observe
+
+__all__ = ["AdkResults", "HarnessedEvaluator", "Registration", "load_results", "observe", "register"]
+
+# Loaded at first use, so that the package can say what is missing when google-adk is not installed.
+_HOMES = {
+    "AdkResults": "results",
+    "HarnessedEvaluator": "evaluators",
+    "Registration": "registering",
+    "load_results": "results",
+    "observe": "watching",
+    "register": "registering",
+}
+_METRICS = (
+    "rubric_based_final_response_quality_v1",
+    "rubric_based_tool_use_quality_v1",
+    "rubric_based_multi_turn_trajectory_quality_v1",
+    "final_response_match_v2",
+    "hallucinations_v1",
+)
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES and name not in _METRICS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from judgeharness_adk.adapter import ADAPTER  # noqa: PLC0415
+
+    ADAPTER.require()
+    if name in _METRICS:
+        from judgeharness_adk.registering import metric_function  # noqa: PLC0415
+
+        value: object = metric_function(name)
+    else:
+        value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value

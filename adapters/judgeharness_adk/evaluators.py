@@ -1,0 +1,125 @@
+"""ADK's LLM metrics, harnessed: evaluators that stand in for ADK's own, in its result types."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+from google.adk.evaluation.eval_case import ConversationScenario, Invocation
+from google.adk.evaluation.eval_metrics import EvalMetric
+from google.adk.evaluation.evaluator import EvaluationResult, Evaluator
+
+from judgeharness_adk import sidecar
+from judgeharness_adk.judges import JUDGES, MetricJudge
+from judgeharness_adk.measuring import Judged, measure_invocations
+from judgeharness_adk.options import HarnessBlock, block_of, harness_of
+from judgeharness_adk.outcomes import Reporter, unmeasured
+from judgeharness_adk.watching import observers
+from judgeharness_integrations import JudgeHarness
+from judgeharness_integrations._errors import JudgeHarnessError
+from judgeharness_integrations.running import fingerprint_parts
+
+__all__ = ["EVALUATORS", "HarnessedEvaluator"]
+
+_LOGGER = logging.getLogger("judgeharness_adk")
+
+
+class HarnessedEvaluator(Evaluator):
+    """One metric of ADK, measured by a `JudgeHarness` as its criterion's `judge_harness` block says.
+
+    ADK makes one for each metric and eval case. A metric that cannot be measured fails with the sentence that says
+    why: ADK would swallow an exception, and let the case pass beside another metric.
+    """
+
+    judge: ClassVar[type[MetricJudge[Any]]]
+
+    def __init__(self, eval_metric: EvalMetric) -> None:
+        """Keep the metric; all else happens when there are invocations."""
+        self._eval_metric = eval_metric
+
+    async def evaluate_invocations(
+        self,
+        actual_invocations: list[Invocation],
+        expected_invocations: list[Invocation] | None = None,
+        conversation_scenario: ConversationScenario | None = None,
+    ) -> EvaluationResult:
+        """Measure the invocations of one eval case."""
+        del conversation_scenario
+        name = self._eval_metric.metric_name
+        try:
+            return await self._evaluated(actual_invocations, expected_invocations)
+        except JudgeHarnessError as error:
+            sentence = str(error)
+            _LOGGER.error("metric %s was not measured: %s", name, sentence)  # noqa: TRY400 - the sentence says it all
+        except Exception as error:
+            sentence = f"{type(error).__name__}: {error}"
+            _LOGGER.exception("metric %s was not measured", name)
+        return unmeasured(name, actual_invocations, sentence)
+
+    async def _evaluated(self, actual: list[Invocation], expected: list[Invocation] | None) -> EvaluationResult:
+        metric = self._eval_metric
+        judge = self.judge(metric)
+        block = block_of(judge.criterion, metric=metric.metric_name)
+        harness = harness_of(block, judge.options, observers=observers())
+        judged = await measure_invocations(judge, harness, actual, expected, names=block.names)
+        if block.sidecar:
+            for one in judged:
+                self._keep(one, judge, harness, block.sidecar)
+        reporter = Reporter(
+            threshold=judge.criterion.threshold,
+            block=block,
+            standing=frozenset(criterion.name for criterion in judge.criteria),
+            pooled=judge.pooled,
+            balanced=judge.pooled is not None,
+        )
+        _warn(metric.metric_name, judged, block)
+        return reporter.result(judged, actual, expected)
+
+    def _keep(self, judged: Judged, judge: MetricJudge[Any], harness: JudgeHarness, directory: str) -> None:
+        parts = fingerprint_parts(judge, harness.design)
+        for case, result in zip(judged.cases, judged.results, strict=True):
+            line = sidecar.record(
+                result,
+                metric=self._eval_metric.metric_name,
+                invocation_id=judged.invocation_id,
+                rubrics={question.id: question.text for question in case.questions},
+                standing=tuple(criterion.name for criterion in judge.criteria),
+                parts=parts,
+            )
+            sidecar.write(line, directory)
+
+
+def _warn(metric: str, judged: list[Judged], block: HarnessBlock) -> None:
+    """Say in the log what an abstention may do that nobody sees."""
+    undecided = [
+        f"{one.invocation_id}/{name}"
+        for one in judged
+        for result in one.results
+        for name, measured in result.criteria.items()
+        if measured.status != "decided"
+    ]
+    if undecided and block.on_abstain != "fail":
+        _LOGGER.warning(
+            "metric %s came to no decision on %s; with on_abstain=%s a case can pass beside other metrics",
+            *(metric, ", ".join(undecided), block.on_abstain),
+        )
+
+
+def _evaluator(judging: type[MetricJudge[Any]]) -> type[HarnessedEvaluator]:
+    """Return the evaluator class of a judge; ADK asks for classes, with the kind of criterion they take."""
+    doc = f"`{judging.metric}`, harnessed."
+    facts = {
+        "judge": judging,
+        "criterion_type": judging.evaluator.criterion_type,
+        "__doc__": doc,
+        "__module__": __name__,
+    }
+    return type(f"Harnessed{judging.evaluator.__name__}", (HarnessedEvaluator,), facts)
+
+
+# ADK's name of a metric -> the evaluator that measures it
+EVALUATORS: Mapping[str, type[HarnessedEvaluator]] = MappingProxyType(
+    {name: _evaluator(judge) for name, judge in JUDGES.items()}
+)

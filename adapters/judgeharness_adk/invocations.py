@@ -1,0 +1,159 @@
+"""An ADK invocation as a case: its texts can be perturbed and are written back before ADK builds the prompt."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple, Self, TypeAlias
+
+from google.adk.evaluation.eval_case import IntermediateData, Invocation, InvocationEvents
+from google.adk.evaluation.eval_rubrics import Rubric, RubricContent
+from google.genai.types import Part
+
+from judgeharness_integrations.cases import AnswerCase
+
+__all__ = ["InvocationCase", "Question", "Shown", "invocation_case", "question_of"]
+
+# What of the agent's words a prompt shows: the final responses, everything it said, or nothing.
+Shown: TypeAlias = Literal["final", "spoken", "nothing"]
+
+# The keys whose texts a judge reads, wherever they stand in an invocation; ids, authors and tool names keep theirs.
+_READABLE = frozenset({"text", "args", "response", "instructions", "text_property"})
+
+
+class Question(NamedTuple):
+    """One question of an invocation, in the order shown: its id, its text, and the type ADK filters rubrics by."""
+
+    id: str
+    text: str
+    type: str | None = None
+
+    def rubric(self) -> Rubric:
+        """Return the question as ADK has it."""
+        return Rubric(rubric_id=self.id, rubric_content=RubricContent(text_property=self.text), type=self.type)
+
+
+def question_of(rubric: Rubric) -> Question:
+    """Return a rubric as a question."""
+    return Question(rubric.rubric_id, rubric.rubric_content.text_property or "", rubric.type)
+
+
+@dataclass(frozen=True, kw_only=True)
+class InvocationCase(AnswerCase):
+    """The last invocation of a conversation; `is_last` when no invocation followed it.
+
+    What a metric's prompt shows of it is filled in by the metric's judge: `questions` in the order shown, which of the
+    agent's words are `shown`, whether response and reference stand side by side (`swappable`) and in which order
+    (`reference_first`).
+    """
+
+    conversation: tuple[Invocation, ...] = field(repr=False)
+    expected: Invocation | None = field(default=None, repr=False)
+    is_last: bool = True
+    questions: tuple[Question, ...] = ()
+    shown: Shown = "final"
+    swappable: bool = False
+    reference_first: bool = False
+
+    @property
+    def judged(self) -> Invocation:
+        """The judged invocation."""
+        return self.conversation[-1]
+
+    def texts(self) -> tuple[str, ...]:
+        """Return the agent's words that the prompt shows."""
+        return tuple(str(part.text) for turn in self.conversation for part in _spoken(turn, self.shown))
+
+    def all_texts(self) -> tuple[str, ...]:
+        """Return every text of the invocations, the expected one and the questions."""
+        found: list[str] = []
+        self.with_all_texts(lambda text: found.append(text) or text)  # type: ignore[func-returns-value]
+        return tuple(found)
+
+    def with_texts(self, change: Callable[[str], str]) -> Self:
+        """Return the case with the agent's words changed where the prompt shows them."""
+        turns = tuple(turn.model_copy(deep=True) for turn in self.conversation)
+        for turn in turns:
+            for part in _spoken(turn, self.shown):
+                part.text = change(str(part.text))
+        return replace(self, conversation=turns, output=answer_text(turns[-1]))
+
+    def with_all_texts(self, change: Callable[[str], str]) -> Self:
+        """Return the case with every text changed that the judge may be shown: tool calls and results too."""
+        turns = tuple(_rewritten(turn, change) for turn in self.conversation)
+        return replace(
+            self,
+            conversation=turns,
+            expected=None if self.expected is None else _rewritten(self.expected, change),
+            questions=tuple(question._replace(text=change(question.text)) for question in self.questions),
+            input=user_text(turns[-1]),
+            output=answer_text(turns[-1]),
+            reference=None if self.reference is None else change(self.reference),
+        )
+
+
+def invocation_case(
+    conversation: Sequence[Invocation],
+    expected: Invocation | None = None,
+    *,
+    case_id: str,
+    is_last: bool = True,
+    names: Sequence[str] = (),
+    attributes: Mapping[str, str | float] = MappingProxyType({}),
+) -> InvocationCase:
+    """Return the last of the given invocations as a case, before any metric has looked at it."""
+    return InvocationCase(
+        case_id=case_id,
+        input=user_text(conversation[-1]),
+        output=answer_text(conversation[-1]),
+        reference=None if expected is None else answer_text(expected),
+        names=tuple(names),
+        attributes=attributes,
+        conversation=tuple(conversation),
+        expected=expected,
+        is_last=is_last,
+    )
+
+
+def answer_text(invocation: Invocation) -> str:
+    """Return the text of the final response, empty when there is none."""
+    return "\n".join(str(part.text) for part in _spoken(invocation, "final"))
+
+
+def user_text(invocation: Invocation) -> str:
+    """Return what the user said."""
+    return "\n".join(part.text for part in invocation.user_content.parts or () if part.text)
+
+
+def _spoken(invocation: Invocation, shown: Shown) -> Iterator[Part]:
+    """Yield the parts of an invocation that hold the agent's words, in the order they were said."""
+    if shown == "nothing":
+        return
+    data = invocation.intermediate_data
+    if shown == "spoken" and isinstance(data, InvocationEvents):
+        for event in data.invocation_events:
+            yield from _texts(event.content.parts if event.content and event.author.lower() != "user" else None)
+    elif shown == "spoken" and isinstance(data, IntermediateData):
+        for _, parts in data.intermediate_responses:
+            yield from _texts(parts)
+    yield from _texts(invocation.final_response.parts if invocation.final_response else None)
+
+
+def _texts(parts: Sequence[Part] | None) -> Iterator[Part]:
+    return (part for part in parts or () if part.text)
+
+
+def _rewritten(invocation: Invocation, change: Callable[[str], str]) -> Invocation:
+    # what was never set stays so: ADK leaves unset fields out of its prompts
+    return Invocation.model_validate(_mapped(invocation.model_dump(exclude_unset=True), change, readable=False))
+
+
+def _mapped(value: Any, change: Callable[[str], str], *, readable: bool) -> Any:
+    if isinstance(value, str):
+        return change(value) if readable and value else value
+    if isinstance(value, Mapping):
+        return {key: _mapped(part, change, readable=readable or key in _READABLE) for key, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        return type(value)(_mapped(part, change, readable=readable) for part in value)
+    return value

@@ -1,0 +1,150 @@
+"""What ADK's LLM metrics have in common as core judges: its own prompt, one request a sample, strict reading."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cached_property
+from typing import Any, ClassVar, Generic, Literal, TypeVar, cast
+
+from google.adk.evaluation.eval_case import Invocation
+from google.adk.evaluation.eval_metrics import (
+    EvalMetric,
+    HallucinationsCriterion,
+    JudgeModelOptions,
+    LlmAsAJudgeCriterion,
+    RubricsBasedCriterion,
+)
+from google.adk.evaluation.evaluator import Evaluator
+from google.genai.types import Content, Part
+
+from judgeharness_adk.invocations import InvocationCase, Shown, invocation_case
+from judgeharness_adk.models import JudgeModel, Reply
+from judgeharness_integrations._errors import ConfigError
+from judgeharness_integrations.cases import Case, Criterion
+from judgeharness_integrations.execution.attempting import CallPolicy
+from judgeharness_integrations.judging import Answer, JudgeIdentity, Judgment, Probe, model_family, text_hash
+
+__all__ = ["LABELS", "NOTHING_SAID", "MetricJudge"]
+
+LABELS = ("PASS", "FAIL")
+NOTHING_SAID = Invocation(user_content=Content(role="user", parts=[Part(text="-")]))
+C = TypeVar("C", RubricsBasedCriterion, LlmAsAJudgeCriterion, HallucinationsCriterion)
+
+
+class MetricJudge(Generic[C]):
+    """One LLM metric of ADK with its configuration; a subclass says how its prompt is built and its answer read."""
+
+    metric: ClassVar[str]
+    evaluator: ClassVar[type[Evaluator]]
+    last_only: ClassVar[bool] = False  # ADK judges the last invocation, in view of those before it
+    needs_expected: ClassVar[bool] = False
+    pooled: ClassVar[str | None] = None  # what its questions are called where they differ between invocations
+
+    def __init__(self, eval_metric: EvalMetric, *, name: str | None = None) -> None:
+        """Check the criterion as ADK does; nothing is asked.
+
+        Raises:
+            ConfigError: ADK refuses the criterion, or the judge model cannot be made.
+
+        """
+        self.name = name or self.metric
+        self.eval_metric = eval_metric
+        self.criterion: C = self._checked(eval_metric)
+        self.model = JudgeModel(self.options.judge_model, self.options.judge_model_config)
+
+    def _checked(self, eval_metric: EvalMetric) -> C:
+        if eval_metric.criterion is None:
+            raise ConfigError(f"metric {eval_metric.metric_name!r} needs a criterion with a threshold.")
+        try:
+            return cast("C", self.evaluator.criterion_type.model_validate(eval_metric.criterion.model_dump()))
+        except ValueError as error:
+            reason = " ".join(str(error).split())
+            raise ConfigError(
+                f"metric {eval_metric.metric_name!r}: the criterion cannot be used ({reason})."
+            ) from error
+
+    @property
+    def options(self) -> JudgeModelOptions:
+        """ADK's options of the judge model."""
+        return self.criterion.judge_model_options
+
+    @cached_property
+    def identity(self) -> JudgeIdentity:
+        """The metric, its model, and its prompt for an invocation that says nothing."""
+        return JudgeIdentity(
+            name=self.metric,
+            model=self.model.name,
+            parameters={**self.model.parameters, **self._settings()},
+            prompt_hash=text_hash(self.prompt(self._sample())),
+            family=model_family(self.model.name),
+        )
+
+    def _settings(self) -> Mapping[str, Any]:
+        """Return what else of the criterion changes what the judge is shown."""
+        name = "include_intermediate_responses_in_final"
+        return {name: True} if self.criterion.include_intermediate_responses_in_final else {}
+
+    def _sample(self) -> InvocationCase:
+        return cast("InvocationCase", self.view(invocation_case([NOTHING_SAID], NOTHING_SAID, case_id="-")))
+
+    @property
+    def criteria(self) -> tuple[Criterion, ...]:
+        """The questions it answers about every invocation."""
+        raise NotImplementedError
+
+    @property
+    def shown(self) -> Shown:
+        """Which of the agent's words its prompt shows."""
+        return "spoken" if self.criterion.include_intermediate_responses_in_final else "final"
+
+    def view(self, case: Case) -> Any:
+        """Return the case as the prompt shows it; None when it is not this metric's to judge."""
+        if not isinstance(case, InvocationCase):
+            return case  # `fits` says why it cannot be judged
+        if self.last_only:
+            return replace(case, shown=self.shown) if case.is_last else None
+        return replace(case, shown=self.shown, conversation=case.conversation[-1:])
+
+    def fits(self, case: Case) -> str | None:
+        """Return why a case cannot be judged, or None."""
+        if not isinstance(case, InvocationCase):
+            return f"it judges ADK invocations (cases: an .evalset.json), not a {type(case).__name__}"
+        if self.needs_expected and case.expected is None:
+            return "it compares with an expected response, which the case does not have"
+        return None
+
+    async def cases(self, case: InvocationCase, policy: CallPolicy) -> list[InvocationCase]:
+        """Return what is to be judged of an invocation; a metric that has to ask for it uses the policy.
+
+        Raises:
+            RuntimeError: it could not be found out.
+
+        """
+        del policy
+        return [] if (seen := self.view(case)) is None else [seen]
+
+    def prompt(self, case: InvocationCase) -> str:
+        """Return ADK's prompt for a case."""
+        raise NotImplementedError
+
+    def read(self, text: str | None, case: InvocationCase) -> tuple[Answer, ...]:
+        """Return what an answer says about each question of a case."""
+        raise NotImplementedError
+
+    async def judge(self, probe: Probe) -> Judgment:
+        """Ask the model once."""
+        case = probe.case
+        reply = await self.model.ask(self.prompt(case))
+        return Judgment(
+            answers=self.read(reply.text, case) if reply.text else self._silent(reply, case),
+            raw=reply.text,
+            model=reply.model,
+            input_tokens=reply.input_tokens,
+            output_tokens=reply.output_tokens,
+        )
+
+    def _silent(self, reply: Reply, case: InvocationCase) -> tuple[Answer, ...]:
+        outcome: Literal["refused", "unparsed"] = "refused" if reply.refused else "unparsed"
+        reason = f"the model gave no text ({reply.reason})"
+        return tuple(Answer(criterion=a.criterion, outcome=outcome, reasoning=reason) for a in self.read(None, case))

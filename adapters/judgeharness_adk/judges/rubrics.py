@@ -1,0 +1,116 @@
+"""ADK's rubric metrics: one request answers yes or no to every rubric of an invocation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, cast
+
+from google.adk.evaluation.eval_metrics import EvalMetric, RubricsBasedCriterion
+from google.adk.evaluation.rubric_based_evaluator import RubricBasedEvaluator
+from google.adk.evaluation.rubric_based_final_response_quality_v1 import RubricBasedFinalResponseQualityV1Evaluator
+from google.adk.evaluation.rubric_based_multi_turn_trajectory_evaluator import RubricBasedMultiTurnTrajectoryEvaluator
+from google.adk.evaluation.rubric_based_tool_use_quality_v1 import RubricBasedToolUseV1Evaluator
+
+from judgeharness_adk import _seams
+from judgeharness_adk.invocations import InvocationCase, Question, Shown, invocation_case, question_of
+from judgeharness_adk.judges.base import LABELS, NOTHING_SAID, MetricJudge
+from judgeharness_adk.reading import read_rubrics
+from judgeharness_integrations._errors import CaseError, ConfigError
+from judgeharness_integrations.cases import Case, Criterion
+from judgeharness_integrations.judging import Answer
+
+__all__ = ["FinalResponseQualityJudge", "RubricJudge", "ToolUseQualityJudge", "TrajectoryQualityJudge"]
+
+
+class RubricJudge(MetricJudge[RubricsBasedCriterion]):
+    """A judge that answers yes or no to every rubric of an invocation in one request."""
+
+    def __init__(self, eval_metric: EvalMetric, *, name: str | None = None) -> None:
+        """Check criterion and rubrics as ADK does; nothing is asked."""
+        super().__init__(eval_metric, name=name)
+        self.standing = tuple(question_of(rubric) for rubric in self.criterion.rubrics or ())
+        ids = [question.id for question in self.standing]
+        if doubled := {name for name in ids if ids.count(name) > 1}:
+            raise ConfigError(f"metric {self.metric!r}: rubric id {min(doubled)!r} stands twice.")
+
+    @property
+    def criteria(self) -> tuple[Criterion, ...]:
+        """One a rubric of the criterion."""
+        return tuple(_criterion(question) for question in self.standing)
+
+    def view(self, case: Case) -> Any:
+        """Return the case with the rubrics shown; an invocation's own rubrics are criteria of that case alone."""
+        seen = super().view(case)
+        if not isinstance(seen, InvocationCase) or seen.questions:
+            return seen
+        evaluator = self._evaluator(self.standing)
+        try:
+            evaluator.create_effective_rubrics_list(seen.judged.rubrics)
+        except ValueError as error:
+            raise CaseError(f"metric {self.metric!r}, case {seen.case_id!r}: {str(error).rstrip('.')}.") from error
+        questions = tuple(question_of(rubric) for rubric in evaluator.get_effective_rubrics_list())
+        known = {question.id for question in self.standing}
+        own = tuple(_criterion(question) for question in questions if question.id not in known)
+        return replace(seen, questions=questions, criteria=own)
+
+    def _sample(self) -> InvocationCase:
+        kind = getattr(self.evaluator, "RUBRIC_TYPE", None)
+        own = None if self.standing else [Question("-", "-", kind).rubric()]
+        return cast(
+            "InvocationCase",
+            self.view(invocation_case([NOTHING_SAID.model_copy(update={"rubrics": own})], None, case_id="-")),
+        )
+
+    def _evaluator(self, questions: Sequence[Question]) -> RubricBasedEvaluator:
+        criterion = self.criterion.model_copy(update={"rubrics": [question.rubric() for question in questions]})
+        make = cast("type[RubricBasedFinalResponseQualityV1Evaluator]", self.evaluator)
+        return make(self.eval_metric.model_copy(update={"criterion": criterion}))
+
+    def prompt(self, case: InvocationCase) -> str:
+        """Return ADK's prompt with the rubrics in the case's order."""
+        # an evaluator of its own: ADK's keeps the rubrics of the invocation it was given last
+        evaluator = self._evaluator(case.questions)
+        if self.last_only:
+            _seams.show_conversation(evaluator, case.conversation)
+        return evaluator.format_auto_rater_prompt(case.judged.model_copy(update={"rubrics": None}), case.expected)
+
+    def read(self, text: str | None, case: InvocationCase) -> tuple[Answer, ...]:
+        """Return one answer a rubric."""
+        return read_rubrics(text, [(question.id, question.text) for question in case.questions])
+
+
+class FinalResponseQualityJudge(RubricJudge):
+    """`rubric_based_final_response_quality_v1`."""
+
+    metric = "rubric_based_final_response_quality_v1"
+    evaluator = RubricBasedFinalResponseQualityV1Evaluator
+
+
+class ToolUseQualityJudge(RubricJudge):
+    """`rubric_based_tool_use_quality_v1`, which shows the judge tool calls and no response."""
+
+    metric = "rubric_based_tool_use_quality_v1"
+    evaluator = RubricBasedToolUseV1Evaluator
+
+    @property
+    def shown(self) -> Shown:
+        """Nothing the agent said."""
+        return "nothing"
+
+
+class TrajectoryQualityJudge(RubricJudge):
+    """`rubric_based_multi_turn_trajectory_quality_v1`, which judges the last invocation in view of all."""
+
+    metric = "rubric_based_multi_turn_trajectory_quality_v1"
+    evaluator = RubricBasedMultiTurnTrajectoryEvaluator
+    last_only = True
+
+    @property
+    def shown(self) -> Shown:
+        """Everything the agent said."""
+        return "spoken"
+
+
+def _criterion(question: Question) -> Criterion:
+    return Criterion(name=question.id, description=question.text, labels=LABELS)

@@ -1,0 +1,124 @@
+"""ADK's `hallucinations_v1`: is every sentence of the agent supported by what it had seen?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Self
+
+from google.adk.evaluation.eval_metrics import EvalMetric, HallucinationsCriterion
+from google.adk.evaluation.hallucinations_v1 import HallucinationsV1Evaluator
+
+from judgeharness_adk import _seams
+from judgeharness_adk.invocations import InvocationCase, Question
+from judgeharness_adk.judges.base import LABELS, MetricJudge
+from judgeharness_adk.reading import read_sentences, split_sentences
+from judgeharness_integrations.cases import Case, Criterion
+from judgeharness_integrations.execution.attempting import CallPolicy
+from judgeharness_integrations.execution.budget import Budget
+from judgeharness_integrations.judging import Answer
+
+__all__ = ["HallucinationsJudge", "SentencesCase"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SentencesCase(InvocationCase):
+    """What the agent said at one step, sentence by sentence, and the context it must be supported by.
+
+    The sentences are the judged texts. Changing one keeps its id.
+    """
+
+    context: str | None = None
+
+    def texts(self) -> tuple[str, ...]:
+        """Return the sentences."""
+        return tuple(question.text for question in self.questions)
+
+    def all_texts(self) -> tuple[str, ...]:
+        """Return the sentences and the context."""
+        return (*self.texts(), self.context or "")
+
+    def with_texts(self, change: Callable[[str], str]) -> Self:
+        """Return the case with every sentence changed."""
+        return replace(self, questions=tuple(q._replace(text=change(q.text)) for q in self.questions))
+
+    def with_all_texts(self, change: Callable[[str], str]) -> Self:
+        """Return the case with sentences and context changed."""
+        return replace(self.with_texts(change), context=change(self.context or ""))
+
+
+class HallucinationsJudge(MetricJudge[HallucinationsCriterion]):
+    """`hallucinations_v1`: sentences are segmented once, and each is a criterion of its own."""
+
+    metric = "hallucinations_v1"
+    evaluator = HallucinationsV1Evaluator
+    pooled = "sentences"
+
+    def __init__(self, eval_metric: EvalMetric, *, name: str | None = None) -> None:
+        """Check the criterion as ADK does; nothing is asked."""
+        super().__init__(eval_metric, name=name)
+        self._adk = HallucinationsV1Evaluator(eval_metric.model_copy(update={"criterion": self.criterion}))
+
+    @property
+    def criteria(self) -> tuple[Criterion, ...]:
+        """None: the sentences of an invocation are questions about it alone."""
+        return ()
+
+    def _settings(self) -> dict[str, Any]:
+        name = "evaluate_intermediate_nl_responses"
+        return {"segmenter": self._adk.segmenter_prompt} | ({name: True} if getattr(self.criterion, name) else {})
+
+    def _sample(self) -> InvocationCase:
+        return SentencesCase(case_id="-", output="-", conversation=(), questions=(Question("1", "-"),), context="-")
+
+    def view(self, case: Case) -> Any:
+        """Return the case; its sentences must have been segmented before."""
+        return case
+
+    def fits(self, case: Case) -> str | None:
+        """Return why a case cannot be judged, or None."""
+        if isinstance(case, SentencesCase):
+            return None
+        return "it judges sentences that were segmented before, which happens inside adk's own evaluation only"
+
+    async def cases(self, case: InvocationCase, policy: CallPolicy) -> list[InvocationCase]:
+        """Return one case a step of the agent; the judge's model segments what was said, once."""
+        steps = _seams.steps_of(self._adk, case.judged)
+        return [
+            await self._segmented(case, step.nl_response, step.context, place if len(steps) > 1 else None, policy)
+            for place, step in enumerate(steps, start=1)
+        ]
+
+    async def _segmented(
+        self, case: InvocationCase, said: str, context: str, step: int | None, policy: CallPolicy
+    ) -> InvocationCase:
+        prompt = self._adk.segmenter_prompt.format(response=said)
+        reply, _ = await policy.attempt(partial(self.model.ask, prompt), Budget())
+        if isinstance(reply, Exception):
+            why = f"the response could not be segmented ({type(reply).__name__}: {reply})"
+            raise RuntimeError(why) from reply  # noqa: TRY004 - the reply is the error
+        sentences = split_sentences(reply.text)
+        if not sentences:
+            raise RuntimeError("the response could not be segmented (the judge's model named no sentence)")
+        mark = "" if step is None else f"step {step}, "
+        questions = tuple(Question(f"{mark}sentence {n}", text) for n, text in enumerate(sentences, start=1))
+        return SentencesCase(
+            case_id=case.case_id if step is None else f"{case.case_id}#{step}",
+            input=case.input,
+            output=said,
+            names=case.names,
+            conversation=(case.judged,),
+            questions=questions,
+            criteria=tuple(Criterion(name=q.id, description=q.text, labels=LABELS) for q in questions),
+            context=context,
+        )
+
+    def prompt(self, case: InvocationCase) -> str:
+        """Return ADK's prompt over the sentences in the case's order."""
+        sentences = "\n".join(f"<sentence>{question.text}</sentence>" for question in case.questions)
+        return self._adk.sentence_validator_prompt.format(context=case.context, sentences=sentences)
+
+    def read(self, text: str | None, case: InvocationCase) -> tuple[Answer, ...]:
+        """Return one answer a sentence."""
+        return read_sentences(text, [(question.id, question.text) for question in case.questions])

@@ -1,0 +1,121 @@
+"""The `judge_harness` block of a criterion: how a metric is measured, and what of it goes where."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from google.adk.evaluation.eval_metrics import BaseCriterion, JudgeModelOptions
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from judgeharness_adk.perturbing import PERTURBATIONS
+from judgeharness_adk.rewriting import model_rewriter
+from judgeharness_integrations import JudgeHarness
+from judgeharness_integrations.config.importing import imported_rule
+from judgeharness_integrations.config.problems import first_problem
+from judgeharness_integrations.execution.observing import Observer
+from judgeharness_integrations.perturbations import Rewriter, perturbation
+from judgeharness_integrations.presets import preset
+
+__all__ = ["DEFAULT_SIDECAR", "HarnessBlock", "OnAbstain", "block_of", "harness_of"]
+
+OnAbstain: TypeAlias = Literal["fail", "not_evaluated", "informational"]
+DEFAULT_SIDECAR = ".adk/judgeharness"
+KEY, _CAMEL = "judge_harness", "judgeHarness"
+_CONCURRENCY = 16
+_DEFAULT_RULE = "supermajority(2/3)"
+
+
+class HarnessBlock(BaseModel):
+    """The keys of the block; what is left out takes the defaults of `JudgeHarness`.
+
+    `repetitions` defaults to ADK's `num_samples`, `max_concurrency` to its `parallelism_limit` where that is above 1.
+    Paths start at the working directory. `on_abstain` says what a rubric without a decision does to the metric:
+    `fail` (it counts as not fulfilled), `not_evaluated` or `informational`, where the decided rubrics leave it open.
+    `sidecar` is the directory of the measurements, False for none. `extra_rows` adds rows with each rubric's
+    consistency and share of valid samples.
+    """
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    preset: Literal["quick", "standard", "thorough"] | None = None
+    perturbations: list[str] | None = None
+    repetitions: int | None = Field(default=None, ge=1)
+    aggregation_rule: str | None = None
+    min_valid: int | None = None
+    on_unfit: Literal["error", "skip"] | None = None
+    seed: int | None = None
+    names: list[str] = Field(default_factory=list)
+    rewriter: str | None = None
+    max_concurrency: int | None = Field(default=None, ge=1)
+    timeout_s: float | None = None
+    max_attempts: int | None = None
+    max_calls: int | None = None
+    keep: Literal["text", "hash", "none"] | None = None
+    calibration: str | None = None
+    on_abstain: OnAbstain = "fail"
+    sidecar: str | Literal[False] = DEFAULT_SIDECAR
+    extra_rows: bool = False
+
+
+class _Criterion(BaseModel):
+    judge_harness: HarnessBlock = HarnessBlock()
+
+
+def block_of(criterion: BaseCriterion, *, metric: str) -> HarnessBlock:
+    """Return the block of a criterion.
+
+    Raises:
+        UnknownNameError: it has a key nobody knows; the nearest is offered.
+        ConfigError: a key holds a wrong value.
+
+    """
+    given = criterion.model_extra or {}
+    block = given.get(KEY, given.get(_CAMEL, {}))
+    try:
+        return _Criterion.model_validate({KEY: block}).judge_harness
+    except ValidationError as error:
+        raise first_problem(error.errors(include_url=False), f"metric {metric!r}", _Criterion) from None
+
+
+def harness_of(
+    block: HarnessBlock, judged_by: JudgeModelOptions, *, observers: tuple[Observer, ...] = ()
+) -> JudgeHarness:
+    """Return the harness a block stands for.
+
+    Raises:
+        UsageError: its keys cannot be used together; nothing was asked.
+
+    """
+    options: dict[str, Any] = {
+        "perturbations": ("none",),
+        "repetitions": judged_by.num_samples,
+        "aggregation_rule": _DEFAULT_RULE,
+    }
+    options |= preset(block.preset, "labels") if block.preset else {}
+    options |= block.model_dump(
+        exclude_none=True,
+        include={
+            *("perturbations", "repetitions", "min_valid", "on_unfit", "seed", "timeout_s", "max_attempts"),
+            *("max_calls", "keep", "calibration"),
+        },
+    )
+    limit = judged_by.parallelism_limit
+    rewriter = None if block.rewriter is None else model_rewriter(block.rewriter)
+    return JudgeHarness(
+        **options
+        | {
+            "perturbations": _perturbations(options["perturbations"], rewriter),
+            "aggregation_rule": _rule(block.aggregation_rule or options["aggregation_rule"]),
+            "max_concurrency": block.max_concurrency or (limit if limit > 1 else _CONCURRENCY),
+            "observers": observers,
+        }
+    )
+
+
+def _perturbations(specs: Any, rewriter: Rewriter | None) -> list[Any]:
+    return [perturbation(spec, rewriter=rewriter, more=PERTURBATIONS) for spec in specs]
+
+
+def _rule(spec: str) -> Any:
+    return imported_rule(spec, folder=Path(), where=f"{KEY}.aggregation_rule")

@@ -1,0 +1,152 @@
+"""Measurements -> ADK's result types."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from google.adk.evaluation.eval_case import Invocation
+from google.adk.evaluation.eval_rubrics import RubricScore
+from google.adk.evaluation.evaluator import EvalStatus, EvaluationResult, PerInvocationResult
+
+from judgeharness_adk.measuring import Judged
+from judgeharness_adk.options import HarnessBlock
+from judgeharness_adk.rationales import headline, rubric_rationale
+from judgeharness_adk.scoring import Score, fold
+from judgeharness_integrations import HarnessResult
+
+__all__ = ["Reporter", "unmeasured"]
+
+_SCORES = {"PASS": 1.0, "FAIL": 0.0}
+_LISTED = 10  # invocations whose lines an overall row repeats
+_WORDS = {"abstained": "ABSTAIN", "not_graded": "NOT GRADED"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Rubric:
+    """One decision: rubric, score (None without a decision), weight in the metric's mean, and what it rests on."""
+
+    id: str
+    score: float | None
+    weight: float
+    word: str
+    headline: str
+    rationale: str
+    shares: tuple[tuple[str, float | None], ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reporter:
+    """Tells ADK what was measured.
+
+    `standing` are the rubrics of the metric's own criterion. `pooled` is the id of the metric's one overall row where
+    its questions differ between invocations (sentences); `balanced` gives each invocation the same weight, as ADK's
+    metric does.
+    """
+
+    threshold: float
+    block: HarnessBlock
+    standing: frozenset[str]
+    pooled: str | None = None
+    balanced: bool = False
+
+    def result(
+        self, judged: Sequence[Judged], actual: Sequence[Invocation], expected: Sequence[Invocation] | None
+    ) -> EvaluationResult:
+        """Return one result an invocation, and the metric's own."""
+        decided = [list(self._rubrics(one)) for one in judged]
+        invocations = []
+        for place, rubrics in enumerate(decided):
+            score = self._fold(rubrics)
+            invocations.append(
+                PerInvocationResult(
+                    actual_invocation=actual[place],
+                    expected_invocation=None if expected is None else expected[place],
+                    score=score.value,
+                    eval_status=score.status,
+                    rubric_scores=[*self._rows(rubrics)] or None,
+                )
+            )
+        every = [rubric for rubrics in decided for rubric in rubrics]
+        overall = self._fold(every)
+        return EvaluationResult(
+            overall_score=overall.value,
+            overall_eval_status=overall.status,
+            per_invocation_results=invocations,
+            overall_rubric_scores=[*self._overall(every, overall)] or None,
+        )
+
+    def _fold(self, rubrics: Sequence[_Rubric]) -> Score:
+        scores, weights = [rubric.score for rubric in rubrics], [rubric.weight for rubric in rubrics]
+        return fold(scores, self.threshold, self.block.on_abstain, weights=weights)
+
+    def _rubrics(self, judged: Judged) -> Iterator[_Rubric]:
+        if judged.problem is not None:
+            text = f"NOT GRADED · {judged.problem}"
+            yield _Rubric(id="-", score=None, weight=1.0, word="NOT GRADED", headline=text, rationale=text)
+        for result in judged.results:
+            for name, measured in result.criteria.items():
+                standing = name in self.standing
+                yield _Rubric(
+                    id=name,
+                    score=_SCORES.get(str(measured.verdict)) if measured.status == "decided" else None,
+                    weight=1 / (len(result.criteria) * len(judged.results)) if self.balanced else 1.0,
+                    word=_WORDS.get(measured.status, str(measured.verdict)),
+                    headline=headline(result, name, standing=standing),
+                    rationale=rubric_rationale(result, name, standing=standing),
+                    shares=_shares(result, name),
+                )
+
+    def _rows(self, rubrics: Iterable[_Rubric]) -> Iterator[RubricScore]:
+        for rubric in rubrics:
+            yield RubricScore(rubric_id=rubric.id, score=rubric.score, rationale=rubric.rationale)
+            if self.block.extra_rows:
+                for name, share in rubric.shares:
+                    yield RubricScore(rubric_id=f"{rubric.id}.{name}", score=share, rationale=rubric.headline)
+
+    def _overall(self, rubrics: Sequence[_Rubric], overall: Score) -> Iterator[RubricScore]:
+        if self.pooled is not None:
+            if rubrics:
+                text = f"{len(rubrics)} {self.pooled}: {_counted(rubrics)}"
+                yield RubricScore(rubric_id=self.pooled, score=overall.value, rationale=text)
+            return
+        groups: dict[str, list[_Rubric]] = {}
+        for rubric in rubrics:
+            groups.setdefault(rubric.id, []).append(rubric)
+        for name, group in groups.items():
+            score = self._fold(group).value if any(rubric.score is not None for rubric in group) else None
+            yield RubricScore(rubric_id=name, score=score, rationale=_summary(group))
+
+
+def _shares(result: HarnessResult, criterion: str) -> tuple[tuple[str, float | None], ...]:
+    measured = result.criteria[criterion]
+    valid = measured.valid / measured.planned if measured.planned else None
+    return (("consistency", measured.consistency_rate), ("valid_samples", valid))
+
+
+def _counted(rubrics: Sequence[_Rubric]) -> str:
+    return ", ".join(f"{count} {word}" for word, count in Counter(rubric.word for rubric in rubrics).items())
+
+
+def _summary(group: Sequence[_Rubric]) -> str:
+    """Return the only invocation's line, or the count of decisions and a line an invocation."""
+    if len(group) == 1:
+        return group[0].headline
+    lines = [f"{place}. {rubric.headline}" for place, rubric in enumerate(group[:_LISTED], start=1)]
+    more = [f"… and {len(group) - _LISTED} more"] if len(group) > _LISTED else []
+    return "\n".join([f"{len(group)} invocations: {_counted(group)}", *lines, *more])
+
+
+def unmeasured(metric: str, actual: Sequence[Invocation], sentence: str) -> EvaluationResult:
+    """Return the result of a metric that could not be measured: failed, without a score, and why."""
+    rows = [RubricScore(rubric_id=metric, score=None, rationale=f"NOT MEASURED · {sentence}")]
+    return EvaluationResult(
+        overall_score=None,
+        overall_eval_status=EvalStatus.FAILED,
+        per_invocation_results=[
+            PerInvocationResult(actual_invocation=one, eval_status=EvalStatus.FAILED, rubric_scores=rows)
+            for one in actual
+        ],
+        overall_rubric_scores=rows,
+    )

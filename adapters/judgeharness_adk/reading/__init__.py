@@ -1,0 +1,12 @@
+"""What an ADK judge wrote -> one `Answer` a criterion, read strictly: what is not said plainly is unparsed.
+
+Plain text in, nothing of ADK needed. Every reader takes time linear in the text and raises on none.
+"""
+
+from __future__ import annotations
+
+from judgeharness_adk.reading.rubrics import read_rubrics
+from judgeharness_adk.reading.sentences import read_sentences, split_sentences
+from judgeharness_adk.reading.validity import read_validity
+
+__all__ = ["read_rubrics", "read_sentences", "read_validity", "split_sentences"]

@@ -1,0 +1,145 @@
+"""The answer of ADK's rubric judges (final response, tool use, trajectory) -> one `Answer` a rubric.
+
+A judge writes a block of `ID:`, `Property:`, `Evidence:`, `Rationale:` and `Verdict:` lines about every rubric. Since
+it may quote the agent, which may write such lines itself, a rubric with verdicts that differ has none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from judgeharness_adk.reading._fields import MARKUP, Field, bare, clip, comparable, fields, unique
+from judgeharness_integrations.judging import Answer
+from judgeharness_integrations.verdictlog.row import Verdict
+
+__all__ = ["read_rubrics"]
+
+_NAMES = frozenset({"id", "property", "evidence", "rationale", "verdict", "STEP"})
+_VERDICTS: dict[str | None, Verdict] = {"yes": "PASS", "no": "FAIL"}
+_WORDS = re.compile(r"(?<![^\W_])(?:yes|no)(?![^\W_])", re.IGNORECASE)
+_LED = re.compile(  # the word, what closes its markup, then punctuation: "No, ...", "yes - ..", not "no-one", "No. 5"
+    r"(yes|no)[*_`\"'\u201d\u2019)\]}>]{0,6}(?:[,;:!]|\.(?!\w|\s*+[0-9])|\s*+(?:-{1,3}\s|[\u2013\u2014(\[]))",
+    re.IGNORECASE,
+)
+_TAG = re.compile(r"\[\s{0,3}id\s{0,3}:([^\]\n]{1,200})\]", re.IGNORECASE)
+_ID_PREFIX = re.compile(r"\Aid\s{0,3}:", re.IGNORECASE)
+
+_Block = list[Field]
+
+
+def read_rubrics(text: str | None, rubrics: Sequence[tuple[str, str]]) -> tuple[Answer, ...]:
+    """Return one answer a rubric, in their order: "PASS" for yes, "FAIL" for no, else unparsed and why.
+
+    Args:
+        text: what the judge answered, None for nothing.
+        rubrics: (id, text) of each rubric the judge was shown.
+
+    """
+    known = _known(rubrics)
+    about: list[list[_Block]] = [[] for _ in rubrics]
+    for block in _blocks(fields(text or "", _NAMES), known):
+        place = known.place(block)
+        if place is not None:
+            about[place].append(block)
+    return tuple(_answer(name, blocks) for (name, _), blocks in zip(rubrics, about, strict=True))
+
+
+def _blocks(found: Sequence[Field], known: _Known) -> list[_Block]:
+    """Group the fields; those before the first block or after a STEP line are nobody's.
+
+    Inside a block that still lacks its verdict an `ID:` opens the next one only right before a `Property:`. Without
+    one it is evidence (`ID: 42`), or the block ends there in doubt when it is the id of a rubric.
+    """
+    blocks: list[_Block] = []
+    block: _Block = []
+    seen: set[str] = set()
+    for field, following in zip(found, [*(field.name for field in found[1:]), ""], strict=False):
+        opens = field.name == "property" and seen != {"id"}
+        if field.name == "id":
+            opens = "property" not in seen or "verdict" in seen or following == "property"
+            if not opens and known.by_id(field.first) is None:
+                continue
+        if opens or field.name in ("id", "STEP"):
+            block, seen = [], set()
+        if opens:
+            blocks.append(block)
+        block.append(field)
+        seen.add(field.name)
+    return blocks
+
+
+def _answer(criterion: str, blocks: Sequence[_Block]) -> Answer:
+    rationales = (field.text for block in blocks for field in block if field.name == "rationale")
+    rationale = next(filter(None, rationales), None)
+    verdicts = [field for block in blocks for field in block if field.name == "verdict"]
+    said = {word for field in verdicts for word in _said(field)}
+    if len(said) == 1 and None not in said:
+        return Answer(criterion=criterion, verdict=_VERDICTS[said.pop()], reasoning=rationale)
+    return Answer(criterion=criterion, outcome="unparsed", reasoning=rationale or _why(blocks, verdicts, said))
+
+
+def _why(blocks: Sequence[_Block], verdicts: Sequence[Field], said: set[str | None]) -> str:
+    if not verdicts:
+        return "no verdict about this rubric" if blocks else "no answer about this rubric"
+    if said >= _VERDICTS.keys():
+        return "answered twice: yes and no"
+    unreadable = next(field.first for field in verdicts if None in _said(field))
+    return f"verdict {clip(unreadable)} is neither yes nor no" if unreadable else "the verdict is empty"
+
+
+def _said(verdict: Field) -> set[str | None]:
+    return verdict.said(_leading_word, _lone_word)
+
+
+def _lone_word(line: str) -> str | None:
+    word = bare(line).casefold()
+    return word if word in _VERDICTS else None
+
+
+def _leading_word(line: str) -> str | None:
+    """Return the yes or no that a line is or begins with, None when it holds the other word too."""
+    if len({word.casefold() for word in _WORDS.findall(line)}) > 1:
+        return None
+    led = _LED.match(line.lstrip(MARKUP + "([{<"))
+    return _lone_word(line) or (led[1].casefold() if led else None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """Where each rubric stands by its id (as written, without decoration, in any case) and by its text."""
+
+    ids: tuple[Mapping[str, int], ...]
+    texts: Mapping[str, int]
+
+    def by_id(self, written: str) -> int | None:
+        found = (places.get(key) for key, places in zip(_id_keys(written), self.ids, strict=True))
+        return next((place for place in found if place is not None), None)
+
+    def place(self, block: _Block) -> int | None:
+        """Return which rubric a block is about: by its id, else by its text, which may carry an `[id: ..]` tag."""
+        ids = [field.first for field in block if field.name == "id"]
+        properties = (field for field in block if field.name == "property")
+        untagged = [_untagged(text) for field in properties for text in dict.fromkeys((field.text, field.first))]
+        ids += [tag for tag, _ in untagged if tag]
+        found = [self.by_id(written) for written in ids] + [self.texts.get(comparable(text)) for _, text in untagged]
+        return next((place for place in found if place is not None), None)
+
+
+def _known(rubrics: Sequence[tuple[str, str]]) -> _Known:
+    ids = [_id_keys(name) for name, _ in rubrics]
+    texts = [comparable(_untagged(text)[1]) for _, text in rubrics]
+    return _Known(ids=tuple(unique([keys[level] for keys in ids]) for level in range(3)), texts=unique(texts))
+
+
+def _id_keys(written: str) -> tuple[str, str, str]:
+    plain = bare(_ID_PREFIX.sub("", bare(written)))
+    return written.strip(), plain, plain.casefold()
+
+
+def _untagged(text: str) -> tuple[str | None, str]:
+    """Return the id of a leading `[id: ..]` tag, None without one, and the text without the tag."""
+    plain = text.lstrip(MARKUP)
+    tag = _TAG.match(plain)
+    return (tag[1], plain[tag.end() :]) if tag else (None, text)

@@ -1,0 +1,53 @@
+"""Decisions about rubrics -> the scores and statuses ADK counts with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from google.adk.evaluation.evaluator import EvalStatus
+
+from judgeharness_adk.options import OnAbstain
+
+__all__ = ["Score", "fold"]
+
+
+class Score(NamedTuple):
+    """A metric's score, None when it has none, and its status."""
+
+    value: float | None
+    status: EvalStatus
+
+
+def fold(
+    scores: Sequence[float | None], threshold: float, on_abstain: OnAbstain, *, weights: Sequence[float] | None = None
+) -> Score:
+    """Return the mean of rubric scores and whether it reaches the threshold.
+
+    Rubrics without a decision are None. With `fail` they count as not fulfilled. Otherwise the decided rubrics settle
+    the status if they can, whatever the others would have been; if they cannot it is what `on_abstain` says:
+    `not_evaluated` without a score, `informational` with the mean of the decided rubrics.
+    """
+    if not scores:
+        return Score(None, EvalStatus.NOT_EVALUATED)
+    weights = [1.0] * len(scores) if weights is None else weights
+    total = sum(weights)
+    decided = [(score, weight) for score, weight in zip(scores, weights, strict=True) if score is not None]
+    known = sum(weight for _, weight in decided)
+    low = sum(score * weight for score, weight in decided) / total
+    high = low + (total - known) / total
+    mean = low * total / known if known else None
+    if len(decided) == len(scores):
+        return _compared(low, threshold)
+    if on_abstain == "fail":
+        # a metric of which nothing was decided has not passed, however low the bar
+        return _compared(low, threshold) if decided else Score(0.0, EvalStatus.FAILED)
+    if mean is not None and (high < threshold or low >= threshold):
+        return _compared(mean, threshold)
+    if on_abstain == "not_evaluated":
+        return Score(None, EvalStatus.NOT_EVALUATED)
+    return Score(mean, EvalStatus.INFORMATIONAL)
+
+
+def _compared(value: float, threshold: float) -> Score:
+    return Score(value, EvalStatus.PASSED if value >= threshold else EvalStatus.FAILED)

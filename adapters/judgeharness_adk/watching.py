@@ -1,0 +1,24 @@
+"""Who watches the measurements: ADK makes the evaluators, so observers are told once a process."""
+
+from __future__ import annotations
+
+from judgeharness_integrations.execution.observing import Observer
+
+__all__ = ["observe", "observers"]
+
+_observers: tuple[Observer, ...] = ()
+
+
+def observe(*watching: Observer) -> None:
+    """Have these observers, and no others, watch every harnessed metric of this process.
+
+    They see a `run` span a metric and eval case, a `case` span an invocation, a `call` span a sample, and inside it a
+    `model` span with the model's name and token counts.
+    """
+    global _observers  # noqa: PLW0603 - one set of observers a process
+    _observers = watching
+
+
+def observers() -> tuple[Observer, ...]:
+    """Return who watches."""
+    return _observers
