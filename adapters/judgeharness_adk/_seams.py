@@ -10,12 +10,10 @@ from judgeharness_integrations._errors import UsageError
 if TYPE_CHECKING:
     from google.adk.evaluation.eval_case import Invocation
     from google.adk.evaluation.hallucinations_v1 import EvaluationStep, HallucinationsV1Evaluator
-    from google.adk.evaluation.metric_evaluator_registry import MetricEvaluatorRegistry
 
 __all__ = [
     "TESTED",
     "reference_first",
-    "registered",
     "show_conversation",
     "steps_of",
 ]
@@ -57,8 +55,3 @@ def steps_of(evaluator: HallucinationsV1Evaluator, invocation: Invocation) -> li
     """Return what the agent said in an invocation and the context of each, as a hallucination evaluator sees it."""
     steps: list[EvaluationStep] = _seam(evaluator, "_get_steps_to_evaluate")(invocation)
     return steps
-
-
-def registered(registry: MetricEvaluatorRegistry) -> dict[str, tuple[type, Any]]:
-    """Return metric name -> (evaluator class, metric info) of a registry."""
-    return dict(_seam(registry, "_registry"))

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from google.adk.evaluation.eval_case import EvalCase, Invocation
 from google.adk.evaluation.eval_result import EvalSetResult
 from google.adk.evaluation.eval_set import EvalSet
-from pydantic import ValidationError
 
+from judgeharness_adk.documents import read_document, validated
 from judgeharness_adk.invocations import InvocationCase, invocation_case
 from judgeharness_integrations._errors import CaseError
 
@@ -31,27 +30,15 @@ def read_eval_set(path: str | PathLike[str]) -> list[InvocationCase]:
         CaseError: the file cannot be read, is neither, or holds no conversation.
 
     """
-    data = _document(Path(path))
-    try:
-        if isinstance(data, dict) and ("eval_case_results" in data or "evalCaseResults" in data):
-            cases = list(_answered(EvalSetResult.model_validate(data)))
-        else:
-            cases = list(_recorded(EvalSet.model_validate(data)))
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        where = ".".join(map(str, first["loc"]))
-        raise CaseError(f"{path}: is neither an ADK eval set nor a result of one ({where}: {first['msg']}).") from error
+    data = read_document(Path(path))
+    otherwise = f"{path}: is neither an ADK eval set nor a result of one"
+    if isinstance(data, dict) and ("eval_case_results" in data or "evalCaseResults" in data):
+        cases = list(_answered(validated(EvalSetResult, data, otherwise)))
+    else:
+        cases = list(_recorded(validated(EvalSet, data, otherwise)))
     if not cases:
         raise CaseError(f"{path}: holds no conversation to judge.")
     return cases
-
-
-def _document(path: Path) -> Any:
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise CaseError(f"{path}: cannot be read ({error}).") from error
-    return json.loads(data) if isinstance(data, str) else data  # older versions of ADK wrote results encoded twice
 
 
 def _recorded(eval_set: EvalSet) -> Iterator[InvocationCase]:

@@ -14,7 +14,7 @@ from google.adk.evaluation.evaluator import EvaluationResult, Evaluator
 from judgeharness_adk import sidecar
 from judgeharness_adk.judges import JUDGES, MetricJudge
 from judgeharness_adk.measuring import Judged, measure_invocations
-from judgeharness_adk.options import HarnessBlock, block_of, harness_of
+from judgeharness_adk.options import HarnessBlock, block_of, concurrency_of, harness_of
 from judgeharness_adk.outcomes import Reporter, unmeasured
 from judgeharness_adk.watching import observers
 from judgeharness_integrations import JudgeHarness
@@ -63,7 +63,9 @@ class HarnessedEvaluator(Evaluator):
         judge = self.judge(metric)
         block = block_of(judge.criterion, metric=metric.metric_name)
         harness = harness_of(block, judge.options, observers=observers())
-        judged = await measure_invocations(judge, harness, actual, expected, names=block.names)
+        judged = await measure_invocations(
+            judge, harness, actual, expected, names=block.names, concurrency=concurrency_of(block, judge.options)
+        )
         if block.sidecar:
             for one in judged:
                 self._keep(one, judge, harness, block.sidecar)
@@ -87,6 +89,8 @@ class HarnessedEvaluator(Evaluator):
                 rubrics={question.id: question.text for question in case.questions},
                 standing=tuple(criterion.name for criterion in judge.criteria),
                 parts=parts,
+                preparation=judged.preparation,
+                **({"input": case.input, "output": case.output} if harness.keep == "text" else {}),
             )
             sidecar.write(line, directory)
 

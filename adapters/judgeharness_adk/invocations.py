@@ -10,6 +10,7 @@ from typing import Any, Literal, NamedTuple, Self, TypeAlias
 from google.adk.evaluation.eval_case import IntermediateData, Invocation, InvocationEvents
 from google.adk.evaluation.eval_rubrics import Rubric, RubricContent
 from google.genai.types import Part
+from pydantic import BaseModel
 
 from judgeharness_integrations.cases import AnswerCase
 
@@ -19,7 +20,7 @@ __all__ = ["InvocationCase", "Question", "Shown", "invocation_case", "question_o
 Shown: TypeAlias = Literal["final", "spoken", "nothing"]
 
 # The keys whose texts a judge reads, wherever they stand in an invocation; ids, authors and tool names keep theirs.
-_READABLE = frozenset({"text", "args", "response", "instructions", "text_property"})
+_READABLE = frozenset({"text", "args", "response", "instructions", "description", "text_property"})
 
 
 class Question(NamedTuple):
@@ -145,13 +146,21 @@ def _texts(parts: Sequence[Part] | None) -> Iterator[Part]:
 
 
 def _rewritten(invocation: Invocation, change: Callable[[str], str]) -> Invocation:
-    # what was never set stays so: ADK leaves unset fields out of its prompts
-    return Invocation.model_validate(_mapped(invocation.model_dump(exclude_unset=True), change, readable=False))
+    """Return a copy with every readable text changed in its place: what is left alone prints as it did."""
+    copy: Invocation = _mapped(invocation.model_copy(deep=True), change, readable=False)
+    return copy
 
 
 def _mapped(value: Any, change: Callable[[str], str], *, readable: bool) -> Any:
     if isinstance(value, str):
         return change(value) if readable and value else value
+    if isinstance(value, BaseModel):
+        for name in value.model_fields_set:
+            given = getattr(value, name)
+            changed = _mapped(given, change, readable=readable or name in _READABLE)
+            if changed is not given and changed != given:
+                setattr(value, name, changed)
+        return value
     if isinstance(value, Mapping):
         return {key: _mapped(part, change, readable=readable or key in _READABLE) for key, part in value.items()}
     if isinstance(value, (list, tuple)):

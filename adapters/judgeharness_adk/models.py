@@ -12,7 +12,14 @@ from google.adk.models.base_llm import BaseLlm
 from google.adk.models.llm_request import LlmRequest
 from google.adk.models.llm_response import LlmResponse
 from google.adk.models.registry import LLMRegistry
-from google.genai.types import AutomaticFunctionCallingConfig, Content, GenerateContentConfig, Part
+from google.genai.types import (
+    AutomaticFunctionCallingConfig,
+    Content,
+    GenerateContentConfig,
+    HttpOptions,
+    HttpRetryOptions,
+    Part,
+)
 
 from judgeharness_integrations._errors import ConfigError
 from judgeharness_integrations.execution.observing import model_span
@@ -52,7 +59,7 @@ def new_model(name: str) -> BaseLlm:
 
 
 class JudgeModel:
-    """A model and how it is asked. Retries are the harness's, so ADK's default HTTP retries are not added."""
+    """A model and how it is asked: once, unless its configuration sets HTTP retries of its own."""
 
     def __init__(self, name: str, config: GenerateContentConfig | None = None) -> None:
         """Resolve the model; nothing is asked."""
@@ -61,6 +68,9 @@ class JudgeModel:
         self._config = GenerateContentConfig() if config is None else config.model_copy(deep=True)
         # a judge has no tools, and google-genai warns at each request about calling them by itself
         self._config.automatic_function_calling = AutomaticFunctionCallingConfig(disable=True)
+        http = self._config.http_options = self._config.http_options or HttpOptions()
+        # the harness tries again itself; the clients' own attempts would multiply with its
+        http.retry_options = http.retry_options or HttpRetryOptions(attempts=0)
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -79,7 +89,7 @@ class JudgeModel:
 
         """
         request = LlmRequest(
-            model=self.name,
+            model=self._llm.model,
             contents=[Content(parts=[Part(text=prompt)], role="user")],
             config=self._config.model_copy(deep=True),
         )

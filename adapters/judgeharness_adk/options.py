@@ -17,7 +17,7 @@ from judgeharness_integrations.execution.observing import Observer
 from judgeharness_integrations.perturbations import Rewriter, perturbation
 from judgeharness_integrations.presets import preset
 
-__all__ = ["DEFAULT_SIDECAR", "HarnessBlock", "OnAbstain", "block_of", "harness_of"]
+__all__ = ["DEFAULT_SIDECAR", "HarnessBlock", "OnAbstain", "block_of", "concurrency_of", "harness_of"]
 
 OnAbstain: TypeAlias = Literal["fail", "not_evaluated", "informational"]
 DEFAULT_SIDECAR = ".adk/judgeharness"
@@ -78,6 +78,12 @@ def block_of(criterion: BaseCriterion, *, metric: str) -> HarnessBlock:
         raise first_problem(error.errors(include_url=False), f"metric {metric!r}", _Criterion) from None
 
 
+def concurrency_of(block: HarnessBlock, judged_by: JudgeModelOptions) -> int:
+    """Return how many calls may be in flight: as said, else ADK's limit where it is above 1."""
+    limit = judged_by.parallelism_limit
+    return block.max_concurrency or (limit if limit > 1 else _CONCURRENCY)
+
+
 def harness_of(
     block: HarnessBlock, judged_by: JudgeModelOptions, *, observers: tuple[Observer, ...] = ()
 ) -> JudgeHarness:
@@ -100,14 +106,13 @@ def harness_of(
             *("max_calls", "keep", "calibration"),
         },
     )
-    limit = judged_by.parallelism_limit
     rewriter = None if block.rewriter is None else model_rewriter(block.rewriter)
     return JudgeHarness(
         **options
         | {
             "perturbations": _perturbations(options["perturbations"], rewriter),
             "aggregation_rule": _rule(block.aggregation_rule or options["aggregation_rule"]),
-            "max_concurrency": block.max_concurrency or (limit if limit > 1 else _CONCURRENCY),
+            "max_concurrency": concurrency_of(block, judged_by),
             "observers": observers,
         }
     )

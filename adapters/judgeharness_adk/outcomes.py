@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 from google.adk.evaluation.eval_case import Invocation
 from google.adk.evaluation.eval_rubrics import RubricScore
@@ -15,6 +16,7 @@ from judgeharness_adk.options import HarnessBlock
 from judgeharness_adk.rationales import headline, rubric_rationale
 from judgeharness_adk.scoring import Score, fold
 from judgeharness_integrations import HarnessResult
+from judgeharness_integrations.reporting.plain import safe_text
 
 __all__ = ["Reporter", "unmeasured"]
 
@@ -29,7 +31,7 @@ class _Rubric:
 
     id: str
     score: float | None
-    weight: float
+    weight: Fraction
     word: str
     headline: str
     rationale: str
@@ -83,15 +85,15 @@ class Reporter:
 
     def _rubrics(self, judged: Judged) -> Iterator[_Rubric]:
         if judged.problem is not None:
-            text = f"NOT GRADED · {judged.problem}"
-            yield _Rubric(id="-", score=None, weight=1.0, word="NOT GRADED", headline=text, rationale=text)
+            text = safe_text(f"NOT GRADED · {judged.problem}", 1_000)
+            yield _Rubric(id="-", score=None, weight=Fraction(1), word="NOT GRADED", headline=text, rationale=text)
         for result in judged.results:
             for name, measured in result.criteria.items():
                 standing = name in self.standing
                 yield _Rubric(
                     id=name,
                     score=_SCORES.get(str(measured.verdict)) if measured.status == "decided" else None,
-                    weight=1 / (len(result.criteria) * len(judged.results)) if self.balanced else 1.0,
+                    weight=Fraction(1, len(result.criteria) * len(judged.results) if self.balanced else 1),
                     word=_WORDS.get(measured.status, str(measured.verdict)),
                     headline=headline(result, name, standing=standing),
                     rationale=rubric_rationale(result, name, standing=standing),
@@ -140,7 +142,7 @@ def _summary(group: Sequence[_Rubric]) -> str:
 
 def unmeasured(metric: str, actual: Sequence[Invocation], sentence: str) -> EvaluationResult:
     """Return the result of a metric that could not be measured: failed, without a score, and why."""
-    rows = [RubricScore(rubric_id=metric, score=None, rationale=f"NOT MEASURED · {sentence}")]
+    rows = [RubricScore(rubric_id=metric, score=None, rationale=safe_text(f"NOT MEASURED · {sentence}", 1_000))]
     return EvaluationResult(
         overall_score=None,
         overall_eval_status=EvalStatus.FAILED,

@@ -30,7 +30,7 @@ def rubric_rationale(result: HarnessResult, criterion: str, *, standing: bool = 
     return "\n".join(
         [
             headline(result, criterion, standing=standing),
-            json.dumps(_facts(result, result.criteria[criterion]), ensure_ascii=False, separators=(",", ":")),
+            json.dumps(_facts(result, result.criteria[criterion]), separators=(",", ":")),
             *_reasons(result, criterion),
         ]
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import NamedTuple
 
 from google.adk.evaluation.evaluator import EvalStatus
@@ -20,7 +21,11 @@ class Score(NamedTuple):
 
 
 def fold(
-    scores: Sequence[float | None], threshold: float, on_abstain: OnAbstain, *, weights: Sequence[float] | None = None
+    scores: Sequence[float | None],
+    threshold: float,
+    on_abstain: OnAbstain,
+    *,
+    weights: Sequence[Fraction] | None = None,
 ) -> Score:
     """Return the mean of rubric scores and whether it reaches the threshold.
 
@@ -30,13 +35,12 @@ def fold(
     """
     if not scores:
         return Score(None, EvalStatus.NOT_EVALUATED)
-    weights = [1.0] * len(scores) if weights is None else weights
-    total = sum(weights)
-    decided = [(score, weight) for score, weight in zip(scores, weights, strict=True) if score is not None]
-    known = sum(weight for _, weight in decided)
-    low = sum(score * weight for score, weight in decided) / total
-    high = low + (total - known) / total
-    mean = low * total / known if known else None
+    weights = [Fraction(1)] * len(scores) if weights is None else weights
+    total = sum(weights)  # exact, so that a mean meets a threshold it equals
+    decided = [(Fraction(score), weight) for score, weight in zip(scores, weights, strict=True) if score is not None]
+    known, won = sum(weight for _, weight in decided), sum(score * weight for score, weight in decided)
+    low, high = float(won / total), float((won + total - known) / total)
+    mean = float(won / known) if known else None
     if len(decided) == len(scores):
         return _compared(low, threshold)
     if on_abstain == "fail":

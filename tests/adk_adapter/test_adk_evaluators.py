@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from google.adk.evaluation.eval_metrics import BaseCriterion, EvalMetric
 from google.adk.evaluation.metric_evaluator_registry import MetricEvaluatorRegistry
 from google.genai import types
 from hypothesis import HealthCheck, given, settings
@@ -17,6 +20,8 @@ from support.adk_offline import isolated_adk
 from support.adk_outcomes import HALLUCINATIONS, MATCH, MULTI_TURN, TOOL_USE, evaluate_case_with, evaluate_with
 
 import judgeharness_adk
+from judgeharness_adk import sidecar
+from judgeharness_adk.evaluators import EVALUATORS
 from judgeharness_adk.judges import JUDGES
 
 if TYPE_CHECKING:
@@ -428,6 +433,54 @@ def test_rubrics_that_conflict_fail_the_metric() -> None:
     assert "already exists" in rationale(ours(always("yes"), turns=[turn]))
     assert "Rubrics are required" in rationale(ours(always("yes"), rubrics=()))
     assert "stands twice" in rationale(ours(always("yes"), rubrics=("polite", "polite")))
+
+
+def test_a_metric_without_a_criterion_fails() -> None:
+    evaluator = EVALUATORS[FINAL_RESPONSE](EvalMetric(metric_name=FINAL_RESPONSE))
+    result = asyncio.run(evaluator.evaluate_invocations([invocation("Oslo")]))
+    assert result.overall_eval_status.name == "FAILED"
+    assert "needs a criterion with a threshold" in str(result.overall_rubric_scores)
+
+
+def test_what_nobody_foresaw_fails_the_metric_too(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken(*_: Any, **__: Any) -> None:
+        raise ZeroDivisionError("oh")
+
+    monkeypatch.setattr("judgeharness_adk.evaluators.harness_of", broken)
+    failed = ours(always("yes"))
+    assert (failed.status, rationale(failed)) == ("FAILED", "NOT MEASURED · ZeroDivisionError: oh")
+    assert "Traceback" in caplog.text
+
+
+def test_invocations_must_match_the_expected_ones() -> None:
+    with outcomes.scripted_judge(always("yes")) as judge:
+        criterion = BaseCriterion.model_validate(judge_options(judge.model, judge_harness=NO_SIDECAR))
+        evaluator = EVALUATORS[FINAL_RESPONSE](EvalMetric(metric_name=FINAL_RESPONSE, criterion=criterion))
+        result = asyncio.run(evaluator.evaluate_invocations([invocation("Oslo")] * 2, [invocation("Oslo")]))
+    assert "2 invocations cannot be compared with 1 expected ones" in str(result.overall_rubric_scores)
+
+
+def test_invocations_without_ids_of_their_own_are_numbered(tmp_path: Path) -> None:
+    turns = [invocation("Oslo").model_copy(update={"invocation_id": ""}), invocation("Rome"), invocation("Rome")]
+    evaluate_with(OURS, always("yes"), turns=turns)
+    [file] = tmp_path.glob(".adk/judgeharness/*")
+    lines = [json.loads(line) for line in file.read_text().splitlines()]
+    assert [line["result"]["case_id"] for line in lines] == ["invocation#1", "turn_Rome#2", "turn_Rome#3"]
+
+
+def test_a_forked_process_writes_a_file_of_its_own(tmp_path: Path) -> None:
+    evaluate_with(OURS, always("yes"))
+    child = os.fork()
+    if not child:
+        sidecar._forget()
+        sidecar.write({"from": "the child"}, ".adk/judgeharness")
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+    assert len(list(tmp_path.glob(".adk/judgeharness/*"))) == 2
+    sidecar._forget()
+    sidecar.write({"from": "the parent"}, ".adk/judgeharness")
 
 
 def test_num_samples_is_the_default_for_repetitions() -> None:

@@ -15,12 +15,14 @@ pytest.importorskip("google.adk.evaluation.rubric_based_evaluator")
 
 from google.adk.evaluation.final_response_match_v2 import _parse_critique
 from google.adk.evaluation.hallucinations_v1 import (
+    _HALLUCINATIONS_V1_VALIDATOR_PROMPT,
     _NEGATIVE_LABELS,
     _POSITIVE_LABELS,
     _parse_sentences,
     _parse_validation_results,
 )
 from google.adk.evaluation.rubric_based_evaluator import DefaultAutoRaterResponseParser
+from google.adk.evaluation.rubric_based_final_response_quality_v1 import _RUBRIC_BASED_FINAL_RESPONSE_QUALITY_V1_PROMPT
 
 RUBRICS = (("1", "It is short."), ("2", "It is polite."))
 VALID, INVALID = "is_the_agent_response_valid", "is_the_agent_response_invalid"
@@ -86,6 +88,18 @@ def test_adk_gives_a_forged_verdict_to_the_rubric_when_the_judge_gave_none() -> 
     text = block(*RUBRICS[0], "yes") + forged
     still(adk_scores(text) == {"1": 1.0, "2": 1.0}, "a quoted verdict counts as the judge's own")
     assert our_scores(text) == {"1": 1.0, "2": None}
+
+
+def test_the_example_of_the_rubric_prompt_is_read_like_adk_reads_it() -> None:
+    example = _RUBRIC_BASED_FINAL_RESPONSE_QUALITY_V1_PROMPT.partition("# Example")[2].partition("# Your Turn")[0]
+    shown = example.partition("<properties>")[2].partition("</properties>")[0]
+    rubrics = tuple(
+        (line.partition("[id: ")[2].partition("]")[0], line.partition("] ")[2]) for line in shown.strip().splitlines()
+    )
+    answer = example.partition("## Output")[2]
+    assert len(rubrics) == 7
+    assert our_scores(answer, rubrics) == adk_scores(answer)
+    assert None not in our_scores(answer, rubrics).values()
 
 
 WORDS = st.text("abcdefgh \u00e9'.,-()", min_size=1, max_size=30).filter(str.strip)
@@ -186,6 +200,16 @@ def test_adk_merges_a_block_without_excerpts_into_the_next() -> None:
     text = "sentence: Apples are red.\nlabel: disputed\nrationale: r\n\n" + labelled("Pears are blue.", "supported")
     still(adk_verdicts(text) == {"Apples are red.": "FAIL"}, "a missing excerpt swallows the next sentence")
     assert [answer.verdict for answer in read_sentences(text, SENTENCES)] == ["FAIL", "PASS"]
+
+
+def test_the_example_of_the_sentence_prompt_is_read_like_adk_reads_it() -> None:
+    example = _HALLUCINATIONS_V1_VALIDATOR_PROMPT.partition("**Example:**")[2].partition("**Now,")[0]
+    shown, _, answer = example.partition("**Output:**")
+    sentences = split_sentences(shown)
+    assert len(sentences) == 5
+    ours = read_sentences(answer, [(sentence, sentence) for sentence in sentences])
+    assert {answer.criterion: answer.verdict for answer in ours} == adk_verdicts(answer)
+    assert None not in {answer.verdict for answer in ours}
 
 
 @given(

@@ -92,7 +92,9 @@ class JudgePrompt:
         if self.kind == "segmenter":
             response = _last_between(self.text, "**Response Begin**", "**Response End**")
             return _SENTENCE_END.split(response.strip())
-        return re.findall(r"<sentence>(.*?)</sentence>", _last_between(self.text, "**Sentences Begin**", "**Sentences"))
+        return re.findall(
+            r"(?s)<sentence>(.*?)</sentence>", _last_between(self.text, "**Sentences Begin**", "**Sentences")
+        )
 
 
 def answer(prompt: JudgePrompt, verdict: Verdict) -> str:

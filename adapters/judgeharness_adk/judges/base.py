@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, ClassVar, Generic, Literal, TypeVar, cast
+from typing import Any, ClassVar, Generic, Literal, TypeAlias, TypeVar, cast
 
 from google.adk.evaluation.eval_case import Invocation
 from google.adk.evaluation.eval_metrics import (
@@ -17,22 +18,24 @@ from google.adk.evaluation.eval_metrics import (
 )
 from google.adk.evaluation.evaluator import Evaluator
 from google.genai.types import Content, Part
+from pydantic import ValidationError
 
 from judgeharness_adk.invocations import InvocationCase, Shown, invocation_case
 from judgeharness_adk.models import JudgeModel, Reply
 from judgeharness_integrations._errors import ConfigError
 from judgeharness_integrations.cases import Case, Criterion
-from judgeharness_integrations.execution.attempting import CallPolicy
 from judgeharness_integrations.judging import Answer, JudgeIdentity, Judgment, Probe, model_family, text_hash
 
-__all__ = ["LABELS", "NOTHING_SAID", "MetricJudge"]
+__all__ = ["LABELS", "NOTHING_SAID", "Ask", "MetricJudge"]
+
+Ask: TypeAlias = Callable[[str], Awaitable[Reply | Exception]]  # a prompt -> the model's reply, or what it raised
 
 LABELS = ("PASS", "FAIL")
 NOTHING_SAID = Invocation(user_content=Content(role="user", parts=[Part(text="-")]))
 C = TypeVar("C", RubricsBasedCriterion, LlmAsAJudgeCriterion, HallucinationsCriterion)
 
 
-class MetricJudge(Generic[C]):
+class MetricJudge(ABC, Generic[C]):
     """One LLM metric of ADK with its configuration; a subclass says how its prompt is built and its answer read."""
 
     metric: ClassVar[str]
@@ -58,20 +61,23 @@ class MetricJudge(Generic[C]):
             raise ConfigError(f"metric {eval_metric.metric_name!r} needs a criterion with a threshold.")
         try:
             return cast("C", self.evaluator.criterion_type.model_validate(eval_metric.criterion.model_dump()))
-        except ValueError as error:
-            reason = " ".join(str(error).split())
-            raise ConfigError(
-                f"metric {eval_metric.metric_name!r}: the criterion cannot be used ({reason})."
-            ) from error
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_input=False)[0]  # an input may be a secret
+            where = ".".join(map(str, first["loc"]))
+            raise ConfigError(f"metric {eval_metric.metric_name!r}: {where} cannot be used ({first['msg']}).") from None
 
     @property
     def options(self) -> JudgeModelOptions:
         """ADK's options of the judge model."""
         return self.criterion.judge_model_options
 
-    @cached_property
+    @property
     def identity(self) -> JudgeIdentity:
         """The metric, its model, and its prompt for an invocation that says nothing."""
+        return self._identity
+
+    @cached_property
+    def _identity(self) -> JudgeIdentity:
         return JudgeIdentity(
             name=self.metric,
             model=self.model.name,
@@ -89,9 +95,9 @@ class MetricJudge(Generic[C]):
         return cast("InvocationCase", self.view(invocation_case([NOTHING_SAID], NOTHING_SAID, case_id="-")))
 
     @property
+    @abstractmethod
     def criteria(self) -> tuple[Criterion, ...]:
         """The questions it answers about every invocation."""
-        raise NotImplementedError
 
     @property
     def shown(self) -> Shown:
@@ -114,23 +120,23 @@ class MetricJudge(Generic[C]):
             return "it compares with an expected response, which the case does not have"
         return None
 
-    async def cases(self, case: InvocationCase, policy: CallPolicy) -> list[InvocationCase]:
-        """Return what is to be judged of an invocation; a metric that has to ask for it uses the policy.
+    async def cases(self, case: InvocationCase, ask: Ask) -> list[InvocationCase]:
+        """Return what is to be judged of an invocation; a metric may have to `ask` its model what that is.
 
         Raises:
             RuntimeError: it could not be found out.
 
         """
-        del policy
+        del ask
         return [] if (seen := self.view(case)) is None else [seen]
 
+    @abstractmethod
     def prompt(self, case: InvocationCase) -> str:
         """Return ADK's prompt for a case."""
-        raise NotImplementedError
 
+    @abstractmethod
     def read(self, text: str | None, case: InvocationCase) -> tuple[Answer, ...]:
         """Return what an answer says about each question of a case."""
-        raise NotImplementedError
 
     async def judge(self, probe: Probe) -> Judgment:
         """Ask the model once."""

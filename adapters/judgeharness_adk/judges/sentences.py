@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, Self
 
 from google.adk.evaluation.eval_metrics import EvalMetric, HallucinationsCriterion
@@ -12,11 +11,9 @@ from google.adk.evaluation.hallucinations_v1 import HallucinationsV1Evaluator
 
 from judgeharness_adk import _seams
 from judgeharness_adk.invocations import InvocationCase, Question
-from judgeharness_adk.judges.base import LABELS, MetricJudge
+from judgeharness_adk.judges.base import LABELS, Ask, MetricJudge
 from judgeharness_adk.reading import read_sentences, split_sentences
 from judgeharness_integrations.cases import Case, Criterion
-from judgeharness_integrations.execution.attempting import CallPolicy
-from judgeharness_integrations.execution.budget import Budget
 from judgeharness_integrations.judging import Answer
 
 __all__ = ["HallucinationsJudge", "SentencesCase"]
@@ -82,19 +79,18 @@ class HallucinationsJudge(MetricJudge[HallucinationsCriterion]):
             return None
         return "it judges sentences that were segmented before, which happens inside adk's own evaluation only"
 
-    async def cases(self, case: InvocationCase, policy: CallPolicy) -> list[InvocationCase]:
+    async def cases(self, case: InvocationCase, ask: Ask) -> list[InvocationCase]:
         """Return one case a step of the agent; the judge's model segments what was said, once."""
         steps = _seams.steps_of(self._adk, case.judged)
         return [
-            await self._segmented(case, step.nl_response, step.context, place if len(steps) > 1 else None, policy)
+            await self._segmented(case, step.nl_response, step.context, place if len(steps) > 1 else None, ask)
             for place, step in enumerate(steps, start=1)
         ]
 
     async def _segmented(
-        self, case: InvocationCase, said: str, context: str, step: int | None, policy: CallPolicy
+        self, case: InvocationCase, said: str, context: str, step: int | None, ask: Ask
     ) -> InvocationCase:
-        prompt = self._adk.segmenter_prompt.format(response=said)
-        reply, _ = await policy.attempt(partial(self.model.ask, prompt), Budget())
+        reply = await ask(self._adk.segmenter_prompt.format(response=said))
         if isinstance(reply, Exception):
             why = f"the response could not be segmented ({type(reply).__name__}: {reply})"
             raise RuntimeError(why) from reply  # noqa: TRY004 - the reply is the error

@@ -40,7 +40,7 @@ class Field:
     @property
     def first(self) -> str:
         """The first line of the value that says anything; its own line when none does."""
-        return next((line.strip() for line in (self.line, *self.more) if bare(line)), self.line)
+        return next((line.strip() for line in (self.line, *self.more) if bare(line)), self.line.strip())
 
     def said(self, led: Callable[[str], str | None], alone: Callable[[str], str | None]) -> set[str | None]:
         """Return every reading of a field that should say one word; None stands for an unreadable one.
@@ -76,7 +76,7 @@ def _named(line: str, names: Collection[str]) -> tuple[str | None, str]:
         return None, line
     written = name[1]
     key = written if written in names else written.casefold().replace(" ", "_")
-    return (key if key in names else None), match[2].strip()
+    return (key if key in names else None), match[2].lstrip()
 
 
 def one_line(text: str) -> str:

@@ -1,0 +1,129 @@
+"""Decisions of an evaluation against a filled labelling sheet."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from judgeharness_adk.results.labelling import Label, read_sheet
+from judgeharness_adk.results.records import AdkResult
+from judgeharness_integrations._errors import CaseError, UnknownNameError, UsageError
+from judgeharness_integrations.calibration import CalibrationReport, CalibrationSet
+from judgeharness_integrations.calibration.harnessing import calibration_report
+from judgeharness_integrations.fingerprint import Fingerprint
+from judgeharness_integrations.reporting.plain import safe_text
+
+__all__ = ["calibrated"]
+
+_LOGGER = logging.getLogger("judgeharness_adk")
+
+
+def calibrated(
+    results: Sequence[AdkResult],
+    path: Path,
+    *,
+    metric: str | None,
+    name: str | None,
+    source: str,
+    positive: str,
+    measured_at: datetime | str | None,
+) -> CalibrationReport:
+    """Return the calibration of one metric; see `AdkResults.calibrate`."""
+    if positive not in ("PASS", "FAIL"):
+        raise UsageError(f"positive is PASS or FAIL, not {positive!r:.40}.")
+    # what was not asked to the end says nothing about the rule
+    chosen = [one for one in _of_metric(results, metric) if one.result.state == "complete"]
+    labels = _matching(read_sheet(path), chosen, path)
+    labelled = [one for one in chosen if one.result.case_id in labels]
+    _check_configuration(labelled)
+    return calibration_report(
+        [one.result for one in labelled],
+        CalibrationSet(
+            name or path.name.split(".")[0],
+            [({"case_id": case_id}, golds) for case_id, golds in labels.items()],
+            source=source,
+            positive=None if positive == "PASS" else positive,  # None: PASS, also where neither side ever says so
+        ),
+        judge=labelled[0].result.judge,
+        parts=labelled[0].parts,
+        measured_at=_moment(measured_at) or _last_asked(labelled) or _now(),
+    )
+
+
+def _of_metric(results: Sequence[AdkResult], metric: str | None) -> list[AdkResult]:
+    known = dict.fromkeys(one.metric for one in results)
+    if metric is not None and metric not in known:
+        raise UnknownNameError("metric", metric, known)
+    if metric is None and len(known) > 1:
+        raise UsageError(f"there are measurements of {len(known)} metrics ({', '.join(known)}): name one with metric=.")
+    return [one for one in results if metric is None or one.metric == metric]
+
+
+def _matching(labels: Sequence[Label], results: Sequence[AdkResult], path: Path) -> dict[str, dict[str, list[str]]]:
+    """Return case -> rubric -> labels of the measured rubrics that belong to their metric's criterion."""
+    measured = {
+        (one.result.case_id, rubric): one.metric
+        for one in results
+        for rubric in one.standing
+        if rubric in one.result.criteria
+    }
+    matching: dict[str, dict[str, list[str]]] = {}
+    unknown = 0
+    for label in labels:
+        metric = measured.get((label.case_id, label.criterion))
+        if metric is not None and label.metric in ("", metric):
+            matching.setdefault(label.case_id, {}).setdefault(label.criterion, []).append(label.gold)
+        else:
+            unknown += 1
+    if not matching:
+        raise CaseError(
+            f"{path}: none of its {len(labels)} labels is of a measured rubric: take the sheet of these results, and "
+            "leave case_id, metric and criterion as they are."
+        )
+    if unknown:
+        _LOGGER.warning(
+            "%s: %d of %d labels are of no measured rubric and count for nothing", path, unknown, len(labels)
+        )
+    return matching
+
+
+def _check_configuration(results: Sequence[AdkResult]) -> None:
+    last = results[-1]
+    others = [one for one in results if one.fingerprint != last.fingerprint]
+    if others:
+        changes = dict.fromkeys(
+            name for one in others for name in Fingerprint(one.parts or {}).changes(last.parts or {})
+        )
+        raise UsageError(
+            f"the labelled measurements are of {len({one.fingerprint for one in results})} configurations "
+            f"({safe_text(', '.join(changes), 200)} changed): keep those of one, as with "
+            "results.filter(lambda one: one.fingerprint == results[-1].fingerprint)."
+        )
+
+
+def _moment(given: datetime | str | None) -> str | None:
+    if given is None:
+        return None
+    text = given.isoformat() if isinstance(given, datetime) else given
+    if _instant(text) is None:
+        raise UsageError(f"measured_at {text!r:.60} is not an ISO 8601 time with its offset from UTC.")
+    return text
+
+
+def _instant(text: str) -> datetime | None:
+    try:
+        instant = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return None if instant.tzinfo is None else instant
+
+
+def _last_asked(results: Sequence[AdkResult]) -> str | None:
+    asked = [instant for one in results for row in one.result.rows if (instant := _instant(row.asked_at or ""))]
+    return max(asked).isoformat() if asked else None
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

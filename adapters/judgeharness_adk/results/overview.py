@@ -1,0 +1,159 @@
+"""What people look at first: every metric's rubrics in a table of plain text."""
+
+from __future__ import annotations
+
+import statistics
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from judgeharness_adk.results.records import AdkResult
+from judgeharness_adk.results.variances import RubricVariance, component_text, rubric_variances
+from judgeharness_integrations.fingerprint import Fingerprint
+from judgeharness_integrations.reporting.plain import number_text, safe_text
+from judgeharness_integrations.result import CriterionResult, HarnessResult
+
+__all__ = ["overview"]
+
+_DECISIONS = ("rubric", "decided", "abstained", "not graded", "of", "PASS of decided", "consistency", "calibration")
+_COMPONENTS = (
+    "rubric",
+    "cases",
+    "runs",
+    "samples",
+    "between cases",
+    "between runs",
+    "between samples",
+    "negative, set to 0",
+)
+_NAME = 48  # characters of a rubric's id
+
+
+def overview(results: Sequence[AdkResult], notes: Sequence[str]) -> str:
+    """Return the report of measurements; those of another configuration of a metric stand apart."""
+    groups: dict[tuple[str, str | None], list[AdkResult]] = {}
+    for one in results:
+        groups.setdefault((one.metric, one.fingerprint), []).append(one)
+    lines = [*_head(results), *(f"note: {safe_text(note)}" for note in notes)]
+    earlier: dict[str, AdkResult] = {}
+    for (metric, _), group in groups.items():
+        lines += ["", *_metric(group, earlier.get(metric))]
+        earlier[metric] = group[-1]
+    return "\n".join(lines) + "\n"
+
+
+def _head(results: Sequence[AdkResult]) -> Iterator[str]:
+    invocations = len({one.invocation_id for one in results})
+    joined = sum(one.joined for one in results)
+    known = f"{joined} of {len(results)} joined with ADK's results"
+    yield f"{len(results)} measurements of {invocations} invocations; {known}"
+    if joined < len(results):
+        yield "  not joined: no *.evalset_result.json found here knows the invocation, so its case and run are unknown"
+
+
+def _metric(group: Sequence[AdkResult], earlier: AdkResult | None) -> Iterator[str]:
+    result = group[-1].result
+    rule = "one sample, informal" if result.informal else result.aggregation_rule
+    asked = f"{', '.join(result.design.perturbations)} x {result.repetitions}"
+    model = safe_text(result.judge_model or "unknown", 80)
+    yield f"{safe_text(group[0].metric, 80)} · judge {model} · {safe_text(asked, 120)} · {safe_text(rule, 80)}"
+    if earlier is not None:
+        changes = Fingerprint(earlier.parts or {}).changes(group[0].parts or {})
+        yield f"  another configuration than above: {safe_text(', '.join(changes), 120)} changed"
+    yield f"  {_counts(group)}"
+    yield from _table([_DECISIONS, *_decisions(group)])
+    yield from _variance(rubric_variances(group))
+
+
+def _counts(group: Sequence[AdkResult]) -> str:
+    runs = {(one.app, one.eval_set_id, one.eval_id, one.run) for one in group if one.joined}
+    counts = Counter(run[:3] for run in runs).values()
+    if not counts:
+        return f"{len({one.invocation_id for one in group})} invocations of unknown eval cases"
+    least, most = min(counts), max(counts)
+    each = f"{least}" if least == most else f"{least} to {most}"
+    return f"{len({one.invocation_id for one in group})} invocations, {len(counts)} eval cases, runs of a case: {each}"
+
+
+def _decisions(group: Sequence[AdkResult]) -> Iterator[Sequence[str]]:
+    rubrics: dict[str, list[tuple[AdkResult, CriterionResult]]] = {}
+    for one in group:
+        for name, measured in one.result.criteria.items():
+            rubrics.setdefault(one.pooled or name, []).append((one, measured))
+    for name, cases in rubrics.items():
+        statuses = Counter(measured.status for _, measured in cases)
+        passed = sum(measured.verdict == "PASS" for _, measured in cases if measured.status == "decided")
+        yield (
+            safe_text(name, _NAME),
+            str(statuses["decided"]),
+            str(statuses["abstained"]),
+            str(statuses["not_graded"]),
+            str(len(cases)),
+            _share(passed, statuses["decided"]),
+            _consistency(cases),
+            _calibrations(cases),
+        )
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{part} of {whole}" + (f" ({100 * part / whole:.1f} %)" if whole else "")
+
+
+def _consistency(cases: Sequence[tuple[AdkResult, CriterionResult]]) -> str:
+    """Return the mean over the measured cases and their number; of single samples there is none."""
+    rates = [
+        measured.consistency_rate
+        for one, measured in cases
+        if measured.consistency_rate is not None and not one.result.informal
+    ]
+    return f"{number_text(statistics.fmean(rates))} of {len(rates)}" if rates else "none"
+
+
+def _calibrations(cases: Sequence[tuple[AdkResult, CriterionResult]]) -> str:
+    words = Counter(
+        _calibration(one.result, measured.criterion) if measured.criterion in one.standing else "uncalibrated"
+        for one, measured in cases
+    )
+    if len(words) == 1:
+        return next(iter(words))
+    return "; ".join(f"{count} {word}" for word, count in words.items())
+
+
+def _calibration(result: HarnessResult, criterion: str) -> str:
+    report, state = result.calibration, result.calibration_state
+    if report is None or state is None:
+        return "uncalibrated"
+    if not state.valid:
+        return safe_text(str(state), 80)
+    if criterion not in report.criteria:
+        return f"uncalibrated: no label in {safe_text(report.name, 40)}"
+    return safe_text(f"{report.word} ({report.name}, n={report.criteria[criterion].n})", 80)
+
+
+def _variance(variances: Sequence[RubricVariance]) -> Iterator[str]:
+    if not variances:
+        return
+    yield '  variance of "a sample says PASS" (1 or 0); -: not estimable from so few cases, runs or samples'
+    if all(one.between_runs is None for one in variances):
+        yield "  no case ran twice: what differs between runs (num_runs) is in the part from cases"
+    yield from _table(
+        [
+            _COMPONENTS,
+            *(
+                (
+                    safe_text(one.rubric, _NAME),
+                    *map(str, (one.cases, one.runs, one.samples)),
+                    *map(component_text, (one.between_cases, one.between_runs, one.between_samples)),
+                    ", ".join(one.clipped) or "-",
+                )
+                for one in variances
+            ),
+        ]
+    )
+
+
+def _table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Yield rows with aligned columns: texts at both ends, numbers between them."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for first, *numbers, last in rows:
+        cells = [cell.rjust(width) for cell, width in zip(numbers, widths[1:-1], strict=True)]
+        yield "  " + "  ".join([first.ljust(widths[0]), *cells, last]).rstrip()

@@ -1,0 +1,146 @@
+"""Invocations as cases, the seams into ADK, and the adapter without ADK."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tomllib
+from dataclasses import replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import pytest
+from google.adk.evaluation.eval_case import Invocation
+from packaging.specifiers import SpecifierSet
+from support.adk_folder import invocation
+
+from judgeharness_adk import _seams
+from judgeharness_adk.invocations import invocation_case
+from judgeharness_adk.judges import JUDGES
+from judgeharness_adk.perturbing import PERTURBATIONS
+from judgeharness_integrations import AnswerCase
+from judgeharness_integrations._errors import UsageError
+
+ROOT = Path(__file__).parents[2]
+
+
+def said(text: str) -> dict[str, Any]:
+    return {"role": "model", "parts": [{"text": text}]}
+
+
+TURN = Invocation.model_validate(
+    {
+        "invocation_id": "e-1",
+        "user_content": {"role": "user", "parts": [{"text": "Ask Ada."}]},
+        "final_response": {"role": "model", "parts": [{"text": "Ada says"}, {"text": "hello."}]},
+        "intermediate_data": {
+            "invocation_events": [
+                {"author": "Ada", "content": said("I ask Ada.")},
+                {"author": "user", "content": {"role": "user", "parts": [{"text": "Ada?"}]}},
+                {"author": "Ada", "content": None},
+                {
+                    "author": "Ada",
+                    "content": {
+                        "role": "model",
+                        "parts": [{"function_call": {"id": "Ada", "name": "Ada", "args": {"who": ["Ada"], "n": 1}}}],
+                    },
+                },
+            ]
+        },
+    }
+)
+CASE = invocation_case([TURN], None, case_id="e-1", names=("Ada", "Bob"))
+
+
+def test_what_the_agent_said_can_be_changed() -> None:
+    changed = CASE.with_texts(str.upper)
+    assert CASE.texts() == ("Ada says", "hello.")
+    assert changed.texts() == ("ADA SAYS", "HELLO.")
+    assert (changed.output, changed.input) == ("ADA SAYS\nHELLO.", "Ask Ada.")
+    assert CASE.output == "Ada says\nhello."  # the original is left alone
+
+
+@pytest.mark.parametrize(("shown", "texts"), [("nothing", ()), ("spoken", ("I ask Ada.", "Ada says", "hello."))])
+def test_a_prompt_shows_less_or_more_of_it(shown: Any, texts: tuple[str, ...]) -> None:
+    assert replace(CASE, shown=shown).texts() == texts
+
+
+def test_older_intermediate_data_holds_words_too() -> None:
+    turn = Invocation.model_validate(
+        {**TURN.model_dump(), "intermediate_data": {"intermediate_responses": [["Ada", [{"text": "Let me see."}]]]}}
+    )
+    case = replace(invocation_case([turn], None, case_id="e-1"), shown="spoken")
+    assert case.texts() == ("Let me see.", "Ada says", "hello.")
+
+
+def test_names_change_wherever_a_judge_reads_and_ids_stay() -> None:
+    changed = CASE.with_all_texts(lambda text: text.replace("Ada", "Bob"))
+    dumped = changed.judged.model_dump(exclude_none=True)
+    assert "Ada says" not in str(dumped)
+    events = dumped["intermediate_data"]["invocation_events"]
+    call = events[3]["content"]["parts"][0]["function_call"]
+    assert (call["id"], call["name"], call["args"]) == ("Ada", "Ada", {"who": ["Bob"], "n": 1})
+    assert events[0]["author"] == "Ada"
+    assert (changed.input, changed.output) == ("Ask Bob.", "Bob says\nhello.")
+    assert set(CASE.all_texts()) == {"Ask Ada.", "Ada says", "hello.", "I ask Ada.", "Ada?", "Ada"}
+
+
+def test_what_was_never_set_stays_unset() -> None:
+    """ADK leaves unset fields out of its prompts."""
+    same = CASE.with_all_texts(lambda text: text)
+    assert same.judged.model_dump(exclude_unset=True) == TURN.model_dump(exclude_unset=True)
+
+
+def test_adks_perturbations_need_adks_cases() -> None:
+    plain = AnswerCase(case_id="1", output="text")
+    assert "needs an ADK invocation, not a AnswerCase" in str(PERTURBATIONS["rubric_order"]().fits(plain))
+    assert "two texts side by side" in str(PERTURBATIONS["position_swap"]().fits(plain))
+
+
+@pytest.mark.parametrize("judge", JUDGES.values(), ids=list(JUDGES))
+def test_adks_judges_need_adks_cases(judge: Any) -> None:
+    unmade = judge.__new__(judge)
+    plain = AnswerCase(case_id="1", output="text")
+    assert judge.view(unmade, plain) is plain
+    assert judge.fits(unmade, plain)
+
+
+def test_a_version_without_a_seam_is_told_which_ones_work() -> None:
+    with pytest.raises(UsageError, match=r"has no object\._assemble_dialogue_history any more: install one"):
+        _seams.show_conversation(object(), [invocation("Oslo")])
+
+
+def test_another_prompt_does_not_allow_a_swap() -> None:
+    class Reworded:
+        _auto_rater_prompt_template = "{response} and {golden_response}"
+
+    assert not _seams.reference_first(Reworded())
+
+
+def test_the_versions_are_the_same_everywhere() -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    assert extras["adk"] == [f"google-adk[eval]{_seams.TESTED}"]
+    assert version("google-adk") in SpecifierSet(_seams.TESTED)
+
+
+def test_without_google_adk_the_package_imports_and_says_what_to_install() -> None:
+    program = """
+import sys
+class Blocked:
+    def find_spec(self, name, path=None, target=None):
+        if name == "google.adk" or name.startswith("google.adk."):
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+sys.meta_path.insert(0, Blocked())
+import judgeharness_adk
+from judgeharness_adk.adapter import ADAPTER
+from judgeharness_integrations._errors import NotInstalledError
+for name in ("register", "hallucinations_v1"):
+    try:
+        getattr(judgeharness_adk, name)
+    except NotInstalledError as error:
+        print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=60)  # noqa: S603
+    sentence = "adk (google.adk) is not installed: pip install 'judgeharness-integrations[adk]'"
+    assert done.stdout.splitlines() == [sentence] * 2, done.stderr

@@ -1,0 +1,146 @@
+"""The judge's model: what is asked, what its answers and failures become."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Iterator, Sequence
+from typing import Any
+
+import pytest
+from google.adk.models.base_llm import BaseLlm
+from google.adk.models.llm_request import LlmRequest
+from google.adk.models.llm_response import LlmResponse
+from google.adk.models.registry import LLMRegistry
+from google.genai.types import (
+    Content,
+    FinishReason,
+    GenerateContentConfig,
+    GenerateContentResponseUsageMetadata,
+    HttpOptions,
+    HttpRetryOptions,
+    Part,
+)
+from support.adk_offline import isolated_adk
+
+from judgeharness_adk.models import JudgeModel, config_of
+from judgeharness_adk.rewriting import model_rewriter
+from judgeharness_integrations._errors import ConfigError
+
+
+class Replying(BaseLlm):
+    """Gives its responses one after the other."""
+
+    @classmethod
+    def supported_models(cls) -> list[str]:
+        return ["replying"]
+
+    async def generate_content_async(
+        self,
+        llm_request: LlmRequest,
+        stream: bool = False,  # noqa: FBT001, FBT002 - ADK's signature
+    ) -> AsyncGenerator[LlmResponse, None]:
+        REQUESTS.append(llm_request)
+        for response in RESPONSES:
+            yield response
+
+
+REQUESTS: list[LlmRequest] = []
+RESPONSES: list[LlmResponse] = []
+
+
+@pytest.fixture(autouse=True)
+def _adk(tmp_path: Any) -> Iterator[None]:
+    with isolated_adk(tmp_path):
+        LLMRegistry.register(Replying)
+        REQUESTS.clear()
+        yield
+
+
+def says(*texts: str, **facts: Any) -> LlmResponse:
+    content = Content(role="model", parts=[Part(text=text) for text in texts]) if texts else None
+    return LlmResponse(content=content, **facts)
+
+
+def asked(responses: Sequence[LlmResponse], config: GenerateContentConfig | None = None) -> Any:
+    RESPONSES[:] = responses
+    return asyncio.run(JudgeModel("replying", config).ask("Is it polite?"))
+
+
+def test_text_model_and_tokens_are_read() -> None:
+    usage = GenerateContentResponseUsageMetadata(prompt_token_count=7, candidates_token_count=3)
+    reply = asked([says("one", "two", usage_metadata=usage, model_version="replying-001")])
+    assert reply == ("one\ntwo", None, False, "replying-001", 7, 3)
+    [request] = REQUESTS
+    assert (request.model, request.contents[0].parts[0].text) == ("replying", "Is it polite?")  # type: ignore[index]
+
+
+def test_the_last_whole_response_counts_and_thoughts_do_not() -> None:
+    thought = Content(role="model", parts=[Part(text="hm", thought=True), Part(text="yes")])
+    assert asked([says("y", partial=True), LlmResponse(content=thought), says("y", partial=True)]).text == "yes"
+
+
+@pytest.mark.parametrize("reason", [FinishReason.SAFETY, FinishReason.RECITATION, FinishReason.PROHIBITED_CONTENT])
+def test_a_refusal_is_told_from_silence(reason: FinishReason) -> None:
+    reply = asked([says(error_code=reason.value, finish_reason=reason)])
+    assert (reply.text, reply.reason, reply.refused) == (None, reason.value, True)
+
+
+@pytest.mark.parametrize(
+    "facts", [{"finish_reason": FinishReason.MAX_TOKENS}, {"finish_reason": FinishReason.STOP}, {}]
+)
+def test_an_answer_without_text_says_nothing(facts: dict[str, Any]) -> None:
+    reply = asked([says(**facts)])
+    assert (reply.text, reply.refused) == (None, False)
+    assert reply.reason
+
+
+def test_an_error_a_model_answers_with_is_raised() -> None:
+    with pytest.raises(RuntimeError, match="error UNAVAILABLE: try later"):
+        asked([says(error_code="UNAVAILABLE", error_message="try later")])
+
+
+def test_no_response_at_all_is_an_error() -> None:
+    with pytest.raises(RuntimeError, match="gave no response"):
+        asked([says("half", partial=True)])
+
+
+def test_the_harness_retries_and_the_client_does_not() -> None:
+    asked([says("yes")])
+    config = REQUESTS[0].config
+    assert config.http_options.retry_options.attempts == 0  # type: ignore[union-attr]
+    assert config.automatic_function_calling.disable  # type: ignore[union-attr]
+
+
+def test_retries_somebody_asked_for_stay_and_the_configuration_is_not_changed() -> None:
+    own = GenerateContentConfig(http_options=HttpOptions(retry_options=HttpRetryOptions(attempts=3)))
+    kept = own.model_copy(deep=True)
+    asked([says("yes")], own)
+    assert own == kept
+    assert REQUESTS[0].config.http_options.retry_options.attempts == 3  # type: ignore[union-attr]
+
+
+def test_parameters_hold_what_changes_an_answer_and_no_secret() -> None:
+    http = HttpOptions(base_url="https://user:pw@host.example:8443/v1/?key=k", headers={"Authorization": "secret"})
+    model = JudgeModel("replying", GenerateContentConfig(temperature=0.5, http_options=http))
+    assert model.parameters == {"temperature": 0.5, "endpoint": "host.example:8443/v1"}
+    assert JudgeModel("replying").parameters == {}
+
+
+def test_options_are_checked() -> None:
+    assert config_of({"temperature": 0.5}).temperature == 0.5
+    with pytest.raises(ConfigError, match=r"model_options\.temperature: Input should be a valid number"):
+        config_of({"temperature": "warm"})
+    with pytest.raises(ConfigError, match=r"judge_model 'nobody' cannot be made"):
+        JudgeModel("nobody")
+
+
+def test_a_rewriter_rewords_and_is_known_by_model_and_parameters() -> None:
+    RESPONSES[:] = [says(" other words ")]
+    rewriter: Any = model_rewriter("replying")
+    assert asyncio.run(rewriter("these {text} words")) == "other words"
+    prompt = REQUESTS[0].contents[0].parts[0].text  # type: ignore[index]
+    assert "these {text} words" in str(prompt)
+    assert rewriter.__name__ != model_rewriter("replying", {"temperature": 0.1}).__name__  # type: ignore[attr-defined]
+    RESPONSES[:] = [says()]
+    with pytest.raises(RuntimeError, match="the rewriter gave no text"):
+        asyncio.run(rewriter("words"))
