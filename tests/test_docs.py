@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import io
+import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from support.adk_example import copy_example, evaluate_example, fill_sheet
 from support.openai_server import OpenAIServer, longer_wins
 
 from judgeharness_integrations.config import load_config
@@ -16,6 +20,7 @@ from judgeharness_integrations.config import load_config
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^```python\n(.*?)^```\n(?:\n*(?:[^\n`]+\n)*\n*^```text\n(.*?)^```\n)?", re.DOTALL | re.MULTILINE)
+A_FILE = re.compile(r"# \S+\.py\n")  # the first line of a block that is part of a file, and prints nothing
 
 
 def blocks() -> list[tuple[str, str, str]]:
@@ -26,20 +31,52 @@ def blocks() -> list[tuple[str, str, str]]:
     return found
 
 
+@pytest.fixture(scope="module")
+def evaluated_example(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder in which `adk eval` measured the example, with the sheet that people filled."""
+    from judgeharness_adk import load_results  # noqa: PLC0415 - it takes seconds
+
+    folder = tmp_path_factory.mktemp("adk")
+    copy_example(folder)
+    evaluate_example(folder)
+    fill_sheet(load_results(folder).write_labelling_sheet(folder / "empty.csv"), folder / "labels.csv")
+    return folder
+
+
+@contextlib.contextmanager
+def where_it_belongs(source: str, request: pytest.FixtureRequest) -> Iterator[None]:
+    """Run a block about ADK in the example's folder, and leave ADK as it was."""
+    if "judgeharness_adk" not in source:
+        yield
+        return
+    from support.adk_offline import isolated_adk  # noqa: PLC0415 - it takes seconds
+
+    import judgeharness_adk  # noqa: PLC0415
+
+    folder = request.getfixturevalue("evaluated_example")
+    with isolated_adk(folder), contextlib.chdir(folder):
+        yield
+        judgeharness_adk.observe()
+
+
 @pytest.mark.parametrize(("source", "expected"), [pytest.param(s, e, id=name) for name, s, e in blocks()])
 def test_a_block_runs_and_prints_what_stands_below_it(
-    source: str, expected: str, openai_server: Callable[..., OpenAIServer], monkeypatch: pytest.MonkeyPatch
+    source: str,
+    expected: str,
+    openai_server: Callable[..., OpenAIServer],
+    monkeypatch: pytest.MonkeyPatch,
+    request: pytest.FixtureRequest,
 ) -> None:
     server = openai_server(longer_wins)
     monkeypatch.setenv("OPENAI_API_KEY", "test")
     monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")
     printed = io.StringIO()
-    with contextlib.redirect_stdout(printed):
+    with where_it_belongs(source, request), contextlib.redirect_stdout(printed):
         exec(compile(source, "block", "exec"), {"__name__": "__main__"})  # noqa: S102 - our own documentation
     if expected:
         assert printed.getvalue().strip() == expected.strip()
     else:
-        assert printed.getvalue().strip()
+        assert printed.getvalue().strip() or A_FILE.match(source)
 
 
 def test_there_are_blocks_with_output() -> None:
@@ -62,3 +99,53 @@ def test_configurations_are_valid(page: Path, tmp_path: Path) -> None:
         path = tmp_path / "config.yaml"
         path.write_text(source, encoding="utf-8")
         assert load_config(path).judges
+
+
+# Google ADK
+
+
+def test_the_two_lines_are_those_of_the_example() -> None:
+    agent = (ROOT / "examples" / "adk_agent" / "agent.py").read_text(encoding="utf-8").splitlines()
+    for page in ("README.md", "docs/adk.md"):
+        [lines, *_] = re.findall(
+            r"^```python\n# agent.py\n(.*?)^```$", (ROOT / page).read_text(), re.DOTALL | re.MULTILINE
+        )
+        for line in filter(None, lines.splitlines()):
+            assert any(one.startswith(line) for one in agent), line
+
+
+def adk_configurations() -> list[tuple[str, dict[str, Any]]]:
+    found = []
+    for page in PAGES:
+        for number, text in enumerate(
+            re.findall(r"^```json\n(.*?)^```$", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+        ):
+            found.append((f"{page.name}#{number}", json.loads(text if text.startswith("{") else f"{{{text}}}")))
+    return found
+
+
+@pytest.mark.parametrize(
+    "config", [pytest.param(config, id=name) for name, config in adk_configurations() if "judge_harness" in str(config)]
+)
+def test_blocks_of_a_test_config_are_valid(config: dict[str, Any]) -> None:
+    from google.adk.evaluation.eval_config import EvalConfig  # noqa: PLC0415 - it takes seconds
+    from google.adk.evaluation.eval_metrics import BaseCriterion  # noqa: PLC0415
+
+    from judgeharness_adk.options import block_of  # noqa: PLC0415
+
+    if "judge_harness" in config:
+        config = {"criteria": {"metric": {"threshold": 0.5, **config}}}
+    for name, criterion in EvalConfig.model_validate(config).criteria.items():
+        assert isinstance(criterion, BaseCriterion)
+        assert block_of(criterion, metric=name).model_fields_set
+    for metric in config.get("custom_metrics", {}).values():
+        module, _, name = metric["code_config"]["name"].rpartition(".")
+        assert callable(getattr(importlib.import_module(module), name))
+
+
+def test_every_key_of_the_block_is_described() -> None:
+    from judgeharness_adk.options import HarnessBlock  # noqa: PLC0415 - it takes seconds
+
+    page = (ROOT / "docs" / "adk.md").read_text(encoding="utf-8")
+    table = page[page.index("| key | default | meaning |") : page.index("### Perturbations")]
+    assert re.findall(r"^\| `(\w+)`", table, re.MULTILINE) == list(HarnessBlock.model_fields)

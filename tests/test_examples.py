@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
+from support.adk_example import copy_example, evaluate_example, fill_sheet
 
 from judgeharness_integrations import read_log
 
@@ -36,3 +40,68 @@ def test_a_configured_run(tmp_path: Path) -> None:
     assert by_judge["likes-the-first"]["criteria"][0]["abstained"] == 3
     assert by_judge["prefers-longer"]["criteria"][0]["decided"] == 3
     assert len(read_log(folder / "results" / "verdicts.jsonl")) == 2 * 3 * 6
+
+
+# Google ADK
+
+
+@pytest.fixture(scope="module")
+def evaluated(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """Where the ADK example was evaluated, and what the command printed."""
+    folder = tmp_path_factory.mktemp("adk")
+    copy_example(folder)
+    return folder, evaluate_example(folder)
+
+
+def text_block(page: str, first: str) -> list[str]:
+    """Return the lines of a page's text block that begins so."""
+    found = re.findall(
+        r"^```text\n(.*?)^```$", (EXAMPLES.parent / page).read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE
+    )
+    [block] = [text for text in found if text.startswith(first)]
+    return [re.sub(r'("fingerprint":)"\w+"', r"\1", line) for line in block.splitlines()]
+
+
+@pytest.mark.slow
+def test_the_adk_agent_prints_what_the_readme_shows(evaluated: tuple[Path, str]) -> None:
+    _, printed = evaluated
+    assert "Tests passed: 2\n  Tests failed: 1" in printed
+    lines = printed.splitlines()
+    of_lima = lines[lines.index("Eval Id: lima") :]
+    assert [line for line in of_lima if line in text_block("README.md", "Eval Id: lima")][:5] == text_block(
+        "README.md", "Eval Id: lima"
+    )
+    assert any("8 PASS, 2 FAIL of 10" in line for line in lines)
+
+
+@pytest.mark.slow
+def test_the_rationale_in_the_docs_is_that_of_the_adk_agent(evaluated: tuple[Path, str]) -> None:
+    folder, _ = evaluated
+    [path] = (folder / "examples" / "adk_agent" / ".adk" / "eval_history").iterdir()
+    [lima] = [case for case in json.loads(path.read_text())["eval_case_results"] if case["eval_id"] == "lima"]
+    metrics = lima["eval_metric_result_per_invocation"][0]["eval_metric_results"]
+    [rationale] = [
+        row["rationale"]
+        for metric in metrics
+        for row in (metric.get("details") or {}).get("rubric_scores") or ()
+        if row["rubric_id"] == "says_what_to_wear"
+    ]
+    rationale = re.sub(r'("fingerprint":)"\w+"', r"\1", rationale)
+    assert rationale.splitlines() == text_block("docs/adk.md", "ABSTAIN")
+
+
+@pytest.mark.slow
+def test_the_adk_agent_is_calibrated_as_the_docs_say(evaluated: tuple[Path, str], tmp_path: Path) -> None:
+    from judgeharness_adk import load_results  # noqa: PLC0415 - it takes seconds
+
+    results = load_results(evaluated[0])
+    labels = fill_sheet(results.write_labelling_sheet(tmp_path / "sheet.csv"), tmp_path / "labels.csv")
+    results.calibrate(labels).save(tmp_path / "weather.calibration.json")
+    path = copy_example(tmp_path) / "test_config.json"
+    config = json.loads(path.read_text())
+    [criterion] = config["criteria"].values()
+    criterion["judge_harness"]["calibration"] = "weather.calibration.json"
+    path.write_text(json.dumps(config))
+    printed = evaluate_example(tmp_path)
+    [line] = text_block("docs/adk.md", "Rubric: ")
+    assert line in printed.splitlines()

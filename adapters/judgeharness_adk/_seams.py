@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "TESTED",
+    "ask_anew",
     "reference_first",
     "show_conversation",
     "steps_of",
@@ -33,6 +35,13 @@ def _seam(holder: object, name: str) -> Any:
             f"google-adk {version('google-adk')} has no {type(holder).__name__}.{name} any more: "
             f"install one that is supported, pip install 'google-adk[eval]{TESTED}'."
         ) from error
+
+
+def ask_anew(llm: object) -> None:
+    """Have LiteLLM answer a model's requests itself: its cache would answer every repetition with one reply."""
+    litellm = sys.modules.get("litellm")
+    if getattr(litellm, "cache", None) is not None and type(llm).__name__ == "LiteLlm":
+        _seam(llm, "_additional_args")["cache"] = {"no-cache": True}
 
 
 def show_conversation(evaluator: object, conversation: Sequence[Invocation]) -> None:

@@ -16,7 +16,7 @@ from judgeharness_adk.judges import MetricJudge
 from judgeharness_adk.models import Reply
 from judgeharness_integrations import HarnessResult, JudgeHarness
 from judgeharness_integrations._errors import CaseError
-from judgeharness_integrations.execution.budget import Budget
+from judgeharness_integrations.execution.budget import Budget, BudgetExhausted
 from judgeharness_integrations.execution.limiter import Limiter, limiter_for
 from judgeharness_integrations.execution.observing import Spans, calling
 
@@ -96,7 +96,9 @@ async def _prepared(judge: MetricJudge[Any], harness: JudgeHarness, case: Invoca
         await limiter.acquire()
         try:
             with spans.around("call", f"prepare[{case.case_id}]", case_id=case.case_id) as span, calling(spans, span):
-                reply, _ = await harness.policy.attempt(partial(judge.model.ask, prompt), Budget())
+                reply, _ = await harness.policy.attempt(partial(judge.model.ask, prompt), harness.budget or Budget())
+        except BudgetExhausted:
+            return RuntimeError("max_calls was reached")
         finally:
             limiter.release()
         judged.replies += [reply] if isinstance(reply, Reply) else []

@@ -21,6 +21,7 @@ from google.genai.types import (
     Part,
 )
 
+from judgeharness_adk import _seams
 from judgeharness_integrations._errors import ConfigError
 from judgeharness_integrations.execution.observing import model_span
 
@@ -93,6 +94,7 @@ class JudgeModel:
             contents=[Content(parts=[Part(text=prompt)], role="user")],
             config=self._config.model_copy(deep=True),
         )
+        _seams.ask_anew(self._llm)
         with model_span(self.name, provider=type(self._llm).__name__) as outcome:
             reply = _reply(await self._answer(request))
             outcome.update(

@@ -13,6 +13,7 @@ from judgeharness_adk.rewriting import model_rewriter
 from judgeharness_integrations import JudgeHarness
 from judgeharness_integrations.config.importing import imported_rule
 from judgeharness_integrations.config.problems import first_problem
+from judgeharness_integrations.execution.budget import Budget
 from judgeharness_integrations.execution.observing import Observer
 from judgeharness_integrations.perturbations import Rewriter, perturbation
 from judgeharness_integrations.presets import preset
@@ -98,7 +99,8 @@ def harness_of(
         "repetitions": judged_by.num_samples,
         "aggregation_rule": _DEFAULT_RULE,
     }
-    options |= preset(block.preset, "labels") if block.preset else {}
+    # what a preset brings need not fit every metric: the tool use prompt shows no response to lay out anew
+    options |= preset(block.preset, "labels") | {"on_unfit": "skip"} if block.preset else {}
     options |= block.model_dump(
         exclude_none=True,
         include={
@@ -110,6 +112,7 @@ def harness_of(
     return JudgeHarness(
         **options
         | {
+            "budget": Budget(max_calls=block.max_calls),  # segmenting counts too
             "perturbations": _perturbations(options["perturbations"], rewriter),
             "aggregation_rule": _rule(block.aggregation_rule or options["aggregation_rule"]),
             "max_concurrency": concurrency_of(block, judged_by),

@@ -47,6 +47,9 @@ def headline(result: HarnessResult, criterion: str, *, standing: bool = True) ->
     else:
         parts.append(result.aggregation_rule)
         parts.append(f"consistency {_rate(measured.consistency_rate)}")
+    samples = measured.independence
+    if samples.status == "collapsed":
+        parts.append(f"{samples.effective} of them independent ({', '.join(samples.evidence)})")
     parts.append(_calibrated(result, criterion) if standing else "uncalibrated: a rubric of this invocation alone")
     if measured.status == "not_graded":
         parts.append(measured.reason)
@@ -95,6 +98,7 @@ def _facts(result: HarnessResult, measured: CriterionResult) -> dict[str, Any]:
         "rule": None if result.informal else result.aggregation_rule,
         "consistency": None if result.informal else measured.consistency_rate,
         "agreement": measured.agreement,
+        "independent": measured.independence.status,
         "flips": {name: rate for name, rate in measured.flip_rates.items() if rate is not None},
         "skipped": list(result.skipped),
         "model": result.judge_model,

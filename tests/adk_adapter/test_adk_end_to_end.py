@@ -109,6 +109,20 @@ def test_a_judge_that_is_down_fails_the_case_after_a_few_attempts(tmp_path: Path
     assert server.calls == 4  # two samples, two attempts each: the client's own are off
 
 
+def test_a_cache_of_litellm_does_not_answer_two_samples_with_one_reply(tmp_path: Path, openai_server: Any) -> None:
+    import litellm  # noqa: PLC0415 - it takes seconds
+    from litellm.caching.caching import Cache  # noqa: PLC0415
+
+    server: OpenAIServer = openai_server(serve(in_turn("yes", "yes", "no", "yes", "yes")))
+    one_by_one = {"max_concurrency": 1}  # a cache knows an answer only afterwards
+    folder = agent(tmp_path, {FINAL_RESPONSE: judge_options("openai/judge-test", judge_harness=one_by_one)})
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(litellm, "cache", Cache(type="local"))
+        run = run_adk_eval(folder, "--print_detailed_results", env=api_base_variables(server.url), in_process=True)
+    assert (run.exit_code, server.calls) == (0, 5)
+    assert "4 PASS, 1 FAIL of 5" in run.stdout
+
+
 def test_a_rate_limit_is_waited_for(tmp_path: Path, openai_server: Any) -> None:
     asked: list[int] = []
 

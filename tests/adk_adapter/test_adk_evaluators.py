@@ -488,6 +488,31 @@ def test_num_samples_is_the_default_for_repetitions() -> None:
     assert ours(always("yes"), samples=3, block={"repetitions": 7}).judge.calls == 7
 
 
+def test_a_preset_skips_what_does_not_fit_a_metric() -> None:
+    asked = ours(always("yes"), metric=TOOL_USE, block={"preset": "standard"})
+    assert (asked.status, asked.judge.calls) == ("PASSED", 3)
+    assert facts(asked)["skipped"] == ["format_change"]
+
+
+def test_segmenting_counts_among_the_calls() -> None:
+    spent = ours(always("yes"), metric=HALLUCINATIONS, samples=2, block={"max_calls": 2, "min_valid": 1})
+    assert spent.judge.calls == 2
+    assert "(1 asked)" in rationale(spent)
+    turns = [invocation("Oslo"), invocation("Rome"), invocation("Lima")]
+    none_left = ours(always("yes"), metric=HALLUCINATIONS, turns=turns, samples=1, block={"max_calls": 2})
+    assert none_left.judge.calls == 2
+    assert "max_calls was reached" in rationale(none_left, turn=2)
+
+
+def test_copies_are_told_from_samples() -> None:
+    long = Raw("ID: polite\nProperty: The answer is polite.\nRationale: " + "Very. " * 60 + "\nVerdict: yes")
+    same = ours(always(long))
+    assert rationale(same).startswith(
+        "5 PASS of 5 · supermajority(2/3) · consistency 1.00 · 1 of them independent (identical long texts)"
+    )
+    assert facts(same)["independent"] == "collapsed"
+
+
 def test_a_preset_brings_perturbations_and_repetitions() -> None:
     assert ours(always("yes"), samples=5, block={"preset": "standard"}).judge.calls == 6
 

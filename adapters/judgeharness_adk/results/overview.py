@@ -61,7 +61,7 @@ def _metric(group: Sequence[AdkResult], earlier: AdkResult | None) -> Iterator[s
         yield f"  another configuration than above: {safe_text(', '.join(changes), 120)} changed"
     yield f"  {_counts(group)}"
     yield from _table([_DECISIONS, *_decisions(group)])
-    yield from _variance(rubric_variances(group))
+    yield from _variance(rubric_variances(group), joined=any(one.joined for one in group))
 
 
 def _counts(group: Sequence[AdkResult]) -> str:
@@ -129,12 +129,13 @@ def _calibration(result: HarnessResult, criterion: str) -> str:
     return safe_text(f"{report.word} ({report.name}, n={report.criteria[criterion].n})", 80)
 
 
-def _variance(variances: Sequence[RubricVariance]) -> Iterator[str]:
+def _variance(variances: Sequence[RubricVariance], *, joined: bool) -> Iterator[str]:
     if not variances:
         return
     yield '  variance of "a sample says PASS" (1 or 0); -: not estimable from so few cases, runs or samples'
     if all(one.between_runs is None for one in variances):
-        yield "  no case ran twice: what differs between runs (num_runs) is in the part from cases"
+        why = "no case ran twice" if joined else "runs of a case are told apart by ADK's results, and none is joined"
+        yield f"  {why}: what differs between runs (num_runs) is in the part from cases"
     yield from _table(
         [
             _COMPONENTS,

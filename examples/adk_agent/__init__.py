@@ -1,0 +1,3 @@
+"""The package ADK loads; it looks for `agent.root_agent` in it."""
+
+from . import agent as agent
