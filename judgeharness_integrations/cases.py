@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, is_dataclass, replace
 from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar
 
 from judgeharness_integrations._errors import CaseError
+from judgeharness_integrations.verdictlog.row import EVERY_CRITERION
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -53,6 +54,11 @@ class Criterion:
     description: str = ""
     labels: tuple[str, ...] | None = None
     scale: tuple[float, float] | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse a name that the log could not tell from every criterion, or from none."""
+        if self.name == EVERY_CRITERION or not self.name.strip():
+            raise CaseError(f"a criterion cannot be named {self.name!r}: give it another name.")
 
 
 @dataclass(frozen=True, kw_only=True)

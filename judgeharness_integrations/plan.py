@@ -156,7 +156,7 @@ def plan_cases(cases: Iterable[Case], judge: Judge, *, rule: Rule, **options: An
     seen: set[str] = set()
     view = getattr(judge, "view", None)
     for case in cases:
-        if view is not None and (case := view(case)) is None:  # not its to judge
+        if callable(view) and (case := view(case)) is None:  # not its to judge
             continue
         if isinstance(case, AnswerCase) and case.criteria:
             _check_kinds(case.criteria, rule)

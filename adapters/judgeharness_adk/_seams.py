@@ -18,11 +18,20 @@ __all__ = [
     "reference_first",
     "show_conversation",
     "steps_of",
+    "tested",
 ]
 
 TESTED = ">=2.13,<2.14"  # the versions the tests run against; the extra asks for these
 
+_FIRST, _BEFORE = (2, 13), (2, 14)
+
 _RESPONSE, _REFERENCE = '  "Agent response": {response},\n', '  "Reference response": {golden_response},\n'
+
+
+def tested(version: str) -> bool:
+    """Whether a version of google-adk is one the tests run against."""
+    numbers = tuple(int(part) for part in version.split(".")[:2] if part.isdecimal())
+    return _FIRST <= numbers < _BEFORE
 
 
 def _seam(holder: object, name: str) -> Any:
@@ -40,7 +49,7 @@ def _seam(holder: object, name: str) -> Any:
 def ask_anew(llm: object) -> None:
     """Have LiteLLM answer a model's requests itself: its cache would answer every repetition with one reply."""
     litellm = sys.modules.get("litellm")
-    if getattr(litellm, "cache", None) is not None and type(llm).__name__ == "LiteLlm":
+    if getattr(litellm, "cache", None) is not None and any(kind.__name__ == "LiteLlm" for kind in type(llm).__mro__):
         _seam(llm, "_additional_args")["cache"] = {"no-cache": True}
 
 

@@ -27,6 +27,11 @@ def judge_from_spec(spec: JudgeSpec) -> MetricJudge[Any]:
 
     """
     known = [name for name, judge in JUDGES.items() if judge.pooled is None]
+    if spec.evaluator in JUDGES and spec.evaluator not in known:
+        raise ConfigError(
+            f"judge {spec.name!r}: {spec.evaluator} judges sentences that only adk's own evaluation segments: "
+            "measure it there, with judgeharness_adk.register()."
+        )
     if spec.evaluator not in known:
         raise UnknownNameError("evaluator", spec.evaluator, known)
     if spec.model is None:

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from functools import partial
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from google.adk.evaluation.eval_case import ConversationScenario, Invocation
 from google.adk.evaluation.eval_metrics import EvalMetric
 from google.adk.evaluation.evaluator import EvaluationResult, Evaluator
 
 from judgeharness_adk import sidecar
+from judgeharness_adk.invocations import InvocationCase
 from judgeharness_adk.judges import JUDGES, MetricJudge
 from judgeharness_adk.measuring import Judged, measure_invocations
 from judgeharness_adk.options import HarnessBlock, block_of, concurrency_of, harness_of
 from judgeharness_adk.outcomes import Reporter, unmeasured
 from judgeharness_adk.watching import observers
-from judgeharness_integrations import JudgeHarness
+from judgeharness_integrations import HarnessResult, JudgeHarness
 from judgeharness_integrations._errors import JudgeHarnessError
 from judgeharness_integrations.running import fingerprint_parts
 
@@ -56,7 +58,7 @@ class HarnessedEvaluator(Evaluator):
         except Exception as error:
             sentence = f"{type(error).__name__}: {error}"
             _LOGGER.exception("metric %s was not measured", name)
-        return unmeasured(name, actual_invocations, sentence)
+        return unmeasured(name, actual_invocations, expected_invocations, sentence)
 
     async def _evaluated(self, actual: list[Invocation], expected: list[Invocation] | None) -> EvaluationResult:
         metric = self._eval_metric
@@ -64,11 +66,14 @@ class HarnessedEvaluator(Evaluator):
         block = block_of(judge.criterion, metric=metric.metric_name)
         harness = harness_of(block, judge.options, observers=observers())
         judged = await measure_invocations(
-            judge, harness, actual, expected, names=block.names, concurrency=concurrency_of(block, judge.options)
+            judge,
+            harness,
+            actual,
+            expected,
+            keep=partial(self._keep, judge=judge, harness=harness, directory=block.sidecar),
+            names=block.names,
+            concurrency=concurrency_of(block, judge.options),
         )
-        if block.sidecar:
-            for one in judged:
-                self._keep(one, judge, harness, block.sidecar)
         reporter = Reporter(
             threshold=judge.criterion.threshold,
             block=block,
@@ -79,20 +84,31 @@ class HarnessedEvaluator(Evaluator):
         _warn(metric.metric_name, judged, block)
         return reporter.result(judged, actual, expected)
 
-    def _keep(self, judged: Judged, judge: MetricJudge[Any], harness: JudgeHarness, directory: str) -> None:
-        parts = fingerprint_parts(judge, harness.design)
-        for case, result in zip(judged.cases, judged.results, strict=True):
-            line = sidecar.record(
-                result,
-                metric=self._eval_metric.metric_name,
-                invocation_id=judged.invocation_id,
-                rubrics={question.id: question.text for question in case.questions},
-                standing=tuple(criterion.name for criterion in judge.criteria),
-                parts=parts,
-                preparation=judged.preparation,
-                **({"input": case.input, "output": case.output} if harness.keep == "text" else {}),
-            )
-            sidecar.write(line, directory)
+    def _keep(
+        self,
+        judged: Judged,
+        case: InvocationCase,
+        result: HarnessResult,
+        *,
+        judge: MetricJudge[Any],
+        harness: JudgeHarness,
+        directory: str | Literal[False],
+    ) -> None:
+        if not directory:
+            return
+        texts = harness.keep == "text"
+        asked = [question for question in case.questions if texts or judge.pooled is None]  # the agent's own words
+        line = sidecar.record(
+            result,
+            metric=self._eval_metric.metric_name,
+            invocation_id=judged.invocation_id,
+            rubrics={question.id: question.text for question in asked},
+            standing=tuple(criterion.name for criterion in judge.criteria),
+            parts=fingerprint_parts(judge, harness.design),
+            preparation=judged.preparation if case is judged.cases[0] else None,
+            **({"input": case.input, "output": case.output} if texts else {}),
+        )
+        sidecar.write(line, directory)
 
 
 def _warn(metric: str, judged: list[Judged], block: HarnessBlock) -> None:
@@ -103,7 +119,7 @@ def _warn(metric: str, judged: list[Judged], block: HarnessBlock) -> None:
         for result in one.results
         for name, measured in result.criteria.items()
         if measured.status != "decided"
-    ]
+    ] + [one.invocation_id for one in judged if one.problems]
     if undecided and block.on_abstain != "fail":
         _LOGGER.warning(
             "metric %s came to no decision on %s; with on_abstain=%s a case can pass beside other metrics",

@@ -3,35 +3,35 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+import os
+from collections.abc import Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
-from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 from google.adk.evaluation.eval_case import Invocation
 
 from judgeharness_adk.invocations import InvocationCase, invocation_case
-from judgeharness_adk.judges import MetricJudge
-from judgeharness_adk.models import Reply
+from judgeharness_adk.judges import MetricJudge, NoQuestionsError, Unready
+from judgeharness_adk.preparing import Preparation
+from judgeharness_adk.replies import Reply
 from judgeharness_integrations import HarnessResult, JudgeHarness
-from judgeharness_integrations._errors import CaseError
-from judgeharness_integrations.execution.budget import Budget, BudgetExhausted
-from judgeharness_integrations.execution.limiter import Limiter, limiter_for
-from judgeharness_integrations.execution.observing import Spans, calling
+from judgeharness_integrations._errors import CaseError, JudgeHarnessError
+from judgeharness_integrations.execution.limiter import limiter_for
 
-__all__ = ["Judged", "measure_invocations"]
+__all__ = ["Judged", "Keep", "measure_invocations"]
 
 
-@dataclass(kw_only=True)
+@dataclass(kw_only=True, eq=False)
 class Judged:
-    """One invocation: its cases (one, or one a step), their measurements, and why there are none if so."""
+    """One invocation: its cases (one, or one a step), their measurements, and what could not be judged of it."""
 
     invocation_id: str
-    cases: Sequence[InvocationCase] = ()
+    cases: list[InvocationCase] = field(default_factory=list)
     results: list[HarnessResult] = field(default_factory=list)
-    problem: str | None = None
+    problems: list[str] = field(default_factory=list)
     replies: list[Reply] = field(default_factory=list)  # the judge's model was asked what there is to judge
+    unasked: NoQuestionsError | None = None
 
     @property
     def preparation(self) -> dict[str, int | None]:
@@ -40,12 +40,16 @@ class Judged:
         return {"calls": len(self.replies), "input_tokens": _sum(read), "output_tokens": _sum(written)}
 
 
+Keep: TypeAlias = Callable[[Judged, InvocationCase, HarnessResult], None]
+
+
 async def measure_invocations(
     judge: MetricJudge[Any],
     harness: JudgeHarness,
     actual: Sequence[Invocation],
     expected: Sequence[Invocation] | None,
     *,
+    keep: Keep,
     names: Sequence[str] = (),
     concurrency: int = 1,
 ) -> list[Judged]:
@@ -56,11 +60,12 @@ async def measure_invocations(
         harness: how it is measured.
         actual: what the agent did.
         expected: what it should have done, invocation by invocation, if that is known.
+        keep: told every measurement as it comes, so that none is lost when the evaluation ends early.
         names: names that `name_swap` may exchange.
         concurrency: calls of the judge's model at a time.
 
     Raises:
-        UsageError: the cases cannot be judged as the harness is set; nothing was asked.
+        UsageError: the cases cannot be judged as the harness is set; no sample was asked.
 
     """
     if expected is not None and len(expected) != len(actual):
@@ -77,37 +82,36 @@ async def measure_invocations(
     ]
     limiter = limiter_for(judge.model.name)
     with limiter.run(concurrency):
-        every = await asyncio.gather(*(_prepared(judge, harness, case, limiter) for case in given))
-    cases = [case for judged in every for case in judged.cases]
-    results: dict[str, HarnessResult] = {}
-    async with aclosing(harness.aevaluate_many(judge, cases)) as measured:
+        preparation = Preparation(judge, harness, limiter)
+        every = await asyncio.gather(*(_prepared(preparation, case) for case in given))
+    if not any(judged.cases for judged in every) and (missing := next((j.unasked for j in every if j.unasked), None)):
+        raise missing
+    places = {case.case_id: (judged, case) for judged in every for case in judged.cases}
+    async with aclosing(harness.aevaluate_many(judge, [case for _, case in places.values()])) as measured:
         async for result in measured:
-            results[result.case_id] = result
+            judged, case = places[result.case_id]
+            judged.results.append(result)
+            keep(judged, case, result)
+    order = list(places)
     for judged in every:
-        judged.results = [results[case.case_id] for case in judged.cases]
+        judged.results.sort(key=lambda result: order.index(result.case_id))
     return every
 
 
-async def _prepared(judge: MetricJudge[Any], harness: JudgeHarness, case: InvocationCase, limiter: Limiter) -> Judged:
+async def _prepared(preparation: Preparation, case: InvocationCase) -> Judged:
+    """Return an invocation ready to be judged; whatever prevents that is a problem of this invocation alone."""
     judged = Judged(invocation_id=case.judged.invocation_id or case.case_id)
-    spans = Spans(harness.observers or ())
-
-    async def ask(prompt: str) -> Reply | Exception:
-        await limiter.acquire()
-        try:
-            with spans.around("call", f"prepare[{case.case_id}]", case_id=case.case_id) as span, calling(spans, span):
-                reply, _ = await harness.policy.attempt(partial(judge.model.ask, prompt), harness.budget or Budget())
-        except BudgetExhausted:
-            return RuntimeError("max_calls was reached")
-        finally:
-            limiter.release()
-        judged.replies += [reply] if isinstance(reply, Reply) else []
-        return reply
-
     try:
-        judged.cases = await judge.cases(case, ask)
-    except RuntimeError as error:  # the judge could not be shown what it judges
-        judged.problem = str(error)
+        found = await preparation.cases(case, judged.replies)
+    except NoQuestionsError as error:
+        judged.unasked = error
+    except JudgeHarnessError:
+        raise
+    except Exception as error:  # noqa: BLE001 - ADK could not make a prompt of it
+        judged.problems.append(f"the judge's prompt cannot be made ({type(error).__name__}: {error})")
+    else:
+        judged.cases = [one for one in found if isinstance(one, InvocationCase)]
+        judged.problems = [one.why for one in found if isinstance(one, Unready)]
     return judged
 
 
@@ -121,4 +125,5 @@ def _ids(invocations: Sequence[Invocation]) -> list[str]:
     ids = [invocation.invocation_id for invocation in invocations]
     if all(ids) and len(set(ids)) == len(ids):
         return ids
-    return [f"{given or 'invocation'}#{place}" for place, given in enumerate(ids, start=1)]
+    mark = os.urandom(3).hex()  # another eval case may have the same ones
+    return [f"{given or 'invocation'}#{place}-{mark}" for place, given in enumerate(ids, start=1)]

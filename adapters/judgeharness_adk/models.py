@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import aclosing
-from enum import Enum
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import urlsplit
 
 from google.adk.models.base_llm import BaseLlm
 from google.adk.models.llm_request import LlmRequest
-from google.adk.models.llm_response import LlmResponse
 from google.adk.models.registry import LLMRegistry
 from google.genai.types import (
     AutomaticFunctionCallingConfig,
@@ -22,27 +20,13 @@ from google.genai.types import (
 )
 
 from judgeharness_adk import _seams
+from judgeharness_adk.replies import Reply, reply_of
 from judgeharness_integrations._errors import ConfigError
 from judgeharness_integrations.execution.observing import model_span
 
-__all__ = ["JudgeModel", "Reply", "config_of", "new_model"]
+__all__ = ["JudgeModel", "config_of", "new_model"]
 
-_REFUSALS = frozenset(
-    {"SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "LANGUAGE", "MODEL_ARMOR", "JAILBREAK"}
-)
-_SILENT = frozenset({"STOP", "MAX_TOKENS", "OTHER", "FINISH_REASON_UNSPECIFIED"})  # it answered, and said nothing
 _UNTOLD = frozenset({"http_options", "automatic_function_calling", "labels"})  # no matter of what it answers
-
-
-class Reply(NamedTuple):
-    """What a model answered: its text, or why there is none; `refused` when it would not answer."""
-
-    text: str | None
-    reason: str | None = None
-    refused: bool = False
-    model: str | None = None
-    input_tokens: int | None = None
-    output_tokens: int | None = None
 
 
 def new_model(name: str) -> BaseLlm:
@@ -76,7 +60,7 @@ class JudgeModel:
     @property
     def parameters(self) -> dict[str, Any]:
         """What is set that changes what it answers, as JSON and without secrets."""
-        told = self._config.model_dump(mode="json", exclude_none=True, exclude=set(_UNTOLD))
+        told = self._config.model_dump(mode="json", exclude_none=True, exclude=set(_UNTOLD), fallback=_named)
         http = self._config.http_options
         endpoint = _endpoint(http.base_url if http else None)
         return told | ({"endpoint": endpoint} if endpoint else {})
@@ -96,44 +80,24 @@ class JudgeModel:
         )
         _seams.ask_anew(self._llm)
         with model_span(self.name, provider=type(self._llm).__name__) as outcome:
-            reply = _reply(await self._answer(request))
+            reply = await self._answer(request)
             outcome.update(
                 model=reply.model or self.name, input_tokens=reply.input_tokens, output_tokens=reply.output_tokens
             )
         return reply
 
-    async def _answer(self, request: LlmRequest) -> LlmResponse:
-        last: LlmResponse | None = None
+    async def _answer(self, request: LlmRequest) -> Reply:
         async with aclosing(self._llm.generate_content_async(request)) as responses:
-            async for response in responses:
-                if not response.partial:
-                    last = response
-        if last is None:
+            whole = [response async for response in responses if not response.partial]
+        if not whole:
             raise RuntimeError(f"model {self.name!r} gave no response")
-        return last
+        return reply_of(whole)
 
 
-def _reply(response: LlmResponse) -> Reply:
-    usage = response.usage_metadata
-    parts = response.content.parts if response.content else None
-    text = "\n".join(part.text for part in parts or () if part.text and not part.thought) or None
-    reason = None if text else _reason(response)
-    if reason is not None and reason not in _REFUSALS | _SILENT:
-        raise RuntimeError(f"the model answered with error {reason}: {response.error_message or 'no message'}")
-    return Reply(
-        text=text,
-        reason=reason,
-        refused=reason in _REFUSALS,
-        model=response.model_version,
-        input_tokens=usage.prompt_token_count if usage else None,
-        output_tokens=usage.candidates_token_count if usage else None,
-    )
-
-
-def _reason(response: LlmResponse) -> str:
-    """Return why there is no text, in the provider's words."""
-    given = response.error_code or response.finish_reason or "STOP"
-    return str(given.value if isinstance(given, Enum) else given)
+def _named(value: Any) -> str:
+    """Return a stable name of what JSON cannot keep: a class or a function of the caller's."""
+    kind = value if hasattr(value, "__qualname__") else type(value)
+    return f"{kind.__module__}.{kind.__qualname__}"
 
 
 def _endpoint(address: str | None) -> str | None:

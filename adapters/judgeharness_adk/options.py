@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -11,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from judgeharness_adk.perturbing import PERTURBATIONS
 from judgeharness_adk.rewriting import model_rewriter
 from judgeharness_integrations import JudgeHarness
+from judgeharness_integrations._errors import ConfigError, UnknownNameError
 from judgeharness_integrations.config.importing import imported_rule
 from judgeharness_integrations.config.problems import first_problem
 from judgeharness_integrations.execution.budget import Budget
@@ -72,11 +75,23 @@ def block_of(criterion: BaseCriterion, *, metric: str) -> HarnessBlock:
 
     """
     given = criterion.model_extra or {}
+    _check_place(given, metric)
     block = given.get(KEY, given.get(_CAMEL, {}))
     try:
         return _Criterion.model_validate({KEY: block}).judge_harness
     except ValidationError as error:
         raise first_problem(error.errors(include_url=False), f"metric {metric!r}", _Criterion) from None
+
+
+def _check_place(given: Mapping[str, Any], metric: str) -> None:
+    """Refuse what looks like a block, or one of its keys, in a place where nobody reads it."""
+    if KEY in given and _CAMEL in given:
+        raise ConfigError(f"metric {metric!r}: {KEY} stands twice, once as {_CAMEL}: keep one.")
+    for name in given.keys() - {KEY, _CAMEL}:
+        if get_close_matches(name, (KEY, _CAMEL), n=1, cutoff=0.8):
+            raise UnknownNameError("key", name, (KEY,))
+        if name in HarnessBlock.model_fields:
+            raise ConfigError(f"metric {metric!r}: key {name!r} belongs into {KEY}, where it is read.")
 
 
 def concurrency_of(block: HarnessBlock, judged_by: JudgeModelOptions) -> int:

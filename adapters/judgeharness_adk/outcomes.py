@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ from judgeharness_integrations.reporting.plain import safe_text
 __all__ = ["Reporter", "unmeasured"]
 
 _SCORES = {"PASS": 1.0, "FAIL": 0.0}
+_UNPREPARED = "preparation"  # the row of what could not be judged
 _LISTED = 10  # invocations whose lines an overall row repeats
 _WORDS = {"abstained": "ABSTAIN", "not_graded": "NOT GRADED"}
 
@@ -84,16 +86,19 @@ class Reporter:
         return fold(scores, self.threshold, self.block.on_abstain, weights=weights)
 
     def _rubrics(self, judged: Judged) -> Iterator[_Rubric]:
-        if judged.problem is not None:
-            text = safe_text(f"NOT GRADED · {judged.problem}", 1_000)
-            yield _Rubric(id="-", score=None, weight=Fraction(1), word="NOT GRADED", headline=text, rationale=text)
+        units = (len(judged.results) + len(judged.problems)) if self.balanced else 1
+        for problem in judged.problems:
+            text = safe_text(f"NOT GRADED · {problem}", 1_000)
+            yield _Rubric(
+                id=_UNPREPARED, score=None, weight=Fraction(1, units), word="NOT GRADED", headline=text, rationale=text
+            )
         for result in judged.results:
             for name, measured in result.criteria.items():
                 standing = name in self.standing
                 yield _Rubric(
                     id=name,
                     score=_SCORES.get(str(measured.verdict)) if measured.status == "decided" else None,
-                    weight=Fraction(1, len(result.criteria) * len(judged.results) if self.balanced else 1),
+                    weight=Fraction(1, len(result.criteria) * units if self.balanced else 1),
                     word=_WORDS.get(measured.status, str(measured.verdict)),
                     headline=headline(result, name, standing=standing),
                     rationale=rubric_rationale(result, name, standing=standing),
@@ -132,23 +137,37 @@ def _counted(rubrics: Sequence[_Rubric]) -> str:
 
 
 def _summary(group: Sequence[_Rubric]) -> str:
-    """Return the only invocation's line, or the count of decisions and a line an invocation."""
+    """Return the only invocation's rationale, or the count of decisions, for programs too, and a line an invocation."""
     if len(group) == 1:
-        return group[0].headline
+        return group[0].rationale
+    facts = {"judgeharness": 1, "invocations": len(group), "decisions": Counter(rubric.word for rubric in group)}
     lines = [f"{place}. {rubric.headline}" for place, rubric in enumerate(group[:_LISTED], start=1)]
     more = [f"… and {len(group) - _LISTED} more"] if len(group) > _LISTED else []
-    return "\n".join([f"{len(group)} invocations: {_counted(group)}", *lines, *more])
+    told = json.dumps(facts, separators=(",", ":"))
+    return "\n".join([f"{len(group)} invocations: {_counted(group)}", told, *lines, *more])
 
 
-def unmeasured(metric: str, actual: Sequence[Invocation], sentence: str) -> EvaluationResult:
-    """Return the result of a metric that could not be measured: failed, without a score, and why."""
-    rows = [RubricScore(rubric_id=metric, score=None, rationale=safe_text(f"NOT MEASURED · {sentence}", 1_000))]
+def unmeasured(
+    metric: str, actual: Sequence[Invocation], expected: Sequence[Invocation] | None, sentence: str
+) -> EvaluationResult:
+    """Return the result of a metric that could not be measured: failed, and why.
+
+    Its invocations score 0.0: AgentEvaluator averages over runs and leaves out what has no score.
+    """
+    row = RubricScore(rubric_id=metric, score=None, rationale=safe_text(f"NOT MEASURED · {sentence}", 1_000))
+    matched = expected if expected is not None and len(expected) == len(actual) else [None] * len(actual)
     return EvaluationResult(
         overall_score=None,
         overall_eval_status=EvalStatus.FAILED,
         per_invocation_results=[
-            PerInvocationResult(actual_invocation=one, eval_status=EvalStatus.FAILED, rubric_scores=rows)
-            for one in actual
+            PerInvocationResult(
+                actual_invocation=one,
+                expected_invocation=other,
+                score=0.0,
+                eval_status=EvalStatus.FAILED,
+                rubric_scores=[row],
+            )
+            for one, other in zip(actual, matched, strict=True)
         ],
-        overall_rubric_scores=rows,
+        overall_rubric_scores=[row],
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -42,6 +43,8 @@ def headline(result: HarnessResult, criterion: str, *, standing: bool = True) ->
     parts = [_samples(measured)]
     if measured.status != "decided":
         parts.insert(0, "ABSTAIN" if measured.status == "abstained" else "NOT GRADED")
+    elif measured.verdict not in ("PASS", "FAIL"):
+        parts.insert(0, f"decided {verdict_text(measured.verdict)}, which is neither PASS nor FAIL")
     if result.informal:
         parts.append("one sample, informal")
     else:
@@ -111,6 +114,11 @@ def _reasons(result: HarnessResult, criterion: str) -> Iterator[str]:
     for word, row in (("reason", rationale(result, criterion)), ("dissent", dissent(result, criterion))):
         if row is not None and (text := _reason(row)):
             yield f"{word} ({verdict_text(row.verdict)}{shown_order(row)}): {text}"
+    failed = [row for row in result.rows if row.criterion == criterion and not row.ok]
+    why = Counter((row.outcome, safe_text(row.error or row.reasoning or "", _LONGEST_REASON)) for row in failed)
+    for (outcome, text), count in why.most_common(1):
+        if text:
+            yield f"failed ({count} {outcome}): {text}"
 
 
 def _reason(row: VerdictRow) -> str:

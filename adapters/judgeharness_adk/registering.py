@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from importlib.metadata import version
 from typing import TypeAlias
 
 from google.adk.evaluation import metric_evaluator_registry
@@ -13,6 +14,7 @@ from google.adk.evaluation.eval_metrics import EvalMetric
 from google.adk.evaluation.evaluator import EvaluationResult
 from google.adk.evaluation.metric_evaluator_registry import MetricEvaluatorRegistry
 
+from judgeharness_adk import _seams
 from judgeharness_adk.evaluators import EVALUATORS
 
 __all__ = ["LEFT_ALONE", "Registration", "metric_function", "register"]
@@ -55,6 +57,8 @@ def register(registry: MetricEvaluatorRegistry | None = None) -> Registration:
     """
     registry = metric_evaluator_registry.DEFAULT_METRIC_EVALUATOR_REGISTRY if registry is None else registry
     infos = {info.metric_name: info for info in registry.get_registered_metrics()}
+    if not _seams.tested(version("google-adk")):
+        _LOGGER.warning("google-adk %s is not among the tested versions, %s", version("google-adk"), _seams.TESTED)
     done = [name for name in EVALUATORS if name in infos]
     for name in done:
         registry.register_evaluator(infos[name], EVALUATORS[name])

@@ -64,10 +64,9 @@ def write(line: Mapping[str, Any], directory: str) -> None:
     try:
         with _lock, _path(Path(directory)).open("a", encoding="utf-8", errors=LONE_SURROGATES) as file:
             file.write(text)
-    except OSError as error:
-        _LOGGER.warning(
-            "the measurement is not kept: %s cannot be written to (%s).", directory, error.strerror or error
-        )
+    except (OSError, ValueError) as error:  # a path may hold what no path can
+        reason = getattr(error, "strerror", None) or error
+        _LOGGER.warning("the measurement is not kept: %s cannot be written to (%s).", directory, reason)
 
 
 def _path(directory: Path) -> Path:

@@ -65,7 +65,8 @@ class UnsteadyJudge(BaseLlm):
                 verdict, why = "no", "A guess at what the user may want is no advice."
             elif "wear" in text and "will do" in answer and self._asked[prompt] % 5 == 0:
                 verdict, why = "no", "It does not say for which time of the day."
-            blocks.append(f"ID: {name}\nProperty: {text}\nRationale: {why}\nVerdict: {verdict}")
+            reading = self._asked[prompt]  # no two samples are copies
+            blocks.append(f"ID: {name}\nProperty: {text}\nRationale: Reading {reading}. {why}\nVerdict: {verdict}")
         yield _said(Part(text="\n\n".join(blocks)))
 
 

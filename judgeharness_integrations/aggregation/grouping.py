@@ -6,13 +6,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.verdictlog.row import VerdictRow, is_number
+from judgeharness_integrations.verdictlog.row import EVERY_CRITERION, VerdictRow, is_number
 
 __all__ = ["DEFAULT_CRITERION", "EVERY_CRITERION", "by_case", "by_criterion", "by_judge", "is_numeric"]
 
 DEFAULT_CRITERION = "verdict"
-# A call that failed before the judge's criteria were known is one row that counts for each of them.
-EVERY_CRITERION = "*"
 
 
 def _grouped(rows: Iterable[VerdictRow], field: str) -> dict[str, list[VerdictRow]]:

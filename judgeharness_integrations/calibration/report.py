@@ -13,6 +13,7 @@ from judgeharness_integrations._errors import ConfigError
 from judgeharness_integrations.calibration.measure import CriterionCalibration
 from judgeharness_integrations.calibration.rates import Kappa, Rate, ScoreErrors
 from judgeharness_integrations.fingerprint import Fingerprint
+from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -125,7 +126,8 @@ class CalibrationReport:
         """Write the report as JSON and return the path."""
         path = Path(path)
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(self.to_dict(), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        text = json.dumps(self.to_dict(), indent=2, ensure_ascii=False) + "\n"
+        path.write_text(text, encoding="utf-8", errors=LONE_SURROGATES)
         return path
 
     @classmethod

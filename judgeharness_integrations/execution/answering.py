@@ -63,7 +63,7 @@ class RowMaker:
         """Prepare for one judge; `keep` decides how reasoning and raw text are stored, `folds` is the rule's kind."""
         self._name = judge.name
         self._run = run
-        self._keep = _KEEPERS[keep]
+        self._keep, self._keeps_text = _KEEPERS[keep], keep == "text"
         self._model = judge_model or (judge.identity.model if judge.identity is not None else None)
         self._criteria: dict[str, Criterion] = {c.name: c for c in judge.criteria or ()}
         self._log = log
@@ -104,7 +104,9 @@ class RowMaker:
         """Return the rows of a call that raised: one a declared criterion, else one that counts for every criterion."""
         names = list(self._criteria_of(pending)) or [EVERY_CRITERION]
         answers = [Answer(criterion=name, outcome="error") for name in names]
-        text = f"{type(error).__name__}: {error}".rstrip(": ")[:_LONGEST_ERROR]
+        text = type(error).__name__
+        if self._keeps_text:  # what an error says may repeat what was judged
+            text = f"{text}: {error}".rstrip(": ")[:_LONGEST_ERROR]
         return self._rows(pending, answers, None, call, error=text)
 
     def _of_kind(self, answer: Answer) -> Answer:

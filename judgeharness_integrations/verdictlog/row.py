@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias
 
 __all__ = [
     "ABSTAIN",
+    "EVERY_CRITERION",
     "OUTCOMES",
     "Label",
     "Outcome",
@@ -27,6 +28,7 @@ RowKey: TypeAlias = "tuple[str, str, str, str, str, int]"
 
 OUTCOMES: tuple[Outcome, ...] = ("ok", "unparsed", "refused", "error")
 ABSTAIN = "ABSTAIN"
+EVERY_CRITERION = "*"  # the criterion of a call that failed before its criteria were known
 LARGEST_SCORE = 1e100  # no scale reaches it, and sums and squares of scores below it stay finite
 
 

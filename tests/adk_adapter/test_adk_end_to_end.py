@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from google.adk.evaluation.eval_metrics import BaseCriterion, EvalMetric
 from google.adk.evaluation.metric_evaluator_registry import DEFAULT_METRIC_EVALUATOR_REGISTRY
 from support.adk_bench import (
     FINAL_RESPONSE,
     AgentFolder,
+    JudgeDown,
     always,
     api_base_variables,
     eval_config,
     in_turn,
+    invocation,
     isolated_adk,
     judge_options,
     load_results,
@@ -26,10 +30,12 @@ from support.adk_bench import (
     serve,
     write_agent_folder,
 )
-from support.adk_outcomes import MATCH, TOOL_USE, evaluate_case_with
+from support.adk_outcomes import HALLUCINATIONS, MATCH, TOOL_USE, evaluate_case_with
 from support.openai_replies import Reply
 
 import judgeharness_adk
+from judgeharness_adk.evaluators import EVALUATORS
+from judgeharness_adk.options import harness_of
 from judgeharness_adk.sidecar import SUFFIX
 from judgeharness_integrations import CalibrationReport, HarnessResult
 from judgeharness_integrations._errors import ConfigError
@@ -66,6 +72,18 @@ def agent(
 def sidecar_lines(folder: Path) -> list[dict[str, Any]]:
     files = sorted(folder.joinpath(".adk", "judgeharness").glob(f"*{SUFFIX}"))
     return [json.loads(line) for file in files for line in file.read_text().splitlines()]
+
+
+def rubric_rows(folder: AgentFolder, metric: str = FINAL_RESPONSE) -> list[Any]:
+    return [
+        row
+        for persisted in load_results(folder)
+        for case in persisted.eval_case_results
+        for turn in case.eval_metric_result_per_invocation
+        for one in turn.eval_metric_results
+        if one.metric_name == metric
+        for row in one.details.rubric_scores or ()
+    ]
 
 
 # (a) register() in agent.py
@@ -173,7 +191,37 @@ def test_agent_evaluator_passes_fails_and_abstains(tmp_path: Path) -> None:
 def test_a_mistake_in_the_block_fails_agent_evaluator_too(tmp_path: Path) -> None:
     folder = agent(tmp_path, {FINAL_RESPONSE: judge_options("scripted-judge", judge_harness={"keep": "everything"})})
     with scripted_judge(always("yes")):
-        assert "was not evaluated" in str(run_agent_evaluator(folder).failure)
+        assert "Expected 1.0, but got 0.0" in str(run_agent_evaluator(folder).failure)
+
+
+def test_a_run_that_was_not_measured_counts_beside_one_that_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs: list[int] = []
+
+    def harness_of_the_second(*given: Any, **options: Any) -> Any:
+        runs.append(1)
+        if len(runs) == 1:
+            raise ConfigError("this run cannot be measured.")
+        return harness_of(*given, **options)
+
+    monkeypatch.setattr("judgeharness_adk.evaluators.harness_of", harness_of_the_second)
+    folder = agent(tmp_path)
+    with scripted_judge(always("yes")):
+        run = run_agent_evaluator(folder, num_runs=2)
+    said = [str(row.rationale) for row in rubric_rows(folder)]
+    assert sum(text == "NOT MEASURED · this run cannot be measured." for text in said) == 1
+    assert "but got 0.5" in str(run.failure)
+
+
+@pytest.mark.parametrize("on_abstain", ["fail", "not_evaluated", "informational"])
+def test_agent_evaluator_does_what_an_abstention_is_told_to(tmp_path: Path, on_abstain: str) -> None:
+    block = {"on_abstain": on_abstain}
+    folder = agent(tmp_path, {FINAL_RESPONSE: judge_options("scripted-judge", samples=2, judge_harness=block)})
+    with scripted_judge(in_turn("yes", "no")):
+        failure = run_agent_evaluator(folder).failure
+    expected = {"fail": "but got 0.0", "not_evaluated": "was not evaluated", "informational": "None"}
+    assert expected[on_abstain] in str(failure)
 
 
 def test_the_block_is_persisted_and_reloaded(tmp_path: Path) -> None:
@@ -379,6 +427,45 @@ def test_a_sidecar_that_cannot_be_written_loses_no_measurement(
     with scripted_judge(always("yes")):
         assert run_adk_eval(folder, in_process=True).exit_code == 0
     assert "the measurement is not kept: taken cannot be written to" in caplog.text
+
+
+@pytest.mark.parametrize("keep", ["none", "hash"])
+def test_sentences_are_not_kept_where_texts_are_not(tmp_path: Path, keep: str) -> None:
+    criterion = judge_options("scripted-judge", rubrics=None, judge_harness={"keep": keep})
+    with scripted_judge(in_turn("yes", JudgeDown("It is 10 degrees in Oslo."))):
+        run_adk_eval(agent(tmp_path, {HALLUCINATIONS: criterion}), in_process=True)
+    [line] = sidecar_lines(tmp_path)
+    assert "It is 10 degrees" not in json.dumps(line)
+    assert "JudgeDown" in json.dumps(line)
+    assert line["preparation"]["calls"] == 1
+
+
+def test_what_was_measured_is_kept_when_an_evaluation_is_stopped(tmp_path: Path) -> None:
+    turns = [invocation(city) for city in ("Oslo", "Rome", "Lima")]
+    criterion = BaseCriterion.model_validate(
+        judge_options("scripted-judge", samples=2, judge_harness={"max_concurrency": 1})
+    )
+    evaluator = EVALUATORS[FINAL_RESPONSE](EvalMetric(metric_name=FINAL_RESPONSE, criterion=criterion))
+
+    async def stopped() -> None:
+        task = asyncio.create_task(evaluator.evaluate_invocations(turns))
+        while not sidecar_lines(tmp_path):  # noqa: ASYNC110 - a file tells nobody
+            await asyncio.sleep(0.01)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    with scripted_judge(always("yes"), delay=0.05) as judge:
+        asyncio.run(stopped())
+    assert judge.calls < 6
+    assert [line["invocation_id"] for line in sidecar_lines(tmp_path)] == ["turn_Oslo"]
+
+
+def test_a_sidecar_that_no_path_can_name_loses_no_measurement(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    folder = agent(tmp_path, {FINAL_RESPONSE: judge_options("scripted-judge", judge_harness={"sidecar": "a\0b"})})
+    with scripted_judge(always("yes")):
+        assert run_adk_eval(folder, in_process=True).exit_code == 0
+    assert "the measurement is not kept" in caplog.text
 
 
 def test_observers_see_the_judge_model(tmp_path: Path) -> None:

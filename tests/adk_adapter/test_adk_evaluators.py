@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from support import adk_outcomes as outcomes
 from support.adk_answers import JudgeDown, Raw, always, in_turn, per_rubric
 from support.adk_folder import FINAL_RESPONSE, invocation, judge_options, rubric
+from support.adk_judges import ScriptedLlm
 from support.adk_offline import isolated_adk
 from support.adk_outcomes import HALLUCINATIONS, MATCH, MULTI_TURN, TOOL_USE, evaluate_case_with, evaluate_with
 
@@ -120,6 +121,42 @@ def test_a_metric_without_a_verdict_fails_the_case_beside_a_passing_one() -> Non
     assert outcomes.silent_beside_passing(OURS).final_eval_status.name == "FAILED"
 
 
+def test_why_samples_failed_is_said() -> None:
+    text = rationale(ours(in_turn("yes", "yes", "yes", "maybe", "maybe")))
+    assert text.splitlines()[-1] == "failed (2 unparsed): I say maybe to polite."
+    down = rationale(ours(in_turn("yes", JudgeDown("503")), block={"max_attempts": 1}, samples=2))
+    assert down.splitlines()[-1] == "failed (1 error): JudgeDown: 503"
+
+
+@pytest.mark.parametrize(
+    "again", ["On reflection:\nFinal Verdict: no", "**Correction:** Verdict: no", "Revised verdict: no"]
+)
+def test_a_verdict_that_is_taken_back_is_none(again: str) -> None:
+    text = Raw(f"ID: polite\nProperty: The answer is polite.\nRationale: Hm.\nVerdict: yes\n\n{again}")
+    assert facts(ours(always(text), samples=2))["failed"] == {"unparsed": 2}
+
+
+def test_a_rule_that_decides_neither_pass_nor_fail_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (tmp_path / "odd_rules.py").write_text("def maybe(rows):\n    return 'MAYBE'\n")
+    odd = ours(always("yes"), block={"aggregation_rule": "odd_rules:maybe"})
+    assert (odd.status, odd.rubrics) == ("FAILED", [{"polite": None}])
+    assert rationale(odd).startswith("decided MAYBE, which is neither PASS nor FAIL · 5 PASS of 5")
+
+
+def test_the_judge_model_is_built_once_for_all_samples(monkeypatch: pytest.MonkeyPatch) -> None:
+    built: list[str] = []
+    made = ScriptedLlm.__init__
+
+    def counted(self: Any, **given: Any) -> None:
+        built.append(given["model"])
+        made(self, **given)
+
+    monkeypatch.setattr(ScriptedLlm, "__init__", counted)
+    assert ours(always("yes"), samples=6).judge.calls == 6
+    assert len(built) <= 4
+
+
 def test_a_missing_rubric_is_missing_for_itself_only() -> None:
     script = in_turn({"polite": "yes", "short": "yes"}, {"polite": "yes"}, {"polite": "yes", "short": "yes"})
     half = ours(script, rubrics=("polite", "short"), samples=3)
@@ -131,41 +168,38 @@ def test_a_missing_rubric_is_missing_for_itself_only() -> None:
 # Where both agree
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def _words(samples: int) -> st.SearchStrategy[list[str]]:
+    """Answers without a tie."""
+    words = st.lists(st.sampled_from(["yes", "no"]), min_size=samples, max_size=samples)
+    return words.filter(lambda drawn: 2 * drawn.count("yes") != samples)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_a_plain_majority_scores_as_adk_does(data: st.DataObject) -> None:
+    metric = data.draw(st.sampled_from([FINAL_RESPONSE, TOOL_USE, MULTI_TURN, MATCH, HALLUCINATIONS]))
+    rubrics = metric.startswith("rubric")
     ids = data.draw(st.lists(st.sampled_from(["polite", "short", "true", "warm"]), min_size=1, unique=True))
-    samples = data.draw(st.sampled_from([1, 3, 5]))  # odd: no ties
-    words = st.lists(st.sampled_from(["yes", "no"]), min_size=samples, max_size=samples)
-    table = {name: data.draw(words, label=name) for name in ids}
+    samples = data.draw(st.integers(1, 6)) if metric != HALLUCINATIONS else 1  # which ADK asks about once
+    table = {name: data.draw(_words(samples), label=name) for name in (ids if rubrics else ids[:1])}
     turns = [invocation(city) for city in data.draw(st.sampled_from([("Oslo",), ("Oslo", "Rome")]))]
     threshold = data.draw(st.sampled_from([0.0, 0.3, 0.5, 1.0]))
-    options: dict[str, Any] = {"rubrics": tuple(ids), "samples": samples, "turns": turns, "threshold": threshold}
-    theirs = evaluate_with(ADK, per_rubric(table), **options)
-    same = ours(per_rubric(table), block={"aggregation_rule": "majority"}, **options)
-    assert (same.score, same.status, same.turns, same.rubrics) == (
-        theirs.score,
-        theirs.status,
-        theirs.turns,
-        theirs.rubrics,
-    )
-    assert _overall(same) == _overall(theirs)
+    options: dict[str, Any] = {"samples": samples, "turns": turns, "threshold": threshold, "metric": metric}
+    options |= {"rubrics": tuple(ids)} if rubrics else {}
+    theirs = evaluate_with(ADK, _script(table, metric), **options)
+    same = ours(_script(table, metric), block={"aggregation_rule": "majority"}, **options)
+    assert (same.score, same.status, same.turns) == (theirs.score, theirs.status, theirs.turns)
+    if rubrics:
+        assert same.rubrics == theirs.rubrics
+        assert _overall(same) == _overall(theirs)
+
+
+def _script(table: dict[str, list[str]], metric: str) -> Any:
+    return per_rubric(table) if metric.startswith("rubric") else in_turn(*next(iter(table.values())))
 
 
 def _overall(outcome: Outcome) -> dict[str, float | None]:
     return {row.rubric_id: row.score for row in outcome.result.overall_rubric_scores or ()}
-
-
-@pytest.mark.parametrize("metric", [MATCH, HALLUCINATIONS])
-@pytest.mark.parametrize("words", [("yes", "yes", "no"), ("no", "no", "yes"), ("yes", "yes", "yes")])
-def test_metrics_without_rubrics_score_as_adk_does(metric: str, words: tuple[str, ...]) -> None:
-    samples = len(words)
-    theirs = evaluate_with(
-        ADK, in_turn(*words[:1] if metric == HALLUCINATIONS else words), metric=metric, samples=samples
-    )
-    first = words if metric == MATCH else words[:1] * samples  # ADK asks about hallucinations once
-    same = ours(in_turn(*first), metric=metric, samples=samples, block={"aggregation_rule": "majority"})
-    assert (same.score, same.status, same.turns) == (theirs.score, theirs.status, theirs.turns)
 
 
 def test_a_conversation_is_judged_at_its_last_invocation_only() -> None:
@@ -199,6 +233,64 @@ def test_sentences_are_segmented_once_and_each_has_its_own_distribution() -> Non
     [pooled] = split.result.overall_rubric_scores or ()
     assert (pooled.rubric_id, pooled.score) == ("sentences", 0.5)
     assert pooled.rationale == "2 sentences: 1 PASS, 1 ABSTAIN"
+
+
+@pytest.mark.parametrize(
+    ("segments", "why"),
+    [
+        ("<sentence>It is cold.</sentence>\n<sentence>You must buy", "was cut off"),
+        ("<sentence>It is cold.</sentence>", "the sentences hold 27% of it"),
+    ],
+)
+def test_sentences_that_were_left_out_do_not_pass_unjudged(segments: str, why: str) -> None:
+    turn = invocation("Oslo")
+    turn.final_response = types.Content(
+        role="model", parts=[types.Part(text="It is cold. You must buy our coat or die.")]
+    )
+
+    def script(prompt: Any) -> str:
+        return segments if prompt.kind == "segmenter" else str(always("yes")(prompt))
+
+    short = ours(script, metric=HALLUCINATIONS, turns=[turn])
+    assert (short.status, short.judge.calls) == ("FAILED", 1)
+    assert why in rationale(short)
+
+
+def test_a_step_that_cannot_be_segmented_leaves_the_others(tmp_path: Path) -> None:
+    turn = invocation("Oslo").model_dump()
+    turn["intermediate_data"] = {
+        "invocation_events": [{"author": "weather", "content": {"role": "model", "parts": [{"text": "Let me look."}]}}]
+    }
+
+    def script(prompt: Any) -> str:
+        return "no idea" if prompt.kind == "segmenter" and "look" in prompt.text else str(always("yes")(prompt))
+
+    half = evaluate_with(
+        OURS,
+        script,
+        metric=HALLUCINATIONS,
+        turns=[type(invocation("Oslo")).model_validate(turn)],
+        evaluate_intermediate_nl_responses=True,
+        samples=2,
+        threshold=0.5,
+        judge_harness={},
+    )
+    assert half.rubrics == [{"preparation": None, "step 2, sentence 1": 1.0}]
+    assert (half.score, half.status) == (0.5, "PASSED")
+    [file] = tmp_path.glob(".adk/judgeharness/*")
+    assert len(file.read_text().splitlines()) == 1
+
+
+def test_an_invocation_adk_makes_no_prompt_of_leaves_the_others() -> None:
+    broken = invocation("Oslo").model_dump()
+    call = {"function_call": {"name": "look", "args": {"picture": b"\xff"}}}
+    broken["intermediate_data"] = {
+        "invocation_events": [{"author": "weather", "content": {"role": "model", "parts": [call]}}]
+    }
+    turns = [type(invocation("Oslo")).model_validate(broken), invocation("Rome")]
+    half = ours(always("yes"), metric=HALLUCINATIONS, turns=turns, samples=2, threshold=0.5)
+    assert half.turns == [("FAILED", 0.0), ("PASSED", 1.0)]
+    assert "the judge's prompt cannot be made (TypeError" in rationale(half)
 
 
 def test_a_response_that_cannot_be_segmented_is_not_graded() -> None:
@@ -253,6 +345,7 @@ def test_the_overall_row_repeats_the_line_of_every_invocation() -> None:
     [row] = both.result.overall_rubric_scores or ()
     assert str(row.rationale).splitlines() == [
         "2 invocations: 2 PASS",
+        '{"judgeharness":1,"invocations":2,"decisions":{"PASS":2}}',
         "1. 5 PASS of 5 · supermajority(2/3) · consistency 1.00 · uncalibrated",
         "2. 5 PASS of 5 · supermajority(2/3) · consistency 1.00 · uncalibrated",
     ]
@@ -428,6 +521,34 @@ def test_a_judge_model_nobody_knows_fails_the_metric() -> None:
     assert "judge_model 'no-such-model' cannot be made" in str(metric.details.rubric_scores)
 
 
+@pytest.mark.parametrize("name", ["*", " ", ""])
+def test_a_rubric_needs_a_name_of_its_own(name: str) -> None:
+    refused = ours(always("yes"), rubrics=("polite", name))
+    assert "a criterion cannot be named" in rationale(refused)
+
+
+def test_an_invocation_without_a_rubric_is_left_out_beside_one_that_has_some() -> None:
+    turns = [invocation("Oslo"), invocation("Rome", rubrics=[rubric("warm", kind="FINAL_RESPONSE_QUALITY")])]
+    some = ours(always("yes"), turns=turns, rubrics=())
+    assert some.turns == [("NOT_EVALUATED", None), ("PASSED", 1.0)]
+
+
+@pytest.mark.parametrize(
+    ("extra", "sentence"),
+    [
+        ({"judge_harnes": {"repetitions": 2}}, "unknown key 'judge_harnes': did you mean 'judge_harness'?"),
+        ({"on_abstain": "informational"}, "key 'on_abstain' belongs into judge_harness, where it is read"),
+        ({"judgeHarness": {}}, "judge_harness stands twice"),
+    ],
+)
+def test_a_block_in_the_wrong_place_is_not_overlooked(extra: dict[str, Any], sentence: str) -> None:
+    assert sentence in rationale(ours(always("yes"), **extra))
+
+
+def test_the_block_may_be_written_in_camel_case() -> None:
+    assert evaluate_with(OURS, always("yes"), judgeHarness={"repetitions": 2, "sidecar": False}).judge.calls == 2
+
+
 def test_rubrics_that_conflict_fail_the_metric() -> None:
     turn = invocation("Oslo", rubrics=[rubric("polite", kind="FINAL_RESPONSE_QUALITY")])
     assert "already exists" in rationale(ours(always("yes"), turns=[turn]))
@@ -467,7 +588,9 @@ def test_invocations_without_ids_of_their_own_are_numbered(tmp_path: Path) -> No
     evaluate_with(OURS, always("yes"), turns=turns)
     [file] = tmp_path.glob(".adk/judgeharness/*")
     lines = [json.loads(line) for line in file.read_text().splitlines()]
-    assert [line["result"]["case_id"] for line in lines] == ["invocation#1", "turn_Rome#2", "turn_Rome#3"]
+    ids = [line["result"]["case_id"].rpartition("-") for line in lines]
+    assert [name for name, _, _ in ids] == ["invocation#1", "turn_Rome#2", "turn_Rome#3"]
+    assert {len(mark) for _, _, mark in ids} == {6}  # another eval case may number its invocations too
 
 
 def test_a_forked_process_writes_a_file_of_its_own(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from google.adk.evaluation.eval_case import Invocation
 from packaging.specifiers import SpecifierSet
 from support.adk_folder import invocation
 
+import judgeharness_adk
 from judgeharness_adk import _seams
 from judgeharness_adk.invocations import invocation_case
 from judgeharness_adk.judges import JUDGES
@@ -122,6 +123,21 @@ def test_the_versions_are_the_same_everywhere() -> None:
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     assert extras["adk"] == [f"google-adk[eval]{_seams.TESTED}"]
     assert version("google-adk") in SpecifierSet(_seams.TESTED)
+
+
+@pytest.mark.parametrize(
+    ("installed", "tested"),
+    [("2.12.9", False), ("2.13.0", True), ("2.13.7", True), ("2.14.0rc1", False), ("3.0", False)],
+)
+def test_other_versions_are_named(
+    installed: str, *, tested: bool, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    from google.adk.evaluation.metric_evaluator_registry import MetricEvaluatorRegistry  # noqa: PLC0415
+
+    monkeypatch.setattr("judgeharness_adk.registering.version", lambda _: installed)
+    judgeharness_adk.register(MetricEvaluatorRegistry())
+    assert ("is not among the tested versions" in caplog.text) != tested
+    assert (installed in SpecifierSet(_seams.TESTED)) == tested
 
 
 def test_without_google_adk_the_package_imports_and_says_what_to_install() -> None:

@@ -23,8 +23,10 @@ from google.genai.types import (
 from support.adk_offline import isolated_adk
 
 from judgeharness_adk.models import JudgeModel, config_of
+from judgeharness_adk.replies import reply_of
 from judgeharness_adk.rewriting import model_rewriter
 from judgeharness_integrations._errors import ConfigError
+from judgeharness_integrations.execution.retrying import is_transient
 
 
 class Replying(BaseLlm):
@@ -69,7 +71,7 @@ def asked(responses: Sequence[LlmResponse], config: GenerateContentConfig | None
 def test_text_model_and_tokens_are_read() -> None:
     usage = GenerateContentResponseUsageMetadata(prompt_token_count=7, candidates_token_count=3)
     reply = asked([says("one", "two", usage_metadata=usage, model_version="replying-001")])
-    assert reply == ("one\ntwo", None, False, "replying-001", 7, 3)
+    assert reply == ("one\ntwo", None, False, False, "replying-001", 7, 3)
     [request] = REQUESTS
     assert (request.model, request.contents[0].parts[0].text) == ("replying", "Is it polite?")  # type: ignore[index]
 
@@ -94,9 +96,41 @@ def test_an_answer_without_text_says_nothing(facts: dict[str, Any]) -> None:
     assert reply.reason
 
 
-def test_an_error_a_model_answers_with_is_raised() -> None:
-    with pytest.raises(RuntimeError, match="error UNAVAILABLE: try later"):
-        asked([says(error_code="UNAVAILABLE", error_message="try later")])
+@pytest.mark.parametrize(
+    ("code", "transient"),
+    [("UNAVAILABLE", True), ("RESOURCE_EXHAUSTED", True), ("429", True), ("400", False), ("MALFORMED", False)],
+)
+def test_an_error_a_model_answers_with_is_raised_and_tried_again_where_that_may_help(
+    code: str, *, transient: bool
+) -> None:
+    with pytest.raises(RuntimeError, match=f"error {code}: try later") as raised:
+        asked([says(error_code=code, error_message="try later")])
+    assert is_transient(raised.value) == transient
+
+
+def test_a_text_counts_though_an_empty_response_follows_it() -> None:
+    usage = GenerateContentResponseUsageMetadata(prompt_token_count=7)
+    reply = asked([says("yes", usage_metadata=usage), says(turn_complete=True)])
+    assert (reply.text, reply.input_tokens, reply.output_tokens) == ("yes", 7, None)
+
+
+def test_a_cut_off_answer_says_so() -> None:
+    assert asked([says("Verdict: y", finish_reason=FinishReason.MAX_TOKENS)]).cut
+
+
+def test_thinking_costs_output_tokens() -> None:
+    usage = GenerateContentResponseUsageMetadata(candidates_token_count=5, thoughts_token_count=1_000)
+    assert asked([says("yes", usage_metadata=usage)]).output_tokens == 1_005
+
+
+def test_no_responses_are_no_reply() -> None:
+    with pytest.raises(ValueError, match="without a response"):
+        reply_of([])
+
+
+def test_parameters_hold_the_names_of_what_json_cannot_keep() -> None:
+    told = JudgeModel("replying", GenerateContentConfig(response_schema=Replying)).parameters
+    assert told == {"response_schema": "test_adk_models.Replying"}
 
 
 def test_no_response_at_all_is_an_error() -> None:

@@ -126,7 +126,10 @@ def test_litellm_and_a_rewriter_of_adk(command: Command, tmp_path: Path, openai_
     ("changes", "sentence"),
     [
         ({"evaluator": "rubric_based_final_response"}, f"did you mean {FINAL_RESPONSE!r}?"),
-        ({"evaluator": "hallucinations_v1"}, "unknown evaluator 'hallucinations_v1'"),
+        (
+            {"evaluator": "hallucinations_v1"},
+            "hallucinations_v1 judges sentences that only adk's own evaluation segments",
+        ),
         ({"model": None}, "needs a model, as in model: gemini-2.5-flash"),
         ({"model": "no-such-model"}, "judge_model 'no-such-model' cannot be made"),
         ({"model_options": {"temprature": 1}}, "model_options.temprature: Extra inputs are not permitted"),

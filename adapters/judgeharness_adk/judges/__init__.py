@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from judgeharness_adk.judges.base import MetricJudge
+from judgeharness_adk.judges.base import MetricJudge, NoQuestionsError, Unready
 from judgeharness_adk.judges.match import FinalResponseMatchJudge
 from judgeharness_adk.judges.rubrics import FinalResponseQualityJudge, ToolUseQualityJudge, TrajectoryQualityJudge
 from judgeharness_adk.judges.sentences import HallucinationsJudge
 
-__all__ = ["JUDGES", "MetricJudge"]
+__all__ = ["JUDGES", "MetricJudge", "NoQuestionsError", "Unready"]
 
 # ADK's name of a metric -> its judge
 JUDGES: Mapping[str, type[MetricJudge[Any]]] = MappingProxyType(

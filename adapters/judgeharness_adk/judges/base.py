@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, ClassVar, Generic, Literal, TypeAlias, TypeVar, cast
+from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeAlias, TypeVar, cast
 
 from google.adk.evaluation.eval_case import Invocation
 from google.adk.evaluation.eval_metrics import (
@@ -21,18 +21,29 @@ from google.genai.types import Content, Part
 from pydantic import ValidationError
 
 from judgeharness_adk.invocations import InvocationCase, Shown, invocation_case
-from judgeharness_adk.models import JudgeModel, Reply
-from judgeharness_integrations._errors import ConfigError
+from judgeharness_adk.models import JudgeModel
+from judgeharness_adk.replies import Reply
+from judgeharness_integrations._errors import CaseError, ConfigError
 from judgeharness_integrations.cases import Case, Criterion
 from judgeharness_integrations.judging import Answer, JudgeIdentity, Judgment, Probe, model_family, text_hash
 
-__all__ = ["LABELS", "NOTHING_SAID", "Ask", "MetricJudge"]
+__all__ = ["LABELS", "NOTHING_SAID", "Ask", "MetricJudge", "NoQuestionsError", "Unready"]
 
 Ask: TypeAlias = Callable[[str], Awaitable[Reply | Exception]]  # a prompt -> the model's reply, or what it raised
 
 LABELS = ("PASS", "FAIL")
 NOTHING_SAID = Invocation(user_content=Content(role="user", parts=[Part(text="-")]))
 C = TypeVar("C", RubricsBasedCriterion, LlmAsAJudgeCriterion, HallucinationsCriterion)
+
+
+class NoQuestionsError(CaseError):
+    """An invocation about which a metric has nothing to ask."""
+
+
+class Unready(NamedTuple):
+    """Something that is to be judged, and why it cannot be."""
+
+    why: str
 
 
 class MetricJudge(ABC, Generic[C]):
@@ -120,13 +131,8 @@ class MetricJudge(ABC, Generic[C]):
             return "it compares with an expected response, which the case does not have"
         return None
 
-    async def cases(self, case: InvocationCase, ask: Ask) -> list[InvocationCase]:
-        """Return what is to be judged of an invocation; a metric may have to `ask` its model what that is.
-
-        Raises:
-            RuntimeError: it could not be found out.
-
-        """
+    async def cases(self, case: InvocationCase, ask: Ask) -> list[InvocationCase | Unready]:
+        """Return what is to be judged of an invocation; a metric may have to `ask` its model what that is."""
         del ask
         return [] if (seen := self.view(case)) is None else [seen]
 

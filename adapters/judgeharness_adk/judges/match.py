@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 from google.adk.evaluation.eval_metrics import LlmAsAJudgeCriterion
@@ -37,16 +38,21 @@ class FinalResponseMatchJudge(MetricJudge[LlmAsAJudgeCriterion]):
         seen = super().view(case)
         if not isinstance(seen, InvocationCase):
             return seen
-        return replace(seen, swappable=_seams.reference_first(self._evaluator()))
+        return replace(seen, swappable=self._swapped is not None)
 
-    def _evaluator(self) -> FinalResponseMatchV2Evaluator:
+    @cached_property
+    def _plain(self) -> FinalResponseMatchV2Evaluator:
         return FinalResponseMatchV2Evaluator(self.eval_metric.model_copy(update={"criterion": self.criterion}))
+
+    @cached_property
+    def _swapped(self) -> FinalResponseMatchV2Evaluator | None:
+        """ADK's evaluator with the reference first; None when its prompt does not allow it."""
+        evaluator = FinalResponseMatchV2Evaluator(self.eval_metric.model_copy(update={"criterion": self.criterion}))
+        return evaluator if _seams.reference_first(evaluator) else None
 
     def prompt(self, case: InvocationCase) -> str:
         """Return ADK's prompt, response and reference in the case's order."""
-        evaluator = self._evaluator()
-        if case.reference_first:
-            _seams.reference_first(evaluator)
+        evaluator = self._swapped if case.reference_first and self._swapped else self._plain
         return evaluator.format_auto_rater_prompt(case.judged, case.expected)
 
     def read(self, text: str | None, case: InvocationCase) -> tuple[Answer, ...]:

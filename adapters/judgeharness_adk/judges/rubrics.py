@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any, cast
 
 from google.adk.evaluation.eval_metrics import EvalMetric, RubricsBasedCriterion
@@ -14,13 +14,16 @@ from google.adk.evaluation.rubric_based_tool_use_quality_v1 import RubricBasedTo
 
 from judgeharness_adk import _seams
 from judgeharness_adk.invocations import InvocationCase, Question, Shown, invocation_case, question_of
-from judgeharness_adk.judges.base import LABELS, NOTHING_SAID, MetricJudge
+from judgeharness_adk.judges.base import LABELS, NOTHING_SAID, MetricJudge, NoQuestionsError
 from judgeharness_adk.reading import read_rubrics
 from judgeharness_integrations._errors import CaseError, ConfigError
 from judgeharness_integrations.cases import Case, Criterion
 from judgeharness_integrations.judging import Answer
 
 __all__ = ["FinalResponseQualityJudge", "RubricJudge", "ToolUseQualityJudge", "TrajectoryQualityJudge"]
+
+
+_ORDERS_KEPT = 64
 
 
 class RubricJudge(MetricJudge[RubricsBasedCriterion]):
@@ -30,6 +33,7 @@ class RubricJudge(MetricJudge[RubricsBasedCriterion]):
         """Check criterion and rubrics as ADK does; nothing is asked."""
         super().__init__(eval_metric, name=name)
         self.standing = tuple(question_of(rubric) for rubric in self.criterion.rubrics or ())
+        self._evaluator = lru_cache(maxsize=_ORDERS_KEPT)(self._built)  # each builds a model, which may be heavy
         ids = [question.id for question in self.standing]
         if doubled := {name for name in ids if ids.count(name) > 1}:
             raise ConfigError(f"metric {self.metric!r}: rubric id {min(doubled)!r} stands twice.")
@@ -48,28 +52,34 @@ class RubricJudge(MetricJudge[RubricsBasedCriterion]):
         try:
             evaluator.create_effective_rubrics_list(seen.judged.rubrics)
         except ValueError as error:
-            raise CaseError(f"metric {self.metric!r}, case {seen.case_id!r}: {str(error).rstrip('.')}.") from error
+            asked = self.standing or any(rubric.type == self._kind for rubric in seen.judged.rubrics or ())
+            kind = CaseError if asked else NoQuestionsError
+            raise kind(f"metric {self.metric!r}, case {seen.case_id!r}: {str(error).rstrip('.')}.") from error
         questions = tuple(question_of(rubric) for rubric in evaluator.get_effective_rubrics_list())
         known = {question.id for question in self.standing}
         own = tuple(_criterion(question) for question in questions if question.id not in known)
         return replace(seen, questions=questions, criteria=own)
 
     def _sample(self) -> InvocationCase:
-        kind = getattr(self.evaluator, "RUBRIC_TYPE", None)
-        own = None if self.standing else [Question("-", "-", kind).rubric()]
+        own = None if self.standing else [Question("-", "-", self._kind).rubric()]
         return cast(
             "InvocationCase",
             self.view(invocation_case([NOTHING_SAID.model_copy(update={"rubrics": own})], None, case_id="-")),
         )
 
-    def _evaluator(self, questions: Sequence[Question]) -> RubricBasedEvaluator:
+    @property
+    def _kind(self) -> str | None:
+        """The type by which ADK tells the rubrics of an invocation that are this metric's."""
+        return getattr(self.evaluator, "RUBRIC_TYPE", None)
+
+    def _built(self, questions: tuple[Question, ...]) -> RubricBasedEvaluator:
         criterion = self.criterion.model_copy(update={"rubrics": [question.rubric() for question in questions]})
         make = cast("type[RubricBasedFinalResponseQualityV1Evaluator]", self.evaluator)
         return make(self.eval_metric.model_copy(update={"criterion": criterion}))
 
     def prompt(self, case: InvocationCase) -> str:
         """Return ADK's prompt with the rubrics in the case's order."""
-        # an evaluator of its own: ADK's keeps the rubrics of the invocation it was given last
+        # one for these questions alone: ADK's keeps the rubrics of the invocation it was given last
         evaluator = self._evaluator(case.questions)
         if self.last_only:
             _seams.show_conversation(evaluator, case.conversation)

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
 from google.adk.evaluation.eval_metrics import EvalMetric, HallucinationsCriterion
-from google.adk.evaluation.hallucinations_v1 import HallucinationsV1Evaluator
+from google.adk.evaluation.hallucinations_v1 import EvaluationStep, HallucinationsV1Evaluator
 
 from judgeharness_adk import _seams
 from judgeharness_adk.invocations import InvocationCase, Question
-from judgeharness_adk.judges.base import LABELS, Ask, MetricJudge
+from judgeharness_adk.judges.base import LABELS, Ask, MetricJudge, Unready
 from judgeharness_adk.reading import read_sentences, split_sentences
+from judgeharness_adk.replies import Reply
 from judgeharness_integrations.cases import Case, Criterion
 from judgeharness_integrations.judging import Answer
 
 __all__ = ["HallucinationsJudge", "SentencesCase"]
+
+_LEAST_SHARE = 0.8  # of the letters and digits of a response; marks of lists and tables get lost
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,35 +82,32 @@ class HallucinationsJudge(MetricJudge[HallucinationsCriterion]):
             return None
         return "it judges sentences that were segmented before, which happens inside adk's own evaluation only"
 
-    async def cases(self, case: InvocationCase, ask: Ask) -> list[InvocationCase]:
+    async def cases(self, case: InvocationCase, ask: Ask) -> list[InvocationCase | Unready]:
         """Return one case a step of the agent; the judge's model segments what was said, once."""
         steps = _seams.steps_of(self._adk, case.judged)
         return [
-            await self._segmented(case, step.nl_response, step.context, place if len(steps) > 1 else None, ask)
+            await self._segmented(case, step, place if len(steps) > 1 else None, ask)
             for place, step in enumerate(steps, start=1)
         ]
 
     async def _segmented(
-        self, case: InvocationCase, said: str, context: str, step: int | None, ask: Ask
-    ) -> InvocationCase:
-        reply = await ask(self._adk.segmenter_prompt.format(response=said))
-        if isinstance(reply, Exception):
-            why = f"the response could not be segmented ({type(reply).__name__}: {reply})"
-            raise RuntimeError(why) from reply  # noqa: TRY004 - the reply is the error
-        sentences = split_sentences(reply.text)
-        if not sentences:
-            raise RuntimeError("the response could not be segmented (the judge's model named no sentence)")
+        self, case: InvocationCase, said: EvaluationStep, step: int | None, ask: Ask
+    ) -> InvocationCase | Unready:
+        reply = await ask(self._adk.segmenter_prompt.format(response=said.nl_response))
+        sentences = () if isinstance(reply, Exception) else split_sentences(reply.text)
+        if problem := _problem(reply, sentences, said.nl_response):
+            return Unready(f"the response could not be segmented ({problem})")
         mark = "" if step is None else f"step {step}, "
         questions = tuple(Question(f"{mark}sentence {n}", text) for n, text in enumerate(sentences, start=1))
         return SentencesCase(
             case_id=case.case_id if step is None else f"{case.case_id}#{step}",
             input=case.input,
-            output=said,
+            output=said.nl_response,
             names=case.names,
             conversation=(case.judged,),
             questions=questions,
             criteria=tuple(Criterion(name=q.id, description=q.text, labels=LABELS) for q in questions),
-            context=context,
+            context=said.context,
         )
 
     def prompt(self, case: InvocationCase) -> str:
@@ -118,3 +118,19 @@ class HallucinationsJudge(MetricJudge[HallucinationsCriterion]):
     def read(self, text: str | None, case: InvocationCase) -> tuple[Answer, ...]:
         """Return one answer a sentence."""
         return read_sentences(text, [(question.id, question.text) for question in case.questions])
+
+
+def _problem(reply: Reply | Exception, sentences: Sequence[str], response: str) -> str | None:
+    """Return why sentences cannot stand for a response: what they leave out would pass unjudged."""
+    if isinstance(reply, Exception):
+        return f"{type(reply).__name__}: {reply}"
+    if not sentences:
+        return "the judge's model named no sentence"
+    if reply.cut or str(reply.text).rfind("<sentence>") > str(reply.text).rfind("</sentence>"):
+        return "the judge's model was cut off"
+    share = _letters("".join(sentences)) / max(_letters(response), 1)
+    return f"the sentences hold {share:.0%} of it" if share < _LEAST_SHARE else None
+
+
+def _letters(text: str) -> int:
+    return sum(map(str.isalnum, text))

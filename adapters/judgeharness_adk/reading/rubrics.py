@@ -23,6 +23,7 @@ _LED = re.compile(  # the word, what closes its markup, then punctuation: "No, .
     r"(yes|no)[*_`\"'\u201d\u2019)\]}>]{0,6}(?:[,;:!]|\.(?!\w|\s*+[0-9])|\s*+(?:-{1,3}\s|[\u2013\u2014(\[]))",
     re.IGNORECASE,
 )
+_AGAIN = re.compile(r"verdict[\s*_`\"']{0,6}[:=\uff1a][\s*_`\"'\[(]{0,6}(yes|no)(?![^\W_])", re.IGNORECASE)
 _TAG = re.compile(r"\[\s{0,3}id\s{0,3}:([^\]\n]{1,200})\]", re.IGNORECASE)
 _ID_PREFIX = re.compile(r"\Aid\s{0,3}:", re.IGNORECASE)
 
@@ -90,7 +91,9 @@ def _why(blocks: Sequence[_Block], verdicts: Sequence[Field], said: set[str | No
 
 
 def _said(verdict: Field) -> set[str | None]:
-    return verdict.said(_leading_word, _lone_word)
+    """Return what a field says, and what the lines below it take back (`Final verdict: no`)."""
+    again = {match[1].casefold() for line in verdict.more for match in _AGAIN.finditer(line)}
+    return verdict.said(_leading_word, _lone_word) | again
 
 
 def _lone_word(line: str) -> str | None:
