@@ -6,6 +6,8 @@ import asyncio
 import json
 import logging
 import shutil
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -13,7 +15,7 @@ from support.adk_answers import JudgeDown, always, by_city, in_turn, per_rubric
 from support.adk_folder import FINAL_RESPONSE, judge_options
 from support.adk_offline import isolated_adk
 from support.adk_outcomes import HALLUCINATIONS, MATCH, TOOL_USE, evaluate_with
-from support.adk_projects import evaluate_again, evaluated
+from support.adk_projects import evaluate_again, evaluate_by_command, evaluated
 
 from judgeharness_adk import AdkResults, load_results
 from judgeharness_integrations.cli import main
@@ -27,6 +29,8 @@ SCRIPT = by_city(
     }
 )
 KNOWN = ("app", "eval_set_id", "eval_id", "turn", "run")
+ANY_ONE = "results.filter(lambda one: one.evaluation == results[0].evaluation)"
+WHEN = ("evaluation", "evaluated_at")
 
 
 @pytest.fixture(scope="module")
@@ -50,6 +54,9 @@ def test_every_run_of_every_case_is_known(results: AdkResults) -> None:
     places = {tuple(getattr(one, name) for name in KNOWN) for one in results}
     assert places == {("weather_app", "weather_set", f"case_{case}", 1, run) for case in (0, 1) for run in (1, 2)}
     assert {one.metric for one in results} == {FINAL_RESPONSE}
+    [(evaluation, moment)] = {(one.evaluation, one.evaluated_at) for one in results}
+    assert str(evaluation).startswith("weather_app_weather_set_")
+    assert abs(datetime.now(UTC) - datetime.fromisoformat(str(moment))) < timedelta(minutes=10)
     oslo = next(one for one in results if one.eval_id == "case_0")
     assert (oslo.input, oslo.output) == ("What is the weather in Oslo?", "It is 10 degrees in Oslo.")
     assert oslo.reference == oslo.output
@@ -82,16 +89,11 @@ def test_the_history_may_lie_elsewhere(project: Path, results: AdkResults, tmp_p
     assert load_results(tmp_path, history=history).results == results.results
 
 
-def test_runs_are_counted_over_files_in_order_of_time(tmp_path: Path) -> None:
-    folder = evaluated(tmp_path, always("yes"), cases=1, num_runs=1)
-    [first] = load_results(tmp_path)
-    evaluate_again(folder, always("no"))
-    results = load_results(tmp_path)
-    assert [(one.run, one.result.criteria["polite"].verdict) for one in results] == [(1, "PASS"), (2, "FAIL")]
-    assert results[0] == first
-    copied = next(folder.path.rglob("*.evalset_result.json"))
+def test_a_copied_history_is_no_further_evaluation(project: Path, results: AdkResults, tmp_path: Path) -> None:
+    shutil.copytree(project, tmp_path / "copy")
+    copied = next(tmp_path.rglob("*.evalset_result.json"))
     shutil.copy(copied, tmp_path / f"copy-{copied.name}")
-    assert load_results(tmp_path) == results
+    assert load_results(tmp_path / "copy", history=tmp_path).results == results.results
 
 
 def test_two_agents_on_one_eval_set_are_no_runs_of_one_another(tmp_path: Path) -> None:
@@ -117,10 +119,12 @@ def test_what_adk_did_not_keep_stays_unjoined(tmp_path: Path) -> None:
     evaluated(tmp_path, always("yes"), persist=False)
     results = load_results(tmp_path)
     assert (len(results), results.joined) == (4, 0)
-    assert {tuple(getattr(one, name) for name in KNOWN) for one in results} == {(None,) * 5}
+    assert {tuple(getattr(one, name) for name in KNOWN + WHEN) for one in results} == {(None,) * 7}
     assert "0 of 4 joined with ADK's results\n  not joined: no *.evalset_result.json" in str(results)
     assert "4 invocations of unknown eval cases" in str(results)
+    assert "runs of a case are told apart by ADK's results, and none is joined" in str(results)
     assert results.variance()[0].cases == 4
+    assert len(results.latest()) == 0
 
 
 def test_an_invocation_judged_again_has_its_last_measurement(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -141,6 +145,77 @@ def test_a_copied_sidecar_adds_nothing(project: Path, results: AdkResults, tmp_p
     shutil.copytree(project, tmp_path / "b")
     copies = load_results(tmp_path)
     assert (copies.results, copies.notes) == (results.results, ())
+
+
+# Evaluations
+
+
+@pytest.fixture(scope="module")
+def twice(tmp_path_factory: pytest.TempPathFactory) -> AdkResults:
+    """A case run twice, then, the agent edited, twice again: it never satisfies the judge any more."""
+    folder = tmp_path_factory.mktemp("twice")
+    agent = evaluated(folder, always("yes"), cases=1)
+    evaluate_again(agent, always("no"), num_runs=2)
+    return load_results(folder)
+
+
+def test_runs_are_counted_within_an_evaluation(twice: AdkResults) -> None:
+    told = [(one.run, one.result.criteria["polite"].verdict) for one in twice]
+    assert (sorted(told[:2]), sorted(told[2:])) == ([(1, "PASS"), (2, "PASS")], [(1, "FAIL"), (2, "FAIL")])
+    before, after = (tuple(getattr(twice[place], name) for name in WHEN) for place in (0, -1))
+    assert [tuple(getattr(one, name) for name in WHEN) for one in twice] == [before, before, after, after]
+    assert before < after
+
+
+def test_what_an_edit_changed_is_no_noise_of_the_agent(twice: AdkResults) -> None:
+    [pooled] = twice.variance()
+    assert (pooled.between_cases, pooled.between_runs, pooled.between_samples) == (0.5, 0.0, 0.0)
+    assert (pooled.cases, pooled.runs, pooled.samples) == (2, 4, 12)
+    [last] = twice.latest().variance()
+    assert (last.between_cases, last.between_runs, last.cases, last.runs) == (None, 0.0, 1, 2)
+
+
+def test_pooled_evaluations_are_told_and_one_can_be_taken(twice: AdkResults) -> None:
+    text = twice.report()
+    assert text.splitlines()[1:3] == [
+        f"  2 evaluations are pooled, from {twice[0].evaluated_at} to {twice[-1].evaluated_at}",
+        f"  the last of each eval set: results.latest(); any one: {ANY_ONE}",
+    ]
+    assert "  4 invocations, 1 eval cases, 2 evaluations, runs of a case in one evaluation: 2\n" in text
+    assert "  a case counts once an evaluation: what differs between evaluations is in the part from cases\n" in text
+    latest = twice.latest()
+    assert latest.results == twice.results[2:]
+    assert "pooled" not in latest.report()
+    assert "between evaluations" not in latest.report()
+    assert "  2 invocations, 1 eval cases, runs of a case: 2\n" in latest.report()
+    first = twice.filter(lambda one: one.evaluation == twice[0].evaluation)
+    assert first.results == twice.results[:2]
+    assert twice[::-1].latest().results == twice.results[:1:-1]
+
+
+def test_the_command_keeps_an_evaluation_an_eval_set(tmp_path: Path) -> None:
+    agent = evaluated(tmp_path, always("yes"), cases=1, num_runs=1)
+    other = agent.path / "other.test.json"
+    other.write_text(agent.eval_set.read_text().replace('"weather_set"', '"other_set"'))
+    evaluate_by_command(agent, always("no"), str(agent.eval_set), str(other), f"--config_file_path={agent.config}")
+    results = load_results(tmp_path)
+    assert [(one.eval_set_id, one.run) for one in results[:1]] == [("weather_set", 1)]
+    assert {(one.eval_set_id, one.eval_id, one.run) for one in results[1:]} == {
+        ("weather_set", "case_0", 1),
+        ("other_set", "case_0", 1),
+    }
+    assert len({one.evaluation for one in results}) == 3
+    assert results.latest().results == results.results[1:]
+    assert "  3 evaluations are pooled, from " in results.report()
+    assert "no case ran twice in one evaluation" in results.report()
+
+
+def test_measurements_of_unknown_time_are_before_all_others(twice: AdkResults) -> None:
+    undated = AdkResults(tuple(replace(one, evaluated_at=None) for one in twice))
+    assert undated.latest().results == undated.results[2:]  # the last in the order of what was kept
+    assert undated.report().splitlines()[1] == "  2 evaluations are pooled"
+    mixed = AdkResults((*twice.results[:2], *undated.results[2:]))
+    assert mixed.latest().results == twice.results[:2]
 
 
 # A sequence
@@ -183,7 +258,7 @@ def test_a_row_says_which_run_of_which_case_it_is_of(results: AdkResults, tmp_pa
     assert len(rows) == 4 * 2 * 3
     row, one = rows[0], results[0]
     assert row.case_id == one.invocation_id
-    assert row.attributes == {name.replace("run", "eval_run"): getattr(one, name) for name in KNOWN}
+    assert row.attributes == {name.replace("run", "eval_run"): getattr(one, name) for name in KNOWN + WHEN}
 
 
 # Several metrics
@@ -227,13 +302,23 @@ def test_the_report_counts_every_decision(mixed: AdkResults) -> None:
         "\n"
         "final_response_match_v2 · judge scripted-judge · none x 3 · abstain_on_disagreement\n"
         "  2 invocations, 2 eval cases, runs of a case: 1\n"
-        "  rubric                decided  abstained  not graded  of   PASS of decided  consistency  calibration\n"
-        "  final_response_match        1          1           0   2  1 of 1 (100.0 %)    0.75 of 2  uncalibrated\n"
+        "  rubric                decided  abstained  not graded  of   PASS of decided  failed samples  consistency"
+        "  calibration\n"
+        "  final_response_match        1          1           0   2  1 of 1 (100.0 %)          1 of 6    0.75 of 2"
+        "  uncalibrated\n"
         '  variance of "a sample says PASS" (1 or 0); -: not estimable from so few cases, runs or samples\n'
-        "  no case ran twice: what differs between runs (num_runs) is in the part from cases\n"
+        "  no case ran twice in one evaluation: what differs between runs (num_runs) is in the part from cases\n"
         "  rubric                cases  runs  samples  between cases  between runs  between samples"
         "  negative, set to 0\n"
         "  final_response_match      2     2        5          0.056             -            0.167  -\n"
+        "\n"
+        "not measured:\n"
+        "  - uncalibrated: how often this rule is right was not measured\n"
+        "  - sensitivity to formatting was not measured\n"
+        "  - sensitivity to wording was not measured\n"
+        "  - whether the repetitions are independent cannot be told from short identical or missing texts"
+        " (1 of 2 measurements)\n"
+        "  - 1 of 6 samples hold no verdict\n"
     )
     informal = mixed.filter(lambda one: one.metric == TOOL_USE).report()
     assert "none x 1 · one sample, informal" in informal
@@ -244,10 +329,31 @@ def test_a_rubric_nobody_could_decide_has_no_share(tmp_path: Path) -> None:
     evaluated(tmp_path, always(JudgeDown("503")), cases=1, num_runs=1, max_attempts=1)
     results = load_results(tmp_path)
     [line] = [line for line in results.report().splitlines() if line.startswith("  polite ")][:1]
-    assert line.split() == ["polite", "0", "0", "1", "1", "0", "of", "0", "none", "uncalibrated"]
+    assert line.split() == ["polite", "0", "0", "1", "1", "0", "of", "0", "3", "of", "3", "none", "uncalibrated"]
+    assert results.report().endswith("  - 3 of 3 samples hold no verdict\n")
     [variance] = results.variance()
     assert (variance.cases, variance.samples, variance.between_samples) == (0, 0, None)
     assert "between cases -, runs -, samples - (0 cases, 0 runs, 0 samples)" in str(variance)
+
+
+def test_what_was_not_measured_is_told_once_with_how_often(mixed: AdkResults) -> None:
+    lines = mixed.report().partition("\nnot measured:\n")[2].splitlines()
+    assert lines[0] == "  - uncalibrated: how often this rule is right was not measured"
+    assert "  - one sample: neither noise nor bias of the judge was measured (2 of 6 measurements)" in lines
+    assert lines[-1] == "  - 2 of 14 samples hold no verdict"
+    assert len(lines) == len(set(lines))
+    assert sum("hold no verdict" in line for line in lines) == 1
+
+
+def test_an_answer_that_cannot_be_read_leaves_a_mark(tmp_path: Path) -> None:
+    script = per_rubric({"polite": ["yes", "unknown", "unknown"], "short": ["yes"] * 3})
+    evaluated(
+        tmp_path, script, cases=1, num_runs=1, rubrics=("polite", "short"), min_valid=1, aggregation_rule="majority"
+    )
+    results = load_results(tmp_path)
+    lines = [line for line in results.report().splitlines() if "uncalibrated" in line and "- " not in line]
+    assert [line.split()[10:13] for line in lines] == [["2", "of", "3"], ["0", "of", "3"]]
+    assert results.report().endswith("  - 2 of 6 samples hold no verdict\n")
 
 
 def test_runs_that_differ_in_number_are_told_so(results: AdkResults) -> None:

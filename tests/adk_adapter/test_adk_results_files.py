@@ -7,6 +7,7 @@ import copy
 import json
 import logging
 import os
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -114,11 +115,18 @@ def test_what_is_not_there_is_said(tmp_path: Path, place: Callable[..., Path]) -
 
 def test_a_file_that_cannot_be_read_is_named(place: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> None:
     path = place()
+    whole = place("b.judgeharness.jsonl")
+    opened = Path.open
 
     def refuse(self: Path, *args: Any, **kwargs: Any) -> Any:
-        raise PermissionError(13, "Permission denied")
+        if self == path:
+            raise PermissionError(13, "Permission denied")
+        return opened(self, *args, **kwargs)
 
     monkeypatch.setattr(Path, "open", refuse)
+    results = load_results(path.parent)
+    assert (len(results), results.notes) == (2, (f"{path}: cannot be read (Permission denied), and was skipped",))
+    whole.unlink()
     with pytest.raises(ConfigError, match=r"a\.judgeharness\.jsonl: cannot be read \(Permission denied\)"):
         load_results(path)
 
@@ -149,9 +157,11 @@ def test_half_a_character_is_cut_off_too(place: Callable[..., Path], sidecar: Pa
 
 
 def test_of_a_file_with_nothing_whole_nothing_is_left(place: Callable[..., Path]) -> None:
-    for content in (b"", b"\n\n", b'{"schema": "judgeh'):
+    for content in (b"", b"\n\n"):
         with pytest.raises(UsageError, match="no measurements"):
             load_results(place(content=content))
+    with pytest.raises(ConfigError, match=r"no measurement is left: .*line 1: is cut off, as when .*, and was skipped"):
+        load_results(place(content=b'{"schema": "judgeh'))
 
 
 def rowless(line: dict[str, Any]) -> None:
@@ -165,33 +175,105 @@ def other_case(line: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
-        (lambda line: line.update(schema="judgeharness.adk/2"), r"is not of schema judgeharness\.adk/1 \(found 'judge"),
+        (lambda line: line.update(schema="judgeharness.log/1"), r"is not of schema judgeharness\.adk/1 \(found 'judge"),
+        (lambda line: line.update(schema=1), r"is not of schema judgeharness\.adk/1 \(found 1"),
         (lambda line: line.pop("metric"), "its 'metric' is not"),
         (lambda line: line.update(metric=""), "its 'metric' is not"),
         (lambda line: line.update(invocation_id=7), "its 'invocation_id' is not"),
         (lambda line: line.update(rubrics={"a": 1}), "its 'rubrics' is not"),
+        (lambda line: line.update(rubrics=None), "its 'rubrics' is not"),
         (lambda line: line.update(standing="ab"), "its 'standing' is not"),
         (lambda line: line.update(parts=[]), "its 'parts' is not"),
         (lambda line: line.update(result=None), "its 'result' is not"),
+        (lambda line: line["result"].update(design=None), "the result is damaged"),
+        (lambda line: line["result"]["design"].update(rule=7), "the result is damaged"),
+        (lambda line: line["result"].update(schema="something else"), "not a result of schema"),
         (rowless, "holds no rows"),
         (other_case, "another case"),
     ],
 )
-def test_a_damaged_line_is_named(
+def test_a_damaged_line_is_skipped_and_told(
+    place: Callable[..., Path],
+    sidecar: Path,
+    caplog: pytest.LogCaptureFixture,
+    change: Callable[[dict[str, Any]], Any],
+    problem: str,
+) -> None:
+    first, second = sidecar.read_text(encoding="utf-8").splitlines()
+    line = json.loads(first)
+    change(line)
+    path = place(content=f"{json.dumps(line)}\n{second}\n".encode())
+    for asked in (path, path.parent):
+        caplog.clear()
+        with caplog.at_level(logging.WARNING, logger="judgeharness_adk"):
+            [one] = results = load_results(asked)
+        assert one.invocation_id == json.loads(second)["invocation_id"]
+        [note] = results.notes
+        assert re.search(rf"a\.judgeharness\.jsonl, line 1: .*{problem}.*, and was skipped$", note)
+        assert [record.getMessage() for record in caplog.records] == [note]
+        assert f"note: {note}" in results.report()
+
+
+def test_a_full_disk_costs_the_lines_it_damaged(place: Callable[..., Path], sidecar: Path) -> None:
+    first, second = sidecar.read_bytes().splitlines()
+    half = first[: len(first) // 2]
+    path = place(content=half + first + b"\n" + second + b"\n" + half + b"\n")
+    place("b.judgeharness.jsonl", content=first + b"\n")
+    results = load_results(path.parent)
+    assert len(results) == 2
+    assert [note.partition(": is not JSON (")[0] for note in results.notes] == [f"{path}, line 1", f"{path}, line 3"]
+
+
+def test_many_damaged_lines_are_counted(place: Callable[..., Path], sidecar: Path) -> None:
+    path = place(content=b"".join(b"[%d]\n" % number for number in range(100)) + sidecar.read_bytes())
+    results = load_results(path)
+    assert (len(results), len(results.notes)) == (2, 6)
+    assert results.notes[-1] == f"{path}: 95 more of its lines are damaged and were skipped"
+
+
+@pytest.mark.parametrize("line", [b"no json", b"\xff\xfe", b"[1]", b"[" * 100_000, b"null", b"1" * 5000])
+def test_what_is_no_line_at_all_is_named(place: Callable[..., Path], line: bytes) -> None:
+    with pytest.raises(ConfigError, match=r"no measurement is left: .*line 1: is not"):
+        load_results(place(content=line + b"\n"))
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        (
+            lambda line: line.update(schema="judgeharness.adk/2"),
+            r"is of schema 'judgeharness\.adk/2', and this version reads judgeharness\.adk/1: use the version",
+        ),
+        (lambda line: line["result"].update(schema="judgeharness.result/9"), r"found 'judgeharness\.result/9'"),
+        (
+            lambda line: line["result"]["design"].update(rule="quorum(2)"),
+            "'quorum.2.' is not known here: .* newer version",
+        ),
+        (lambda line: line["result"]["design"].update(rule=None), "give it as well, rule=function"),
+    ],
+)
+def test_a_line_that_something_else_reads_is_an_error(
     place: Callable[..., Path], sidecar: Path, change: Callable[[dict[str, Any]], Any], problem: str
 ) -> None:
     first, second = sidecar.read_text(encoding="utf-8").splitlines()
     line = json.loads(second)
     change(line)
     path = place(content=f"{first}\n{json.dumps(line)}\n".encode())
-    with pytest.raises(ConfigError, match=rf"a\.judgeharness\.jsonl, line 2: .*{problem}"):
-        load_results(path)
+    for asked in (path, path.parent):
+        with pytest.raises(ConfigError, match=rf"a\.judgeharness\.jsonl, line 2: .*{problem}"):
+            load_results(asked)
 
 
-@pytest.mark.parametrize("line", [b"no json", b"\xff\xfe", b"[1]", b"[" * 100_000, b"null", b"1" * 5000])
-def test_what_is_no_line_at_all_is_named(place: Callable[..., Path], line: bytes) -> None:
-    with pytest.raises(ConfigError, match="line 1: is not"):
-        load_results(place(content=line + b"\n"))
+@pytest.mark.parametrize("rubrics", [{}, {"polite": None}])
+def test_the_texts_of_rubrics_may_not_be_kept(
+    place: Callable[..., Path], sidecar: Path, tmp_path: Path, rubrics: dict[str, None]
+) -> None:
+    lines = [json.loads(line) | {"rubrics": rubrics} for line in sidecar.read_text(encoding="utf-8").splitlines()]
+    results = load_results(place(content="".join(json.dumps(line) + "\n" for line in lines).encode()))
+    assert ([one.rubrics for one in results], results.notes) == ([rubrics, rubrics], ())
+    sheet = results.write_labelling_sheet(tmp_path / "sheet.jsonl")
+    assert {json.loads(line)["rubric"] for line in sheet.read_text().splitlines()} == {""}
+    assert "polite" in results.report()
 
 
 # ADK's results
@@ -250,6 +332,32 @@ def test_a_run_without_answers_is_a_run(history: Path) -> None:
     assert [(turn.app, turn.run) for turn in turns_of([known]).values()] == [(None, 3), (None, 4)]
 
 
+@pytest.mark.parametrize(
+    ("stamp", "moment"),
+    [
+        (1.5, "1970-01-01T00:00:01.500+00:00"),
+        (0.0, None),
+        (float("nan"), None),
+        (float("-inf"), None),
+        (1e300, None),
+        (1e12, None),
+    ],
+)
+def test_when_an_evaluation_was_may_be_unknown(history: Path, stamp: float, moment: str | None) -> None:
+    known = read_history(history).model_copy(update={"creation_timestamp": stamp})
+    assert [turn.evaluated_at for turn in turns_of([known]).values()] == [moment] * 2
+
+
+def test_answers_that_were_evaluated_twice_are_of_the_last_evaluation(history: Path) -> None:
+    first = read_history(history)
+    again = first.model_copy(update={"eval_set_result_id": "again", "creation_timestamp": first.creation_timestamp + 1})
+    for histories in ([first, again], [again, first]):
+        assert sorted((turn.evaluation, turn.run) for turn in turns_of(histories).values()) == [
+            ("again", 1),
+            ("again", 2),
+        ]
+
+
 # Anything else
 
 
@@ -277,14 +385,16 @@ def read_all(path: Path, history: Path, out: Path) -> None:
     with contextlib.suppress(UsageError):
         results = load_results(path, history=history)
         assert str(results)
-        assert len(results.variance()) >= 0
+        assert len(results.latest()) <= results.joined
+        assert len(results.latest().variance()) <= len(results.variance()) or not results.joined
         with contextlib.suppress(UsageError):
             read_log(results.write_log(out / "log.csv"))
         with contextlib.suppress(UsageError):
             sheet = results.write_labelling_sheet(out / "sheet.jsonl", seed=1)
             sheet.write_text(sheet.read_text().replace('"gold": ""', '"gold": "PASS"'))
-            results.calibrate(sheet).save(out / "report.json")
-            CalibrationReport.load(out / "report.json")
+            for positive in ("PASS", "FAIL"):
+                report = results.calibrate(sheet, positive=positive)
+                assert CalibrationReport.load(report.save(out / "report.json")).criteria == report.criteria
 
 
 @settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])

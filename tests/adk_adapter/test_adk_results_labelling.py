@@ -25,6 +25,7 @@ from judgeharness_adk.results.records import AdkResult
 from judgeharness_integrations._errors import CaseError, UnknownNameError, UsageError
 from judgeharness_integrations.aggregation.rules import rule
 from judgeharness_integrations.calibration import CalibrationReport, CalibrationState
+from judgeharness_integrations.calibration.measure import Judged, measure_calibration
 from judgeharness_integrations.calibration.rates import Rate
 from judgeharness_integrations.design import Design
 from judgeharness_integrations.measure import measure
@@ -256,10 +257,43 @@ def test_decisions_are_compared_with_the_labels(results: AdkResults, sheet: Path
 def test_failures_may_be_what_counts(results: AdkResults, sheet: Path) -> None:
     measured = results.calibrate(sheet, positive="FAIL", name="f", source="executable").criteria["polite"]
     assert (measured.positive, measured.precision, measured.recall) == ("FAIL", Rate.of(1, 1), Rate.of(1, 2))
+    core = measure_calibration(
+        [
+            Judged(gold=GOLD[str(one.eval_id)], verdict=polite.verdict, status=polite.status)
+            for one in results
+            for polite in [one.result.criteria["polite"]]
+        ],
+        criterion="polite",
+        positive="FAIL",
+    )
+    assert measured == core
     with pytest.raises(UsageError, match="positive is PASS or FAIL, not 'yes'"):
         results.calibrate(sheet, positive="yes")
     with pytest.raises(CaseError, match="the source of a label set is"):
         results.calibrate(sheet, source="me")
+
+
+@pytest.mark.parametrize(("positive", "word", "judge"), [("FAIL", "yes", "PASS"), ("PASS", "no", "FAIL")])
+def test_a_label_that_nobody_says_of_a_rubric_spares_the_others(
+    folder: AgentFolder, tmp_path: Path, positive: str, word: str, judge: str
+) -> None:
+    """People and rule say the other word of `polite` alone; `-short` has both."""
+    results = load_results(folder.agents_dir.parent).filter(lambda one: one.eval_id in ("case_0", "case_2"))
+    told = {one.eval_id: one.result.criteria["polite"].verdict for one in results}
+    [case] = [case for case, verdict in told.items() if verdict == judge]
+
+    def gold(line: dict[str, str]) -> str:
+        if line["criterion"] == "polite":
+            return word if line["eval_id"] == case else ""
+        return by_case(line)
+
+    sheet = fill(results.write_labelling_sheet(tmp_path / "sheet.csv"), gold)
+    report = results.calibrate(sheet, positive=positive)
+    polite, short = report.criteria["polite"], report.criteria["-short"]
+    assert (polite.positive, polite.n, polite.precision, polite.recall) == (positive, 1, None, None)
+    assert polite.base_rate == Rate.of(0, 1)
+    assert (short.positive, short.precision, short.recall) == (positive, Rate.of(1, 1), Rate.of(1, 1))
+    assert CalibrationReport.load(report.save(tmp_path / "report.json")) == report
 
 
 def test_several_annotators_vote_and_ties_are_counted(results: AdkResults, sheet: Path) -> None:
@@ -334,20 +368,21 @@ def test_a_calibration_holds_in_a_later_evaluation_until_something_changes(tmp_p
     folder.config.write_text(json.dumps(config))
     evaluate_again(folder, SCRIPT)
 
-    later = load_results(tmp_path).filter(lambda one: one.run == 2)
+    later = load_results(tmp_path).latest()
     assert len(later) == 4
     assert {str(one.result.calibration_state) for one in later} == {"valid"}
     assert all(one.result.calibration == CalibrationReport.load(saved) for one in later)
     assert [line.endswith("calibrated (people, n=4)") for line in polite_lines(later.report())] == [True]
     everything = load_results(tmp_path)
     assert "4 uncalibrated; 4 calibrated (people, n=4)" in everything.report()
+    assert "was not measured (4 of 8 measurements)" in everything.report()
     assert everything.calibrate(sheet) == results.calibrate(sheet)
 
     criterion["rubrics"][0]["rubric_content"]["text_property"] = "The answer is very polite."
     folder.config.write_text(json.dumps(config))
     evaluate_again(folder, SCRIPT)
     changed = load_results(tmp_path)
-    last = changed.filter(lambda one: one.run == 3)
+    last = changed.latest()
     assert {str(one.result.calibration_state) for one in last} == {"expired: prompt changed"}
     assert [line.endswith("expired: prompt changed") for line in polite_lines(last.report())] == [True]
     fill(changed.write_labelling_sheet(tmp_path / "all.csv"), by_case)
@@ -365,4 +400,20 @@ def test_a_calibration_without_labels_of_a_rubric_says_so(results: AdkResults, s
         tuple(replace(one, result=replace(one.result, calibration=report, calibration_state=held)) for one in results)
     )
     ends = [line.split("  ")[-1] for line in calibrated.report().splitlines() if "calibrated" in line]
-    assert ends == ["calibrated (people, n=4)", "uncalibrated: no label in people"]
+    assert ends == [
+        "calibrated (people, n=4)",
+        "uncalibrated: no label in people",
+        "- -short is uncalibrated: people holds no label for it",
+    ]
+
+
+def test_many_rubrics_without_labels_are_counted(results: AdkResults, sheet: Path) -> None:
+    report, held = results.calibrate(sheet), CalibrationState(status="valid")
+    own = [invented(f"c{number}", f"r{number}", "") for number in range(30)]
+    text = AdkResults(
+        tuple(replace(one, result=replace(one.result, calibration=report, calibration_state=held)) for one in own)
+    ).report()
+    lines = text.partition("\nnot measured:\n")[2].splitlines()
+    assert len(lines) == 21
+    assert "  - r7 is uncalibrated: people holds no label for it (1 of 30 measurements)" in lines
+    assert lines[-1] == "  - 13 more, which print(one.result) tells for every measurement"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
@@ -39,7 +40,14 @@ def measured(case: int, run: int, verdicts: Iterable[bool | None], **facts: Any)
         for place, verdict in enumerate(verdicts)
     ]
     design = Design(perturbations=("none",), repetitions=len(rows), rule=rule("majority"))
-    given: dict[str, Any] = {"app": "app", "eval_set_id": "set", "eval_id": str(case), "turn": 1, "run": run}
+    given: dict[str, Any] = {
+        "evaluation": "e",
+        "app": "app",
+        "eval_set_id": "set",
+        "eval_id": str(case),
+        "turn": 1,
+        "run": run,
+    }
     return AdkResult(
         result=measure(rows, case_id=invocation, judge=METRIC, design=design, criteria=["polite"]),
         metric=METRIC,
@@ -113,7 +121,7 @@ def test_a_component_below_zero_is_named() -> None:
         f"{METRIC} · polite: between cases 0.000, runs 0.000, samples 0.500 "
         "(2 cases, 4 runs, 8 samples; negative, set to 0: runs)"
     )
-    line = results.report().splitlines()[-1]
+    [*_, line] = [line for line in results.report().splitlines() if line.startswith("  polite ")]
     assert line.split() == ["polite", "2", "4", "8", "0.000", "0.000", "0.500", "runs"]
 
 
@@ -140,10 +148,24 @@ def test_order_changes_nothing() -> None:
     assert (turned.cases, turned.runs, turned.samples) == (6, 12, 36)
 
 
-def test_turns_agents_and_eval_sets_are_cases_of_their_own() -> None:
+def test_turns_agents_eval_sets_and_evaluations_are_cases_of_their_own() -> None:
     pairs = (True, False)
-    facts = ({}, {"turn": 2}, {"app": "other"}, {"eval_set_id": "other"})
-    assert only(AdkResults(tuple(measured(1, 1, pairs, **fact) for fact in facts))).cases == 4
+    facts = ({}, {"turn": 2}, {"app": "other"}, {"eval_set_id": "other"}, {"evaluation": "other"})
+    assert only(AdkResults(tuple(measured(1, 1, pairs, **fact) for fact in facts))).cases == 5
+
+
+def test_evaluations_are_never_mixed_into_what_runs_differ_by() -> None:
+    """A steady agent that an edit made worse: pooled, the runs of each evaluation still agree."""
+    chances = {"before": 0.9, "after": 0.1}
+    pooled = [
+        replace(one, evaluation=evaluation)
+        for evaluation, p in chances.items()
+        for one in simulated(200, 3, 5, lambda rng, runs, p=p: [p] * runs)  # type: ignore[misc]
+    ]
+    found = only(AdkResults(tuple(pooled)))
+    assert found.between_runs == pytest.approx(0.0, abs=0.008)
+    assert found.between_cases == pytest.approx(0.16, abs=0.008)
+    assert (found.cases, found.runs) == (400, 1200)
 
 
 def test_configurations_are_not_runs_of_one_another() -> None:

@@ -235,3 +235,11 @@ def test_other_words_for_pass_and_fail_are_understood_all_or_none() -> None:
         measure_calibration(
             [Judged(gold=1, verdict="FAIL", status="decided"), Judged(gold=8, verdict="PASS", status="decided")]
         )
+
+
+def test_a_graded_label_nobody_used_may_be_the_positive_one() -> None:
+    everyone_passed = [Judged(gold="PASS", verdict="PASS", status="decided")] * 3
+    measured = measure_calibration(everyone_passed, positive="FAIL")
+    assert (measured.positive, measured.precision, measured.recall) == ("FAIL", None, None)
+    with pytest.raises(CaseError, match="occurs neither among the labels"):
+        measure_calibration(everyone_passed, positive="fine")

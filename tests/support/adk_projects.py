@@ -13,12 +13,12 @@ from typing import Any
 
 from judgeharness_adk import register
 from support.adk_answers import Answers
-from support.adk_bench import run_agent_evaluator
+from support.adk_bench import EvalRun, run_adk_eval, run_agent_evaluator
 from support.adk_folder import FINAL_RESPONSE, AgentFolder, eval_config, judge_options, write_agent_folder
 from support.adk_judges import scripted_judge
 from support.adk_offline import isolated_adk
 
-__all__ = ["evaluate_again", "evaluated"]
+__all__ = ["evaluate_again", "evaluate_by_command", "evaluated"]
 
 
 def evaluated(
@@ -63,3 +63,11 @@ def evaluate_again(folder: AgentFolder, script: Answers, *, num_runs: int = 1, p
     with isolated_adk(project), contextlib.chdir(project), scripted_judge(script):
         register()
         run_agent_evaluator(folder, num_runs=num_runs, persist=persist)
+
+
+def evaluate_by_command(folder: AgentFolder, script: Answers, *args: str) -> EvalRun:
+    """Evaluate an agent whose folder is there with `adk eval`."""
+    project = folder.agents_dir.parent
+    with isolated_adk(project), contextlib.chdir(project), scripted_judge(script):
+        register()
+        return run_adk_eval(folder, *args, in_process=True)

@@ -44,7 +44,7 @@ def calibrated(
             name or path.name.split(".")[0],
             [({"case_id": case_id}, golds) for case_id, golds in labels.items()],
             source=source,
-            positive=None if positive == "PASS" else positive,  # None: PASS, also where neither side ever says so
+            positive=positive,
         ),
         judge=labelled[0].result.judge,
         parts=labelled[0].parts,

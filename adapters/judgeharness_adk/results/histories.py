@@ -7,6 +7,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 from google.adk.evaluation.eval_case import Invocation, get_all_tool_calls_with_responses
@@ -25,6 +26,8 @@ ENDING = ".evalset_result.json"
 class Turn:
     """One invocation of one run of an eval case; the fields are those of `AdkResult`."""
 
+    evaluation: str
+    evaluated_at: str | None
     app: str | None
     eval_set_id: str
     eval_id: str
@@ -49,7 +52,7 @@ def read_history(path: Path) -> EvalSetResult:
 def turns_of(histories: Sequence[EvalSetResult]) -> Mapping[str, Turn]:
     """Return invocation id -> the invocation, for ids that name one invocation only.
 
-    A run that several files hold (copies, or a second evaluation of the same answers) counts once.
+    A run that several files hold (copies, or a second evaluation of the same answers) counts once, in the last one.
     """
     turns: dict[str, Turn | None] = {}
     for history, case, run in _runs(histories):
@@ -62,19 +65,23 @@ def turns_of(histories: Sequence[EvalSetResult]) -> Mapping[str, Turn]:
 
 
 def _runs(histories: Sequence[EvalSetResult]) -> Iterator[tuple[EvalSetResult, EvalCaseResult, int]]:
-    """Yield the runs of eval cases in order of time, each with its number."""
+    """Yield the runs of eval cases in order of time, each with its number within its evaluation.
+
+    ADK writes one result an eval set and evaluation, with all the runs that were asked for together (`num_runs`).
+    """
     cases = [(history, case) for history in histories for case in history.eval_case_results]
     cases.sort(key=lambda pair: (_time(pair[0].creation_timestamp), _started(pair[1])))
-    seen: set[tuple[str, ...]] = set()
-    runs: Counter[tuple[str | None, str, str]] = Counter()
-    for history, case in cases:
+    last: dict[tuple[object, ...], tuple[EvalSetResult, EvalCaseResult]] = {}
+    for place, (history, case) in enumerate(cases):
         ids = [one.actual_invocation.invocation_id for one in case.eval_metric_result_per_invocation]
-        same = (case.session_id, *ids)
-        if any(same) and same in seen:
-            continue
-        seen.add(same)
-        runs[_app(history), history.eval_set_id, case.eval_id] += 1
-        yield history, case, runs[_app(history), history.eval_set_id, case.eval_id]
+        same = (case.session_id, *ids) if any((case.session_id, *ids)) else (place,)
+        last.pop(same, None)
+        last[same] = history, case
+    runs: Counter[tuple[str, str, str]] = Counter()
+    for history, case in last.values():
+        known = (history.eval_set_result_id, history.eval_set_id, case.eval_id)
+        runs[known] += 1
+        yield history, case, runs[known]
 
 
 def _app(history: EvalSetResult) -> str | None:
@@ -85,6 +92,14 @@ def _app(history: EvalSetResult) -> str | None:
 
 def _time(stamp: float) -> float:
     return stamp if math.isfinite(stamp) else 0.0
+
+
+def _moment(stamp: float) -> str | None:
+    """Return the time as text; None where the result does not say it (0), or what it says is none."""
+    try:
+        return datetime.fromtimestamp(stamp, UTC).isoformat(timespec="milliseconds") if stamp else None
+    except (ValueError, OverflowError, OSError):
+        return None
 
 
 def _started(case: EvalCaseResult) -> float:
@@ -99,6 +114,8 @@ def _turn(
     expected = until[-1].expected_invocation
     said = [line for invocation in earlier for line in _said(invocation)]
     return Turn(
+        evaluation=history.eval_set_result_id,
+        evaluated_at=_moment(history.creation_timestamp),
         app=_app(history),
         eval_set_id=history.eval_set_id,
         eval_id=case.eval_id,

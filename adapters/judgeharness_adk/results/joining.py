@@ -8,9 +8,10 @@ from pathlib import Path
 
 from judgeharness_adk.results.finding import files_below, project_of
 from judgeharness_adk.results.histories import ENDING, Turn, read_history, turns_of
-from judgeharness_adk.results.records import AdkResult, read_sidecars
+from judgeharness_adk.results.records import AdkResult
+from judgeharness_adk.results.sidecars import read_sidecars
 from judgeharness_adk.sidecar import SUFFIX
-from judgeharness_integrations._errors import CaseError, UsageError
+from judgeharness_integrations._errors import CaseError, ConfigError, UsageError
 from judgeharness_integrations.aggregation.rules import RuleLike
 
 __all__ = ["joined_results"]
@@ -21,6 +22,8 @@ def joined_results(
 ) -> tuple[tuple[AdkResult, ...], tuple[str, ...]]:
     """Return the measurements below a path, and what is to be known about the files; see `load_results`."""
     results, notes = read_sidecars(_found(path, SUFFIX), rules)
+    if not results and notes:
+        raise ConfigError(f"{path}: no measurement is left: {notes[0]}.")
     if not results:
         raise UsageError(
             f"{path}: no measurements (*{SUFFIX}) are here: give the folder in which `adk eval` ran with "

@@ -63,7 +63,7 @@ def _lines(one: AdkResult) -> Iterator[dict[str, Any]]:
     known = {name: getattr(one, name, None) for name in COLUMNS} | {"case_id": one.result.case_id, "gold": ""}
     for rubric in one.standing:
         if rubric in one.result.criteria:
-            yield known | {"criterion": rubric, "rubric": one.rubrics.get(rubric, "")}
+            yield known | {"criterion": rubric, "rubric": one.rubrics.get(rubric) or ""}
 
 
 def _defused(value: object) -> str:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["AdkResults", "load_results"]
 
 _LOGGER = logging.getLogger("judgeharness_adk")
+_PLACE = ("evaluation", "evaluated_at", "app", "eval_set_id", "eval_id", "turn")
 
 
 @dataclass(frozen=True, repr=False)
@@ -75,14 +76,27 @@ class AdkResults(Sequence[AdkResult]):
         """Return the measurements to keep: `results.filter(lambda one: one.eval_id == "refund")`."""
         return replace(self, results=tuple(one for one in self if keep(one)))
 
+    def latest(self) -> AdkResults:
+        """Return the measurements of the last evaluation of each eval set of each app.
+
+        What no result of ADK knows is of no known evaluation, and left out.
+        """
+        last: dict[tuple[str | None, str | None], AdkResult] = {}
+        for one in self:
+            known = last.get((one.app, one.eval_set_id), one)
+            if one.joined and (one.evaluated_at or "") >= (known.evaluated_at or ""):
+                last[one.app, one.eval_set_id] = one
+        return self.filter(lambda one: one.joined and one.evaluation == last[one.app, one.eval_set_id].evaluation)
+
     def report(self) -> str:
-        """Return the overview: decisions, consistency, calibration and variance of every rubric."""
+        """Return the overview: decisions, failures, consistency, calibration, variance, and what was not measured."""
         return overview(self.results, self.notes)
 
     def rows(self) -> list[VerdictRow]:
         """Return the verdict log: a case an invocation, the metric as judge, the rubrics as criteria.
 
-        What ADK knows of the invocation is in the attributes: `app`, `eval_set_id`, `eval_id`, `turn`, `eval_run`.
+        What ADK knows of the invocation is in the attributes: `evaluation`, `evaluated_at`, `app`, `eval_set_id`,
+        `eval_id`, `turn`, `eval_run`.
         """
         return [
             replace(row, judge=one.metric, attributes={**row.attributes, **_place(one)})
@@ -128,7 +142,8 @@ class AdkResults(Sequence[AdkResult]):
             metric: whose decisions; needed where there are several metrics.
             name: what reports call the label set; the sheet's name when None.
             source: `human`, `executable` or `model:<name>`.
-            positive: the label precision and recall are about, PASS or FAIL.
+            positive: the label precision and recall are about, PASS or FAIL; where neither people nor the rule ever
+                say it, they are None.
             measured_at: when the judge was asked, with offset; taken from the measurements when None.
 
         Raises:
@@ -146,12 +161,12 @@ class AdkResults(Sequence[AdkResult]):
         )
 
     def variance(self) -> tuple[RubricVariance, ...]:
-        """Split the variance of each metric's rubrics: between cases, runs of a case and samples of a run."""
+        """Split the variance of each metric's rubrics: between cases, runs of a case in an evaluation, and samples."""
         return rubric_variances(self.results)
 
 
 def _place(one: AdkResult) -> dict[str, str | float]:
-    known = {name: getattr(one, name) for name in ("app", "eval_set_id", "eval_id", "turn")} | {"eval_run": one.run}
+    known = {name: getattr(one, name) for name in _PLACE} | {"eval_run": one.run}
     return {name: value for name, value in known.items() if value is not None}
 
 
@@ -161,7 +176,9 @@ def load_results(
     history: str | PathLike[str] | None = None,
     rules: Mapping[str, RuleLike] = MappingProxyType({}),
 ) -> AdkResults:
-    """Read the measurements an evaluation kept, and join them with ADK's own results.
+    """Read the measurements that evaluations kept, and join them with ADK's own results.
+
+    What is damaged is skipped, warned about and in `notes`. `latest()` leaves out earlier evaluations.
 
     Args:
         path: the folder the evaluation ran in, searched for `*.judgeharness.jsonl`, or one such file.
@@ -170,7 +187,8 @@ def load_results(
         rules: name -> function, for measurements folded by rules of your own (`my_rules:fold`).
 
     Raises:
-        UsageError: nothing was found, or a file is damaged; the file and line are named.
+        UsageError: nothing was found or nothing whole is left, a line is of another version or of a rule that is not
+            in `rules`, or the one file given as `history` is damaged; file and line are named.
 
     """
     results, notes = joined_results(Path(path), None if history is None else Path(history), rules)

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from judgeharness_adk.results.records import AdkResult
+from judgeharness_adk.results.unmeasured import failed_samples, unmeasured
 from judgeharness_adk.results.variances import RubricVariance, component_text, rubric_variances
 from judgeharness_integrations.fingerprint import Fingerprint
 from judgeharness_integrations.reporting.plain import number_text, safe_text
@@ -14,7 +15,17 @@ from judgeharness_integrations.result import CriterionResult, HarnessResult
 
 __all__ = ["overview"]
 
-_DECISIONS = ("rubric", "decided", "abstained", "not graded", "of", "PASS of decided", "consistency", "calibration")
+_DECISIONS = (
+    "rubric",
+    "decided",
+    "abstained",
+    "not graded",
+    "of",
+    "PASS of decided",
+    "failed samples",
+    "consistency",
+    "calibration",
+)
 _COMPONENTS = (
     "rubric",
     "cases",
@@ -25,6 +36,7 @@ _COMPONENTS = (
     "between samples",
     "negative, set to 0",
 )
+_ONE = "results.filter(lambda one: one.evaluation == results[0].evaluation)"
 _NAME = 48  # characters of a rubric's id
 
 
@@ -38,6 +50,7 @@ def overview(results: Sequence[AdkResult], notes: Sequence[str]) -> str:
     for (metric, _), group in groups.items():
         lines += ["", *_metric(group, earlier.get(metric))]
         earlier[metric] = group[-1]
+    lines += unmeasured(results)
     return "\n".join(lines) + "\n"
 
 
@@ -48,6 +61,12 @@ def _head(results: Sequence[AdkResult]) -> Iterator[str]:
     yield f"{len(results)} measurements of {invocations} invocations; {known}"
     if joined < len(results):
         yield "  not joined: no *.evalset_result.json found here knows the invocation, so its case and run are unknown"
+    evaluations = {one.evaluation: one.evaluated_at for one in results if one.joined}
+    if len(evaluations) > 1:
+        times = sorted(filter(None, evaluations.values()))
+        span = f", from {safe_text(times[0], 40)} to {safe_text(times[-1], 40)}" if times else ""
+        yield f"  {len(evaluations)} evaluations are pooled{span}"
+        yield f"  the last of each eval set: results.latest(); any one: {_ONE}"
 
 
 def _metric(group: Sequence[AdkResult], earlier: AdkResult | None) -> Iterator[str]:
@@ -61,17 +80,23 @@ def _metric(group: Sequence[AdkResult], earlier: AdkResult | None) -> Iterator[s
         yield f"  another configuration than above: {safe_text(', '.join(changes), 120)} changed"
     yield f"  {_counts(group)}"
     yield from _table([_DECISIONS, *_decisions(group)])
-    yield from _variance(rubric_variances(group), joined=any(one.joined for one in group))
+    evaluations = {one.evaluation for one in group if one.joined}
+    yield from _variance(rubric_variances(group), evaluations=len(evaluations))
 
 
 def _counts(group: Sequence[AdkResult]) -> str:
-    runs = {(one.app, one.eval_set_id, one.eval_id, one.run) for one in group if one.joined}
-    counts = Counter(run[:3] for run in runs).values()
-    if not counts:
-        return f"{len({one.invocation_id for one in group})} invocations of unknown eval cases"
-    least, most = min(counts), max(counts)
+    invocations = f"{len({one.invocation_id for one in group})} invocations"
+    runs = {(one.evaluation, one.app, one.eval_set_id, one.eval_id, one.run) for one in group if one.joined}
+    if not runs:
+        return f"{invocations} of unknown eval cases"
+    counts = Counter(run[:-1] for run in runs)
+    least, most = min(counts.values()), max(counts.values())
     each = f"{least}" if least == most else f"{least} to {most}"
-    return f"{len({one.invocation_id for one in group})} invocations, {len(counts)} eval cases, runs of a case: {each}"
+    cases = f"{len({case[1:] for case in counts})} eval cases"
+    evaluations = len({case[0] for case in counts})
+    if evaluations == 1:
+        return f"{invocations}, {cases}, runs of a case: {each}"
+    return f"{invocations}, {cases}, {evaluations} evaluations, runs of a case in one evaluation: {each}"
 
 
 def _decisions(group: Sequence[AdkResult]) -> Iterator[Sequence[str]]:
@@ -89,6 +114,7 @@ def _decisions(group: Sequence[AdkResult]) -> Iterator[Sequence[str]]:
             str(statuses["not_graded"]),
             str(len(cases)),
             _share(passed, statuses["decided"]),
+            "{} of {}".format(*failed_samples(measured for _, measured in cases)),
             _consistency(cases),
             _calibrations(cases),
         )
@@ -129,13 +155,16 @@ def _calibration(result: HarnessResult, criterion: str) -> str:
     return safe_text(f"{report.word} ({report.name}, n={report.criteria[criterion].n})", 80)
 
 
-def _variance(variances: Sequence[RubricVariance], *, joined: bool) -> Iterator[str]:
+def _variance(variances: Sequence[RubricVariance], *, evaluations: int) -> Iterator[str]:
     if not variances:
         return
     yield '  variance of "a sample says PASS" (1 or 0); -: not estimable from so few cases, runs or samples'
     if all(one.between_runs is None for one in variances):
-        why = "no case ran twice" if joined else "runs of a case are told apart by ADK's results, and none is joined"
+        unknown = "runs of a case are told apart by ADK's results, and none is joined"
+        why = "no case ran twice in one evaluation" if evaluations else unknown
         yield f"  {why}: what differs between runs (num_runs) is in the part from cases"
+    if evaluations > 1:
+        yield "  a case counts once an evaluation: what differs between evaluations is in the part from cases"
     yield from _table(
         [
             _COMPONENTS,

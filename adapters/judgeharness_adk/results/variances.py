@@ -1,4 +1,4 @@
-"""Where the spread of a rubric's verdicts comes from: cases, runs of a case, samples of a run."""
+"""Where the spread of a rubric's verdicts comes from: cases, runs of a case in an evaluation, samples of a run."""
 
 from __future__ import annotations
 
@@ -19,7 +19,12 @@ class RubricVariance:
     """Variance components of "a single sample says PASS" (1 or 0), for one rubric under one configuration.
 
     `between_cases`: the turns of eval cases differ. `between_runs`: the agent answers differently when a case is run
-    again (`num_runs`). `between_samples`: the judge says different things about one answer, perturbations included.
+    again in one evaluation (`num_runs`). `between_samples`: the judge says different things about one answer,
+    perturbations included. A case that was evaluated twice counts as two cases: between evaluations the agent, its
+    model or its tools may have been changed, which is no noise of the agent, so it must not enter `between_runs`. What
+    evaluations differ by is therefore in `between_cases`, which cases that come twice otherwise make too small:
+    `AdkResults.latest` is free of both.
+
     None means not estimable: one case, one run of each case, or one sample of each run. Where no case ran twice,
     `between_cases` holds what runs would add to it. Components that came out negative are 0 and named in `clipped`.
     `cases`, `runs` and `samples` count what the estimate rests on; samples that failed are in none of them.
@@ -67,8 +72,8 @@ def rubric_variances(results: Sequence[AdkResult]) -> tuple[RubricVariance, ...]
 
 
 def _nested(one: AdkResult, rows: Sequence[VerdictRow]) -> list[VerdictRow]:
-    """Return valid rows with the turn of the eval case as case and the run as what is nested in it."""
-    place = [one.app, one.eval_set_id, one.eval_id, one.turn] if one.joined else [one.result.case_id]
+    """Return valid rows with the turn of an evaluation's eval case as case and the run as what is nested in it."""
+    place = [one.evaluation, one.app, one.eval_set_id, one.eval_id, one.turn] if one.joined else [one.result.case_id]
     case_id = json.dumps(place)
     return [replace(row, case_id=case_id, perturbation=str(one.run)) for row in rows if row.verdict is not None]
 
