@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -16,9 +17,11 @@ __all__ = ["ADAPTER"]
 
 
 def _build_judge(spec: JudgeSpec) -> Judge:
-    from judgeharness_adk.configuring import judge_from_spec  # noqa: PLC0415 - imports google-adk
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", r"\[EXPERIMENTAL\]", UserWarning)  # ADK says so of its own classes
+        from judgeharness_adk.configuring import judge_from_spec  # noqa: PLC0415 - imports google-adk
 
-    return judge_from_spec(spec)
+        return judge_from_spec(spec)
 
 
 def _build_rewriter(model: str, options: Mapping[str, Any]) -> Rewriter:

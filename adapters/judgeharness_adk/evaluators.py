@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal
@@ -21,11 +22,13 @@ from judgeharness_adk.outcomes import Reporter, unmeasured
 from judgeharness_adk.watching import observers
 from judgeharness_integrations import HarnessResult, JudgeHarness
 from judgeharness_integrations._errors import JudgeHarnessError
+from judgeharness_integrations.reporting.plain import safe_text
 from judgeharness_integrations.running import fingerprint_parts
 
 __all__ = ["EVALUATORS", "HarnessedEvaluator"]
 
 _LOGGER = logging.getLogger("judgeharness_adk")
+_LISTED = 10  # undecided questions that one line of the log names
 
 
 class HarnessedEvaluator(Evaluator):
@@ -53,7 +56,7 @@ class HarnessedEvaluator(Evaluator):
         try:
             return await self._evaluated(actual_invocations, expected_invocations)
         except JudgeHarnessError as error:
-            sentence = str(error)
+            sentence = _with_turns(str(error), actual_invocations)
             _LOGGER.error("metric %s was not measured: %s", name, sentence)  # noqa: TRY400 - the sentence says it all
         except Exception as error:
             sentence = f"{type(error).__name__}: {error}"
@@ -111,20 +114,45 @@ class HarnessedEvaluator(Evaluator):
         sidecar.write(line, directory)
 
 
-def _warn(metric: str, judged: list[Judged], block: HarnessBlock) -> None:
-    """Say in the log what an abstention may do that nobody sees."""
+def _warn(metric: str, judged: Sequence[Judged], block: HarnessBlock) -> None:
+    """Say in the log what came to no decision: plain `adk eval` and AgentEvaluator print no rationales.
+
+    What errors say stays out of it: it may repeat a prompt.
+    """
     undecided = [
-        f"{one.invocation_id}/{name}"
-        for one in judged
-        for result in one.results
-        for name, measured in result.criteria.items()
-        if measured.status != "decided"
-    ] + [one.invocation_id for one in judged if one.problems]
-    if undecided and block.on_abstain != "fail":
-        _LOGGER.warning(
-            "metric %s came to no decision on %s; with on_abstain=%s a case can pass beside other metrics",
-            *(metric, ", ".join(undecided), block.on_abstain),
-        )
+        f"turn {place} {text}"
+        for place, one in enumerate(judged, start=1)
+        for text in (*_undecided(one.results), *("not graded" for _ in one.problems))
+    ]
+    if not undecided:
+        return
+    more = [f"and {len(undecided) - _LISTED} more"] if len(undecided) > _LISTED else []
+    passing = "" if block.on_abstain == "fail" else f"; with on_abstain={block.on_abstain} the case can still pass"
+    _LOGGER.warning(
+        "metric %s came to no decision: %s (why, say the rationales: --print_detailed_results, or load_results)%s",
+        *(metric, "; ".join([*undecided[:_LISTED], *more]), passing),
+    )
+
+
+def _undecided(results: Sequence[HarnessResult]) -> Iterator[str]:
+    for result in results:
+        for name, measured in result.criteria.items():
+            if measured.status != "decided":
+                kinds = Counter(
+                    row.error.partition(":")[0] if row.error else row.outcome
+                    for row in result.rows
+                    if row.criterion == name and not row.ok
+                )
+                failed = ", ".join(f"{count} {kind}" for kind, count in kinds.items())
+                yield safe_text(f"{name} {measured.status}" + (f" ({failed} of {measured.planned})" if failed else ""))
+
+
+def _with_turns(sentence: str, actual: Sequence[Invocation]) -> str:
+    """Return a sentence with turns in the place of ADK's ids, which are new in every run."""
+    for place, invocation in enumerate(actual, start=1):
+        if invocation.invocation_id:
+            sentence = sentence.replace(f"case {invocation.invocation_id!r}", f"turn {place}")
+    return sentence
 
 
 def _evaluator(judging: type[MetricJudge[Any]]) -> type[HarnessedEvaluator]:

@@ -120,13 +120,14 @@ def harness_of(
         exclude_none=True,
         include={
             *("perturbations", "repetitions", "min_valid", "on_unfit", "seed", "timeout_s", "max_attempts"),
-            *("max_calls", "keep", "calibration"),
+            *("max_calls", "keep"),
         },
     )
     rewriter = None if block.rewriter is None else model_rewriter(block.rewriter)
     return JudgeHarness(
         **options
         | {
+            "calibration": None if block.calibration is None else Path(block.calibration).absolute(),
             "budget": Budget(max_calls=block.max_calls),  # segmenting counts too
             "perturbations": _perturbations(options["perturbations"], rewriter),
             "aggregation_rule": _rule(block.aggregation_rule or options["aggregation_rule"]),

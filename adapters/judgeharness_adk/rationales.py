@@ -53,6 +53,8 @@ def headline(result: HarnessResult, criterion: str, *, standing: bool = True) ->
     samples = measured.independence
     if samples.status == "collapsed":
         parts.append(f"{samples.effective} of them independent ({', '.join(samples.evidence)})")
+    if result.skipped:
+        parts.append(f"without {', '.join(result.skipped)}")
     parts.append(_calibrated(result, criterion) if standing else "uncalibrated: a rubric of this invocation alone")
     if measured.status == "not_graded":
         parts.append(measured.reason)

@@ -383,7 +383,8 @@ def test_decided_rubrics_settle_the_status_where_they_can(caplog: pytest.LogCapt
     assert (settled.status, settled.score) == ("FAILED", 0.0)
     open_still = ours(script, rubrics=("polite", "short"), samples=2, threshold=0.5, block=block)
     assert (open_still.status, open_still.score) == ("NOT_EVALUATED", None)
-    assert "came to no decision on turn_Oslo/short" in caplog.text
+    assert "came to no decision: turn 1 short abstained" in caplog.text
+    assert "with on_abstain=not_evaluated the case can still pass" in caplog.text
 
 
 @pytest.mark.parametrize("on_abstain", ["fail", "not_evaluated", "informational"])
@@ -476,6 +477,7 @@ def test_a_prompt_with_one_response_has_no_second_position() -> None:
     assert "position_swap needs two texts side by side" in rationale(refused)
     skipped = ours(always("yes"), block={"perturbations": ["none", "position_swap"], "on_unfit": "skip"})
     assert facts(skipped)["skipped"] == ["position_swap"]
+    assert " · without position_swap · " in rationale(skipped)
 
 
 def test_paraphrases_come_from_a_model_of_their_own() -> None:
@@ -501,7 +503,7 @@ def test_paraphrases_come_from_a_model_of_their_own() -> None:
         ({"perturbations": ["paraphrase"]}, "paraphrase needs a rewriter"),
         ({"aggregation_rule": "median"}, "rule median folds numbers"),
         ({"aggregation_rule": "nowhere:rule"}, "judge_harness.aggregation_rule: module 'nowhere' cannot be imported"),
-        ({"calibration": "missing.json"}, "calibration missing.json cannot be read"),
+        ({"calibration": "missing.json"}, "missing.json cannot be read"),
         ({"max_calls": 3}, "more than max_calls=3: nothing was asked"),
         ({"sidecar": True}, "judge_harness.sidecar"),
     ],
@@ -554,6 +556,25 @@ def test_rubrics_that_conflict_fail_the_metric() -> None:
     assert "already exists" in rationale(ours(always("yes"), turns=[turn]))
     assert "Rubrics are required" in rationale(ours(always("yes"), rubrics=()))
     assert "stands twice" in rationale(ours(always("yes"), rubrics=("polite", "polite")))
+
+
+def test_what_came_to_no_decision_is_logged_without_what_errors_say(caplog: pytest.LogCaptureFixture) -> None:
+    ours(in_turn("yes", JudgeDown("SECRET"), JudgeDown("SECRET")), samples=3, block={"max_attempts": 1})
+    [record] = [record for record in caplog.records if record.name == "judgeharness_adk"]
+    assert record.levelname == "WARNING"
+    assert "came to no decision: turn 1 polite not_graded (2 JudgeDown of 3) (why, say the rationales" in caplog.text
+    assert "SECRET" not in caplog.text
+
+
+def test_twelve_undecided_rubrics_are_not_all_named(caplog: pytest.LogCaptureFixture) -> None:
+    ours(in_turn("yes", "no"), samples=2, rubrics=tuple(f"rubric_{number}" for number in range(12)))
+    assert "turn 1 rubric_9 abstained; and 2 more" in caplog.text
+
+
+def test_a_misfit_is_told_by_turn() -> None:
+    turns = [invocation("Oslo"), invocation("Rome")]
+    block = {"perturbations": ["none", "name_swap"], "names": ["Oslo", "Quito"]}
+    assert "perturbation 'name_swap' does not fit turn 2: " in rationale(ours(always("yes"), turns=turns, block=block))
 
 
 def test_a_metric_without_a_criterion_fails() -> None:

@@ -182,7 +182,7 @@ def test_pooled_evaluations_are_told_and_one_can_be_taken(twice: AdkResults) -> 
         f"  the last of each eval set: results.latest(); any one: {ANY_ONE}",
     ]
     assert "  4 invocations, 1 eval cases, 2 evaluations, runs of a case in one evaluation: 2\n" in text
-    assert "  a case counts once an evaluation: what differs between evaluations is in the part from cases\n" in text
+    assert "  a turn counts once an evaluation: what differs between evaluations is in the part from turns\n" in text
     latest = twice.latest()
     assert latest.results == twice.results[2:]
     assert "pooled" not in latest.report()
@@ -304,11 +304,11 @@ def test_the_report_counts_every_decision(mixed: AdkResults) -> None:
         "  2 invocations, 2 eval cases, runs of a case: 1\n"
         "  rubric                decided  abstained  not graded  of   PASS of decided  failed samples  consistency"
         "  calibration\n"
-        "  final_response_match        1          1           0   2  1 of 1 (100.0 %)          1 of 6    0.75 of 2"
+        "  final_response_match        1          1           0   2  1 of 1 (100.0 %)          1 of 6   0.75 (n=2)"
         "  uncalibrated\n"
-        '  variance of "a sample says PASS" (1 or 0); -: not estimable from so few cases, runs or samples\n'
-        "  no case ran twice in one evaluation: what differs between runs (num_runs) is in the part from cases\n"
-        "  rubric                cases  runs  samples  between cases  between runs  between samples"
+        '  variance of "a sample says PASS" (1 or 0); -: not estimable from so few turns, runs or samples\n'
+        "  no case ran twice in one evaluation: what differs between runs (num_runs) is in the part from turns\n"
+        "  rubric                turns  runs  samples  between turns  between runs  between samples"
         "  negative, set to 0\n"
         "  final_response_match      2     2        5          0.056             -            0.167  -\n"
         "\n"

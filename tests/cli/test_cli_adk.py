@@ -153,6 +153,37 @@ def test_mistakes_are_one_sentence_and_cost_nothing(
     assert ran.err.strip().count("\n") == 0
 
 
+OWN_MODEL = """
+from support.adk_judges import ScriptedLlm
+
+class OwnJudge(ScriptedLlm):
+    @classmethod
+    def supported_models(cls):
+        return ["own-judge"]
+
+def no_model():
+    pass
+"""
+
+
+def test_a_model_class_of_ones_own_is_imported(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "own_models.py").write_text(OWN_MODEL)
+    options = {"rubrics": RUBRICS, "model_class": "own_models:OwnJudge"}
+    config = write(
+        tmp_path, [judge(FINAL_RESPONSE, model="own-judge", evaluator_options=options)], write_eval_set(tmp_path)
+    )
+    with scripted_judge(always("yes"), model="own-judge") as model:
+        ran = command("run", config, "--out", tmp_path / "out", "--json")
+    assert (ran.code, model.calls) == (0, 24), ran.err
+    assert "EXPERIMENTAL" not in ran.err
+    options["model_class"] = "own_models:no_model"
+    config = write(
+        tmp_path, [judge(FINAL_RESPONSE, model="own-judge", evaluator_options=options)], write_eval_set(tmp_path)
+    )
+    ran = command("run", config, "--out", tmp_path / "out2")
+    assert (ran.code, "is no subclass of ADK's BaseLlm" in ran.err) == (2, True)
+
+
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [

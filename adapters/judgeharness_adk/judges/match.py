@@ -10,7 +10,7 @@ from google.adk.evaluation.eval_metrics import LlmAsAJudgeCriterion
 from google.adk.evaluation.final_response_match_v2 import FinalResponseMatchV2Evaluator
 
 from judgeharness_adk import _seams
-from judgeharness_adk.invocations import InvocationCase
+from judgeharness_adk.invocations import InvocationCase, Question
 from judgeharness_adk.judges.base import LABELS, MetricJudge
 from judgeharness_adk.reading import read_validity
 from judgeharness_integrations.cases import Case, Criterion
@@ -19,6 +19,7 @@ from judgeharness_integrations.judging import Answer
 __all__ = ["FinalResponseMatchJudge"]
 
 _CRITERION = "final_response_match"
+_QUESTION = Question(_CRITERION, "The response says what the expected response says.")
 
 
 class FinalResponseMatchJudge(MetricJudge[LlmAsAJudgeCriterion]):
@@ -31,14 +32,14 @@ class FinalResponseMatchJudge(MetricJudge[LlmAsAJudgeCriterion]):
     @property
     def criteria(self) -> tuple[Criterion, ...]:
         """The one question."""
-        return (Criterion(name=_CRITERION, labels=LABELS),)
+        return (Criterion(name=_CRITERION, description=_QUESTION.text, labels=LABELS),)
 
     def view(self, case: Case) -> Any:
         """Return the case; it says whether its prompt can show the reference first."""
         seen = super().view(case)
         if not isinstance(seen, InvocationCase):
             return seen
-        return replace(seen, swappable=self._swapped is not None)
+        return replace(seen, questions=(_QUESTION,), swappable=self._swapped is not None)
 
     @cached_property
     def _plain(self) -> FinalResponseMatchV2Evaluator:

@@ -22,6 +22,7 @@ _TEXTS = ("rubric", "context", "input", "output", "reference")
 COLUMNS = (*_PLACE, *_TEXTS, "gold")
 # What makes a spreadsheet read a cell as a formula; the texts are those of users and agents.
 _FORMULA = frozenset("=+-@\t\r\n＝＋－＠")  # noqa: RUF001 - full-width forms count, too
+_HINT = "save the sheet as comma-separated CSV in UTF-8."
 _QUOTE = "'"
 _GOLD = {"PASS": "pass yes y true 1 1.0 correct", "FAIL": "fail no n false 0 0.0 incorrect"}
 _WORDS: Mapping[str, str] = {word: label for label, words in _GOLD.items() for word in words.split()}
@@ -81,7 +82,8 @@ def read_sheet(path: Path) -> list[Label]:
     try:
         records = read_records(path)
     except LogFormatError as error:
-        raise CaseError(str(error).replace("a verdict log is", "a labelling sheet is")) from error
+        told = str(error).replace("a verdict log is", "a labelling sheet is").rstrip(".")
+        raise CaseError(f"{told}; {_HINT}") from error
     as_csv = ".csv" in (suffix.lower() for suffix in path.suffixes)
     labels = [label for line, cells in records for label in _labels(cells, f"{path}, line {line}", quoted=as_csv)]
     if not labels:
@@ -92,7 +94,7 @@ def read_sheet(path: Path) -> list[Label]:
 def _labels(cells: Mapping[str, Any], where: str, *, quoted: bool) -> Iterator[Label]:
     missing = [name for name in ("case_id", "criterion", "gold") if name not in cells]
     if missing:
-        raise CaseError(f"{where}: column {missing[0]!r} is missing; save the sheet as comma-separated CSV in UTF-8.")
+        raise CaseError(f"{where}: column {missing[0]!r} is missing; {_HINT}")
     case_id, criterion, metric = (_cell(cells.get(name), quoted=quoted) for name in ("case_id", "criterion", "metric"))
     gold = cells["gold"]
     for said in gold if isinstance(gold, list) else [gold]:

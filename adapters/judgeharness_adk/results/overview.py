@@ -28,10 +28,10 @@ _DECISIONS = (
 )
 _COMPONENTS = (
     "rubric",
-    "cases",
+    "turns",
     "runs",
     "samples",
-    "between cases",
+    "between turns",
     "between runs",
     "between samples",
     "negative, set to 0",
@@ -61,6 +61,7 @@ def _head(results: Sequence[AdkResult]) -> Iterator[str]:
     yield f"{len(results)} measurements of {invocations} invocations; {known}"
     if joined < len(results):
         yield "  not joined: no *.evalset_result.json found here knows the invocation, so its case and run are unknown"
+        yield "  (ADK keeps it in the agent's folder, give history=; AgentEvaluator only with a results manager)"
     evaluations = {one.evaluation: one.evaluated_at for one in results if one.joined}
     if len(evaluations) > 1:
         times = sorted(filter(None, evaluations.values()))
@@ -131,7 +132,7 @@ def _consistency(cases: Sequence[tuple[AdkResult, CriterionResult]]) -> str:
         for one, measured in cases
         if measured.consistency_rate is not None and not one.result.informal
     ]
-    return f"{number_text(statistics.fmean(rates))} of {len(rates)}" if rates else "none"
+    return f"{number_text(statistics.fmean(rates))} (n={len(rates)})" if rates else "none"
 
 
 def _calibrations(cases: Sequence[tuple[AdkResult, CriterionResult]]) -> str:
@@ -158,13 +159,13 @@ def _calibration(result: HarnessResult, criterion: str) -> str:
 def _variance(variances: Sequence[RubricVariance], *, evaluations: int) -> Iterator[str]:
     if not variances:
         return
-    yield '  variance of "a sample says PASS" (1 or 0); -: not estimable from so few cases, runs or samples'
+    yield '  variance of "a sample says PASS" (1 or 0); -: not estimable from so few turns, runs or samples'
     if all(one.between_runs is None for one in variances):
         unknown = "runs of a case are told apart by ADK's results, and none is joined"
         why = "no case ran twice in one evaluation" if evaluations else unknown
-        yield f"  {why}: what differs between runs (num_runs) is in the part from cases"
+        yield f"  {why}: what differs between runs (num_runs) is in the part from turns"
     if evaluations > 1:
-        yield "  a case counts once an evaluation: what differs between evaluations is in the part from cases"
+        yield "  a turn counts once an evaluation: what differs between evaluations is in the part from turns"
     yield from _table(
         [
             _COMPONENTS,
