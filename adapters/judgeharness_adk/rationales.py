@@ -114,15 +114,14 @@ def _facts(result: HarnessResult, measured: CriterionResult) -> dict[str, Any]:
 
 def _reasons(result: HarnessResult, criterion: str) -> Iterator[str]:
     for word, row in (("reason", rationale(result, criterion)), ("dissent", dissent(result, criterion))):
-        if row is not None and (text := _reason(row)):
+        if row is not None and (text := safe_text(row.reasoning or "", _LONGEST_REASON)):
             yield f"{word} ({verdict_text(row.verdict)}{shown_order(row)}): {text}"
     failed = [row for row in result.rows if row.criterion == criterion and not row.ok]
-    why = Counter((row.outcome, safe_text(row.error or row.reasoning or "", _LONGEST_REASON)) for row in failed)
-    for (outcome, text), count in why.most_common(1):
+    for (outcome, text), count in Counter((row.outcome, _why(row)) for row in failed).most_common(1):
         if text:
             yield f"failed ({count} {outcome}): {text}"
 
 
-def _reason(row: VerdictRow) -> str:
-    text = safe_text(" ".join((row.reasoning or "").split()))
-    return text if len(text) <= _LONGEST_REASON else f"{text[:_LONGEST_REASON]}…"
+def _why(row: VerdictRow) -> str:
+    said = row.error or row.reasoning or ""
+    return "" if said.startswith("sha256:") else safe_text(said, _LONGEST_REASON)  # kept as a hash

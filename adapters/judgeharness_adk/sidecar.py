@@ -59,7 +59,7 @@ def record(
 
 
 def write(line: Mapping[str, Any], directory: str) -> None:
-    """Append a line to this process's file in a directory; a directory that cannot be written to is told once."""
+    """Append a line to this process's file in a directory; one that cannot be written to is a warning, not an error."""
     text = json.dumps(line, ensure_ascii=False, default=str) + "\n"
     try:
         with _lock, _path(Path(directory)).open("a", encoding="utf-8", errors=LONE_SURROGATES) as file:

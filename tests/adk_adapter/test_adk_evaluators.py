@@ -121,6 +121,18 @@ def test_a_metric_without_a_verdict_fails_the_case_beside_a_passing_one() -> Non
     assert outcomes.silent_beside_passing(OURS).final_eval_status.name == "FAILED"
 
 
+def test_hashes_are_no_reasons() -> None:
+    lines = rationale(ours(in_turn("yes", "maybe"), samples=2, block={"keep": "hash", "min_valid": 1})).splitlines()
+    assert len(lines) == 2
+
+
+def test_long_reasons_are_cut() -> None:
+    long = Raw(f"ID: polite\nProperty: The answer is polite.\nRationale: {'so ' * 900}\nVerdict: yes")
+    reason = rationale(ours(always(long), samples=1)).splitlines()[-1]
+    assert reason.endswith("…")
+    assert 1_500 < len(reason) < 1_530
+
+
 def test_why_samples_failed_is_said() -> None:
     text = rationale(ours(in_turn("yes", "yes", "yes", "maybe", "maybe")))
     assert text.splitlines()[-1] == "failed (2 unparsed): I say maybe to polite."
