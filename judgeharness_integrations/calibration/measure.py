@@ -11,11 +11,11 @@ from judgeharness_integrations.aggregation.decision import Status
 from judgeharness_integrations.calibration.rates import Kappa, Rate, ScoreErrors, cohen_kappa, score_errors
 from judgeharness_integrations.verdictlog.row import Verdict, is_number, verdict_text
 
-__all__ = ["CriterionCalibration", "Judged", "measure_calibration"]
+__all__ = ["CriterionCalibration", "Judged", "graded_label", "measure_calibration"]
 
 NOT_GRADED = "NOT_GRADED"
 _BINARY = frozenset({"PASS", "FAIL"})
-_WORDS = {"PASS": "y yes true 1 pass correct", "FAIL": "n no false 0 fail incorrect"}
+_WORDS = {"PASS": "y yes true 1 1.0 pass correct", "FAIL": "n no false 0 0.0 fail incorrect"}
 _GRADED = {word: label for label, words in _WORDS.items() for word in words.split()}
 _PREFERENCE = frozenset({"A", "B", "TIE"})
 _NO_RATES = "scores have no precision and recall; give the rule a threshold (pass_at) or read the errors"
@@ -127,13 +127,18 @@ def measure_calibration(
     )
 
 
+def graded_label(label: Verdict) -> str | None:
+    """Return PASS or FAIL for the words people and frameworks use instead of them, None for any other label."""
+    return _GRADED.get(verdict_text(label).casefold())
+
+
 def _in_graded_words(items: Sequence[Judged]) -> Sequence[Judged]:
     """Return the items with PASS and FAIL for the words people and frameworks use instead of them.
 
     Only where every decision is PASS or FAIL and every label such a word: a lone `1` may be a score.
     """
     verdicts = {item.verdict for item in items if item.status == "decided"}
-    words = [_GRADED.get(verdict_text(item.gold).casefold()) for item in items]
+    words = [graded_label(item.gold) for item in items]
     if not verdicts or not verdicts <= _BINARY:
         return items
     graded = [replace(item, gold=word) for item, word in zip(items, words, strict=True) if word is not None]

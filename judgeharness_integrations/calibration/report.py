@@ -112,8 +112,13 @@ class CalibrationReport:
             ConfigError: it is of another schema or incomplete.
 
         """
+        from judgeharness_integrations._shapes import misplaced  # noqa: PLC0415 - pydantic, which few need
+        from judgeharness_integrations.calibration.shape import CalibrationShape  # noqa: PLC0415
+
         if data.get("schema") != SCHEMA:
-            raise ConfigError(f"not a calibration of schema {SCHEMA}: found {data.get('schema')!r}.")
+            raise ConfigError(f"not a calibration of schema {SCHEMA}: found {data.get('schema')!r:.60}.")
+        if misfit := misplaced(CalibrationShape, data):
+            raise ConfigError(f"the calibration is incomplete or damaged ({misfit!r}): measure it again.")
         try:
             known = {name: data[name] for name in cls.__dataclass_fields__}
             _instant(known["measured_at"])

@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypeAlias, get_args
+from typing import Any
 
 from judgeharness_integrations._errors import ConfigError, JudgeHarnessError
+from judgeharness_integrations._shapes import misplaced
 from judgeharness_integrations.aggregation.rules import RULE_NAMES, Rule, RuleLike
 from judgeharness_integrations.aggregation.rules import rule as named_rule
 from judgeharness_integrations.calibration.report import CalibrationReport, CalibrationState
-from judgeharness_integrations.design import Design, RuleFixed
+from judgeharness_integrations.design import Design
 from judgeharness_integrations.measure import measure
 from judgeharness_integrations.reporting.document import EVIDENCE_TEXTS, RESULT_SCHEMA
-from judgeharness_integrations.result import HarnessResult, RunState
+from judgeharness_integrations.reporting.shape import ResultShape
+from judgeharness_integrations.result import HarnessResult
 from judgeharness_integrations.verdictlog.decoding import decode
-from judgeharness_integrations.verdictlog.encoding import COLUMNS, LOG_SCHEMA
-from judgeharness_integrations.verdictlog.row import VerdictRow, is_number
+from judgeharness_integrations.verdictlog.encoding import COLUMNS
+from judgeharness_integrations.verdictlog.row import VerdictRow
 
 __all__ = ["rebuilt_result"]
 
-_Fits: TypeAlias = Callable[[Any], bool]
-
 _TEXTS = (*EVIDENCE_TEXTS, "judge", "criterion", "perturbation")
 _DECODED = frozenset(COLUMNS) - {"gold"}
-_LARGEST_COUNT = 2**53  # whole numbers up to here survive every JSON reader
 _LONGEST_PROBLEM = 300
 _LONGEST_NAME = 60
 
@@ -32,8 +31,7 @@ _LONGEST_NAME = 60
 def rebuilt_result(document: Mapping[str, Any], *, rule: RuleLike | None = None) -> HarnessResult:
     """Return the result a document of `result_document(..., rows=True)` was written from; see `from_dict`."""
     _check_origin(document)
-    misfit = next((name for name, fits in _DOCUMENT.items() if not (name in document and fits(document[name]))), None)
-    if misfit is not None:
+    if misfit := misplaced(ResultShape, document):
         raise _damaged(f"its {misfit!r} is not what a result holds there")
     try:
         result = _measured(document, rule)
@@ -155,145 +153,3 @@ def _as_written(row: VerdictRow, record: Mapping[str, Any]) -> VerdictRow:
 
 def _gold(value: Any) -> Any:
     return frozenset(value) if isinstance(value, list) else value
-
-
-# What stands where in a document; keys that nothing is rebuilt from are not looked at.
-
-
-def _text(value: object) -> bool:
-    return isinstance(value, str)
-
-
-def _short(value: object) -> bool:
-    return isinstance(value, str) and len(value) <= _LONGEST_NAME
-
-
-def _number(value: object) -> bool:
-    return is_number(value)
-
-
-def _count(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _LARGEST_COUNT
-
-
-def _positive(value: object) -> bool:
-    return _count(value) and value != 0
-
-
-def _distance(value: Any) -> bool:
-    return is_number(value) and value >= 0
-
-
-def _scalar(value: object) -> bool:
-    return value is None or isinstance(value, (str, int, float))
-
-
-def _one_of(*values: object) -> _Fits:
-    return lambda value: value in values
-
-
-def _optional(fits: _Fits) -> _Fits:
-    return lambda value: value is None or fits(value)
-
-
-def _each(fits: _Fits) -> _Fits:
-    return lambda value: isinstance(value, list) and all(map(fits, value))
-
-
-def _mapping(fits: _Fits) -> _Fits:
-    return lambda value: isinstance(value, Mapping) and all(map(_text, value)) and all(map(fits, value.values()))
-
-
-def _keys(**parts: _Fits) -> _Fits:
-    def fits(value: Any) -> bool:
-        return isinstance(value, Mapping) and all(name in value and part(value[name]) for name, part in parts.items())
-
-    return fits
-
-
-def _share(value: Any) -> bool:
-    """Whether a value is a `Rate` as a calibration report holds it."""
-    return _RATE(value) and value["successes"] <= value["trials"]
-
-
-def _row(value: Any) -> bool:
-    """Whether a value is a row whose texts are texts; the rest is checked as every log is."""
-    return (
-        _ROW(value)
-        and all(map(_text, value))
-        and all(_text(value[name]) for name in ("run", *EVIDENCE_TEXTS) if name in value)
-        and _GOLD(value.get("gold"))
-        and all(_scalar(part) for name, part in value.items() if name not in COLUMNS)
-    )
-
-
-def _gold_label(value: object) -> bool:
-    return isinstance(value, (str, bool)) or is_number(value) or _LABELS(value)
-
-
-_LABELS = _each(_text)
-_GOLD = _optional(_gold_label)
-_ROW = _keys(
-    schema=_one_of(LOG_SCHEMA),  # with a whole repetition: a row whose verdict has a type, see `decoding`
-    repetition=_count,
-    case_id=_text,
-    judge=_text,
-    criterion=_text,
-    perturbation=_text,
-)
-_RATE = _keys(successes=_count, trials=_positive, low=_number, high=_number)
-_CALIBRATED_CRITERION = _keys(
-    criterion=_text,
-    n=_count,
-    positive=_optional(_text),
-    confusion=_mapping(_mapping(_count)),
-    **dict.fromkeys(("precision", "recall", "accuracy_decided", "coverage", "base_rate"), _optional(_share)),
-    kappa=_optional(_keys(value=_number, se=_number, n=_count)),
-    errors=_optional(
-        _keys(n=_count, mean_absolute_error=_number, root_mean_squared_error=_number, bias=_number),
-    ),
-    reason=_text,
-)
-_CALIBRATION_REPORT = _keys(
-    schema=_short,
-    name=_text,
-    judge=_text,
-    source=_text,
-    consensus=_text,
-    excluded_ties=_count,
-    criteria=_mapping(_CALIBRATED_CRITERION),
-    measured_at=_short,
-    parts=_optional(_keys()),
-)
-_DOCUMENT: Mapping[str, _Fits] = {
-    "case_id": _text,
-    "judge": _text,
-    "judge_model": _optional(_text),
-    "criteria": _mapping(
-        _keys(
-            kind=_one_of("labels", "numbers"),
-            planned=_count,
-            label_count=_optional(_positive),
-            tolerance=_optional(_distance),
-        )
-    ),
-    "skipped": _mapping(_text),
-    "repetitions": _positive,
-    "aggregation_rule": _optional(_text),
-    "state": _one_of(*get_args(RunState)),
-    "fingerprint": _optional(_text),
-    "calibration": _optional(_keys(status=_one_of("valid", "expired", "unverifiable"), reason=_text)),
-    "usage": _keys(rewrites=_count),
-    "design": _keys(
-        perturbations=_each(_text),
-        rule=_optional(_text),
-        rule_fixed=_one_of(*get_args(RuleFixed)),
-        min_valid=_optional(_positive),
-        tolerance=_distance,
-        wordings=_each(_text),
-    ),
-    "temperature": _optional(_number),
-    "model_families": _each(_optional(_text)),
-    "calibration_report": _optional(_CALIBRATION_REPORT),
-    "rows": _each(_row),
-}

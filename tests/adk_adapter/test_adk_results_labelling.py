@@ -330,15 +330,6 @@ def test_a_sheet_of_ones_own_names_case_rubric_and_gold(results: AdkResults, tmp
     assert results.calibrate(own).criteria["polite"].n == 4
 
 
-def test_when_it_was_measured_may_be_said(results: AdkResults, sheet: Path) -> None:
-    moment = datetime(2026, 1, 2, tzinfo=UTC)
-    assert results.calibrate(sheet, measured_at=moment).measured_at == "2026-01-02T00:00:00+00:00"
-    assert results.calibrate(sheet, measured_at="2026-01-02T00:00:00Z").measured_at == "2026-01-02T00:00:00Z"
-    for wrong in ("yesterday", "2026-01-02", datetime(2026, 1, 2)):  # noqa: DTZ001 - it is wrong
-        with pytest.raises(UsageError, match="is not an ISO 8601 time with its offset"):
-            results.calibrate(sheet, measured_at=wrong)
-
-
 def test_measurements_that_do_not_say_when_are_of_now(tmp_path: Path) -> None:
     sheet = tmp_path / "sheet.csv"
     rewritten(sheet, [{"case_id": "c", "criterion": "r", "gold": "1"}])

@@ -118,7 +118,7 @@ def test_litellm_and_a_rewriter_of_adk(command: Command, tmp_path: Path, openai_
         ran = command("run", config, "--out", tmp_path / "out", "--json")
     assert ran.code == 0, ran.err
     assert server.calls == 3
-    assert [request.body["temperature"] for request in server.requests] == [1.0, 0.5, 1.0]
+    assert sorted(request.body["temperature"] for request in server.requests) == [0.5, 1.0, 1.0]
     assert {row.model for row in read_log(tmp_path / "out" / "verdicts.jsonl")} == {"judge-test"}
 
 

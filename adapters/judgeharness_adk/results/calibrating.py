@@ -28,7 +28,6 @@ def calibrated(
     name: str | None,
     source: str,
     positive: str,
-    measured_at: datetime | str | None,
 ) -> CalibrationReport:
     """Return the calibration of one metric; see `AdkResults.calibrate`."""
     if positive not in ("PASS", "FAIL"):
@@ -49,7 +48,7 @@ def calibrated(
         ),
         judge=labelled[0].result.judge,
         parts=labelled[0].parts,
-        measured_at=_moment(measured_at) or _last_asked(labelled) or _now(),
+        measured_at=_last_asked(labelled) or datetime.now(UTC).isoformat(timespec="seconds"),
     )
 
 
@@ -104,15 +103,6 @@ def _check_configuration(results: Sequence[AdkResult]) -> None:
         )
 
 
-def _moment(given: datetime | str | None) -> str | None:
-    if given is None:
-        return None
-    text = given.isoformat() if isinstance(given, datetime) else given
-    if _instant(text) is None:
-        raise UsageError(f"measured_at {text!r:.60} is not an ISO 8601 time with its offset from UTC.")
-    return text
-
-
 def _instant(text: str) -> datetime | None:
     try:
         instant = datetime.fromisoformat(text)
@@ -124,7 +114,3 @@ def _instant(text: str) -> datetime | None:
 def _last_asked(results: Sequence[AdkResult]) -> str | None:
     asked = [instant for one in results for row in one.result.rows if (instant := _instant(row.asked_at or ""))]
     return max(asked).isoformat() if asked else None
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from judgeharness_adk.results.records import AdkResult
 from judgeharness_integrations._errors import CaseError, LogFormatError, UsageError
+from judgeharness_integrations.calibration.measure import graded_label
 from judgeharness_integrations.reporting.plain import safe_text
 from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES
 from judgeharness_integrations.verdictlog.files import read_records
@@ -24,8 +25,6 @@ COLUMNS = (*_PLACE, *_TEXTS, "gold")
 _FORMULA = frozenset("=+-@\t\r\n＝＋－＠")  # noqa: RUF001 - full-width forms count, too
 _HINT = "save the sheet as comma-separated CSV in UTF-8."
 _QUOTE = "'"
-_GOLD = {"PASS": "pass yes y true 1 1.0 correct", "FAIL": "fail no n false 0 0.0 incorrect"}
-_WORDS: Mapping[str, str] = {word: label for label, words in _GOLD.items() for word in words.split()}
 
 
 class Label(NamedTuple):
@@ -99,12 +98,13 @@ def _labels(cells: Mapping[str, Any], where: str, *, quoted: bool) -> Iterator[L
     gold = cells["gold"]
     for said in gold if isinstance(gold, list) else [gold]:
         text = _cell(said, quoted=quoted).strip()
-        if text and text.casefold() not in _WORDS:
+        if not text:
+            continue
+        if (label := graded_label(text)) is None:
             raise CaseError(
                 f"{where}: gold {safe_text(text, 40)!r} is neither PASS nor FAIL (yes/no, true/false, 1/0)."
             )
-        if text:
-            yield Label(case_id, criterion, metric, _WORDS[text.casefold()])
+        yield Label(case_id, criterion, metric, label)
 
 
 def _cell(value: object, *, quoted: bool) -> str:

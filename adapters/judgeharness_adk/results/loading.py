@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, overload
@@ -132,7 +131,6 @@ class AdkResults(Sequence[AdkResult]):
         name: str | None = None,
         source: str = "human",
         positive: str = "PASS",
-        measured_at: datetime | str | None = None,
     ) -> CalibrationReport:
         """Compare the decisions with a filled labelling sheet; `.save(path)` makes it a metric's `calibration`.
 
@@ -144,7 +142,6 @@ class AdkResults(Sequence[AdkResult]):
             source: `human`, `executable` or `model:<name>`.
             positive: the label precision and recall are about, PASS or FAIL; where neither people nor the rule ever
                 say it, they are None.
-            measured_at: when the judge was asked, with offset; taken from the measurements when None.
 
         Raises:
             UsageError: several metrics or configurations, no gold, or labels that match nothing.
@@ -157,7 +154,6 @@ class AdkResults(Sequence[AdkResult]):
             name=name,
             source=source,
             positive=positive,
-            measured_at=measured_at,
         )
 
     def variance(self) -> tuple[RubricVariance, ...]:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import Field
 
 from judgeharness_adk.results.records import AdkResult
 from judgeharness_adk.sidecar import SCHEMA
 from judgeharness_integrations import HarnessResult
 from judgeharness_integrations._errors import ConfigError
+from judgeharness_integrations._shapes import Shape, Text, misplaced
 from judgeharness_integrations.aggregation.rules import RULE_NAMES, RuleLike
 from judgeharness_integrations.reporting.document import RESULT_SCHEMA
 from judgeharness_integrations.reporting.plain import safe_text
@@ -19,6 +22,17 @@ from judgeharness_integrations.reporting.plain import safe_text
 __all__ = ["read_sidecars"]
 
 _TOLD = 5  # damaged lines of a file that have a note of their own
+
+
+class _Line(Shape):
+    metric: Annotated[Text, Field(min_length=1)]
+    invocation_id: Text
+    rubrics: dict[Text, Text | None]
+    standing: list[Text]
+    result: dict[str, Any]
+    parts: dict[str, Any] | None = None
+    input: Text | None = None
+    output: Text | None = None
 
 
 class _DamageError(Exception):
@@ -90,8 +104,7 @@ def _measurement(data: Any, where: str, rules: Mapping[str, RuleLike]) -> AdkRes
                 f"{where}: is of schema {found}, and this version reads {SCHEMA}: use the version that wrote it."
             )
         raise _DamageError(f"is not of schema {SCHEMA} (found {found})")
-    misfit = next((name for name, fits in _LINE.items() if not fits(data.get(name))), None)
-    if misfit is not None:
+    if misfit := misplaced(_Line, data):
         raise _DamageError(f"is damaged, its {misfit!r} is not what a measurement holds there")
     return AdkResult(
         result=_result(data["result"], where, rules),
@@ -127,24 +140,3 @@ def _of_unknown_rule(document: Mapping[str, Any]) -> bool:
     design = document.get("design")
     rule = design.get("rule", 0) if isinstance(design, dict) else 0
     return rule is None or (isinstance(rule, str) and rule.partition("(")[0].strip() not in RULE_NAMES)
-
-
-def _text(value: object) -> bool:
-    return isinstance(value, str)
-
-
-def _optional_text(value: object) -> bool:
-    return value is None or isinstance(value, str)
-
-
-# What stands where in a line; further keys are not looked at.
-_LINE: Mapping[str, Callable[[Any], bool]] = {
-    "metric": lambda value: _text(value) and bool(value),
-    "invocation_id": _text,
-    "rubrics": lambda value: isinstance(value, dict) and all(map(_optional_text, value.values())),
-    "standing": lambda value: isinstance(value, list) and all(map(_text, value)),
-    "parts": lambda value: value is None or isinstance(value, dict),
-    "result": lambda value: isinstance(value, dict),
-    "input": _optional_text,
-    "output": _optional_text,
-}
