@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from judgeharness_integrations._errors import NotInstalledError, UnknownNameError, UsageError
 from judgeharness_integrations.cases import AnswerCase
 from judgeharness_integrations.judging import Judge
 from judgeharness_integrations.perturbations import Perturbation, Rewriter
 
-__all__ = ["Adapter", "JudgeSpec", "adapters", "find_adapter", "load_adapter"]
+if TYPE_CHECKING:
+    from judgeharness_integrations.testing.bench import Bench
+
+__all__ = ["Adapter", "JudgeSpec", "adapters", "find_adapter", "load_adapter", "recognised"]
 
 GROUP = "judgeharness.adapters"
 
@@ -43,6 +46,8 @@ class Adapter:
         build_rewriter: (model, model options) -> a rewriter, where the framework has chat models.
         read_cases: a `.json` file of the framework's own kind -> cases its judges take.
         perturbations: name -> what makes it, for perturbations of those cases that the core does not have.
+        recognise: an evaluator of the framework -> the judge in it; None for anything else.
+        benches: the adapter's evaluators as `testing.check_adapter` puts them on the bench.
 
     """
 
@@ -52,15 +57,17 @@ class Adapter:
     build_rewriter: Callable[[str, Mapping[str, Any]], Rewriter] | None = None
     read_cases: Callable[[Path], list[AnswerCase]] | None = None
     perturbations: Mapping[str, Callable[[], Perturbation]] = field(default_factory=dict)
+    recognise: Callable[[object], Judge | None] | None = None
+    benches: Callable[[], Sequence[Bench]] | None = None
 
     def missing(self) -> dict[str, tuple[str, ...]]:
         """Return extra -> modules of it that are not installed."""
         found = {extra: tuple(m for m in modules if not _installed(m)) for extra, modules in self.extras.items()}
         return {extra: modules for extra, modules in found.items() if modules}
 
-    def require(self) -> None:
-        """Raise a NotInstalledError with the pip line unless the framework is installed."""
-        extra = next(iter(self.extras))
+    def require(self, extra: str | None = None) -> None:
+        """Raise a NotInstalledError with the pip line unless an extra, the first one by default, is installed."""
+        extra = extra or next(iter(self.extras))
         if extra in self.missing():
             raise NotInstalledError(f"{self.name} ({', '.join(self.missing()[extra])})", extra)
 
@@ -126,3 +133,13 @@ def find_adapter(name: str) -> Adapter:
         raise UsageError(_broken(name, error)) from error
     adapter.require()
     return adapter
+
+
+def recognised(evaluator: object) -> Judge | None:
+    """Return the judge in an evaluator of any installed framework, harnessed or not; None when none knows it."""
+    for adapter in adapters().values():
+        if adapter.recognise is not None and next(iter(adapter.extras)) not in adapter.missing():
+            judge = adapter.recognise(evaluator)
+            if judge is not None:
+                return judge
+    return None

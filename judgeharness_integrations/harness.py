@@ -7,6 +7,7 @@ from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequen
 from contextlib import aclosing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 from judgeharness_integrations._arguments import (
@@ -149,7 +150,8 @@ class JudgeHarness:
     @classmethod
     def standard(cls, shape: Shape, **options: Any) -> Self:
         """Six calls a case: pairwise none + position_swap x 3 with `swap_consensus`; labels and scores none +
-        format_change x 3 with `supermajority(2/3)` or `median`. Options are those of the constructor.
+        format_change x 3 with `supermajority(2/3)` or `median`, `any` with whichever fits the answers. Options are
+        those of the constructor.
         """  # noqa: D205 - one paragraph
         return cls(**preset("standard", shape) | options)
 
@@ -293,15 +295,19 @@ class JudgeHarness:
             self._check_budget(cost := self._cost(judge, plans, judge_model))
         with run.spans.around("run", judge.name, calls=cost.total if cost else None) as span:
             run = replace(run, span=span)
+            run.anchor = partial(self._anchored, run)
             async with aclosing(run.results(plans)) as results:
                 async for result in results:
-                    report, state = await self._anchor(run)
-                    yield replace(result, calibration=report, calibration_state=state) if report else result
+                    yield result
 
     def _calibration_key(self, judge: Judge, judge_model: str | None) -> object:
         """Return what a calibration is known by: a fingerprint, or the judge itself when it has no identity."""
         parts = fingerprint_parts(judge, self.design, judge_model)
         return SameObject(getattr(judge, "function", judge)) if parts is None else repr(parts)
+
+    async def _anchored(self, run: Run, result: HarnessResult) -> HarnessResult:
+        report, state = await self._anchor(run)
+        return replace(result, calibration=report, calibration_state=state) if report else result
 
     async def _anchor(self, run: Run) -> tuple[CalibrationReport | None, CalibrationState | None]:
         """Return the calibration that goes with a result and whether it holds."""
@@ -324,7 +330,9 @@ class JudgeHarness:
         self, run: Run, calibration_set: CalibrationSet, plans: Sequence[CasePlan]
     ) -> CalibrationReport | None:
         """Return the report, or None when the run ended before every labelled case was judged."""
-        labelled = replace(run, log=None)  # rows of labelled cases are evidence for the report, not for the run's log
+        labelled = replace(
+            run, log=None, anchor=None
+        )  # rows of labelled cases are evidence for the report, not for the run's log
         async with aclosing(labelled.results(plans)) as measured:
             results = [result async for result in measured]
         if any(result.state != "complete" for result in results):

@@ -8,29 +8,33 @@ from judgeharness_integrations._errors import UnknownNameError
 
 __all__ = ["PRESETS", "Shape", "preset"]
 
-Shape: TypeAlias = Literal["pairwise", "labels", "scores"]
+Shape: TypeAlias = Literal["pairwise", "labels", "scores", "any"]
 
 _FORMATS = ("none", "format_change")
 _TEXTS = ("none", "format_change", "whitespace", "typography")
 _ORDERS = ("none", "position_swap")
 _ORDERS_AND_FORMATS = (*_ORDERS, "format_change", "format_change+position_swap")
 
+# `any`: labels or scores, whichever the judge answers
 # preset -> shape -> (perturbations, repetitions, rule): calls a case = perturbations x repetitions
 PRESETS: dict[str, dict[str, tuple[tuple[str, ...], int, str]]] = {
     "quick": {
         "pairwise": (_ORDERS, 1, "swap_consensus"),
         "labels": (_FORMATS, 1, "abstain_on_disagreement"),
         "scores": (_FORMATS, 1, "median"),
+        "any": (_FORMATS, 1, "abstain_on_disagreement | median"),
     },
     "standard": {
         "pairwise": (_ORDERS, 3, "swap_consensus"),
         "labels": (_FORMATS, 3, "supermajority(2/3)"),
         "scores": (_FORMATS, 3, "median"),
+        "any": (_FORMATS, 3, "supermajority(2/3) | median"),
     },
     "thorough": {
         "pairwise": (_ORDERS_AND_FORMATS, 3, "swap_consensus"),
         "labels": (_TEXTS, 3, "supermajority(2/3)"),
         "scores": (_TEXTS, 3, "median"),
+        "any": (_TEXTS, 3, "supermajority(2/3) | median"),
     },
 }
 

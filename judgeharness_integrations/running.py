@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from functools import cached_property, partial
@@ -75,6 +75,7 @@ class Run:
     log: VerdictLog | None = None
     span: Span | None = None
     rewritten: Rewritten = field(default_factory=Rewritten)
+    anchor: Callable[[HarnessResult], Awaitable[HarnessResult]] | None = None  # adds the calibration to a result
 
     async def results(self, plans: Iterable[CasePlan]) -> AsyncGenerator[HarnessResult, None]:
         """Yield the measurement of every case as it completes.
@@ -95,13 +96,13 @@ class Run:
                     case.calls_left -= 1
                     if not case.calls_left:
                         asking.parents.pop(case.plan.case_id, None)
-                        yield self._finished(opened.pop(case.plan.case_id))
+                        yield await self._finished(opened.pop(case.plan.case_id))
             state = "budget_exhausted" if self.budget.exhausted else "interrupted"
             while opened:  # nothing is lost: a case that was not finished says so
-                yield self._finished(opened.pop(next(iter(opened))), state=state)
+                yield await self._finished(opened.pop(next(iter(opened))), state=state)
             if self.budget.exhausted:
                 for plan in left:
-                    yield self._finished(_Open(plan, None), state=state)
+                    yield await self._finished(_Open(plan, None), state=state)
         finally:
             await preparer.close()
             for case in opened.values():
@@ -126,7 +127,7 @@ class Run:
         for plan in left:
             span = None
             if self.spans:
-                span = self.spans.begin("case", plan.case_id, self.span, judge=self.judge.name)
+                span = self.spans.begin("case", plan.case_id, self.span, judge=self.judge.name, case=plan.case)
                 asking.parents[plan.case_id] = span
             opened[plan.case_id] = _Open(plan, span, calls_left=plan.calls)
             yield from preparer.probes(plan)
@@ -158,10 +159,14 @@ class Run:
         parts = fingerprint_parts(self.judge, self.design, self.judge_model)
         return None if parts is None else Fingerprint(parts).digest
 
-    def _finished(self, case: _Open, **state: Any) -> HarnessResult:
+    async def _finished(self, case: _Open, **state: Any) -> HarnessResult:
         result = self._measured(case, **state)
-        if case.span is not None:
-            self.spans.end(case.span, result=result)
+        try:
+            if self.anchor is not None:
+                result = await self.anchor(result)
+        finally:
+            if case.span is not None:
+                self.spans.end(case.span, result=result)
         return result
 
     def _measured(self, case: _Open, **state: Any) -> HarnessResult:

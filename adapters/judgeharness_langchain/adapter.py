@@ -25,6 +25,17 @@ def _build_rewriter(model: str, options: Mapping[str, Any]) -> Rewriter:
     return chat_rewriter(chat_model(model, options))
 
 
+def _recognise(evaluator: object) -> Judge | None:
+    wrapped = getattr(evaluator, "judge", None)  # a harnessed one: whom it asks
+    if not (hasattr(evaluator, "evaluate_strings") or hasattr(evaluator, "evaluate_string_pairs")):
+        return None
+    if isinstance(wrapped, Judge):
+        return wrapped
+    from judgeharness_langchain.evaluator_judge import EvaluatorJudge  # noqa: PLC0415 - imports LangChain
+
+    return EvaluatorJudge.of(evaluator)
+
+
 ADAPTER = Adapter(
     name="langchain",
     extras={
@@ -34,4 +45,5 @@ ADAPTER = Adapter(
     },
     build_judge=_build_judge,
     build_rewriter=_build_rewriter,
+    recognise=_recognise,
 )

@@ -16,10 +16,10 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from judgeharness_integrations._errors import UnknownNameError, UsageError
 from judgeharness_integrations.cases import AnswerCase, Case, Criterion, PairwiseCase
 from judgeharness_integrations.judging import Answer, JudgeIdentity, Judgment, Probe, text_hash
+from judgeharness_integrations.marks import MARKS, shown
 from judgeharness_langchain.caching import UNREACHABLE, active_cache, isolated, namespace_of
 from judgeharness_langchain.fitting import fitting_case, misfit
 from judgeharness_langchain.kinds import Kind
-from judgeharness_langchain.marks import MARKS, shown
 from judgeharness_langchain.messages import ModelAnswer, judgment_of, read_message
 from judgeharness_langchain.models import family_of, innermost, model_name
 from judgeharness_langchain.options import CallOptions

@@ -10,6 +10,7 @@ from typing import Any, Literal, TypeAlias
 
 from judgeharness_integrations._errors import PlanError, UnknownNameError, UsageError
 from judgeharness_integrations.aggregation import labels, numbers, orders
+from judgeharness_integrations.aggregation.by_kind import ByKind
 from judgeharness_integrations.aggregation.decision import Decision, abstained, decided
 from judgeharness_integrations.verdictlog.row import ABSTAIN, VerdictRow, verdict_from_json
 
@@ -102,6 +103,7 @@ def rule(spec: RuleLike) -> Rule:
     """Return the rule a name, a plain function or a `Rule` stands for.
 
     Parameters are kept as written (`2/3` and `0.6667` are different rules) and compared as exact fractions.
+    `supermajority(2/3) | median` folds labels with the first rule and scores with the second.
 
     Raises:
         UnknownNameError: no rule of that name.
@@ -111,11 +113,21 @@ def rule(spec: RuleLike) -> Rule:
     if isinstance(spec, Rule):
         return spec
     if isinstance(spec, str):
-        return _by_name(spec)
+        return _by_kind(*spec.split("|")) if "|" in spec else _by_name(spec)
     name = getattr(spec, "__name__", type(spec).__name__)
     if name == "<lambda>":
         raise PlanError("a lambda has no name a report could carry: give Rule('my_rule', function) instead.")
     return Rule(name, spec)
+
+
+def _by_kind(*specs: str) -> Rule:
+    rules = [_by_name(spec) for spec in specs]
+    if [(part.kind, part.both_orders) for part in rules] != [("labels", False), ("numbers", False)]:
+        written = " | ".join(part.name for part in rules)
+        raise PlanError(
+            f"rule {written!r} must be a rule for labels, then one for scores, as in supermajority(2/3) | median."
+        )
+    return Rule(" | ".join(part.name for part in rules), ByKind(*rules))
 
 
 def _by_name(spec: str) -> Rule:

@@ -51,7 +51,7 @@ class HarnessConfig(_Section):
     """The design of the measurement: a preset for a shape of verdict, single keys of it replaced, or all its keys."""
 
     preset: Literal["quick", "standard", "thorough"] | None = None
-    shape: Literal["pairwise", "labels", "scores"] | None = None
+    shape: Literal["pairwise", "labels", "scores", "any"] | None = None
     perturbations: list[str] | None = None
     repetitions: int | None = None
     aggregation_rule: str | None = None
@@ -65,10 +65,10 @@ class HarnessConfig(_Section):
     @model_validator(mode="after")
     def _complete(self) -> HarnessConfig:
         if self.preset is not None and self.shape is None:
-            raise ValueError("a preset needs a shape: pairwise, labels or scores")
+            raise ValueError("a preset needs a shape: pairwise, labels, scores or any")
         missing = [name for name in ("perturbations", "repetitions", "aggregation_rule") if getattr(self, name) is None]
         if missing and self.shape is None:
-            raise ValueError(f"give {', '.join(missing)}, or a shape (pairwise, labels or scores) for a preset")
+            raise ValueError(f"give {', '.join(missing)}, or a shape (pairwise, labels, scores or any) for a preset")
         return self
 
 

@@ -1,0 +1,25 @@
+"""What configuration files and `judgeharness adapters` know about openevals; imports no framework."""
+
+from __future__ import annotations
+
+from judgeharness_integrations.adapters import Adapter, JudgeSpec
+from judgeharness_integrations.judging import Judge
+
+__all__ = ["ADAPTER"]
+
+
+def _build_judge(spec: JudgeSpec) -> Judge:
+    from judgeharness_openevals.configuring import judge_from_spec  # noqa: PLC0415 - imports openevals
+
+    return judge_from_spec(spec)
+
+
+def _recognise(evaluator: object) -> Judge | None:
+    from judgeharness_openevals.recognising import recognise  # noqa: PLC0415
+
+    return recognise(evaluator)
+
+
+ADAPTER = Adapter(
+    name="openevals", extras={"openevals": ("openevals",)}, build_judge=_build_judge, recognise=_recognise
+)

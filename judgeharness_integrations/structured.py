@@ -1,0 +1,134 @@
+"""Answers that are values rather than texts: mappings, lists of messages, whatever an application returns."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
+
+from judgeharness_integrations.cases import AnswerCase
+
+__all__ = ["StructuredCase", "structured_case", "value_text"]
+
+# Whose words are judged in a list of messages, as OpenAI and LangChain name the role.
+_ANSWERING = frozenset({"assistant", "ai"})
+
+
+@dataclass(frozen=True, kw_only=True)
+class StructuredCase(AnswerCase):
+    """An answer with its input and reference as the application has them.
+
+    `extra` holds what else a judge takes by name. `output`, `input` and `reference` are the same as texts, for reports
+    and for judges that read texts. Perturbations change the texts inside the values, where they stand: in a message
+    its content, elsewhere every text that is a value, never a key.
+    """
+
+    outputs: Any
+    inputs: Any = None
+    reference_outputs: Any = None
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+    def texts(self) -> tuple[str, ...]:
+        """Return the texts of the answer; of a conversation, what the assistant said."""
+        return _collected(lambda change: _mapped(self.outputs, change, only_answers=True))
+
+    def all_texts(self) -> tuple[str, ...]:
+        """Return every text of answer, input, reference and extras."""
+        return _collected(self.with_all_texts)
+
+    def with_texts(self, change: Callable[[str], str]) -> Self:
+        """Return the case with the texts of the answer changed."""
+        outputs = _mapped(self.outputs, change, only_answers=True)
+        return replace(self, outputs=outputs, output=value_text(outputs))
+
+    def with_all_texts(self, change: Callable[[str], str]) -> Self:
+        """Return the case with every text changed."""
+        inputs, outputs, reference = (_mapped(v, change) for v in (self.inputs, self.outputs, self.reference_outputs))
+        return replace(
+            self,
+            **_values(inputs, outputs, reference),
+            extra={name: _mapped(value, change) for name, value in self.extra.items()},
+        )
+
+
+def structured_case(
+    *, case_id: str, outputs: Any, inputs: Any = None, reference_outputs: Any = None, **fields: Any
+) -> StructuredCase:
+    """Return a case of values; `fields` are further fields of `StructuredCase`."""
+    return StructuredCase(case_id=case_id, **_values(inputs, outputs, reference_outputs), **fields)
+
+
+def _values(inputs: Any, outputs: Any, reference_outputs: Any) -> dict[str, Any]:
+    return {
+        "inputs": inputs,
+        "outputs": outputs,
+        "reference_outputs": reference_outputs,
+        "input": None if inputs is None else value_text(inputs),
+        "output": value_text(outputs),
+        "reference": None if reference_outputs is None else value_text(reference_outputs),
+    }
+
+
+def value_text(value: Any) -> str:
+    """Return a value as text: a text as it is, the one text of a mapping with a single key, JSON otherwise."""
+    if isinstance(value, Mapping) and len(value) == 1:
+        (only,) = value.values()
+        if isinstance(only, str):
+            return only
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=_plain)
+
+
+def _plain(value: Any) -> Any:
+    """Return what JSON can keep of an object: a message as role and content, a model as its fields."""
+    if _is_message(value):
+        return {"role": getattr(value, "type", type(value).__name__), "content": value.content}
+    dump = getattr(value, "model_dump", None)
+    return dump(mode="json") if callable(dump) else str(value)
+
+
+def _is_message(value: Any) -> bool:
+    return hasattr(value, "content") and hasattr(value, "model_copy")
+
+
+def _collected(visit: Callable[[Callable[[str], str]], object]) -> tuple[str, ...]:
+    found: list[str] = []
+
+    def note(text: str) -> str:
+        found.append(text)
+        return text
+
+    visit(note)
+    return tuple(found)
+
+
+def _mapped(value: Any, change: Callable[[str], str], *, only_answers: bool = False) -> Any:
+    """Return a copy of a value with every readable text changed; the value itself stays as it is."""
+    if isinstance(value, str):
+        return change(value) if value else value
+    if _is_message(value):
+        said = not only_answers or getattr(value, "type", None) in _ANSWERING
+        return value.model_copy(update={"content": _content(value.content, change)}) if said else value
+    if isinstance(value, Mapping):
+        return _mapped_mapping(value, change, only_answers=only_answers)
+    if isinstance(value, (list, tuple)):
+        return [_mapped(part, change, only_answers=only_answers) for part in value]
+    return value
+
+
+def _mapped_mapping(value: Mapping[Any, Any], change: Callable[[str], str], *, only_answers: bool) -> dict[Any, Any]:
+    if "role" in value and "content" in value:
+        said = not only_answers or value["role"] in _ANSWERING
+        return {**value, "content": _content(value["content"], change)} if said else dict(value)
+    return {k: _mapped(v, change, only_answers=only_answers) for k, v in value.items()}
+
+
+def _content(content: Any, change: Callable[[str], str]) -> Any:
+    """Return a message's content with its texts changed; images, files and tool calls in it stay."""
+    if isinstance(content, str):
+        return change(content) if content else content
+    if isinstance(content, list):
+        return [_content(block, change) for block in content]
+    if isinstance(content, Mapping) and isinstance(content.get("text"), str):
+        return {**content, "text": change(content["text"])}
+    return content
