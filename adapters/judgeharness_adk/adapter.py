@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from judgeharness_adk.perturbing import PERTURBATIONS
 from judgeharness_integrations.adapters import Adapter, JudgeSpec
 from judgeharness_integrations.cases import AnswerCase
 from judgeharness_integrations.judging import Judge
 from judgeharness_integrations.perturbations import Rewriter
+
+if TYPE_CHECKING:
+    from judgeharness_integrations.testing import Bench
 
 __all__ = ["ADAPTER"]
 
@@ -36,6 +39,14 @@ def _read_cases(path: Path) -> list[AnswerCase]:
     return [*read_eval_set(path)]
 
 
+def _benches() -> Sequence[Bench]:
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", r"\[EXPERIMENTAL\]", UserWarning)
+        from judgeharness_adk.bench import benches  # noqa: PLC0415
+
+        return benches()
+
+
 ADAPTER = Adapter(
     name="adk",
     extras={"adk": ("google.adk", "rouge_score")},
@@ -43,4 +54,5 @@ ADAPTER = Adapter(
     build_rewriter=_build_rewriter,
     read_cases=_read_cases,
     perturbations=PERTURBATIONS,
+    benches=_benches,
 )

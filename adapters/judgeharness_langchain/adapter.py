@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from judgeharness_integrations.adapters import Adapter, JudgeSpec
 from judgeharness_integrations.judging import Judge
 from judgeharness_integrations.perturbations import Rewriter
+
+if TYPE_CHECKING:
+    from judgeharness_integrations.testing import Bench
 
 __all__ = ["ADAPTER"]
 
@@ -36,6 +39,12 @@ def _recognise(evaluator: object) -> Judge | None:
     return EvaluatorJudge.of(evaluator)
 
 
+def _benches() -> Sequence[Bench]:
+    from judgeharness_langchain.bench import benches  # noqa: PLC0415
+
+    return benches()
+
+
 ADAPTER = Adapter(
     name="langchain",
     extras={
@@ -46,4 +55,5 @@ ADAPTER = Adapter(
     build_judge=_build_judge,
     build_rewriter=_build_rewriter,
     recognise=_recognise,
+    benches=_benches,
 )

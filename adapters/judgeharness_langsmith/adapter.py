@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 from judgeharness_integrations._errors import ConfigError
 from judgeharness_integrations.adapters import Adapter, JudgeSpec
 from judgeharness_integrations.judging import Judge
+
+if TYPE_CHECKING:
+    from judgeharness_integrations.testing import Bench
 
 __all__ = ["ADAPTER"]
 
@@ -13,6 +19,15 @@ def _build_judge(spec: JudgeSpec) -> Judge:
     raise ConfigError(f"judge {spec.name!r}: LangSmith brings no judges; use adapter langchain or openevals for it.")
 
 
+def _benches() -> Sequence[Bench]:
+    from judgeharness_langsmith.bench import benches  # noqa: PLC0415
+
+    return benches()
+
+
 ADAPTER = Adapter(
-    name="langsmith", extras={"langsmith": ("langsmith",), "otel": ("opentelemetry",)}, build_judge=_build_judge
+    name="langsmith",
+    extras={"langsmith": ("langsmith",), "otel": ("opentelemetry",)},
+    build_judge=_build_judge,
+    benches=_benches,
 )

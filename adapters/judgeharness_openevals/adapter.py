@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 from judgeharness_integrations.adapters import Adapter, JudgeSpec
 from judgeharness_integrations.judging import Judge
+
+if TYPE_CHECKING:
+    from judgeharness_integrations.testing import Bench
 
 __all__ = ["ADAPTER"]
 
@@ -20,6 +26,16 @@ def _recognise(evaluator: object) -> Judge | None:
     return recognise(evaluator)
 
 
+def _benches() -> Sequence[Bench]:
+    from judgeharness_openevals.bench import benches  # noqa: PLC0415
+
+    return benches()
+
+
 ADAPTER = Adapter(
-    name="openevals", extras={"openevals": ("openevals",)}, build_judge=_build_judge, recognise=_recognise
+    name="openevals",
+    extras={"openevals": ("openevals",)},
+    build_judge=_build_judge,
+    recognise=_recognise,
+    benches=_benches,
 )

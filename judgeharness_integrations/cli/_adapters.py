@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-from judgeharness_integrations.adapters import GROUP, load_adapter
+from judgeharness_integrations._errors import UnknownNameError
+from judgeharness_integrations.adapters import GROUP, Adapter, load_adapter
+from judgeharness_integrations.cli._checking import checked, print_checks
 from judgeharness_integrations.cli._json import print_json
 from judgeharness_integrations.cli._printing import console, safe, table
 
@@ -14,35 +17,63 @@ __all__ = ["show_adapters"]
 SCHEMA = "judgeharness.adapters/1"
 
 
-def show_adapters(*, as_json: bool) -> None:
-    """Print every registered adapter with what it still needs."""
-    found = [_facts(point) for point in sorted(entry_points(group=GROUP), key=lambda point: point.name)]
+def show_adapters(name: str | None, *, check: bool, as_json: bool) -> bool:
+    """Print the registered adapters with what each still needs; return whether none failed a check.
+
+    Raises:
+        UnknownNameError: there is no adapter of that name.
+
+    """
+    found = [_facts(point, check=check) for point in _points(name)]
     if as_json:
         print_json({"schema": SCHEMA, "adapters": found})
-        return
+    else:
+        _print(found, check=check)
+    return not check or all(facts["error"] is None and facts["passed"] is not False for facts in found)
+
+
+def _points(name: str | None) -> list[EntryPoint]:
+    points = sorted(entry_points(group=GROUP), key=lambda point: point.name)
+    if name is not None and name not in (names := [point.name for point in points]):
+        raise UnknownNameError("adapter", name, names)
+    return [point for point in points if name in (None, point.name)]
+
+
+def _print(found: Sequence[dict[str, Any]], *, check: bool) -> None:
     rows = [(safe(facts["name"]), safe(_state(facts), 300)) for facts in found]
     screen = console()
     screen.print(table("frameworks", ("adapter", "state"), rows, texts=2))
     for facts in found:
         for missing in facts["missing"]:
             screen.print(f"{facts['name']}: {missing['pip']}", soft_wrap=True)
+    if check:
+        print_checks(screen, found)
 
 
-def _facts(point: EntryPoint) -> dict[str, Any]:
+def _facts(point: EntryPoint, *, check: bool) -> dict[str, Any]:
     try:
         adapter = load_adapter(point)
         missing, needed = adapter.missing(), next(iter(adapter.extras))
     except Exception as error:  # noqa: BLE001 - a broken adapter must not hide the others
-        return {"name": point.name, "ready": False, "missing": [], "error": f"{type(error).__name__}: {error}"}
+        problem = f"{type(error).__name__}: {error}"
+        return {"name": point.name, "ready": False, "missing": [], "error": problem} | _checks(None, check=check)
+    ready = needed not in missing
     return {
         "name": adapter.name,
-        "ready": needed not in missing,
+        "ready": ready,
         "missing": [
             {"extra": extra, "modules": list(modules), "pip": f"pip install 'judgeharness-integrations[{extra}]'"}
             for extra, modules in missing.items()
         ],
         "error": None,
-    }
+    } | _checks(adapter if ready else None, check=check)
+
+
+def _checks(adapter: Adapter | None, *, check: bool) -> dict[str, Any]:
+    """Return the keys that `--check` adds; `passed` is None of what was not checked."""
+    if not check:
+        return {}
+    return {"passed": None, "checks": []} if adapter is None else checked(adapter)
 
 
 def _state(facts: dict[str, Any]) -> str:

@@ -1,0 +1,208 @@
+"""openevals' judge, and our pairwise one, on the bench of the conformance suite."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from langchain_core.caches import InMemoryCache
+from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.globals import get_llm_cache, set_llm_cache
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, BaseMessage, ToolCall
+from langchain_core.outputs import ChatGeneration, ChatResult
+from langsmith import tracing_context
+from openevals.llm import create_async_llm_as_judge, create_llm_as_judge
+
+from judgeharness_integrations.cases import AnswerCase, PairwiseCase
+from judgeharness_integrations.harness import JudgeHarness
+from judgeharness_integrations.judging import Judge
+from judgeharness_integrations.structured import structured_case
+from judgeharness_integrations.testing import Bench, Evaluator, HarnessedEvaluator, Native, Script
+from judgeharness_openevals.pairwise import create_async_harnessed_pairwise_judge, create_harnessed_pairwise_judge
+from judgeharness_openevals.wrapping import harness_judge
+
+__all__ = ["benches"]
+
+Faces: TypeAlias = tuple[Any, Any]  # an evaluator, sync and async
+_QUESTION = "What is the capital of Norway?"
+_PROMPT = "Is the answer right?\n\nQuestion: {inputs}\n\nAnswer: {outputs}"
+_UNREADABLE = "I would rather not say."
+_SCORES = {"PASS": True, "FAIL": False}
+_PREFERENCES = {"A": 1.0, "B": 0.0, "TIE": 0.5}
+_SINGLE = {"original_frame": "one answer is judged: there is no order of answers"}
+_OURS = {"equality_with_bare": "openevals has no pairwise evaluator to compare with"}
+
+
+class _Marks(BaseCallbackHandler):
+    """Keeps the tags and metadata of every call of the model."""
+
+    def __init__(self) -> None:
+        self.seen: list[tuple[str, int]] = []
+
+    def on_chat_model_start(
+        self,
+        *_: Any,
+        tags: list[str] | None = None,
+        metadata: dict[str, Any] | None = None,
+        **__: Any,
+    ) -> None:
+        """Keep the mark of a sample; tags and metadata must agree about it."""
+        told = metadata or {}
+        name, repetition = told.get("perturbation"), told.get("repetition")
+        if {f"perturbation:{name}", f"repetition:{repetition}"} <= set(tags or ()):
+            self.seen.append((str(name), int(str(repetition))))
+
+
+class ScriptedChat(BaseChatModel):
+    """A chat model of LangChain's that gives the arguments `replies` has for what the script says."""
+
+    script: Any
+    replies: Mapping[str, dict[str, Any]]
+
+    @property
+    def _llm_type(self) -> str:
+        return "judgeharness-bench"
+
+    def bind_tools(self, tools: Sequence[Any], **options: Any) -> Any:
+        """Take the schema of a structured answer."""
+        return self.bind(tools=[tool["title"] for tool in tools], **options)
+
+    def _generate(self, messages: list[BaseMessage], *_: Any, **options: Any) -> ChatResult:
+        return self._said(self.script.ask(_prompt(messages)), options["tools"])
+
+    async def _agenerate(self, messages: list[BaseMessage], *_: Any, **options: Any) -> ChatResult:
+        return self._said(await self.script.aask(_prompt(messages)), options["tools"])
+
+    def _said(self, label: str, tools: Sequence[str]) -> ChatResult:
+        message = AIMessage(content=_UNREADABLE)
+        if label in self.replies:
+            call = ToolCall(name=tools[0], args=self.replies[label], id="1")
+            message = AIMessage(content="", tool_calls=[call])
+        return ChatResult(generations=[ChatGeneration(message=message)])
+
+
+def _prompt(messages: list[BaseMessage]) -> str:
+    return "\n".join(str(message.text) for message in messages)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _OnBench:
+    """An evaluator of openevals' protocol, by both faces."""
+
+    faces: Faces
+    marks: _Marks
+    scores: Mapping[str, Any]
+    pairwise: bool
+
+    @property
+    def judge(self) -> Judge:
+        judge: Judge = self.faces[1].judge
+        return judge
+
+    def case(self, first: str, second: str) -> AnswerCase:
+        if not self.pairwise:
+            return structured_case(case_id="bench", inputs=_QUESTION, outputs=first)
+        return PairwiseCase(case_id="bench", input=_QUESTION, output=first, output_b=second)
+
+    def evaluate(self, first: str, second: str) -> Native:
+        with self._marked() as marks:
+            return self._native(self.faces[0](**self._arguments(first, second)), marks)
+
+    async def aevaluate(self, first: str, second: str) -> Native:
+        with self._marked() as marks:
+            return self._native(await self.faces[1](**self._arguments(first, second)), marks)
+
+    def _arguments(self, first: str, second: str) -> dict[str, Any]:
+        return {"inputs": _QUESTION, "outputs": [first, second] if self.pairwise else first}
+
+    @contextmanager
+    def _marked(self) -> Iterator[list[tuple[str, int]]]:
+        """Keep the marks of one evaluation, and LangSmith out of it."""
+        self.marks.seen = []
+        with tracing_context(enabled=False):
+            yield self.marks.seen
+
+    def _native(self, answer: dict[str, Any], marks: list[tuple[str, int]]) -> Native:
+        measurement = answer.get("metadata") or {}
+        labels = {score: label for label, score in self.scores.items()}
+        return Native(
+            answer=answer,
+            plain={key: value for key, value in answer.items() if key != "metadata"},
+            verdict=labels.get(answer["score"]),
+            document=measurement.get("harness"),
+            precision=measurement.get("calibrated_precision"),
+            marks=tuple(marks),
+        )
+
+
+@contextmanager
+def _cached() -> Iterator[None]:
+    """Switch a cache on for every model."""
+    before = get_llm_cache()
+    set_llm_cache(InMemoryCache())
+    try:
+        yield
+    finally:
+        set_llm_cache(before)
+
+
+def _scored(model: BaseChatModel) -> Faces:
+    return tuple(make(prompt=_PROMPT, judge=model) for make in (create_llm_as_judge, create_async_llm_as_judge))  # type: ignore[return-value]
+
+
+def _harnessed(model: BaseChatModel, harness: JudgeHarness) -> Faces:
+    one, other = _scored(model)
+    return harness_judge(one, harness), harness_judge(other, harness)
+
+
+def _compared(model: BaseChatModel, harness: JudgeHarness) -> Faces:
+    return (
+        create_harnessed_pairwise_judge(judge=model, harness=harness),
+        create_async_harnessed_pairwise_judge(judge=model, harness=harness),
+    )
+
+
+def benches() -> list[Bench]:
+    """Return openevals' judge of one answer, with a truth value as its score, and our judge of two."""
+    scored = {label: {"reasoning": "So it seems.", "score": score} for label, score in _SCORES.items()}
+    preferred = {label: {"reasoning": "So it seems.", "preferred": label} for label in _PREFERENCES}
+
+    def bare(script: Script) -> Evaluator:
+        return _on_bench(script, scored, _scored, pairwise=False)
+
+    def harnessed(script: Script, harness: JudgeHarness) -> HarnessedEvaluator:
+        return _on_bench(script, scored, lambda model: _harnessed(model, harness), pairwise=False)
+
+    def pairwise(script: Script, harness: JudgeHarness) -> HarnessedEvaluator:
+        return _on_bench(script, preferred, lambda model: _compared(model, harness), pairwise=True)
+
+    return [
+        Bench(
+            name="create_llm_as_judge",
+            pairwise=False,
+            harnessed=harnessed,
+            bare=bare,
+            perturbation="format_change",
+            caching=_cached,
+            opted_out=_SINGLE,
+        ),
+        Bench(
+            name="create_harnessed_pairwise_judge",
+            pairwise=True,
+            harnessed=pairwise,
+            caching=_cached,
+            opted_out=_OURS,
+        ),
+    ]
+
+
+def _on_bench(
+    script: Script, replies: Mapping[str, dict[str, Any]], make: Callable[[BaseChatModel], Faces], *, pairwise: bool
+) -> _OnBench:
+    marks = _Marks()
+    model = ScriptedChat(script=script, replies=replies, callbacks=[marks])
+    scores: Mapping[str, Any] = _PREFERENCES if pairwise else _SCORES
+    return _OnBench(faces=make(model), marks=marks, scores=scores, pairwise=pairwise)
