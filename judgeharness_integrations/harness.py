@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
 from contextlib import aclosing
@@ -17,7 +18,7 @@ from judgeharness_integrations._arguments import (
     check_kinds,
     loaded,
 )
-from judgeharness_integrations._errors import BudgetError
+from judgeharness_integrations._errors import BudgetError, UsageError
 from judgeharness_integrations.aggregation.rules import RuleLike, rule
 from judgeharness_integrations.calibration.harnessing import calibration_report
 from judgeharness_integrations.calibration.once import Once, SameObject
@@ -164,6 +165,28 @@ class JudgeHarness:
     def thorough(cls, shape: Shape, **options: Any) -> Self:
         """Twelve calls a case: four perturbations x 3, those that do not fit skipped and reported."""
         return cls(**preset("thorough", shape) | options)
+
+    def with_calibration(self, calibration: CalibrationReport | str | PathLike[str] | None) -> Self:
+        """Return the harness with a saved calibration, or its path; itself for None.
+
+        Raises:
+            UsageError: it has a calibration or a label set already.
+
+        """
+        if calibration is None:
+            return self
+        if self.calibration is not None or self.calibration_set is not None:
+            raise UsageError("the harness has a calibration already: give it there or here, not in both places.")
+        harness = copy.copy(self)
+        harness.calibration = loaded(calibration)
+        check_calibration(harness.calibration, None)
+        return harness
+
+    def watched_by(self, *observers: Observer) -> Self:
+        """Return the harness with other observers."""
+        harness = copy.copy(self)
+        harness.observers = observers
+        return harness
 
     def plan(self, judge: JudgeLike, cases: Iterable[Case]) -> Plan:
         """Return what evaluating the cases would cost; nothing is asked.

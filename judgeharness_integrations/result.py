@@ -14,6 +14,7 @@ from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow
 
 if TYPE_CHECKING:
     from judgeharness_integrations.aggregation.rules import RuleLike
+    from judgeharness_integrations.calibration.measure import CriterionCalibration
     from judgeharness_integrations.calibration.report import CalibrationReport, CalibrationState
 
 __all__ = ["CriterionResult", "HarnessResult", "PerturbationSummary", "RunState", "Usage"]
@@ -231,11 +232,12 @@ class HarnessResult:
         """Recall of the rule's decision on the label set; None unless a calibration is valid."""
         return self._calibrated("recall")
 
+    def calibrated(self, criterion: str) -> CriterionCalibration | None:
+        """Return how right the rule is on one criterion; None unless a calibration is valid and has labels of it."""
+        return None if self._valid_calibration is None else self._valid_calibration.criteria.get(criterion)
+
     def _calibrated(self, name: str) -> float | None:
-        if self._valid_calibration is None:
-            return None
-        measured = self._valid_calibration.criteria.get(self.only.criterion)
-        rate = getattr(measured, name, None)
+        rate = getattr(self.calibrated(self.only.criterion), name, None)
         return None if rate is None else float(rate.value)
 
     def report(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -13,6 +14,7 @@ __all__ = ["StructuredCase", "structured_case", "value_text"]
 
 # Whose words are judged in a list of messages, as OpenAI and LangChain name the role.
 _ANSWERING = frozenset({"assistant", "ai"})
+_UNCHANGED = frozenset({"attachments"})  # extras that hold images, sounds and files
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,14 +50,20 @@ class StructuredCase(AnswerCase):
         return replace(
             self,
             **_values(inputs, outputs, reference),
-            extra={name: _mapped(value, change) for name, value in self.extra.items()},
+            extra={n: v if n in _UNCHANGED else _mapped(v, change) for n, v in self.extra.items()},
         )
 
 
 def structured_case(
-    *, case_id: str, outputs: Any, inputs: Any = None, reference_outputs: Any = None, **fields: Any
+    *, case_id: str | None = None, outputs: Any, inputs: Any = None, reference_outputs: Any = None, **fields: Any
 ) -> StructuredCase:
-    """Return a case of values; `fields` are further fields of `StructuredCase`."""
+    """Return a case of values; `fields` are further fields of `StructuredCase`.
+
+    Without a `case_id` it is a digest of the values, `extra` included.
+    """
+    if case_id is None:
+        content = _json([inputs, outputs, reference_outputs, fields.get("extra")])
+        case_id = "case-" + hashlib.sha256(content.encode(errors="surrogatepass")).hexdigest()[:12]
     return StructuredCase(case_id=case_id, **_values(inputs, outputs, reference_outputs), **fields)
 
 
@@ -65,7 +73,7 @@ def _values(inputs: Any, outputs: Any, reference_outputs: Any) -> dict[str, Any]
         "outputs": outputs,
         "reference_outputs": reference_outputs,
         "input": None if inputs is None else value_text(inputs),
-        "output": value_text(outputs),
+        "output": "" if outputs is None else value_text(outputs),
         "reference": None if reference_outputs is None else value_text(reference_outputs),
     }
 
@@ -76,15 +84,24 @@ def value_text(value: Any) -> str:
         (only,) = value.values()
         if isinstance(only, str):
             return only
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=_plain)
+    return value if isinstance(value, str) else _json(value)
+
+
+def _json(value: Any) -> str:
+    try:
+        return json.dumps(value, ensure_ascii=False, default=_plain)
+    except (TypeError, ValueError):  # keys that are no texts, or a value that contains itself
+        return repr(value)
 
 
 def _plain(value: Any) -> Any:
-    """Return what JSON can keep of an object: a message as role and content, a model as its fields."""
+    """Return what JSON can keep of an object: what a message says and calls, a model as its fields."""
     if _is_message(value):
-        return {"role": getattr(value, "type", type(value).__name__), "content": value.content}
+        said = {"role": getattr(value, "type", type(value).__name__), "content": value.content}
+        calls = getattr(value, "tool_calls", None)
+        return said | ({"tool_calls": calls} if calls else {})
     dump = getattr(value, "model_dump", None)
-    return dump(mode="json") if callable(dump) else str(value)
+    return dump(mode="json") if callable(dump) and not isinstance(value, type) else str(value)
 
 
 def _is_message(value: Any) -> bool:
@@ -105,14 +122,15 @@ def _collected(visit: Callable[[Callable[[str], str]], object]) -> tuple[str, ..
 def _mapped(value: Any, change: Callable[[str], str], *, only_answers: bool = False) -> Any:
     """Return a copy of a value with every readable text changed; the value itself stays as it is."""
     if isinstance(value, str):
-        return change(value) if value else value
+        return change(value) if value.strip() else value
     if _is_message(value):
         said = not only_answers or getattr(value, "type", None) in _ANSWERING
         return value.model_copy(update={"content": _content(value.content, change)}) if said else value
     if isinstance(value, Mapping):
         return _mapped_mapping(value, change, only_answers=only_answers)
     if isinstance(value, (list, tuple)):
-        return [_mapped(part, change, only_answers=only_answers) for part in value]
+        parts = [_mapped(part, change, only_answers=only_answers) for part in value]
+        return tuple(parts) if type(value) is tuple else parts
     return value
 
 
@@ -126,7 +144,7 @@ def _mapped_mapping(value: Mapping[Any, Any], change: Callable[[str], str], *, o
 def _content(content: Any, change: Callable[[str], str]) -> Any:
     """Return a message's content with its texts changed; images, files and tool calls in it stay."""
     if isinstance(content, str):
-        return change(content) if content else content
+        return change(content) if content.strip() else content
     if isinstance(content, list):
         return [_content(block, change) for block in content]
     if isinstance(content, Mapping) and isinstance(content.get("text"), str):

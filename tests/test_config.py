@@ -189,7 +189,7 @@ def test_unknown_keys_name_their_place_and_the_nearest(
         ({"harness": {"shape": "labels", "perturbations": [1]}}, "harness.perturbations[0] must be a text, not 1."),
         (
             {"harness": {"shape": "triple"}},
-            "harness.shape must be 'pairwise', 'labels' or 'scores', not 'triple'.",
+            "harness.shape must be 'pairwise', 'labels', 'scores' or 'any', not 'triple'.",
         ),
         ({"harness": {"shape": "labels", "rewriter": {}}}, "key 'harness.rewriter.adapter' is missing."),
         ({"harness": None}, "harness must be a mapping of keys, not nothing."),

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from judgeharness_integrations.calibration.measure import CriterionCalibration
+from judgeharness_integrations.reporting.headline import headline as headline_of
 from judgeharness_integrations.reporting.plain import safe_text
 from judgeharness_integrations.reporting.rationales import dissent, rationale, shown_order
 from judgeharness_integrations.result import CriterionResult, HarnessResult
@@ -15,7 +15,6 @@ from judgeharness_integrations.verdictlog.row import VerdictRow, verdict_text
 
 __all__ = ["headline", "rubric_rationale"]
 
-_DOT = " · "
 _LONGEST_REASON = 1_500  # characters; the sidecar has it whole
 
 
@@ -39,55 +38,10 @@ def rubric_rationale(result: HarnessResult, criterion: str, *, standing: bool = 
 
 def headline(result: HarnessResult, criterion: str, *, standing: bool = True) -> str:
     """Return one line: samples, rule, consistency, calibration; first of all `ABSTAIN` or `NOT GRADED`."""
-    measured = result.criteria[criterion]
-    parts = [_samples(measured)]
-    if measured.status != "decided":
-        parts.insert(0, "ABSTAIN" if measured.status == "abstained" else "NOT GRADED")
-    elif measured.verdict not in ("PASS", "FAIL"):
-        parts.insert(0, f"decided {verdict_text(measured.verdict)}, which is neither PASS nor FAIL")
-    if result.informal:
-        parts.append("one sample, informal")
-    else:
-        parts.append(result.aggregation_rule)
-        parts.append(f"consistency {_rate(measured.consistency_rate)}")
-    samples = measured.independence
-    if samples.status == "collapsed":
-        parts.append(f"{samples.effective} of them independent ({', '.join(samples.evidence)})")
-    if result.skipped:
-        parts.append(f"without {', '.join(result.skipped)}")
-    parts.append(_calibrated(result, criterion) if standing else "uncalibrated: a rubric of this invocation alone")
-    if measured.status == "not_graded":
-        parts.append(measured.reason)
-    return safe_text(_DOT.join(parts))
-
-
-def _samples(measured: CriterionResult) -> str:
-    counts = [f"{count} {verdict_text(verdict)}" for verdict, count in measured.sample_distribution.items()]
-    failed = [f"{count} {name}" for name, count in measured.outcomes.items() if name != "ok" and count]
-    asked = sum(measured.outcomes.values())
-    text = f"{', '.join(counts + failed) or 'no sample'} of {measured.planned}"
-    return text if asked == measured.planned else f"{text} ({asked} asked)"
-
-
-def _calibrated(result: HarnessResult, criterion: str) -> str:
-    report, state = result.calibration, result.calibration_state
-    if report is None or state is None:
-        return "uncalibrated"
-    if not state.valid:
-        return f"calibration {state}"
-    rates = report.criteria.get(criterion)
-    if rates is None:
-        return f"uncalibrated: {report.name} holds no labels of this rubric"
-    return _rates(rates) if report.calibrated else f"{report.word}: {_rates(rates)}"
-
-
-def _rates(rates: CriterionCalibration) -> str:
-    precision, recall = (None if rate is None else rate.value for rate in (rates.precision, rates.recall))
-    return f"precision {_rate(precision)}, recall {_rate(recall)} (n={rates.n})"
-
-
-def _rate(value: float | None) -> str:
-    return "none" if value is None else f"{value:.2f}"
+    verdict = result.criteria[criterion].verdict
+    odd = None if verdict in ("PASS", "FAIL") else f"decided {verdict_text(verdict)}, which is neither PASS nor FAIL"
+    anchor = None if standing else "uncalibrated: a rubric of this invocation alone"
+    return headline_of(result, criterion, decided=odd, anchor=anchor)
 
 
 def _facts(result: HarnessResult, measured: CriterionResult) -> dict[str, Any]:

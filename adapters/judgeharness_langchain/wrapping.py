@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import hashlib
 import json
 import warnings
@@ -155,17 +154,6 @@ def _pair(options: dict[str, Any]) -> tuple[PairwiseCase, dict[str, Any]]:
     return PairwiseCase(case_id=case_id, input=given, output=first, output_b=second, reference=reference), options
 
 
-def _calibrated(harness: JudgeHarness, calibration: CalibrationReport | str | PathLike[str] | None) -> JudgeHarness:
-    if calibration is None:
-        return harness
-    if harness.calibration is not None or harness.calibration_set is not None:
-        raise UsageError("the harness has a calibration already: give it there or here, not in both places.")
-    loaded = calibration if isinstance(calibration, CalibrationReport) else CalibrationReport.load(calibration)
-    harness = copy.copy(harness)
-    harness.calibration = loaded
-    return harness
-
-
 def harness_evaluator(
     evaluator: Any,
     harness: JudgeHarness | None = None,
@@ -198,6 +186,6 @@ def harness_evaluator(
         warnings.warn(f"{name} compares by rule and asks no model, so it is returned without a harness.", stacklevel=2)
         return evaluator
     judge = evaluator if isinstance(evaluator, ChatJudge) else EvaluatorJudge.of(evaluator, shape=shape)
-    harness = _calibrated(harness or JudgeHarness.standard(judge.kind.shape), calibration)
+    harness = (harness or JudgeHarness.standard(judge.kind.shape)).with_calibration(calibration)
     wrapper = HarnessedPairwiseEvaluator if judge.kind.shape == "pairwise" else HarnessedStringEvaluator
     return wrapper(judge, harness)

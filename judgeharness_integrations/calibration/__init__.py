@@ -1,9 +1,15 @@
-"""Calibration: a rule's decisions against labels, and until when that holds."""
+"""Calibration: a rule's decisions against labels, and until when that holds; label sets and labelling sheets."""
 
 from judgeharness_integrations.calibration.labels import CalibrationSet, LabeledExample
 from judgeharness_integrations.calibration.measure import CriterionCalibration, Judged, measure_calibration
 from judgeharness_integrations.calibration.rates import Kappa, Rate, ScoreErrors
 from judgeharness_integrations.calibration.report import CalibrationReport, CalibrationState
+from judgeharness_integrations.calibration.sheet import write_labelling_sheet
+from judgeharness_integrations.calibration.sheetlabels import (
+    SheetLabel,
+    calibration_set_from_sheet,
+    read_labelling_sheet,
+)
 
 __all__ = [
     "CalibrationReport",
@@ -15,5 +21,9 @@ __all__ = [
     "LabeledExample",
     "Rate",
     "ScoreErrors",
+    "SheetLabel",
+    "calibration_set_from_sheet",
     "measure_calibration",
+    "read_labelling_sheet",
+    "write_labelling_sheet",
 ]

@@ -66,7 +66,7 @@ def test_spans_nest_run_case_call_and_rewrite() -> None:
     recorder.check()
     (run,), (case,) = recorder.of("run"), recorder.of("case")
     assert (run.name, run.parent, run.facts) == ("j", None, {"calls": 8})
-    assert (case.name, case.parent, case.facts) == ("pair", run, {"judge": "j"})
+    assert (case.name, case.parent, case.facts) == ("pair", run, {"judge": "j", "case": PAIR})
     assert case.outcome == {"result": results[0]}
     assert [(span.name, span.parent) for span in recorder.of("rewrite")] == [("rewriter", case)] * 2
     calls = recorder.of("call")

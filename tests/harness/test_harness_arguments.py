@@ -5,12 +5,23 @@ from __future__ import annotations
 import inspect
 import math
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from judgeharness_integrations import AnswerCase, Criterion, JudgeHarness, JudgeHarnessError, PairwiseCase, Perturbation
+from judgeharness_integrations import (
+    AnswerCase,
+    CalibrationSet,
+    Criterion,
+    JudgeHarness,
+    JudgeHarnessError,
+    JudgeIdentity,
+    PairwiseCase,
+    Perturbation,
+)
 from judgeharness_integrations._errors import PlanError, UnknownNameError, UsageError
+from judgeharness_integrations.execution.observing import ProgressBar
 from judgeharness_integrations.presets import PRESETS, preset
 from judgeharness_integrations.testing import ScriptedJudge
 
@@ -122,8 +133,26 @@ def test_presets_are_the_ones_written_down() -> None:
         "pairwise": "swap_consensus",
         "labels": "supermajority(2/3)",
         "scores": "median",
+        "any": "supermajority(2/3) | median",
     }
     assert PRESETS["standard"]["labels"][:2] == PRESETS["standard"]["scores"][:2] == (("none", "format_change"), 3)
+
+
+def test_a_calibration_or_observers_are_added_to_a_copy(tmp_path: Path) -> None:
+    labels = CalibrationSet("people", ((AnswerCase(case_id="a", output="Yes."), "PASS"),))
+    judge = ScriptedJudge(["PASS"], identity=JudgeIdentity(name="j"))
+    bare = JudgeHarness.standard("labels")
+    saved = bare.calibrate(judge, labels).save(tmp_path / "cal.json")
+    anchored = bare.with_calibration(saved)
+    assert bare.with_calibration(None) is bare
+    assert (bare.calibration, anchored.calibration and anchored.calibration.name) == (None, "people")
+    assert anchored.evaluate(judge, "x *y*").calibrated_precision == 1.0
+    with pytest.raises(UsageError, match="has a calibration already: give it there or here"):
+        anchored.with_calibration(saved)
+    with pytest.raises(UsageError, match="a CalibrationReport, not int"):
+        bare.with_calibration(3)  # type: ignore[arg-type]
+    watcher = ProgressBar()
+    assert (bare.observers, bare.watched_by(watcher).observers) == (None, (watcher,))
 
 
 def test_options_go_before_presets() -> None:

@@ -1,0 +1,74 @@
+"""Which judge is in what a user gives, and the harness it gets by default."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from inspect import signature
+from os import PathLike
+from typing import Any
+
+from judgeharness_integrations._errors import UsageError
+from judgeharness_integrations.adapters import recognised
+from judgeharness_integrations.calibration import CalibrationReport
+from judgeharness_integrations.harness import JudgeHarness
+from judgeharness_integrations.judging import Judge, as_judge
+from judgeharness_integrations.presets import Shape
+
+__all__ = ["Calibration", "harness_for", "judge_in"]
+
+Calibration = CalibrationReport | str | PathLike[str] | None
+_NEAR = 0.1  # LangSmith's scores are from 0 to 1 by convention
+_OTHER_PROTOCOLS = ({"run", "example"}, {"runs", "example"})
+
+
+def judge_in(judge: Any) -> Judge:
+    """Return the judge: a core Judge, the one in an evaluator of a framework, or a callable that takes a case.
+
+    Raises:
+        UsageError: it is none of these.
+
+    """
+    if isinstance(judge, Judge) and callable(judge.judge):
+        return judge
+    known = recognised(judge)
+    if known is None and callable(judge) and _parameters(judge) in _OTHER_PROTOCOLS:
+        name = getattr(judge, "__name__", type(judge).__name__)
+        raise UsageError(f"{name} takes a run: give a function of (inputs, outputs, reference_outputs), or of a case.")
+    return known or as_judge(judge)
+
+
+def _parameters(function: Callable[..., Any]) -> set[str]:
+    try:
+        return set(signature(function).parameters)
+    except (TypeError, ValueError):
+        return set()
+
+
+def harness_for(
+    judge: Judge, harness: JudgeHarness | None, calibration: Calibration, *, pairwise: bool = False
+) -> JudgeHarness:
+    """Return the harness given, or the standard one for what the judge declares to answer, with the calibration.
+
+    Raises:
+        UsageError: `harness` is no JudgeHarness, or has a calibration already.
+
+    """
+    if harness is not None and not isinstance(harness, JudgeHarness):
+        raise UsageError(
+            f"harness is a JudgeHarness, as in JudgeHarness.standard('labels'), not a {type(harness).__name__}."
+        )
+    if harness is None:
+        shape: Shape = "pairwise" if pairwise else _shape(judge)
+        # a format change that does not fit an output is skipped and reported: one plain answer must not end a dataset
+        options: dict[str, Any] = {"on_unfit": "skip"} | ({"tolerance": _NEAR} if shape == "any" else {})
+        harness = JudgeHarness.standard(shape, **options)
+    return harness.with_calibration(calibration)
+
+
+def _shape(judge: Judge) -> Shape:
+    criteria = judge.criteria or ()
+    if criteria and all(criterion.labels for criterion in criteria):
+        return "labels"
+    if criteria and all(criterion.scale for criterion in criteria):
+        return "scores"
+    return "any"

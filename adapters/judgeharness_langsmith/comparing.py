@@ -1,0 +1,182 @@
+"""`harness_comparative`: a harnessed pairwise judge for `evaluate((exp_a, exp_b), ...)` and `evaluate_comparative`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from os import PathLike
+from pathlib import Path
+from threading import Lock
+from typing import Any
+from uuid import UUID
+
+from langsmith.evaluation.evaluator import ComparisonEvaluationResult
+from langsmith.schemas import Example, Run
+
+from judgeharness_integrations._errors import CaseError, UsageError
+from judgeharness_integrations.cases import AnswerCase, PairwiseCase
+from judgeharness_integrations.harness import JudgeHarness
+from judgeharness_integrations.judging import DEFAULT_CRITERION, Judge
+from judgeharness_integrations.result import HarnessResult
+from judgeharness_langsmith.choosing import Calibration, harness_for, judge_in
+from judgeharness_langsmith.evaluating import is_private, traced
+from judgeharness_langsmith.feedback import comment_of
+from judgeharness_langsmith.preparing import PreparePair, default_pair, prepared_case
+
+__all__ = ["Comparison", "HarnessComparative", "harness_comparative"]
+
+SCHEMA = "judgeharness.comparison/1"
+_SCORES: Mapping[Any, tuple[float, float]] = {"A": (1.0, 0.0), "B": (0.0, 1.0), "TIE": (0.5, 0.5)}
+_PAIR = 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """The measurement of one example: run ids of answer A and answer B, their experiments, and the result."""
+
+    example_id: str | None
+    runs: tuple[str, str]
+    experiments: tuple[str | None, str | None]
+    result: HarnessResult
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the comparison as JSON keeps it; the result can be rebuilt with `HarnessResult.from_dict`."""
+        return {
+            "schema": SCHEMA,
+            "example_id": self.example_id,
+            "runs": list(self.runs),
+            "experiments": list(self.experiments),
+            "result": self.result.to_dict(rows=True),
+        }
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class HarnessComparative:
+    """A comparative evaluator; made by `harness_comparative`.
+
+    LangSmith keeps two scores and a comment of a comparison and cannot give them back: the measurements are in
+    `comparisons`, and in the file `out` as they come.
+    """
+
+    judge: Judge
+    harness: JudgeHarness
+    prepare: PreparePair | None
+    key: str
+    private: bool
+    out: Path | None
+    comparisons: list[Comparison] = field(default_factory=list)
+    _first: str | None = None  # the experiment whose answers are A
+    _lock: Lock = field(default_factory=Lock)
+
+    @property
+    def __name__(self) -> str:
+        """The name of its trace."""
+        return self.key
+
+    def __call__(self, runs: Sequence[Run], example: Example | None = None) -> ComparisonEvaluationResult:
+        """Compare the two runs of one example, in both orders.
+
+        Raises:
+            UsageError: there are not exactly two runs, of two experiments.
+            CaseError: the runs cannot be made a case of.
+
+        """
+        first, second = self._ordered(runs, example)
+        case = self._case((first, second), example)
+        result = traced(self.harness, private=self.private).evaluate(self.judge, case)
+        self._keep(
+            Comparison(
+                example_id=None if example is None else str(example.id),
+                runs=(str(first.id), str(second.id)),
+                experiments=(_experiment(first), _experiment(second)),
+                result=result,
+            )
+        )
+        scores = _SCORES.get(result.only.verdict, (None, None))
+        comment = comment_of(result, result.only.criterion, reasons=not self.private)
+        ids: tuple[UUID, UUID] = (first.id, second.id)
+        return ComparisonEvaluationResult(
+            key=self.key,
+            scores=dict(zip(ids, scores, strict=True)),
+            # LangSmith looks comments up by the text of the id
+            comment={str(first.id): f"answer A · {comment}", str(second.id): f"answer B · {comment}"},
+        )
+
+    def _case(self, runs: tuple[Run, Run], example: Example | None) -> AnswerCase:
+        if self.prepare is None:
+            return default_pair(runs, example)
+        case_id = str(runs[0].reference_example_id or runs[0].id)
+        case = prepared_case(self.prepare(runs, example), case_id)
+        if not isinstance(case, PairwiseCase):
+            raise CaseError("prepare(runs, example) of a comparison returns a PairwiseCase: give it an output_b.")
+        return case
+
+    def _ordered(self, runs: Sequence[Run], example: Example | None) -> tuple[Run, Run]:
+        """Return the runs, those of one experiment always first, however they were shuffled."""
+        where = "" if example is None else f" of example {example.id}"
+        if len(runs) != _PAIR or _experiment(runs[0]) == _experiment(runs[1]) is not None:
+            raise UsageError(
+                f"{len(runs)} runs{where} to compare: give two experiments that have one run for each example "
+                "(num_repetitions=1)."
+            )
+        with self._lock:
+            if self._first is None:
+                self._first = _experiment(runs[0])
+        first, second = runs
+        return (second, first) if _experiment(second) == self._first is not None else (first, second)
+
+    def _keep(self, comparison: Comparison) -> None:
+        with self._lock:
+            self.comparisons.append(comparison)
+            if self.out is not None:
+                self.out.parent.mkdir(parents=True, exist_ok=True)
+                with self.out.open("a", encoding="utf-8") as file:
+                    file.write(json.dumps(comparison.to_dict()) + "\n")
+
+
+def _experiment(run: Run) -> str | None:
+    return None if run.session_id is None else str(run.session_id)
+
+
+def harness_comparative(
+    judge: Any,
+    harness: JudgeHarness | None = None,
+    prepare: PreparePair | None = None,
+    calibration: Calibration = None,
+    *,
+    key: str | None = None,
+    out: str | PathLike[str] | None = None,
+    private: bool = False,
+) -> HarnessComparative:
+    """Return a comparative evaluator that shows a pairwise judge both answers in both orders.
+
+    The preferred run scores 1, the other 0; a tie is 0.5 for both, an abstention None for both, as the comment says.
+
+    Args:
+        judge: a core Judge or a callable over a PairwiseCase, a LangChain pairwise evaluator, an openevals pairwise
+            judge of ours.
+        harness: the design; `JudgeHarness.standard("pairwise")` by default (six calls an example).
+        prepare: (runs, example) -> a PairwiseCase, or a mapping with `output` and `output_b`; by default the only
+            field of each run's outputs, of the example's inputs and of its outputs.
+        calibration: a saved calibration, or its path.
+        key: the feedback key; the criterion's name by default, the judge's where the criterion has none.
+        out: a JSONL file the measurements are appended to as they come.
+        private: neither judge prompts nor traces nor the judge's words are uploaded; scores are.
+
+    Raises:
+        UsageError: `judge` is none, or `harness` cannot be used.
+
+    """
+    asked = judge_in(judge)
+    harness = harness_for(asked, harness, calibration, pairwise=True)
+    names = [criterion.name for criterion in asked.criteria or ()] or [DEFAULT_CRITERION]
+    own = asked.name if names[0] == DEFAULT_CRITERION else names[0]
+    return HarnessComparative(
+        judge=asked,
+        harness=harness,
+        prepare=prepare,
+        key=key or own,
+        private=private or is_private(harness),
+        out=None if out is None else Path(out),
+    )

@@ -1,0 +1,116 @@
+"""`HarnessRunEvaluator`: a harnessed judge for `evaluate` and `aevaluate`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+from uuid import UUID, uuid4
+
+from langsmith.evaluation import EvaluationResults, RunEvaluator
+from langsmith.schemas import Example, Run
+from langsmith.utils import tracing_is_enabled
+
+from judgeharness_integrations.cases import AnswerCase
+from judgeharness_integrations.harness import JudgeHarness
+from judgeharness_integrations.result import HarnessResult
+from judgeharness_langsmith.choosing import Calibration, harness_for, judge_in
+from judgeharness_langsmith.feedback import Family
+from judgeharness_langsmith.preparing import Prepare, default_case, prepared_case
+from judgeharness_langsmith.tracing import LangSmithTracing
+
+__all__ = ["HarnessRunEvaluator", "is_private", "traced"]
+
+
+def is_private(harness: JudgeHarness) -> bool:
+    """Whether one of the harness's own observers keeps judge prompts private."""
+    return any(one.private for one in harness.observers or () if isinstance(one, LangSmithTracing))
+
+
+def traced(harness: JudgeHarness, *, private: bool, run_ids: Mapping[str, UUID] = MappingProxyType({})) -> JudgeHarness:
+    """Return the harness with exactly one LangSmith observer."""
+    others = (one for one in harness.observers or () if not isinstance(one, LangSmithTracing))
+    return harness.watched_by(*others, LangSmithTracing(private=private, run_ids=run_ids))
+
+
+class HarnessRunEvaluator(RunEvaluator):
+    """Evaluates runs with a judge under a harness and returns a family of feedback (`feedback.Family`).
+
+    Its own trace, `judge_harness`, is linked to the feedback and holds one child for each sample.
+    """
+
+    def __init__(
+        self,
+        judge: Any,
+        harness: JudgeHarness | None = None,
+        prepare: Prepare | None = None,
+        calibration: Calibration = None,
+        *,
+        key: str | None = None,
+        private: bool = False,
+    ) -> None:
+        """Prepare; nothing is asked.
+
+        Args:
+            judge: a core Judge or a callable that takes a case, a LangChain evaluator, an openevals judge; harnessed
+                ones are taken apart.
+            harness: the design; the standard one for what the judge answers by default (six calls a run).
+            prepare: (run, example) -> the case, or a mapping with `output` (or `prediction`), `input`, `reference`;
+                by default the only field of the run's outputs, of the example's inputs and of its outputs, or, for
+                judges that take values (openevals), those mappings as they are.
+            calibration: a saved calibration, or its path.
+            key: the feedback key; the criterion's name by default, the judge's where the criterion has none.
+            private: neither judge prompts nor traces nor the judge's words are uploaded; scores and counts are.
+
+        Raises:
+            UsageError: `judge` is none, or `harness` cannot be used.
+
+        """
+        self.judge = judge_in(judge)
+        self.harness = harness_for(self.judge, harness, calibration)
+        self.prepare = prepare
+        self.private = private or is_private(self.harness)
+        self.family = Family.of(self.judge, self.harness, key)
+        self._results: dict[str, HarnessResult] = {}
+
+    @property
+    def feedback_keys(self) -> list[str]:
+        """Every key of the family, as far as the judge declares its criteria."""
+        return self.family.keys
+
+    @property
+    def results(self) -> Mapping[str, HarnessResult]:
+        """Run id -> its measurement."""
+        return MappingProxyType(self._results)
+
+    def evaluate_run(
+        self, run: Run, example: Example | None = None, evaluator_run_id: UUID | None = None
+    ) -> EvaluationResults:
+        """Measure one run.
+
+        Raises:
+            CaseError: the run cannot be made a case of; LangSmith notes it under every feedback key.
+
+        """
+        case, source = self._case(run, example), evaluator_run_id or uuid4()
+        return self._feedback(run, self._harness(case, source).evaluate(self.judge, case), source)
+
+    async def aevaluate_run(
+        self, run: Run, example: Example | None = None, evaluator_run_id: UUID | None = None
+    ) -> EvaluationResults:
+        """Measure one run; see `evaluate_run`."""
+        case, source = self._case(run, example), evaluator_run_id or uuid4()
+        return self._feedback(run, await self._harness(case, source).aevaluate(self.judge, case), source)
+
+    def _case(self, run: Run, example: Example | None) -> AnswerCase:
+        if self.prepare is not None:
+            return prepared_case(self.prepare(run, example), str(run.id))
+        return default_case(run, example, values=bool(getattr(self.judge, "takes_values", False)))
+
+    def _harness(self, case: AnswerCase, source: UUID) -> JudgeHarness:
+        return traced(self.harness, private=self.private, run_ids={case.case_id: source})
+
+    def _feedback(self, run: Run, result: HarnessResult, source: UUID) -> EvaluationResults:
+        self._results[str(run.id)] = result
+        linked = source if tracing_is_enabled() is True and not self.private else None
+        return EvaluationResults(results=self.family.results(result, source_run_id=linked, reasons=not self.private))

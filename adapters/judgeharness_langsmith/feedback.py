@@ -1,0 +1,172 @@
+"""A measurement as LangSmith feedback: a family of keys for each criterion.
+
+What the server must keep stands in fields that are uploaded (score, value, comment, evaluator_info, extra); `metadata`
+stays with the local result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from langsmith.evaluation import EvaluationResult
+
+from judgeharness_integrations.calibration.rates import Rate
+from judgeharness_integrations.harness import JudgeHarness
+from judgeharness_integrations.judging import DEFAULT_CRITERION, Judge
+from judgeharness_integrations.reporting import rationale
+from judgeharness_integrations.reporting.headline import headline
+from judgeharness_integrations.reporting.plain import safe_text
+from judgeharness_integrations.reporting.rationales import shown_order
+from judgeharness_integrations.result import CriterionResult, HarnessResult, PerturbationSummary
+from judgeharness_integrations.verdictlog.row import is_number, verdict_text
+
+__all__ = ["Family", "comment_of", "native"]
+
+_LONGEST_REASON = 2_000  # characters
+_UNDECIDED = {"abstained": "ABSTAIN", "not_graded": "NOT GRADED"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Family:
+    """The feedback keys of a judge under a harness.
+
+    `{key}` holds the verdict: a score, or a label or `ABSTAIN` as its value. Beside it stand `{key}.consistency` and
+    `{key}.valid_samples`, with a swap in the design `{key}.position_flip`, and with a calibration
+    `{key}.calibrated_precision` and `{key}.calibrated_recall`. A number that was not measured is a score of None.
+    `key` names the only criterion; without it, and with several, a criterion's own name is the key.
+    """
+
+    judge: str
+    names: tuple[str, ...]
+    key: str | None
+    members: tuple[str, ...]
+
+    @classmethod
+    def of(cls, judge: Judge, harness: JudgeHarness, key: str | None) -> Family:
+        """Return the family a judge's measurements will be written as."""
+        members = ["consistency", "valid_samples"]
+        if any(perturbation.swaps for perturbation in harness.perturbations):
+            members.append("position_flip")
+        if harness.calibration is not None or harness.calibration_set is not None:
+            members += ["calibrated_precision", "calibrated_recall"]
+        names = tuple(criterion.name for criterion in judge.criteria or ()) or (DEFAULT_CRITERION,)
+        return cls(judge=judge.name, names=names, key=key, members=tuple(members))
+
+    def key_of(self, criterion: str, *, several: bool = False) -> str:
+        """Return the key of a criterion's verdict."""
+        if self.key is not None:
+            return f"{self.key}.{criterion}" if several else self.key
+        return self.judge if criterion == DEFAULT_CRITERION else criterion
+
+    @property
+    def keys(self) -> list[str]:
+        """Every key, as far as the judge declares its criteria."""
+        several = len(self.names) > 1
+        heads = [self.key_of(name, several=several) for name in self.names]
+        return [key for head in heads for key in (head, *(f"{head}.{member}" for member in self.members))]
+
+    def results(
+        self, result: HarnessResult, *, source_run_id: UUID | None = None, reasons: bool = True
+    ) -> list[EvaluationResult]:
+        """Return the feedback of one measurement; without `reasons` comments hold none of the judge's words."""
+        document = result.to_dict()
+        return [
+            EvaluationResult(source_run_id=source_run_id, **fields)
+            for name in result.criteria
+            for fields in self._rows(result, name, document, reasons=reasons)
+        ]
+
+    def _rows(
+        self, result: HarnessResult, criterion: str, document: dict[str, Any], *, reasons: bool
+    ) -> Iterator[dict[str, Any]]:
+        measured, key = result.criteria[criterion], self.key_of(criterion, several=len(result.criteria) > 1)
+        score, value = native(measured)
+        yield {
+            "key": key,
+            "score": score,
+            "value": value,
+            "comment": comment_of(result, criterion, reasons=reasons),
+            "evaluator_info": _info(result, measured),
+            "extra": {"judgeharness": document},
+            "metadata": document,
+        }
+        measures = _measures(result, measured)
+        for member in self.members:
+            number, comment = measures[member]
+            yield {"key": f"{key}.{member}", "score": number, "comment": comment}
+
+
+def native(measured: CriterionResult) -> tuple[bool | float | None, str | None]:
+    """Return (score, value): PASS and FAIL are True and False, scores numbers, other labels and abstentions values."""
+    verdict = measured.verdict
+    if measured.status != "decided":
+        return None, _UNDECIDED[measured.status]
+    if verdict in ("PASS", "FAIL"):
+        return verdict == "PASS", None
+    return (verdict, None) if is_number(verdict) else (None, verdict_text(verdict))  # type: ignore[return-value]
+
+
+def comment_of(result: HarnessResult, criterion: str, *, reasons: bool = True) -> str:
+    """Return the measurement in one line and, on the next, the judge's reasons for the decision."""
+    measured = result.criteria[criterion]
+    decided = verdict_text(measured.verdict)
+    line = headline(result, criterion, decided=f"{decided} (single sample)" if result.informal else decided)
+    row = rationale(result, criterion) if reasons else None
+    said = safe_text(row.reasoning or "", _LONGEST_REASON) if row is not None else ""
+    return f"{line}\n{said}{shown_order(row)}" if row is not None and said else line
+
+
+def _info(result: HarnessResult, measured: CriterionResult) -> dict[str, Any]:
+    """Return what a filter on the server may ask for."""
+    state = result.calibration_state
+    return {
+        "judge": result.judge,
+        "judge_model": result.judge_model,
+        "status": measured.status,
+        "aggregation_rule": None if result.informal else result.aggregation_rule,
+        "perturbations": list(result.perturbations),
+        "repetitions": result.repetitions,
+        "planned_samples": measured.planned,
+        "fingerprint": result.fingerprint,
+        "calibration": None if state is None else str(state),
+        "calibration_source": result.calibration_source,
+    }
+
+
+def _measures(result: HarnessResult, measured: CriterionResult) -> dict[str, tuple[float | None, str]]:
+    """Return member -> its number, None where it was not measured, and what it is."""
+    rates = result.calibrated(measured.criterion)
+    asked = sum(measured.outcomes.values())
+    failed = ", ".join(f"{count} {name}" for name, count in measured.outcomes.items() if name != "ok" and count)
+    return {
+        "consistency": (
+            None if result.informal else measured.consistency_rate,
+            f"share of {measured.valid} valid samples; {_chance(measured)}",
+        ),
+        "valid_samples": (measured.valid, f"of {asked} asked, {measured.planned} planned{failed and f': {failed}'}"),
+        "position_flip": _flip(measured.perturbations),
+        "calibrated_precision": _rate(rates and rates.precision, result),
+        "calibrated_recall": _rate(rates and rates.recall, result),
+    }
+
+
+def _chance(measured: CriterionResult) -> str:
+    chance = measured.chance_consistency
+    return "no chance level" if chance is None else f"a judge guessing at random would show {chance:.3g}"
+
+
+def _flip(perturbations: Sequence[PerturbationSummary]) -> tuple[float | None, str]:
+    """Return the flip rate of the plainest swap."""
+    swapped = sorted((one for one in perturbations if one.swapped), key=lambda one: one.name.count("+"))
+    if not swapped or swapped[0].flip_rate is None:
+        return None, "not measured: no valid sample in both orders"
+    return swapped[0].flip_rate, f"share of sample pairs that differ between none and {swapped[0].name}"
+
+
+def _rate(rate: Rate | None, result: HarnessResult) -> tuple[float | None, str]:
+    if rate is not None:
+        return rate.value, f"{rate} on {result.calibration_source}"
+    return None, "not measured" if result.calibration_state is None else f"calibration {result.calibration_state}"

@@ -1,0 +1,191 @@
+"""`LangSmithTracing`: a measurement as a run in LangSmith, its samples below it, the judge's own runs below them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, ExitStack
+from contextvars import Context, copy_context
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+from langsmith import Client
+from langsmith.run_helpers import trace, tracing_context
+from langsmith.run_trees import RunTree
+from langsmith.utils import tracing_is_enabled
+
+from judgeharness_integrations.cases import AnswerCase
+from judgeharness_integrations.execution.observing import Span
+from judgeharness_integrations.structured import StructuredCase
+from judgeharness_langsmith.spanfacts import (
+    INTERRUPTED,
+    by_criterion,
+    failure_of,
+    provider_of,
+    result_facts,
+    row_facts,
+    step_facts,
+)
+
+__all__ = ["LangSmithTracing"]
+
+_TAG = "judge-harness"
+_TEXTS = ("input", "output", "output_b", "reference", "context")
+_VALUES = ("inputs", "outputs", "reference_outputs")
+_PROVIDERS = {"google": "google_genai", "gemini": "google_genai"}  # as LangSmith knows them
+
+
+@dataclass(kw_only=True)
+class _Open:
+    """A span that began: what ends with it, and its run.
+
+    One with a `context` of its own changes nothing in the context of the task it begins or ends in.
+    """
+
+    ends: ExitStack = field(default_factory=ExitStack)
+    context: Context | None = None
+    run: RunTree | None = None
+
+    def entered(self, *managers: AbstractContextManager[Any]) -> _Open:
+        """Enter the managers; the run of the last is the span's."""
+        for manager in managers:
+            entered = self.ends.enter_context
+            self.run = entered(manager) if self.context is None else self.context.run(entered, manager)
+        return self
+
+    def end(self) -> None:
+        """Leave what was entered."""
+        if self.context is None:
+            self.ends.close()
+        else:
+            self.context.run(self.ends.close)
+
+
+class LangSmithTracing:
+    """Shows every measurement in LangSmith.
+
+        judge_harness                 the case, and its result
+        ├─ sample[none#0]             order, outcome, verdict; below it what the judge's framework traces
+        └─ sample[position_swap#0]
+
+    It follows LangSmith's own switches: nothing is sent while tracing is off. The run that is current where the
+    harness is called, such as a `@traceable` function or an evaluator, is the parent of `judge_harness`. Where tracing
+    is "local", as in `evaluate(upload_results=False)`, it is private: LangChain would upload the judge's prompts.
+    """
+
+    def __init__(
+        self,
+        *,
+        private: bool = False,
+        client: Client | None = None,
+        project_name: str | None = None,
+        run_ids: Mapping[str, UUID] | None = None,
+    ) -> None:
+        """Watch; nothing is sent yet.
+
+        Args:
+            private: post no run, and keep whatever asks the judge from posting any.
+            client: who sends; LangSmith's own choice by default.
+            project_name: where runs without a parent go; the current project by default.
+            run_ids: case id -> the id of the `judge_harness` run of its first measurement.
+
+        """
+        self.private = private
+        self._where: dict[str, Any] = {"client": client, "project_name": project_name}
+        self._run_ids = dict(run_ids or {})
+
+    def begin(self, span: Span) -> object:
+        """Begin a run, or keep what is inside the span from LangSmith."""
+        enabled = tracing_is_enabled()
+        if self.private or enabled == "local":
+            # LangChain's tracers and langsmith's own heed this; without a parent nothing is noted on the caller's run
+            untraced = tracing_context(enabled=False, parent=False)
+            return _Open().entered(untraced) if span.kind in ("call", "rewrite") else None
+        begin = {"case": self._case, "call": self._step, "rewrite": self._step, "model": self._model}.get(span.kind)
+        return begin(span) if begin is not None and enabled else None
+
+    def end(self, span: Span) -> None:
+        """End the run with what came of it."""
+        opened = span.tokens.get(id(self))
+        if isinstance(opened, _Open):
+            if opened.run is not None:
+                {"case": _end_case, "model": _end_model}.get(span.kind, _end_step)(opened.run, span)
+            opened.end()
+
+    def _case(self, span: Span) -> _Open:
+        run = trace(
+            "judge_harness",
+            inputs=_inputs(span.name, span.facts.get("case")),
+            tags=[_TAG],
+            run_id=self._run_ids.pop(span.name, None),
+            **self._where,
+        )
+        return _Open(context=copy_context()).entered(run)
+
+    def _step(self, span: Span) -> _Open:
+        """Begin a sample or a rewrite, in the context of its task: what happens inside is below it."""
+        name = f"rewrite[{span.name}]" if span.kind == "rewrite" else span.name
+        facts = step_facts(span)
+        case = span.parent.tokens.get(id(self)) if span.parent is not None else None
+        if not isinstance(case, _Open) or case.run is None:
+            return _Open().entered(trace(name, metadata=facts, **self._where))
+        # a rewrite begins inside the sample that needs it first, but is the case's: that sample's marks are not its own
+        tags = [tag for tag in case.run.tags or () if tag != _TAG]
+        marks = tracing_context(enabled=True, parent=False, metadata=facts, tags=tags)
+        return _Open().entered(marks, trace(name, parent=case.run))
+
+    def _model(self, span: Span) -> _Open:
+        provider = provider_of(span)
+        metadata = {
+            "ls_provider": _PROVIDERS.get(provider, provider),
+            "ls_model_name": span.name,
+            "ls_model_type": "chat",
+        }
+        return _Open().entered(trace(span.name, "llm", metadata=metadata, **self._where))
+
+
+def _inputs(case_id: str, case: Any) -> dict[str, Any]:
+    """Return the case as LangSmith shows it."""
+    if not isinstance(case, AnswerCase):
+        return {"case_id": case_id, "case": case}
+    names = _VALUES if isinstance(case, StructuredCase) else _TEXTS
+    shown = {name: getattr(case, name, None) for name in names}
+    return {"case_id": case_id, **{name: value for name, value in shown.items() if value is not None}}
+
+
+def _end_case(run: RunTree, span: Span) -> None:
+    """End a measurement; its marks are added last, since LangSmith hands those of a parent down to its children."""
+    judge, result = span.facts.get("judge"), span.outcome.get("result")
+    marks = {"judge": judge, "__ls_framework": "judgeharness", "__ls_evaluator": judge, "__ls_language": "python"}
+    if result is None:
+        run.end(error=INTERRUPTED, metadata=marks)
+    else:
+        run.end(outputs=result.to_dict(), metadata=marks | result_facts(result))
+
+
+def _end_step(run: RunTree, span: Span) -> None:
+    rows = span.outcome.get("rows")
+    if rows is None:  # a rewrite, or a question of an adapter's own
+        return
+    if not rows:
+        run.end(error=INTERRUPTED)
+        return
+    facts, failed = row_facts(rows), failure_of(rows)
+    reasons = {row.criterion: row.reasoning for row in rows if row.reasoning}
+    run.end(
+        outputs={"verdict": facts["verdict"], **({"reasoning": by_criterion(reasons)} if reasons else {})},
+        error=None if failed is None else failed.error or failed.outcome,
+        metadata=facts,
+    )
+
+
+def _end_model(run: RunTree, span: Span) -> None:
+    outcome = span.outcome
+    tokens = {name: outcome[name] for name in ("input_tokens", "output_tokens") if outcome.get(name) is not None}
+    if len(tokens) > 1:
+        tokens["total_tokens"] = sum(tokens.values())
+    run.end(
+        outputs={"usage_metadata": tokens} if tokens else None,
+        error=outcome.get("error"),
+        metadata={"ls_model_name": outcome.get("model") or span.name},
+    )

@@ -1,0 +1,338 @@
+"""`HarnessRunEvaluator` in the real `evaluate` and `aevaluate`, against a loopback LangSmith."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langsmith import Client, aevaluate, evaluate, traceable
+from langsmith.evaluation import EvaluationResults, RunEvaluator
+from langsmith.schemas import Example, Run
+from support.langsmith_server import LangSmithServer
+from support.openai_server import OpenAIServer, Reply, chat_model
+
+from judgeharness_integrations import AnswerCase, CalibrationSet, Criterion, HarnessResult, JudgeHarness, JudgeIdentity
+from judgeharness_integrations._errors import CaseError, UsageError
+from judgeharness_integrations.testing import ScriptedJudge
+from judgeharness_langsmith import HarnessRunEvaluator, LangSmithTracing
+
+Serve = Callable[..., LangSmithServer]
+
+QUESTIONS = {"Capital of France?": "Paris", "Capital of Peru?": "Lima"}
+GRADED = (Criterion(name="correct", labels=("PASS", "FAIL")),)
+FAMILY = ["correct", "correct.consistency", "correct.valid_samples"]
+TWICE = {"perturbations": ["none"], "repetitions": 2, "aggregation_rule": "majority"}
+
+
+def application(inputs: dict[str, Any]) -> dict[str, Any]:
+    return {"answer": f"It is *{QUESTIONS[inputs['question']]}*."}
+
+
+def dataset(client: Client, **outputs: str) -> str:
+    name = "capitals"
+    made = client.create_dataset(name)
+    examples = [{"inputs": {"question": q}, "reference_outputs": {"answer": a} | outputs} for q, a in QUESTIONS.items()]
+    client.create_examples(dataset_id=made.id, examples=examples)
+    return name
+
+
+def knows_paris(case: AnswerCase) -> bool:
+    return "Paris" in case.output
+
+
+def feedback_of(server: LangSmithServer, key: str) -> list[dict[str, Any]]:
+    return [row for row in server.feedback if row["key"] == key]
+
+
+@pytest.mark.parametrize("multipart", [True, False])
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_a_measurement_is_one_family_of_feedback_and_one_trace(
+    langsmith_server: Serve, *, multipart: bool, asynchronous: bool
+) -> None:
+    server = langsmith_server(multipart=multipart)
+    client = server.client()
+    evaluator = HarnessRunEvaluator(
+        ScriptedJudge([True, True, False], name="mine", criteria=GRADED),
+        JudgeHarness(perturbations=["none"], repetitions=3, aggregation_rule="majority", max_concurrency=1),
+    )
+    assert isinstance(evaluator, RunEvaluator)
+    data = dataset(client)
+    if asynchronous:
+
+        async def run() -> list[Any]:
+            async def target(inputs: dict[str, Any]) -> dict[str, Any]:
+                return application(inputs)
+
+            return [row async for row in await aevaluate(target, data=data, evaluators=[evaluator], client=client)]
+
+        rows = asyncio.run(run())
+    else:
+        rows = list(evaluate(application, data=data, evaluators=[evaluator], client=client))
+
+    assert server.unknown == []
+    assert sorted(row["key"] for row in server.feedback) == sorted(FAMILY * 2)
+    assert evaluator.feedback_keys == FAMILY
+    for row in rows:
+        run_id = str(row["run"].id)
+        result = evaluator.results[run_id]
+        assert result.case_id == run_id
+        verdict, consistency, valid = row["evaluation_results"]["results"]
+        assert (verdict.score, consistency.score, valid.score) == (True, pytest.approx(2 / 3), 3)
+        [posted] = [one for one in feedback_of(server, "correct") if one["run_id"] == run_id]
+        assert posted["comment"].startswith("PASS · 2 PASS, 1 FAIL of 3 · majority · consistency 0.67 · uncalibrated")
+        assert posted["extra"]["judgeharness"] == json.loads(json.dumps(result.to_dict()))
+        assert posted["feedback_source"]["metadata"]["aggregation_rule"] == "majority"
+        assert posted["feedback_source"]["metadata"]["status"] == "decided"
+        trace = server.runs[posted["feedback_source"]["metadata"]["__run"]["run_id"]]
+        assert (trace["name"], trace.get("parent_run_id")) == ("judge_harness", None)
+    sample = ("sample[none#{}]", "chain", [])
+    shape = ("judge_harness", "chain", [(sample[0].format(n), *sample[1:]) for n in range(3)])
+    assert server.trees("evaluators") == [shape, shape]
+
+
+def test_abstained_and_not_graded_are_values_and_never_scores(langsmith_server: Serve) -> None:
+    server = langsmith_server()
+    client = server.client()
+    by_case = {"Paris": iter([True, False]), "Lima": iter([None, None])}
+
+    def judge(case: AnswerCase) -> bool | None:
+        return next(next(answers for city, answers in by_case.items() if city in case.output))
+
+    results = evaluate(
+        application,
+        data=dataset(client),
+        evaluators=[HarnessRunEvaluator(judge, JudgeHarness(**TWICE, max_concurrency=1), key="ok")],
+        client=client,
+    )
+    frame = results.to_pandas().set_index("reference.answer")
+    assert frame["feedback.ok"].to_dict() == {"Paris": "ABSTAIN", "Lima": "NOT GRADED"}
+    posted = {row["value"]: row for row in feedback_of(server, "ok")}
+    assert {value: row["score"] for value, row in posted.items()} == {"ABSTAIN": None, "NOT GRADED": None}
+    assert "0 valid of 2 samples" in posted["NOT GRADED"]["comment"]
+    consistency = {row["score"] for row in feedback_of(server, "ok.consistency")}
+    assert consistency == {0.5, None}
+
+
+def test_a_run_that_cannot_be_judged_is_noted_under_every_key(langsmith_server: Serve) -> None:
+    server = langsmith_server()
+    client = server.client()
+
+    def broken(inputs: dict[str, Any]) -> dict[str, Any]:
+        raise RuntimeError("the database is down")
+
+    evaluator = HarnessRunEvaluator(ScriptedJudge([True], criteria=GRADED))
+    for row in evaluate(broken, data=dataset(client), evaluators=[evaluator], client=client):
+        noted = row["evaluation_results"]["results"]
+        assert [one.key for one in noted] == evaluator.feedback_keys
+        assert all("has no outputs to judge: it failed with" in str(one.comment) for one in noted)
+    assert evaluator.results == {}
+
+
+def test_what_is_prepared_may_be_a_case_or_what_prepare_data_returned(langsmith_server: Serve) -> None:
+    client = langsmith_server().client()
+    seen: list[AnswerCase] = []
+
+    def judge(case: AnswerCase) -> bool:
+        seen.append(case)
+        return True
+
+    def as_before(run: Run, example: Example | None) -> dict[str, Any]:
+        return {"prediction": run.outputs["answer"], "input": "q", "reference": None}  # type: ignore[index]
+
+    def as_case(run: Run, example: Example | None) -> AnswerCase:
+        assert example is not None
+        return AnswerCase(case_id=f"example-{example.id}", output=run.outputs["answer"])  # type: ignore[index]
+
+    once = JudgeHarness(perturbations=["none"], repetitions=1, aggregation_rule="majority")
+    evaluators = [HarnessRunEvaluator(judge, once, prepare) for prepare in (as_before, as_case)]
+    list(evaluate(application, data=dataset(client, note="x"), evaluators=evaluators, client=client))
+    assert len(seen) == 4
+    assert {case.input for case in seen} == {"q", None}
+    [ids, by_example] = [set(evaluator.results) for evaluator in evaluators]
+    assert ids == by_example
+    assert {result.case_id[:8] for result in evaluators[1].results.values()} == {"example-"}
+    with pytest.raises(
+        CaseError, match="prepare returns an AnswerCase, a PairwiseCase or a mapping with 'output', not str"
+    ):
+        HarnessRunEvaluator(judge, once, lambda run, example: "text").evaluate_run(a_run())  # type: ignore[arg-type, return-value]
+
+
+def a_run(**outputs: Any) -> Run:
+    from datetime import UTC, datetime  # noqa: PLC0415
+    from uuid import uuid4  # noqa: PLC0415
+
+    run_id = uuid4()
+    fields: dict[str, Any] = {"inputs": {"q": "Hi?"}, "outputs": outputs or {"answer": "Hello *there*."}}
+    return Run(id=run_id, name="app", start_time=datetime.now(UTC), run_type="chain", trace_id=run_id, **fields)
+
+
+def test_several_fields_need_prepare_and_nothing_is_asked(langsmith_unset: None) -> None:
+    judge = ScriptedJudge([True])
+    with pytest.raises(CaseError, match=r"the outputs of run \S+ hold several fields \(a, b\): give prepare="):
+        HarnessRunEvaluator(judge).evaluate_run(a_run(a="1", b="2"))
+    assert judge.probes == []
+
+
+def test_without_tracing_nothing_is_linked_and_the_evaluator_works_alone(langsmith_unset: None) -> None:
+    evaluator = HarnessRunEvaluator(ScriptedJudge([0.5, 0.75], name="helpful"))
+    found: EvaluationResults = evaluator.evaluate_run(a_run())
+    assert [(one.key, one.score, one.source_run_id) for one in found["results"]] == [
+        ("helpful", 0.625, None),
+        ("helpful.consistency", 0.0, None),
+        ("helpful.valid_samples", 6, None),
+    ]
+    assert evaluator.harness.design.rule.name == "supermajority(2/3) | median"
+
+
+def test_calibrated_rates_stand_beside_the_verdict(langsmith_unset: None, tmp_path: Path) -> None:
+    judge = ScriptedJudge([True], criteria=GRADED, identity=JudgeIdentity(name="mine"))
+    labels = CalibrationSet("people", tuple((AnswerCase(case_id=str(n), output="*x*"), n < 3) for n in range(4)))
+    harness = JudgeHarness.standard("labels")
+    saved = harness.calibrate(judge, labels).save(tmp_path / "cal.json")
+    evaluator = HarnessRunEvaluator(judge, calibration=saved)
+    found = {one.key: one for one in evaluator.evaluate_run(a_run())["results"]}
+    assert (
+        list(found) == evaluator.feedback_keys == [*FAMILY, "correct.calibrated_precision", "correct.calibrated_recall"]
+    )
+    assert (found["correct.calibrated_precision"].score, found["correct.calibrated_recall"].score) == (0.75, 1.0)
+    assert str(found["correct.calibrated_precision"].comment).endswith("(3/4) on people")
+    assert found["correct"].evaluator_info["calibration_source"] == "people"
+
+    other = HarnessRunEvaluator(judge, JudgeHarness(**TWICE), calibration=saved)
+    expired = {one.key: one for one in other.evaluate_run(a_run())["results"]}
+    assert expired["correct.calibrated_precision"].score is None
+    assert "calibration expired: " in str(expired["correct.calibrated_precision"].comment)
+    with pytest.raises(UsageError, match="has a calibration already"):
+        HarnessRunEvaluator(judge, JudgeHarness(**TWICE, calibration=saved), calibration=saved)
+
+
+def test_several_criteria_are_several_families(langsmith_unset: None) -> None:
+    judge = ScriptedJudge([{"polite": True, "tone": "warm"}], criteria=(*GRADED, Criterion(name="tone")))
+    declared = ScriptedJudge([{"correct": False, "tone": "warm"}], criteria=judge.criteria)
+    evaluator = HarnessRunEvaluator(declared, JudgeHarness(**TWICE))
+    found = {one.key: (one.score, one.value) for one in evaluator.evaluate_run(a_run())["results"]}
+    assert list(found) == evaluator.feedback_keys
+    assert (found["correct"], found["tone"]) == ((False, None), (None, "warm"))
+    named = HarnessRunEvaluator(declared, JudgeHarness(**TWICE), key="judge").evaluate_run(a_run())["results"]
+    assert [one.key for one in named if one.value or one.score is False] == ["judge.correct", "judge.tone"]
+
+
+def test_the_position_flip_of_a_pair_is_reported(langsmith_unset: None) -> None:
+    from judgeharness_integrations import PairwiseCase  # noqa: PLC0415
+
+    def pair(run: Run, example: Example | None) -> PairwiseCase:
+        return PairwiseCase(case_id="p", output="long one", output_b="short")
+
+    evaluator = HarnessRunEvaluator(lambda case: "A", JudgeHarness.standard("pairwise"), pair, key="better")
+    found = {one.key: one for one in evaluator.evaluate_run(a_run())["results"]}
+    assert (found["better"].value, found["better.position_flip"].score) == ("ABSTAIN", 1.0)
+    assert found["better.position_flip"].comment == "share of sample pairs that differ between none and position_swap"
+
+
+def test_a_judge_that_takes_runs_or_is_none_is_refused_in_one_sentence(langsmith_unset: None) -> None:
+    def by_run(run: Run, example: Example) -> bool:
+        return True
+
+    with pytest.raises(UsageError, match="by_run takes a run: give a function of"):
+        HarnessRunEvaluator(by_run)
+    with pytest.raises(UsageError, match="a int is not a judge"):
+        HarnessRunEvaluator(3)
+    with pytest.raises(UsageError, match=r"harness is a JudgeHarness, as in .*, not a str"):
+        HarnessRunEvaluator(knows_paris, "standard")  # type: ignore[arg-type]
+
+
+@pytest.mark.filterwarnings("ignore:'upload_results' parameter is in beta")
+def test_private_uploads_scores_and_none_of_the_judge_s_words(
+    langsmith_server: Serve, openai_server: Callable[..., OpenAIServer]
+) -> None:
+    pytest.importorskip("langchain_classic")
+    from langchain_classic.evaluation import CriteriaEvalChain  # noqa: PLC0415
+
+    server, openai = langsmith_server(), openai_server(lambda request: Reply.text("SECRET-REASON\n\nY"))
+    client = server.client()
+    chain = CriteriaEvalChain.from_llm(chat_model(openai), criteria="conciseness")
+    evaluator = HarnessRunEvaluator(chain, JudgeHarness(**TWICE), private=True)
+    assert evaluator.feedback_keys[0] == "conciseness"
+    for upload in (True, False):
+        list(
+            evaluate(
+                application,
+                data=dataset(client) if upload else client.list_examples(dataset_name="capitals"),
+                evaluators=[evaluator],
+                client=client,
+                upload_results=upload,
+            )
+        )
+    assert len(server.feedback) == 6
+    assert openai.calls == 8
+    assert "SECRET" not in server.text
+    assert "[BEGIN DATA]" not in server.text
+    assert {run["name"] for run in server.runs.values()} == {"Target"}
+
+
+def test_langchain_runs_stand_below_their_sample(
+    langsmith_server: Serve, openai_server: Callable[..., OpenAIServer]
+) -> None:
+    pytest.importorskip("langchain_classic")
+    from langchain_classic.evaluation import CriteriaEvalChain  # noqa: PLC0415
+
+    server, openai = langsmith_server(), openai_server(lambda request: Reply.text("It is short.\n\nY"))
+    client = server.client()
+    chain = CriteriaEvalChain.from_llm(chat_model(openai), criteria="conciseness")
+    evaluator = HarnessRunEvaluator(chain, JudgeHarness(**TWICE))
+    rows = list(evaluate(application, data=dataset(client), evaluators=[evaluator], client=client, max_concurrency=2))
+    assert [row["evaluation_results"]["results"][0].score for row in rows] == [True, True]
+    below = ("CriteriaEvalChain", "chain", [("ChatOpenAI", "llm", [])])
+    shape = ("judge_harness", "chain", [(f"sample[none#{n}]", "chain", [below]) for n in range(2)])
+    assert [(name, kind, sorted(samples)) for name, kind, samples in server.trees("evaluators")] == [shape, shape]
+    [comment] = {row["comment"] for row in feedback_of(server, "conciseness")}
+    assert comment.endswith("\nIt is short.")
+
+
+def test_a_harness_s_own_observer_is_not_doubled(langsmith_server: Serve) -> None:
+    server = langsmith_server()
+    client = server.client()
+    own = JudgeHarness(**TWICE, observers=[LangSmithTracing(private=True)])
+    assert HarnessRunEvaluator(knows_paris, own).private
+    evaluator = HarnessRunEvaluator(knows_paris, own.watched_by(LangSmithTracing()))
+    list(evaluate(application, data=dataset(client), evaluators=[evaluator], client=client))
+    assert [name for name, _, _ in server.trees("evaluators")] == ["judge_harness"] * 2
+
+
+def test_a_judge_traced_by_itself_nests_below_its_sample(langsmith_server: Serve) -> None:
+    server = langsmith_server()
+    client = server.client()
+
+    @traceable(name="my judge")
+    def judge(case: AnswerCase) -> bool:
+        return True
+
+    evaluator = HarnessRunEvaluator(judge, JudgeHarness(**TWICE))
+    list(evaluate(application, data=dataset(client), evaluators=[evaluator], client=client))
+    for _, _, samples in server.trees("evaluators"):
+        assert sorted(samples) == [(f"sample[none#{n}]", "chain", [("my judge", "chain", [])]) for n in range(2)]
+
+
+def test_disabled_evaluator_tracing_leaves_no_link(langsmith_server: Serve) -> None:
+    server = langsmith_server()
+    client = server.client()
+    evaluator = HarnessRunEvaluator(knows_paris, JudgeHarness(**TWICE))
+    list(
+        evaluate(
+            application, data=dataset(client), evaluators=[evaluator], client=client, disable_evaluator_tracing=True
+        )
+    )
+    assert {run["name"] for run in server.runs.values()} == {"Target"}
+    assert not any("__run" in (row["feedback_source"].get("metadata") or {}) for row in server.feedback)
+
+
+def test_a_result_can_be_rebuilt_from_what_the_evaluator_keeps(langsmith_unset: None) -> None:
+    evaluator = HarnessRunEvaluator(knows_paris, JudgeHarness(**TWICE))
+    evaluator.evaluate_run(a_run())
+    [result] = evaluator.results.values()
+    assert HarnessResult.from_dict(json.loads(json.dumps(result.to_dict(rows=True)))) == replace(result)
