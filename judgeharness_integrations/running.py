@@ -143,8 +143,10 @@ class Run:
 
         opened[case_id].rewrites += 1
 
-        with self.spans.around("rewrite", name, asking.parents.get(case_id)):
+        with self.spans.around("rewrite", name, asking.parents.get(case_id)) as span:
             answer, _ = await self.policy.attempt(call, self.budget)
+            if isinstance(answer, Exception):
+                span.outcome["error"] = type(answer).__name__
         if isinstance(answer, Exception):
             raise answer
         return answer

@@ -28,9 +28,11 @@ def is_private(harness: JudgeHarness) -> bool:
 
 
 def traced(harness: JudgeHarness, *, private: bool, run_ids: Mapping[str, UUID] = MappingProxyType({})) -> JudgeHarness:
-    """Return the harness with exactly one LangSmith observer."""
-    others = (one for one in harness.observers or () if not isinstance(one, LangSmithTracing))
-    return harness.watched_by(*others, LangSmithTracing(private=private, run_ids=run_ids))
+    """Return the harness with exactly one LangSmith observer, its own where it has one."""
+    given = harness.observers or ()
+    own = next((one for one in given if isinstance(one, LangSmithTracing)), LangSmithTracing())
+    others = (one for one in given if not isinstance(one, LangSmithTracing))
+    return harness.watched_by(*others, own.linked(run_ids, private=private))
 
 
 class HarnessRunEvaluator(RunEvaluator):
@@ -71,7 +73,7 @@ class HarnessRunEvaluator(RunEvaluator):
         self.prepare = prepare
         self.private = private or is_private(self.harness)
         self.family = Family.of(self.judge, self.harness, key)
-        self._results: dict[str, HarnessResult] = {}
+        self._measured: dict[str, tuple[AnswerCase, HarnessResult]] = {}
 
     @property
     def feedback_keys(self) -> list[str]:
@@ -81,7 +83,12 @@ class HarnessRunEvaluator(RunEvaluator):
     @property
     def results(self) -> Mapping[str, HarnessResult]:
         """Run id -> its measurement."""
-        return MappingProxyType(self._results)
+        return {run_id: result for run_id, (_, result) in self._measured.items()}
+
+    @property
+    def cases(self) -> list[AnswerCase]:
+        """What was judged, for a labelling sheet."""
+        return [case for case, _ in self._measured.values()]
 
     def evaluate_run(
         self, run: Run, example: Example | None = None, evaluator_run_id: UUID | None = None
@@ -93,14 +100,14 @@ class HarnessRunEvaluator(RunEvaluator):
 
         """
         case, source = self._case(run, example), evaluator_run_id or uuid4()
-        return self._feedback(run, self._harness(case, source).evaluate(self.judge, case), source)
+        return self._feedback(run, case, self._harness(case, source).evaluate(self.judge, case), source)
 
     async def aevaluate_run(
         self, run: Run, example: Example | None = None, evaluator_run_id: UUID | None = None
     ) -> EvaluationResults:
         """Measure one run; see `evaluate_run`."""
         case, source = self._case(run, example), evaluator_run_id or uuid4()
-        return self._feedback(run, await self._harness(case, source).aevaluate(self.judge, case), source)
+        return self._feedback(run, case, await self._harness(case, source).aevaluate(self.judge, case), source)
 
     def _case(self, run: Run, example: Example | None) -> AnswerCase:
         if self.prepare is not None:
@@ -110,7 +117,7 @@ class HarnessRunEvaluator(RunEvaluator):
     def _harness(self, case: AnswerCase, source: UUID) -> JudgeHarness:
         return traced(self.harness, private=self.private, run_ids={case.case_id: source})
 
-    def _feedback(self, run: Run, result: HarnessResult, source: UUID) -> EvaluationResults:
-        self._results[str(run.id)] = result
+    def _feedback(self, run: Run, case: AnswerCase, result: HarnessResult, source: UUID) -> EvaluationResults:
+        self._measured[str(run.id)] = (case, result)
         linked = source if tracing_is_enabled() is True and not self.private else None
         return EvaluationResults(results=self.family.results(result, source_run_id=linked, reasons=not self.private))

@@ -148,8 +148,8 @@ def _measures(result: HarnessResult, measured: CriterionResult) -> dict[str, tup
         ),
         "valid_samples": (measured.valid, f"of {asked} asked, {measured.planned} planned{failed and f': {failed}'}"),
         "position_flip": _flip(measured.perturbations),
-        "calibrated_precision": _rate(rates and rates.precision, result),
-        "calibrated_recall": _rate(rates and rates.recall, result),
+        "calibrated_precision": _rate(None if rates is None else rates.precision, result),
+        "calibrated_recall": _rate(None if rates is None else rates.recall, result),
     }
 
 

@@ -97,6 +97,8 @@ def _end_case(begun: trace.Span, span: Span) -> None:
 def _end_step(begun: trace.Span, span: Span) -> None:
     rows = span.outcome.get("rows")
     if rows is None:  # a rewrite, or a question of an adapter's own
+        if span.outcome.get("error"):
+            _fail(begun, span.outcome["error"])
         return
     begun.set_attributes(_attributes(row_facts(rows)))
     if not rows:

@@ -94,6 +94,10 @@ class LangSmithTracing:
         self._where: dict[str, Any] = {"client": client, "project_name": project_name}
         self._run_ids = dict(run_ids or {})
 
+    def linked(self, run_ids: Mapping[str, UUID], *, private: bool = False) -> LangSmithTracing:
+        """Return the same observer for measurements whose `judge_harness` runs get these ids."""
+        return LangSmithTracing(private=private or self.private, run_ids=run_ids, **self._where)
+
     def begin(self, span: Span) -> object:
         """Begin a run, or keep what is inside the span from LangSmith."""
         enabled = tracing_is_enabled()
@@ -166,6 +170,7 @@ def _end_case(run: RunTree, span: Span) -> None:
 def _end_step(run: RunTree, span: Span) -> None:
     rows = span.outcome.get("rows")
     if rows is None:  # a rewrite, or a question of an adapter's own
+        run.end(error=span.outcome.get("error"))
         return
     if not rows:
         run.end(error=INTERRUPTED)

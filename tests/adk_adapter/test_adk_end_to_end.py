@@ -340,7 +340,7 @@ def test_labels_of_a_model_and_rubrics_without_labels_calibrate_nothing(tmp_path
         replace(report, source="model:gpt-4o").save(path)
         assert "agreement with gpt-4o: precision 1.00, recall 1.00 (n=1)" in rationale_with(path)
         replace(report, criteria={}).save(path)
-        assert "uncalibrated: weather_labels holds no labels of this rubric" in rationale_with(path)
+        assert "uncalibrated: weather_labels holds no labels of this criterion" in rationale_with(path)
 
 
 def test_a_calibration_expires_with_model_rule_and_age(tmp_path: Path) -> None:

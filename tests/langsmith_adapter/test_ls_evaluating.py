@@ -18,6 +18,7 @@ from support.openai_server import OpenAIServer, Reply, chat_model
 
 from judgeharness_integrations import AnswerCase, CalibrationSet, Criterion, HarnessResult, JudgeHarness, JudgeIdentity
 from judgeharness_integrations._errors import CaseError, UsageError
+from judgeharness_integrations.execution.observing import ProgressBar
 from judgeharness_integrations.testing import ScriptedJudge
 from judgeharness_langsmith import HarnessRunEvaluator, LangSmithTracing
 
@@ -299,9 +300,11 @@ def test_a_harness_s_own_observer_is_not_doubled(langsmith_server: Serve) -> Non
     client = server.client()
     own = JudgeHarness(**TWICE, observers=[LangSmithTracing(private=True)])
     assert HarnessRunEvaluator(knows_paris, own).private
-    evaluator = HarnessRunEvaluator(knows_paris, own.watched_by(LangSmithTracing()))
+    elsewhere = LangSmithTracing(project_name="judged")
+    evaluator = HarnessRunEvaluator(knows_paris, own.watched_by(ProgressBar(), elsewhere))
     list(evaluate(application, data=dataset(client), evaluators=[evaluator], client=client))
-    assert [name for name, _, _ in server.trees("evaluators")] == ["judge_harness"] * 2
+    assert [name for name, _, _ in server.trees("judged")] == ["judge_harness"] * 2
+    assert {one.case_id for one in evaluator.cases} == set(evaluator.results)
 
 
 def test_a_judge_traced_by_itself_nests_below_its_sample(langsmith_server: Serve) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable
 
 import pytest
@@ -61,6 +62,8 @@ def ran(server: LangSmithServer, pytester: pytest.Pytester, *options: str, **env
     with pytest.MonkeyPatch.context() as patch:
         for name, value in server.environment(LANGSMITH_TEST_SUITE="suite", **environment).items():
             patch.setenv(name, value)
+        for name in [name for name in os.environ if name.startswith("PYTEST_XDIST")]:
+            patch.delenv(name)  # LangSmith's table is for runs without workers
         return pytester.runpytest_subprocess("-p", "no:cacheprovider", "-q", *options)
 
 

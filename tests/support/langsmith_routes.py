@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from support.langsmith_store import Refused
+from support.langsmith_queries import Refused
 
 if TYPE_CHECKING:
     from support.langsmith_server import LangSmithServer, Request

@@ -22,14 +22,15 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import parse_qs, urlsplit
-from uuid import UUID, uuid4
+from uuid import NAMESPACE_URL, UUID, uuid4, uuid5
 
 import requests
 import zstandard
 from langsmith import Client
 
+from support.langsmith_queries import Refused, run_tree
 from support.langsmith_routes import ROUTES
-from support.langsmith_store import LangSmithStore, Refused, run_tree
+from support.langsmith_store import LangSmithStore
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -164,7 +165,7 @@ class LangSmithServer:
         """Add a feedback row as a person does on LangSmith's pages: source type `app`; `row`: score, value, comment."""
         with self._lock:
             session = self.store.run(str(run_id))["session_id"]
-            source = {"type": "app", "metadata": None, "user_id": str(uuid4()), "user_name": user}
+            source = {"type": "app", "metadata": None, "user_id": str(uuid5(NAMESPACE_URL, user)), "user_name": user}
             row = {"key": key, "run_id": str(run_id), "session_id": session, "feedback_source": source, **row}
             return self.store.add_feedback({"id": str(uuid4()), "trace_id": str(run_id), **row})
 

@@ -3,28 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime
+from collections.abc import Iterable
 from typing import Any
 from uuid import uuid4
 
-__all__ = ["TENANT", "LangSmithStore", "Refused", "run_tree"]
+from support.langsmith_queries import Document, Query, Refused, contains, existing, matches, now, one, page
+
+__all__ = ["TENANT", "LangSmithStore"]
 
 TENANT = "00000000-0000-4000-8000-000000000000"
 _NOTHING = dict.fromkeys(("error", "inputs", "outputs", "parent_run_id", "reference_example_id", "tags"))
 _SOURCES = ("api", "model", "app", "auto_eval")
-
-Document = dict[str, Any]
-Query = Mapping[str, list[str]]
-
-
-class Refused(Exception):  # noqa: N818 - an answer, not an error of the test
-    """The request is answered with an error status."""
-
-    def __init__(self, status: int, detail: str) -> None:
-        """Answer with `status` and say why."""
-        super().__init__(detail)
-        self.status = status
 
 
 class LangSmithStore:
@@ -90,11 +79,11 @@ class LangSmithStore:
             "session_id": body.get("session"),
             "id": body.get("id"),
             "reference_example_id": body.get("reference_example"),
-            "run_type": _one(body.get("run_type")),
-            "trace_id": _one(body.get("trace")),
-            "parent_run_id": _one(body.get("parent_run")),
+            "run_type": one(body.get("run_type")),
+            "trace_id": one(body.get("trace")),
+            "parent_run_id": one(body.get("parent_run")),
         }
-        found = [run for run in self.runs().values() if _matches(run, wanted)]
+        found = [run for run in self.runs().values() if matches(run, wanted)]
         if (root := body.get("is_root")) is not None:
             found = [run for run in found if (run.get("parent_run_id") is None) == root]
         if (failed := body.get("error")) is not None:
@@ -113,14 +102,14 @@ class LangSmithStore:
 
     def add_feedback(self, row: Document) -> Document:
         """Keep a feedback row; a row sent again under its id replaces the first."""
-        row = {"created_at": _now(), "modified_at": _now(), "run_id": None, "trace_id": None, **row}
+        row = {"created_at": now(), "modified_at": now(), "run_id": None, "trace_id": None, **row}
         self.feedback[row["id"]] = row
         return row
 
     def update_feedback(self, feedback_id: str, change: Document) -> Document:
         """Change a feedback row."""
-        row = _found(self.feedback, feedback_id, "Feedback")
-        row.update(change, modified_at=_now())
+        row = existing(self.feedback, feedback_id, "Feedback")
+        row.update(change, modified_at=now())
         return row
 
     def list_feedback(self, query: Query) -> list[Document]:
@@ -129,10 +118,10 @@ class LangSmithStore:
         if unknown := set(sources or ()) - set(_SOURCES):
             raise Refused(422, f"source {sorted(unknown)} is none of {_SOURCES}")
         wanted = {"run_id": query.get("run"), "key": query.get("key"), "session_id": query.get("session")}
-        rows = [row for row in self.feedback.values() if _matches(row, wanted)]
+        rows = [row for row in self.feedback.values() if matches(row, wanted)]
         if sources:
             rows = [row for row in rows if (row.get("feedback_source") or {}).get("type") in sources]
-        return _page(rows, query)
+        return page(rows, query)
 
     # projects
 
@@ -147,14 +136,14 @@ class LangSmithStore:
             if query.get("upsert"):
                 return self.project_named(body["name"])
             raise Refused(409, "Session already exists.")
-        blank = {"start_time": _now(), "tenant_id": TENANT, "reference_dataset_id": None, "extra": None}
+        blank = {"start_time": now(), "tenant_id": TENANT, "reference_dataset_id": None, "extra": None}
         project = {**blank, **body, "id": body.get("id") or str(uuid4())}
         self.projects[project["id"]] = project
         return project
 
     def update_project(self, project_id: str, change: Document) -> Document:
         """Change a project; what is null stays."""
-        project = _found(self.projects, project_id, "Project")
+        project = existing(self.projects, project_id, "Project")
         project.update({key: value for key, value in change.items() if value is not None})
         return project
 
@@ -165,7 +154,7 @@ class LangSmithStore:
             "id": query.get("id"),
             "reference_dataset_id": query.get("reference_dataset"),
         }
-        return _page([p for p in self.projects.values() if _matches(p, wanted) and _contains(p, query)], query)
+        return page([p for p in self.projects.values() if matches(p, wanted) and contains(p, query)], query)
 
     # datasets
 
@@ -173,14 +162,14 @@ class LangSmithStore:
         """Make a dataset."""
         if any(dataset["name"] == body["name"] for dataset in self.datasets.values()):
             raise Refused(409, "Dataset with this name already exists.")
-        dataset = {"id": str(uuid4()), **body, "created_at": _now(), "modified_at": _now()}
+        dataset = {"id": str(uuid4()), **body, "created_at": now(), "modified_at": now()}
         dataset["metadata"] = (body.get("extra") or {}).get("metadata")
         self.datasets[dataset["id"]] = dataset
         return self.dataset(dataset["id"])
 
     def dataset(self, dataset_id: str) -> Document:
         """Return a dataset with how many examples and experiments it has."""
-        dataset = _found(self.datasets, dataset_id, "Dataset")
+        dataset = existing(self.datasets, dataset_id, "Dataset")
         examples = sum(example["dataset_id"] == dataset_id for example in self.examples.values())
         experiments = sum(project["reference_dataset_id"] == dataset_id for project in self.projects.values())
         return {**dataset, "example_count": examples, "session_count": experiments}
@@ -188,27 +177,27 @@ class LangSmithStore:
     def list_datasets(self, query: Query) -> list[Document]:
         """Return the datasets of a name or of ids."""
         wanted = {"name": query.get("name"), "id": query.get("id")}
-        found = [d for d in self.datasets.values() if _matches(d, wanted) and _contains(d, query)]
-        return _page([self.dataset(dataset["id"]) for dataset in found], query)
+        found = [d for d in self.datasets.values() if matches(d, wanted) and contains(d, query)]
+        return page([self.dataset(dataset["id"]) for dataset in found], query)
 
     def add_examples(self, bodies: Iterable[Document]) -> list[Document]:
         """Add examples to their datasets."""
         return [self._add_example(body) for body in bodies]
 
     def _add_example(self, body: Document) -> Document:
-        example = {"id": str(uuid4()), "created_at": _now(), "outputs": None, **body, "modified_at": _now()}
+        example = {"id": str(uuid4()), "created_at": now(), "outputs": None, **body, "modified_at": now()}
         if example["id"] in self.examples:
             raise Refused(409, "Example already exists.")
-        _found(self.datasets, example["dataset_id"], "Dataset")
+        existing(self.datasets, example["dataset_id"], "Dataset")
         example["metadata"] = {**(body.get("metadata") or {}), "dataset_split": _splits(body.get("split")) or ["base"]}
         self.examples[example["id"]] = example
         return example
 
     def update_example(self, example_id: str, change: Document) -> Document:
         """Change an example."""
-        example = _found(self.examples, example_id, "Example")
+        example = existing(self.examples, example_id, "Example")
         split = _splits(change.get("split")) or example["metadata"]["dataset_split"]
-        example.update(change, modified_at=_now())
+        example.update(change, modified_at=now())
         example["metadata"] = {**(example["metadata"] or {}), "dataset_split": split}
         return example
 
@@ -220,15 +209,15 @@ class LangSmithStore:
         found = [
             example
             for example in self.examples.values()
-            if _matches(example, wanted)
+            if matches(example, wanted)
             and metadata.items() <= example["metadata"].items()
             and (not splits or splits & set(example["metadata"]["dataset_split"]))
         ]
-        return _page(found, query)
+        return page(found, query)
 
     def add_comparison(self, body: Document) -> Document:
         """Make a comparative experiment."""
-        comparison = {**body, "tenant_id": TENANT, "modified_at": _now()}
+        comparison = {**body, "tenant_id": TENANT, "modified_at": now()}
         self.comparisons[body["id"]] = comparison
         return comparison
 
@@ -236,18 +225,18 @@ class LangSmithStore:
 
     def add_queue(self, body: Document) -> Document:
         """Make an annotation queue."""
-        queue = {**body, "tenant_id": TENANT, "created_at": _now(), "updated_at": _now()}
+        queue = {**body, "tenant_id": TENANT, "created_at": now(), "updated_at": now()}
         self.queues[queue["id"]], self.queued[queue["id"]] = queue, []
         return queue
 
     def list_queues(self, query: Query) -> list[Document]:
         """Return the queues of a name or of ids."""
         wanted = {"name": query.get("name"), "id": query.get("ids")}
-        return _page([q for q in self.queues.values() if _matches(q, wanted) and _contains(q, query)], query)
+        return page([q for q in self.queues.values() if matches(q, wanted) and contains(q, query)], query)
 
     def enqueue(self, queue_id: str, runs: list[Any]) -> list[Document]:
         """Add runs, given by id or by key, to a queue; a run that is in it stays once."""
-        _found(self.queues, queue_id, "Queue")
+        existing(self.queues, queue_id, "Queue")
         ids = [run["run_id"] if isinstance(run, dict) else run for run in runs]
         for run_id in ids:
             self.run(run_id)
@@ -256,51 +245,14 @@ class LangSmithStore:
 
     def queued_runs(self, queue_id: str, query: Query) -> list[Document]:
         """Return the runs in a queue."""
-        _found(self.queues, queue_id, "Queue")
-        return _page([{**self.run(run_id), "added_at": _now()} for run_id in self.queued[queue_id]], query)
-
-
-def run_tree(runs: Iterable[Document]) -> list[tuple[Any, ...]]:
-    """Return `(name, run_type, children)` of every root, rebuilt from `dotted_order`; an orphan is a root too."""
-    below: dict[str, list[tuple[Any, ...]]] = {}
-    nodes: dict[str, tuple[Any, ...]] = {}
-    for run in sorted(runs, key=lambda run: str(run["dotted_order"])):
-        order = run["dotted_order"]
-        nodes[order] = (run["name"], run["run_type"], below.setdefault(order, []))
-    roots = []
-    for order, node in nodes.items():
-        parent = order.rpartition(".")[0]
-        (below[parent] if parent in nodes else roots).append(node)
-    return roots
+        existing(self.queues, queue_id, "Queue")
+        return page([{**self.run(run_id), "added_at": now()} for run_id in self.queued[queue_id]], query)
 
 
 def _tokens(run: Document) -> Document:
     usage = (run.get("outputs") or {}).get("usage_metadata") or {}
     names = {"prompt_tokens": "input_tokens", "completion_tokens": "output_tokens", "total_tokens": "total_tokens"}
     return {name: usage[key] for name, key in names.items() if key in usage}
-
-
-def _found(things: Mapping[str, Document], wanted: str, kind: str) -> Document:
-    if wanted not in things:
-        raise Refused(404, f"{kind} {wanted} not found")
-    return things[wanted]
-
-
-def _matches(thing: Document, wanted: Mapping[str, list[str] | None]) -> bool:
-    return all(values is None or str(thing.get(name)) in map(str, values) for name, values in wanted.items())
-
-
-def _contains(thing: Document, query: Query) -> bool:
-    return all(part in thing["name"] for part in query.get("name_contains", ()))
-
-
-def _page(rows: list[Document], query: Query) -> list[Document]:
-    first, most = (int(query[name][0]) if query.get(name) else None for name in ("offset", "limit"))
-    return rows[first or 0 :][:most]
-
-
-def _one(value: Any) -> list[Any] | None:
-    return None if value is None else [value]
 
 
 def _splits(split: Any) -> list[str]:
@@ -310,7 +262,3 @@ def _splits(split: Any) -> list[str]:
 def _mean(scores: list[float | None]) -> float | None:
     told = [score for score in scores if score is not None]
     return sum(told) / len(told) if told else None
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat()
