@@ -13,9 +13,12 @@ from typing import Any
 
 import pytest
 from support.adk_example import copy_example, evaluate_example, fill_sheet
-from support.openai_server import OpenAIServer, longer_wins
+from support.langsmith_fixtures import LangSmithServerFactory, langsmith_server, langsmith_unset
+from support.openai_server import OpenAIServer, Reply, Request, longer_wins
 
 from judgeharness_integrations.config import load_config
+
+__all__ = ["langsmith_server", "langsmith_unset"]  # fixtures
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -59,17 +62,31 @@ def where_it_belongs(source: str, request: pytest.FixtureRequest) -> Iterator[No
         judgeharness_adk.observe()
 
 
+def judged(request: Request) -> Reply:
+    """Judge: a structured verdict where one is asked for, else the longer answer wins."""
+    return Reply.json({"reasoning": "It is right.", "score": True}) if request.response_format else longer_wins(request)
+
+
 @pytest.mark.parametrize(("source", "expected"), [pytest.param(s, e, id=name) for name, s, e in blocks()])
 def test_a_block_runs_and_prints_what_stands_below_it(
     source: str,
     expected: str,
+    *,
     openai_server: Callable[..., OpenAIServer],
+    langsmith_server: LangSmithServerFactory,
     monkeypatch: pytest.MonkeyPatch,
     request: pytest.FixtureRequest,
 ) -> None:
-    server = openai_server(longer_wins)
+    server = openai_server(judged)
     monkeypatch.setenv("OPENAI_API_KEY", "test")
     monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")
+    if "langsmith" in source:
+        langsmith = langsmith_server()
+        dataset = langsmith.client().create_dataset("capitals")
+        example = {"inputs": {"question": "Capital of France?"}, "reference_outputs": {"answer": "Paris"}}
+        langsmith.client().create_examples(dataset_id=dataset.id, examples=[example])
+        for name, value in langsmith.environment().items():
+            monkeypatch.setenv(name, value)
     printed = io.StringIO()
     with where_it_belongs(source, request), contextlib.redirect_stdout(printed):
         exec(compile(source, "block", "exec"), {"__name__": "__main__"})  # noqa: S102 - our own documentation

@@ -19,7 +19,8 @@ EXAMPLES = Path(__file__).parent.parent / "examples"
 
 
 def run(*command: str, cwd: Path) -> str:
-    environment = {name: value for name, value in os.environ.items() if name != "OPENAI_API_KEY"}
+    keys = ("OPENAI_", "LANGSMITH_", "LANGCHAIN_")
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(keys)}
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=cwd, env=environment, timeout=90)  # noqa: S603
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -29,6 +30,23 @@ def test_the_changed_line(tmp_path: Path) -> None:
     shown = run(sys.executable, str(EXAMPLES / "langchain_one_line.py"), cwd=tmp_path)
     assert "one call:    A 1" in shown
     assert "harnessed:   None None abstained" in shown
+
+
+def test_the_changed_line_of_openevals(tmp_path: Path) -> None:
+    shown = run(sys.executable, str(EXAMPLES / "openevals_one_line.py"), cwd=tmp_path)
+    assert "one call:   correctness True" in shown
+    assert "harnessed:  correctness None abstained" in shown
+    assert "highest count 3 of 6 samples is below 2/3" in shown
+
+
+def test_the_changed_line_of_langsmith(tmp_path: Path) -> None:
+    shown = run(sys.executable, str(EXAMPLES / "langsmith_evaluate.py"), cwd=tmp_path)
+    before, after = shown.split("\nharnessed\n")
+    assert before.partition("one call\n")[2].split()[:3] == ["feedback.correctness", "True", "False"]
+    assert after.split() == [
+        *("feedback.correctness", "feedback.correctness.consistency", "feedback.correctness.valid_samples"),
+        *("ABSTAIN", "0.5", "6", "False", "1.0", "6"),
+    ]
 
 
 def test_a_configured_run(tmp_path: Path) -> None:

@@ -47,7 +47,7 @@ class EvaluatorJudge:
     criteria: tuple[Criterion, ...]
     options: CallOptions = field(default_factory=CallOptions)
     own_parser: bool = False
-    samples: dict[tuple[str, int], Sample] = field(default_factory=dict, compare=False, repr=False)
+    samples: dict[tuple[str, str, int], Sample] = field(default_factory=dict, compare=False, repr=False)
     _variants: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
 
     @classmethod
@@ -99,7 +99,7 @@ class EvaluatorJudge:
     async def judge(self, probe: Probe) -> Judgment:
         """Ask the evaluator once."""
         case, capture = fitting_case(self, probe.case), Capture()
-        sample = self.samples[probe.perturbation.name, probe.repetition] = Sample()
+        sample = self.samples[probe.case_id, probe.perturbation.name, probe.repetition] = Sample()
         evaluator, warning = self._isolated(probe, case.presentation.slot_names)
         try:
             sample.answer = await self._evaluate(evaluator, probe, capture)

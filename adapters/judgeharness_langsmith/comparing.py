@@ -106,8 +106,7 @@ class HarnessComparative:
     def _case(self, runs: tuple[Run, Run], example: Example | None) -> AnswerCase:
         if self.prepare is None:
             return default_pair(runs, example)
-        case_id = str(runs[0].reference_example_id or runs[0].id)
-        case = prepared_case(self.prepare(runs, example), case_id)
+        case = prepared_case(self.prepare(runs, example))
         if not isinstance(case, PairwiseCase):
             raise CaseError("prepare(runs, example) of a comparison returns a PairwiseCase: give it an output_b.")
         return case

@@ -111,7 +111,7 @@ class HarnessRunEvaluator(RunEvaluator):
 
     def _case(self, run: Run, example: Example | None) -> AnswerCase:
         if self.prepare is not None:
-            return prepared_case(self.prepare(run, example), str(run.id))
+            return prepared_case(self.prepare(run, example))
         return default_case(run, example, values=bool(getattr(self.judge, "takes_values", False)))
 
     def _harness(self, case: AnswerCase, source: UUID) -> JudgeHarness:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from uuid import UUID
 
 from langsmith import Client
@@ -127,7 +127,7 @@ def _cases(found: LabelledRuns, prepare: Prepare | None, *, values: bool) -> dic
         if prepare is not None:
             cases[run_id] = prepared_case(prepare(run, example), run_id)
         elif run.outputs:
-            cases[run_id] = default_case(run, example, values=values)
+            cases[run_id] = replace(default_case(run, example, values=values), case_id=run_id)
     twice = [case_id for case_id, n in Counter(case.case_id for case in cases.values()).items() if n > 1]
     if twice:
         raise CaseError(f"prepare calls several runs {twice[0]!r}: leave case_id out, or make it the run's id.")

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 from langsmith.schemas import Example, Run
 
 from judgeharness_integrations._errors import CaseError
-from judgeharness_integrations.cases import AnswerCase, PairwiseCase, case_from_mapping
+from judgeharness_integrations.cases import AnswerCase, case_from_mapping, case_id_of
 from judgeharness_integrations.structured import structured_case, value_text
 
 __all__ = ["Prepare", "PreparePair", "default_case", "default_pair", "prepared_case"]
@@ -22,7 +22,9 @@ _RENAMED = {"prediction": "output", "prediction_b": "output_b"}
 
 
 def default_case(run: Run, example: Example | None, *, values: bool) -> AnswerCase:
-    """Return the run's output with the example's input and reference; its id is the run's.
+    """Return the run's output with the example's input and reference.
+
+    Its id is a digest of what is judged, so that the same output is perturbed alike in every experiment.
 
     Args:
         run: what is judged.
@@ -35,16 +37,16 @@ def default_case(run: Run, example: Example | None, *, values: bool) -> AnswerCa
     """
     inputs, outputs, reference = _parts(run, example)
     if values:
-        return structured_case(case_id=str(run.id), inputs=inputs, outputs=outputs, reference_outputs=reference)
-    return AnswerCase(
-        case_id=str(run.id),
-        input=None if inputs is None else _only(inputs, "the inputs of example", run),
-        output=_only(outputs, "the outputs of run", run),
-        reference=None if reference is None else _only(reference, "the reference outputs of example", run),
-    )
+        return structured_case(inputs=inputs, outputs=outputs, reference_outputs=reference)
+    texts = {
+        "input": None if inputs is None else _only(inputs, "the inputs of example", run),
+        "output": _only(outputs, "the outputs of run", run),
+        "reference": None if reference is None else _only(reference, "the reference outputs of example", run),
+    }
+    return case_from_mapping({"case_id": case_id_of(texts), **texts})
 
 
-def default_pair(runs: Sequence[Run], example: Example | None) -> PairwiseCase:
+def default_pair(runs: Sequence[Run], example: Example | None) -> AnswerCase:
     """Return the outputs of two runs of one example, the first as answer A.
 
     Raises:
@@ -52,17 +54,14 @@ def default_pair(runs: Sequence[Run], example: Example | None) -> PairwiseCase:
 
     """
     first, second = (default_case(run, example, values=False) for run in runs)
-    return PairwiseCase(
-        case_id=str(runs[0].reference_example_id or f"{runs[0].id}:{runs[1].id}"),
-        input=first.input,
-        output=first.output,
-        output_b=second.output,
-        reference=first.reference,
-    )
+    texts = {"input": first.input, "output": first.output, "output_b": second.output, "reference": first.reference}
+    return prepared_case(texts)
 
 
-def prepared_case(prepared: Prepared, case_id: str) -> AnswerCase:
+def prepared_case(prepared: Prepared, case_id: str | None = None) -> AnswerCase:
     """Return what a `prepare` function returned as a case; a mapping may use the names of `prepare_data`.
+
+    A mapping without a case id gets the given one, or a digest of its content.
 
     Raises:
         CaseError: it is neither a case nor a mapping with an output.
@@ -75,7 +74,7 @@ def prepared_case(prepared: Prepared, case_id: str) -> AnswerCase:
             f"prepare returns an AnswerCase, a PairwiseCase or a mapping with 'output', not {type(prepared).__name__}."
         )
     columns = {_RENAMED.get(name, name): value for name, value in prepared.items()}
-    return case_from_mapping({"case_id": case_id, **columns}, where="what prepare returned")
+    return case_from_mapping({"case_id": case_id or case_id_of(columns), **columns}, where="what prepare returned")
 
 
 def _parts(run: Run, example: Example | None) -> tuple[Any, Any, Any]:

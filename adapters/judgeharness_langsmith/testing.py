@@ -9,7 +9,6 @@ from typing import Any
 from langsmith import testing
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.cases import case_id_of
 from judgeharness_integrations.harness import JudgeHarness
 from judgeharness_integrations.result import HarnessResult
 from judgeharness_integrations.structured import structured_case
@@ -86,4 +85,4 @@ def _case(case: Any, values: dict[str, Any]) -> Any:
     if case is not None:
         return case
     known = {name: values.pop(name) for name in _VALUES if name in values}
-    return structured_case(case_id=case_id_of({**known, **values}), extra=values, **known)
+    return structured_case(extra=values, **known)

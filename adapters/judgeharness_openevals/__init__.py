@@ -8,14 +8,26 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from judgeharness_openevals.openevals_judge import OpenevalsJudge
-    from judgeharness_openevals.pairwise import create_harnessed_pairwise_judge
+    from judgeharness_openevals.pairwise import (
+        PAIRWISE_PROMPT,
+        create_async_harnessed_pairwise_judge,
+        create_harnessed_pairwise_judge,
+    )
     from judgeharness_openevals.wrapping import harness_judge
 
-__all__ = ["OpenevalsJudge", "create_harnessed_pairwise_judge", "harness_judge"]
+__all__ = [
+    "PAIRWISE_PROMPT",
+    "OpenevalsJudge",
+    "create_async_harnessed_pairwise_judge",
+    "create_harnessed_pairwise_judge",
+    "harness_judge",
+]
 
 # Loaded at first use, so that the package can say what is missing when openevals is not installed.
 _HOMES = {
+    "PAIRWISE_PROMPT": "pairwise",
     "OpenevalsJudge": "openevals_judge",
+    "create_async_harnessed_pairwise_judge": "pairwise",
     "create_harnessed_pairwise_judge": "pairwise",
     "harness_judge": "wrapping",
 }

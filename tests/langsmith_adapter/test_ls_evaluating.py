@@ -81,7 +81,7 @@ def test_a_measurement_is_one_family_of_feedback_and_one_trace(
     for row in rows:
         run_id = str(row["run"].id)
         result = evaluator.results[run_id]
-        assert result.case_id == run_id
+        assert result.case_id.startswith("case-")
         verdict, consistency, valid = row["evaluation_results"]["results"]
         assert (verdict.score, consistency.score, valid.score) == (True, pytest.approx(2 / 3), 3)
         [posted] = [one for one in feedback_of(server, "correct") if one["run_id"] == run_id]
@@ -304,7 +304,7 @@ def test_a_harness_s_own_observer_is_not_doubled(langsmith_server: Serve) -> Non
     evaluator = HarnessRunEvaluator(knows_paris, own.watched_by(ProgressBar(), elsewhere))
     list(evaluate(application, data=dataset(client), evaluators=[evaluator], client=client))
     assert [name for name, _, _ in server.trees("judged")] == ["judge_harness"] * 2
-    assert {one.case_id for one in evaluator.cases} == set(evaluator.results)
+    assert {one.output for one in evaluator.cases} == {"It is *Paris*.", "It is *Lima*."}
 
 
 def test_a_judge_traced_by_itself_nests_below_its_sample(langsmith_server: Serve) -> None:

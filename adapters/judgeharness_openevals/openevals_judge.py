@@ -1,0 +1,173 @@
+"""An openevals evaluator as a judge of the harness."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, ClassVar
+
+from judgeharness_integrations._errors import CaseError, UnsupportedEvaluatorError
+from judgeharness_integrations.cases import AnswerCase, Case, Criterion, PairwiseCase, case_id_of
+from judgeharness_integrations.judging import Answer, JudgeIdentity, Judgment, Probe
+from judgeharness_integrations.presets import Shape
+from judgeharness_integrations.structured import StructuredCase
+from judgeharness_openevals.asking import Asker
+from judgeharness_openevals.introspecting import Introspected, introspect
+from judgeharness_openevals.protocol import Protocol
+from judgeharness_openevals.reading import Reading, read
+from judgeharness_openevals.showing import as_messages, is_plain, texts_of, values_of
+
+__all__ = ["OpenevalsJudge", "Sample"]
+
+_UNNAMED = frozenset({"<lambda>", "_wrapped_evaluator"})
+
+
+@dataclass
+class Sample:
+    """What one call of the evaluator itself returned or raised."""
+
+    native: Any = None
+    reading: Reading | None = None
+    error: Exception | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class OpenevalsJudge:
+    """Asks an evaluator of openevals' protocol. Build it with `OpenevalsJudge.of`.
+
+    `details` is what openevals made it of, None for a function of the caller's own: then its criteria are learned
+    from its answers, and it has no identity. `key` names the criterion of an answer that names none.
+    """
+
+    takes_values: ClassVar[bool] = True
+
+    function: Callable[..., Any]
+    name: str
+    key: str
+    criteria: tuple[Criterion, ...] | None
+    details: Introspected | None
+    protocol: Protocol
+    asker: Asker
+    samples: dict[tuple[str, str, int], Sample] | None = field(default=None, compare=False, repr=False)
+
+    @classmethod
+    def of(cls, evaluator: Any, *, name: str | None = None, key: str | None = None) -> OpenevalsJudge:
+        """Wrap an evaluator.
+
+        Args:
+            evaluator: what `create_llm_as_judge` and its like make, or a function of the same protocol.
+            name: the judge's name in the log; the name of openevals' runs, or the function's, by default.
+            key: the criterion of answers that name none; the feedback key, or the function's name, by default.
+
+        Raises:
+            UnsupportedEvaluatorError: it is no such function, or its schema has nothing to measure.
+
+        """
+        if not callable(evaluator):
+            raise UnsupportedEvaluatorError(f"a {type(evaluator).__name__} is no openevals evaluator: give a function.")
+        protocol, details = Protocol.of(evaluator), introspect(evaluator)
+        own = str(getattr(evaluator, "__name__", type(evaluator).__name__))
+        key = key or (details.key if details else "score" if own in _UNNAMED else own)
+        criteria = None if details is None else details.criteria(key)
+        if criteria == ():
+            raise UnsupportedEvaluatorError(
+                "the output_schema has nothing to measure: give it a boolean, a number or an enum of texts."
+            )
+        return cls(
+            function=evaluator,
+            name=name or (details.run_name if details else "judge" if own in _UNNAMED else own),
+            key=key,
+            criteria=criteria,
+            details=details,
+            protocol=protocol,
+            asker=Asker(function=evaluator, details=details),
+        )
+
+    @property
+    def identity(self) -> JudgeIdentity | None:
+        """Model, parameters and prompt; None for a function of the caller's own."""
+        return None if self.details is None else self.details.identity
+
+    @property
+    def model_name(self) -> str | None:
+        """The name of the model it asks, where that is known."""
+        return None if self.details is None else self.details.model_name
+
+    @property
+    def run_name(self) -> str:
+        """The name of its run in a trace."""
+        return self.name if self.details is None else self.details.run_name
+
+    @cached_property
+    def asynchronous(self) -> bool:
+        """Whether the evaluator is async."""
+        call = getattr(self.function, "__call__", None)  # noqa: B004 - an object's own may be async
+        return inspect.iscoroutinefunction(self.function) or inspect.iscoroutinefunction(call)
+
+    @property
+    def shape(self) -> Shape:
+        """What its answers are: `labels`, `scores`, or `any`."""
+        criteria = self.criteria
+        if criteria and all(criterion.labels for criterion in criteria):
+            return "labels"
+        return "scores" if criteria and all(criterion.scale for criterion in criteria) else "any"
+
+    def bound(self) -> OpenevalsJudge:
+        """Return the judge for one evaluation: it keeps what the evaluator returned for each sample."""
+        return replace(self, samples={})
+
+    def view(self, case: Case) -> Case:
+        """Return the case as the judge is shown it: for a judge of trajectories, a text as messages."""
+        trajectory = self.details is not None and self.details.trajectory
+        return as_messages(case) if trajectory and is_plain(case) else case
+
+    def fits(self, case: Case) -> str | None:
+        """Return why the evaluator cannot judge a case, None when it can."""
+        if isinstance(case, PairwiseCase):
+            return "it judges one answer and the case has two, of which it would ignore output_b"
+        if not isinstance(case, AnswerCase):
+            return f"it judges an AnswerCase or a StructuredCase, not a {type(case).__name__}"
+        if self.details is None or self.details.variables is None:
+            return None
+        values, given = self._values(case), {"reference_outputs"} if self.details.trajectory else set()
+        lacking = sorted(n for n in self.details.variables - given if values.get(n) is None)
+        return f"its prompt names {' and '.join(lacking)}, which the case lacks" if lacking else None
+
+    async def judge(self, probe: Probe) -> Judgment:
+        """Ask the evaluator once."""
+        case = self.view(probe.case)
+        if (reason := self.fits(case)) is not None:
+            raise CaseError(f"{self.name} cannot judge case {case_id_of(case)!r}: {reason}.")
+        sample = Sample()
+        if self.samples is not None:
+            self.samples[probe.case_id, probe.perturbation.name, probe.repetition] = sample
+        positional, named = self.protocol.call(self._values(case))
+        try:
+            asked = await self.asker.ask(probe, named, positional)
+        except Exception as error:
+            sample.error = error
+            raise
+        sample.native, sample.error = asked.native, asked.error
+        if (unusable := asked.unusable) is not None:
+            return asked.judgment(self._to_all(unusable))
+        sample.reading = self._read(asked.native)
+        return asked.judgment(sample.reading.answers)
+
+    def _read(self, native: Any) -> Reading:
+        details = self.details
+        if details is None:
+            return read(native, key=self.key)
+        measured = tuple(criterion.name for criterion in self.criteria or ()) if details.raw else ()
+        return read(native, key=self.key, raw=details.raw, fields=measured, choices=details.choices)
+
+    def _to_all(self, answer: Answer) -> tuple[Answer, ...]:
+        return tuple(replace(answer, criterion=c.name) for c in self.criteria) if self.criteria else (answer,)
+
+    def _values(self, case: AnswerCase) -> dict[str, Any]:
+        """Return what the evaluator may be given, by name."""
+        if isinstance(case, StructuredCase):
+            return values_of(case)
+        wanted = set(self.protocol.names) | (set() if self.details is None else self.details.variables or set())
+        return texts_of(case, wanted)

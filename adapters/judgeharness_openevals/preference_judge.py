@@ -1,0 +1,123 @@
+"""A judge that says which of two answers is better, over the structured output of openevals."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from judgeharness_integrations._errors import CaseError
+from judgeharness_integrations.cases import Case, Criterion, PairwiseCase, case_id_of
+from judgeharness_integrations.judging import Answer, JudgeIdentity, Judgment, Probe, text_hash
+from judgeharness_integrations.marks import MARKS, code_of
+from judgeharness_integrations.structured import value_text
+from judgeharness_openevals.asking import Asker
+from judgeharness_openevals.introspecting import Introspected
+
+__all__ = ["LABELS", "PAIRWISE_PROMPT", "PreferenceCase", "PreferenceJudge", "preference_schema"]
+
+PAIRWISE_PROMPT = """You compare two answers to the same task and decide which one is better: more helpful, more \
+correct, more relevant, and closer to what the task asks for. The order of the answers and their length say nothing \
+about their quality. Where a reference is given, it is correct.
+
+{marks}
+
+{inputs}
+
+{reference_outputs}
+
+{output_a}
+
+{output_b}
+
+Which answer is better: A, B, or is it a TIE?"""
+
+LABELS = ("A", "B", "TIE")
+_TITLES = {"inputs": "Task", "reference_outputs": "Reference", "output_a": "Answer A", "output_b": "Answer B"}
+_ATTACHED = frozenset({"attachments"})  # images, sounds and files: no texts to be marked
+_REASONING = {"type": "string", "description": "The reasons, before the verdict."}
+_PREFERRED = {"type": "string", "enum": list(LABELS), "description": "The better answer, or TIE."}
+
+
+def preference_schema(*, use_reasoning: bool) -> dict[str, Any]:
+    """Return the schema of an answer."""
+    properties = {**({"reasoning": _REASONING} if use_reasoning else {}), "preferred": _PREFERRED}
+    return {
+        "title": "preference",
+        "description": "Which of two answers is better.",
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+@dataclass(frozen=True, kw_only=True)
+class PreferenceCase(PairwiseCase):
+    """Two answers, and what else the prompt names."""
+
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PreferenceJudge:
+    """Asks a model of openevals which of two answers is better: A, B or TIE."""
+
+    name: str
+    key: str
+    run_name: str
+    details: Introspected
+    asker: Asker
+
+    @property
+    def identity(self) -> JudgeIdentity | None:
+        """Model, parameters and prompt."""
+        known = self.details.identity
+        return known and replace(known, name="pairwise", prompt_hash=text_hash(f"{known.prompt_hash} {MARKS}"))
+
+    @property
+    def criteria(self) -> tuple[Criterion, ...]:
+        """The preference."""
+        return (Criterion(name=self.key, labels=LABELS),)
+
+    @property
+    def model_name(self) -> str | None:
+        """The name of the model it asks."""
+        return self.details.model_name
+
+    def fits(self, case: Case) -> str | None:
+        """Return why the judge cannot judge a case, None when it can."""
+        if not isinstance(case, PairwiseCase):
+            return "it compares two answers and the case has one"
+        lacking = sorted((self.details.variables or frozenset()) - self._values(case).keys())
+        return f"its prompt names {' and '.join(lacking)}, which the case lacks" if lacking else None
+
+    async def judge(self, probe: Probe) -> Judgment:
+        """Ask the model once."""
+        if (reason := self.fits(probe.case)) is not None:
+            raise CaseError(f"{self.name} cannot judge case {case_id_of(probe.case)!r}: {reason}.")
+        asked = await self.asker.ask(probe, self._values(probe.case))
+        answer = asked.unusable or _preference(asked.native)
+        return asked.judgment((replace(answer, criterion=self.key),))
+
+    def _values(self, case: PairwiseCase) -> dict[str, Any]:
+        """Return what the prompt may name: the texts between marks that carry a code which none of them holds."""
+        texts = {"inputs": case.input, "reference_outputs": case.reference, "context": case.context}
+        texts |= {"output_a": case.output, "output_b": case.output_b}
+        named = self.details.variables or frozenset()
+        more = {**case.attributes, **getattr(case, "extra", {})}
+        attached = {name: more.pop(name) for name in _ATTACHED & more.keys()}
+        texts |= {name: value_text(value) for name, value in more.items() if name in named and value is not None}
+        given = {name: text for name, text in texts.items() if text is not None}
+        code = code_of(list(given.values()))
+        marked = {n: f"<<{code} {_TITLES.get(n, n)}>>\n{text}\n<<{code} end>>" for n, text in given.items()}
+        return {"inputs": "", "reference_outputs": "", **marked, **attached, "marks": MARKS.format(code=code)}
+
+
+def _preference(native: Any) -> Answer:
+    said = native if isinstance(native, Mapping) else {}
+    preferred, reasoning = said.get("preferred"), said.get("reasoning")
+    reasons = reasoning if isinstance(reasoning, str) else None
+    if preferred not in LABELS:
+        return Answer(outcome="unparsed", reasoning=reasons)
+    return Answer(verdict=preferred, reasoning=reasons)

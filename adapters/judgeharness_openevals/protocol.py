@@ -1,0 +1,95 @@
+"""The protocol of an evaluator: `(*, inputs, outputs, reference_outputs, **kwargs)`, or what of it a function takes."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from inspect import Parameter, Signature
+from typing import Any
+
+from judgeharness_integrations._errors import UnsupportedEvaluatorError
+
+__all__ = ["PROTOCOL", "Protocol", "own_copy"]
+
+PROTOCOL = ("inputs", "outputs", "reference_outputs")
+_VARIABLE = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """What a function takes."""
+
+    signature: Signature
+
+    @classmethod
+    def of(cls, function: Callable[..., Any]) -> Protocol:
+        """Read a function.
+
+        Raises:
+            UnsupportedEvaluatorError: it does not take `outputs`.
+
+        """
+        try:
+            protocol = cls(inspect.signature(function))
+        except (TypeError, ValueError):
+            protocol = cls(Signature())
+        if "outputs" not in protocol.names and not protocol.takes_more:
+            raise UnsupportedEvaluatorError(
+                f"{getattr(function, '__name__', type(function).__name__)} is no openevals evaluator: "
+                "give a function that takes outputs, and inputs and reference_outputs where it needs them."
+            )
+        return protocol
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The parameters by name."""
+        return tuple(name for name, p in self.signature.parameters.items() if p.kind not in _VARIABLE)
+
+    @cached_property
+    def takes_more(self) -> bool:
+        """Whether it takes any other keyword."""
+        return any(p.kind is Parameter.VAR_KEYWORD for p in self.signature.parameters.values())
+
+    def bound(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the arguments of a call by name; what of the protocol the function does not take is kept, too.
+
+        Raises:
+            TypeError: as the function itself would, it lacks an argument or gets one too many.
+
+        """
+        unknown = {n: v for n, v in kwargs.items() if n in PROTOCOL and n not in self.names and not self.takes_more}
+        arguments = dict(self.signature.bind(*args, **{n: v for n, v in kwargs.items() if n not in unknown}).arguments)
+        for name, parameter in self.signature.parameters.items():
+            if parameter.kind is Parameter.VAR_KEYWORD:
+                arguments |= arguments.pop(name, {})
+        return unknown | arguments
+
+    def call(self, values: Mapping[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Return positional and keyword arguments of a call: copies of the values the function takes.
+
+        A value that is None is left to the function's default, where it has one.
+        """
+        positional: list[Any] = []
+        named: dict[str, Any] = {}
+        for name, parameter in self.signature.parameters.items():
+            value = values.get(name)
+            if parameter.kind is Parameter.POSITIONAL_ONLY:
+                positional.append(own_copy(parameter.default if value is None and name not in values else value))
+            elif parameter.kind not in _VARIABLE and (value is not None or parameter.default is Parameter.empty):
+                named[name] = own_copy(value)
+        if self.takes_more:
+            named |= {n: own_copy(v) for n, v in values.items() if v is not None and n not in self.names}
+        return tuple(positional), named
+
+
+def own_copy(value: Any) -> Any:
+    """Return a deep copy, since openevals changes the messages it is given; what cannot be copied is shared."""
+    try:
+        return copy.deepcopy(value)
+    except Exception:  # noqa: BLE001 - clients, locks, whatever an application returns
+        if isinstance(value, Mapping):
+            return {key: own_copy(part) for key, part in value.items()}
+        return [own_copy(part) for part in value] if isinstance(value, list) else value

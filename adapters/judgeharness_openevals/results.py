@@ -1,0 +1,136 @@
+"""A measurement as the result dicts of the evaluator it replaces, with the measurement in `metadata`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+from judgeharness_integrations.judging import DEFAULT_CRITERION
+from judgeharness_integrations.reporting import rationale
+from judgeharness_integrations.reporting.rationales import shown_order
+from judgeharness_integrations.result import CriterionResult, HarnessResult
+from judgeharness_integrations.verdictlog.row import EVERY_CRITERION, VerdictRow, verdict_to_json
+from judgeharness_openevals.openevals_judge import OpenevalsJudge, Sample
+from judgeharness_openevals.reading import score_of
+from judgeharness_openevals.schemas import PASS_FAIL, SCORE
+
+__all__ = ["Native", "comment_on", "measurement", "native_result"]
+
+Native: TypeAlias = "dict[str, Any] | list[dict[str, Any]]"
+_Part: TypeAlias = Mapping[str, Any]
+
+
+def measurement(result: HarnessResult, criterion: str) -> dict[str, Any]:
+    """Return the metadata of one criterion: what is read first, and the whole document under `harness`."""
+    document, measured = result.to_dict(), result.criteria[criterion]
+    state = result.calibration_state
+    return {**_criterion(result, measured, document), "calibration_validity": state.status if state else None} | {
+        "aggregation_rule": document["aggregation_rule"],
+        "harness": document,
+    }
+
+
+def _criterion(result: HarnessResult, measured: CriterionResult, document: _Part) -> dict[str, Any]:
+    calibrated, told = result.calibrated(measured.criterion), document["criteria"][measured.criterion]
+    rates = {name: getattr(calibrated, name, None) for name in ("precision", "recall")}
+    return {
+        "status": measured.status,
+        "verdict": verdict_to_json(measured.verdict),
+        "reason": told["reason"],
+        "sample_distribution": told["sample_distribution"],
+        "consistency_rate": told["consistency_rate"],
+        "valid_samples": measured.valid,
+        "planned_samples": measured.planned,
+        "outcomes": told["outcomes"],
+        **{f"calibrated_{name}": None if rate is None else rate.value for name, rate in rates.items()},
+        "calibration_n": None if calibrated is None else calibrated.n,
+    }
+
+
+def comment_on(result: HarnessResult, criterion: str) -> str | None:
+    """Return why nothing was decided, else the reasons of a sample on the deciding side; None where none gave any."""
+    measured = result.criteria[criterion]
+    if measured.status != "decided":
+        return f"{measured.status.replace('_', ' ')}: {measured.reason}"
+    row = rationale(result, criterion)
+    return f"{shown_order(row)} ".lstrip() + row.reasoning if row is not None and row.reasoning else None
+
+
+def native_result(judge: OpenevalsJudge, result: HarnessResult, *, bare: bool = False) -> Native:
+    """Return what the evaluator returns, folded; `bare` keeps scores and comments of the only sample as they are.
+
+    A criterion that was abstained from, or not graded, has the score None. A score that was a truth value is one
+    again. The output of a model by its schema comes back as a dict of the same fields and `metadata`.
+
+    Raises:
+        Exception: what the only sample of a `bare` design raised.
+
+    """
+    samples = _samples(judge, result)
+    if bare and samples and samples[0].error is not None:
+        raise samples[0].error
+    found = next((sample.reading for sample in samples if sample.reading is not None), None)
+    shape = found.shape if found else "raw" if judge.details and judge.details.raw else "single"
+    if shape == "raw":
+        return _raw(judge, result, bare=bare)
+    results = [_result(judge, result, criterion, bare=bare) for criterion in result.criteria]
+    return results if shape == "list" or len(results) > 1 else results[0]
+
+
+def _samples(judge: OpenevalsJudge, result: HarnessResult) -> list[Sample]:
+    """Return the samples of the case; those of labelled cases may stand beside them."""
+    return [sample for (case_id, _, _), sample in (judge.samples or {}).items() if case_id == result.case_id]
+
+
+def _result(judge: OpenevalsJudge, result: HarnessResult, criterion: str, *, bare: bool) -> dict[str, Any]:
+    part = _part(judge, result, criterion)
+    key = judge.key if criterion in (DEFAULT_CRITERION, EVERY_CRITERION) else criterion
+    native: dict[str, Any] = dict(part) if part is not None else {"key": key}
+    if not bare or part is None:
+        native |= {SCORE: _score(judge, result, criterion), "comment": comment_on(result, criterion)}
+    return native | {"metadata": {**(native.get("metadata") or {}), **measurement(result, criterion)}}
+
+
+def _raw(judge: OpenevalsJudge, result: HarnessResult, *, bare: bool) -> dict[str, Any]:
+    criteria = [name for name in result.criteria if name not in (DEFAULT_CRITERION, EVERY_CRITERION)]
+    criteria = criteria or list(result.criteria)
+    parts = [part for name in criteria if (part := _part(judge, result, name)) is not None]
+    native = dict(parts[0]) if parts else {}
+    scored = SCORE in native or (
+        judge.details is not None and SCORE in (judge.details.fields or {}).get("properties", {})
+    )
+    if not bare or not parts:
+        native |= {SCORE if scored else name: _score(judge, result, name) for name in criteria}
+    measured = {name: measurement(result, name) for name in criteria}
+    if len(criteria) == 1:
+        return native | {"metadata": measured[criteria[0]]}
+    document = result.to_dict()
+    told = {name: {key: part for key, part in one.items() if key != "harness"} for name, one in measured.items()}
+    return native | {"metadata": {"criteria": told, "harness": document}}
+
+
+def _part(judge: OpenevalsJudge, result: HarnessResult, criterion: str) -> _Part | None:
+    """Return the result dict of the sample that speaks for the decision; any one where none does."""
+    row = _speaking(result, criterion)
+    samples = judge.samples or {}
+    chosen = [samples[result.case_id, row.perturbation, row.repetition]] if row is not None else _samples(judge, result)
+    parts = (s.reading.parts.get(criterion) for s in chosen if s.reading is not None)
+    return next((part for part in parts if part is not None), None)
+
+
+def _speaking(result: HarnessResult, criterion: str) -> VerdictRow | None:
+    valid = [row for row in result.rows if row.criterion == criterion and row.ok]
+    siding = [row for row in valid if row.verdict == result.criteria[criterion].verdict]
+    return rationale(result, criterion) or next(iter([*siding, *valid]), None)
+
+
+def _score(judge: OpenevalsJudge, result: HarnessResult, criterion: str) -> Any:
+    """Return the decision in the evaluator's own kind of score: PASS and FAIL are truth values unless it says them."""
+    measured = result.criteria[criterion]
+    if measured.status != "decided":
+        return None
+    if measured.verdict not in PASS_FAIL:
+        return verdict_to_json(measured.verdict)
+    readings = (sample.reading for sample in _samples(judge, result) if sample.reading is not None)
+    scores = [score_of(reading.parts[criterion], criterion) for reading in readings if criterion in reading.parts]
+    return measured.verdict if any(isinstance(score, str) for score in scores) else measured.verdict == "PASS"

@@ -1,0 +1,63 @@
+"""One verdict is one run and, in a test marked `@pytest.mark.langsmith`, one feedback row a key."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from typing import Any, TypeAlias
+
+from langsmith import testing, trace
+
+from judgeharness_integrations.harness import JudgeHarness
+from judgeharness_openevals._seams import in_test_case
+from judgeharness_openevals.results import Native
+
+__all__ = ["Ending", "is_private", "one_verdict"]
+
+Ending: TypeAlias = Callable[[Native], Native]
+
+
+def is_private(harness: JudgeHarness) -> bool:
+    """Whether an observer of the harness keeps what is judged from being uploaded."""
+    return any(getattr(observer, "private", False) for observer in harness.observers or ())
+
+
+@contextmanager
+def one_verdict(
+    run_name: str, arguments: Mapping[str, Any], *, key: str, private: bool = False, logs: bool = True
+) -> Iterator[Ending]:
+    """Open the run that the samples nest below; what is yielded ends it with the result, and returns that.
+
+    Args:
+        run_name: as openevals names the run of its judge.
+        arguments: what the evaluator was called with.
+        key: the feedback key of a result that names none.
+        private: open no run, since it would hold what is judged, and log no reasons.
+        logs: whether feedback is logged in a test case; openevals logs none for the output of a model by its schema.
+
+    """
+    stamp = {"__ls_framework": "openevals", "__ls_evaluator": run_name, "__ls_language": "python"}
+    tested, ended = in_test_case(), list[Native]()
+    opened = trace(name=run_name, inputs=dict(arguments), metadata=stamp, tags=["judge-harness"])
+    with testing.trace_feedback(name=run_name) if tested else nullcontext():
+        with nullcontext() if private else opened as run:
+
+            def end(native: Native) -> Native:
+                if run is not None:
+                    run.end(outputs=native if isinstance(native, dict) else {"output": native})
+                ended.append(native)
+                return native
+
+            yield end
+        if tested and logs:
+            _log(ended[0], key, reasons=not private)
+
+
+def _log(native: Native, key: str, *, reasons: bool) -> None:
+    for result in native if isinstance(native, list) else [native]:
+        score, status = result["score"], result["metadata"]["status"]
+        said: dict[str, Any] = {"value": score} if isinstance(score, str) else {"score": score}
+        if score is None:
+            said = {"value": "ABSTAIN" if status == "abstained" else "NOT_GRADED"}
+        comment = result.get("comment") if reasons else None
+        testing.log_feedback(key=result.get("key") or key, comment=comment, **said)

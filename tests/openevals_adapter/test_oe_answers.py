@@ -1,0 +1,129 @@
+"""What models say besides a verdict: rows, never verdicts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from openai import OpenAI
+from openevals.llm import create_async_llm_as_judge, create_llm_as_judge
+from support.openai_server import Reply, chat_model
+from support.openevals_judging import CASE, PROMPT, Serve, scored, told
+
+from judgeharness_integrations import JudgeHarness
+from judgeharness_openevals import harness_judge
+from judgeharness_openevals.capturing import ModelAnswer
+from judgeharness_openevals.failures import unread_answer
+
+FACTORIES = pytest.mark.parametrize("factory", [create_llm_as_judge, create_async_llm_as_judge])
+UNUSABLE = [
+    (Reply.text("I think it is right."), "unparsed"),
+    (Reply.text('{"reasoning": "cut'), "unparsed"),
+    (Reply.json({"reasoning": "no score"}), "unparsed"),
+    (scored(None), "unparsed"),
+    (Reply.truncated('{"reasoning": "because", "score": true}'), "unparsed"),
+    (Reply.refusal("I will not judge that."), "refused"),
+    (Reply.content_filter(), "refused"),
+    (Reply.status(400), "error"),
+]
+
+
+def outcomes(judge: Any) -> dict[str, int]:
+    answer = told(judge, **CASE)
+    assert answer["score"] is None
+    assert answer["metadata"]["status"] == "not_graded"
+    return {name: count for name, count in answer["metadata"]["outcomes"].items() if count}
+
+
+@FACTORIES
+@pytest.mark.parametrize("method", ["json_schema", "function_calling"])
+@pytest.mark.parametrize(("reply", "outcome"), UNUSABLE)
+def test_unusable_answers_of_a_chat_model(
+    openai_server: Serve, factory: Any, method: str, reply: Reply, outcome: str
+) -> None:
+    server = openai_server([reply])
+    bare = factory(prompt=PROMPT, judge=chat_model(server), structured_output_kwargs={"method": method})
+    assert outcomes(harness_judge(bare)) == {outcome: 6}
+    assert server.calls == 6  # an answer that was received is not asked for again
+
+
+@pytest.mark.parametrize(("reply", "outcome"), UNUSABLE)
+def test_unusable_answers_of_an_openai_client(openai_server: Serve, reply: Reply, outcome: str) -> None:
+    server = openai_server([reply])
+    client = OpenAI(base_url=f"{server.url}/v1", api_key="test", max_retries=0)
+    bare = create_llm_as_judge(prompt=PROMPT, judge=client, model="gpt-4o-test")
+    assert outcomes(harness_judge(bare)) == {outcome: 6}
+    assert server.calls == 6
+
+
+@FACTORIES
+@pytest.mark.parametrize("failure", [Reply.status(503, retry_after_ms=1), Reply.malformed()])
+def test_a_call_that_failed_is_tried_again(openai_server: Serve, factory: Any, failure: Reply) -> None:
+    server = openai_server([failure, scored(score=True)])
+    harness = JudgeHarness(perturbations=["none"], repetitions=2, aggregation_rule="majority", max_concurrency=1)
+    answer = told(harness_judge(factory(prompt=PROMPT, judge=chat_model(server)), harness), **CASE)
+    assert answer["metadata"]["outcomes"]["ok"] == 2
+    assert answer["metadata"]["harness"]["usage"]["attempts"] == server.calls == 4
+
+
+def test_failed_answers_count_in_the_shares(openai_server: Serve) -> None:
+    server = openai_server([scored(score=True), Reply.text("no JSON"), Reply.refusal()])
+    harness = JudgeHarness(perturbations=["none"], repetitions=6, aggregation_rule="supermajority(2/3)", min_valid=1)
+    judge = harness_judge(create_llm_as_judge(prompt=PROMPT, judge=chat_model(server)), harness)
+    answer = judge(**CASE)
+    assert answer["metadata"]["outcomes"] == {"ok": 2, "unparsed": 2, "refused": 2, "error": 0}
+    assert answer["metadata"]["status"] == "abstained"
+
+
+@pytest.mark.parametrize(
+    ("options", "score", "ok"),
+    [
+        ({"choices": [0.0, 0.5, 1.0]}, 0.7, False),
+        ({"choices": [0.0, 0.5, 1.0]}, 0.5, True),
+        ({"continuous": True}, 1.5, False),
+        ({"continuous": True}, 1, True),
+        ({}, 0.7, False),
+        ({}, "true", False),
+    ],
+)
+def test_an_answer_outside_what_was_asked_for_is_unparsed(
+    openai_server: Serve, *, options: dict[str, Any], score: Any, ok: bool
+) -> None:
+    server = openai_server([scored(score)])
+    judge = harness_judge(create_llm_as_judge(prompt=PROMPT, judge=chat_model(server), **options))
+    measured = judge(**CASE)["metadata"]
+    assert measured["outcomes"]["ok" if ok else "unparsed"] == 6
+
+
+def test_a_prompt_that_lacks_a_value_is_no_unread_answer(openai_server: Serve) -> None:
+    server = openai_server([scored(score=True)])
+
+    def needy(*, outputs: str, **values: Any) -> list[Any]:
+        return [{"role": "user", "content": values["context"]}]
+
+    judge = harness_judge(create_llm_as_judge(prompt=needy, judge=chat_model(server)))
+    assert outcomes(judge) == {"error": 6}
+    assert server.calls == 0
+
+
+class LengthFinishReasonError(Exception):
+    """As OpenAI's client names it."""
+
+
+class OpenAIRefusalError(Exception):
+    """As langchain-openai names it."""
+
+
+def test_errors_that_are_answers_are_told_from_those_that_are_not() -> None:
+    seen = ModelAnswer(text="hm")
+    assert unread_answer(KeyError("score"), None) is not None
+    assert unread_answer(KeyError("context"), None) is None
+    assert unread_answer(KeyError("context"), seen) is seen
+    assert unread_answer(RuntimeError("broken"), seen) is None
+    assert unread_answer(TimeoutError(), seen) is None
+    refused = unread_answer(OpenAIRefusalError("no"), None)
+    assert refused is not None
+    assert refused.refusal == "no"
+    cut = unread_answer(LengthFinishReasonError("long"), None)
+    assert cut is not None
+    assert cut.truncated

@@ -1,0 +1,248 @@
+"""Harnessed judges inside LangSmith: `evaluate`, traces, and the pytest plugin."""
+
+from __future__ import annotations
+
+import asyncio
+import textwrap
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from langsmith import aevaluate, evaluate, traceable, tracing_context
+from openevals.llm import create_async_llm_as_judge, create_llm_as_judge
+from support.langsmith_fixtures import LangSmithServerFactory
+from support.langsmith_server import LangSmithServer
+from support.openai_server import Reply, chat_model
+from support.openevals_judging import CASE, PROMPT, Serve, scored, told
+
+from judgeharness_integrations import JudgeHarness
+from judgeharness_langsmith import LangSmithTracing
+from judgeharness_openevals import harness_judge
+
+pytest_plugins = ["pytester"]
+
+
+def dataset(server: LangSmithServer) -> Any:
+    client = server.client()
+    made = client.create_dataset("capitals")
+    client.create_examples(
+        dataset_id=made.id,
+        examples=[{"inputs": {"q": f"question {n}"}, "reference_outputs": {"answer": f"answer {n}"}} for n in range(2)],
+    )
+    return client
+
+
+def application(inputs: dict[str, Any]) -> dict[str, Any]:
+    return {"answer": f"It is the answer to {inputs['q']}."}
+
+
+@pytest.mark.parametrize(
+    ("options", "score"),
+    [({"feedback_key": "ok"}, True), ({"continuous": True}, 0.5), ({"choices": [0, 1, 2]}, 2)],
+)
+def test_evaluate_gives_the_same_keys_and_dtypes(
+    langsmith_server: LangSmithServerFactory, openai_server: Serve, options: dict[str, Any], score: Any
+) -> None:
+    server = langsmith_server()
+    client = dataset(server)
+    prompt = f"{PROMPT} {{reference_outputs}}"
+    bare = create_llm_as_judge(prompt=prompt, judge=chat_model(openai_server([scored(score)])), **options)
+    frames = []
+    for judge in (bare, harness_judge(bare)):
+        results = evaluate(
+            application, data="capitals", evaluators=[judge], client=client, max_concurrency=2, blocking=True
+        )
+        frames.append(results.to_pandas())
+    columns = [[c for c in frame.columns if c.startswith("feedback.")] for frame in frames]
+    assert columns[0] == columns[1] == [f"feedback.{options.get('feedback_key', 'score')}"]
+    names = columns[0]
+    assert (frames[0][names].dtypes == frames[1][names].dtypes).all()
+    assert frames[0][names].to_numpy().tolist() == frames[1][names].to_numpy().tolist()
+    assert server.unknown == []
+
+
+def test_aevaluate_takes_the_async_judge_and_the_feedback_arrives(
+    langsmith_server: LangSmithServerFactory, openai_server: Serve
+) -> None:
+    server = langsmith_server()
+    client = dataset(server)
+    model = chat_model(openai_server([scored(score=True)]))
+    judge = harness_judge(create_async_llm_as_judge(prompt=PROMPT, judge=model, feedback_key="ok"))
+
+    async def aapplication(inputs: dict[str, Any]) -> dict[str, Any]:
+        return application(inputs)
+
+    async def run() -> list[Any]:
+        results = await aevaluate(aapplication, data="capitals", evaluators=[judge], client=client)
+        return [row["evaluation_results"]["results"][0] async for row in results]
+
+    found = asyncio.run(run())
+    assert [(one.key, one.score) for one in found] == [("ok", True)] * 2
+    assert found[0].metadata["status"] == "decided"
+    assert sorted((row["key"], row["score"]) for row in server.feedback) == [("ok", True)] * 2
+    assert server.unknown == []
+
+
+@pytest.mark.parametrize("factory", [create_llm_as_judge, create_async_llm_as_judge])
+def test_a_verdict_is_one_run_with_its_samples_below(
+    langsmith_server: LangSmithServerFactory, openai_server: Serve, factory: Callable[..., Any]
+) -> None:
+    server = langsmith_server()
+    bare = factory(prompt=PROMPT, judge=chat_model(openai_server([scored(score=True)])), feedback_key="ok")
+    judge = harness_judge(bare, JudgeHarness.quick("labels"))
+    with tracing_context(enabled=True, client=server.client(), project_name="judging"):
+        told(judge, **CASE)
+    runs = list(server.runs.values())
+    (root,) = [run for run in runs if not run.get("parent_run_id")]
+    assert root["name"] == "llm_as_ok_judge"
+    assert root["outputs"]["score"] is True
+    assert root["inputs"] == CASE
+    assert "judge-harness" in root["tags"]
+    assert root["extra"]["metadata"]["__ls_framework"] == "openevals"
+    samples = [run for run in runs if run.get("parent_run_id") == root["id"]]
+    assert [run["name"] for run in samples] == ["llm_as_ok_judge"] * 2
+    models = [run for run in runs if run["run_type"] == "llm"]
+    assert len(models) == 2
+    assert {run["extra"]["metadata"]["perturbation"] for run in models} == {"none", "format_change"}
+    assert {run["trace_id"] for run in runs} == {root["id"]}
+
+
+def test_a_verdict_nests_below_the_callers_run_and_failures_end_it(
+    langsmith_server: LangSmithServerFactory, openai_server: Serve
+) -> None:
+    server = langsmith_server()
+    harness = JudgeHarness(perturbations=["none"], repetitions=1, aggregation_rule="majority")
+    model = chat_model(openai_server([Reply.text("no JSON")]))
+    judge = harness_judge(create_llm_as_judge(prompt=PROMPT, judge=model), harness)
+
+    @traceable
+    def suite() -> None:
+        with pytest.raises(Exception, match=r"."):
+            judge(**CASE)
+        harness_judge(lambda outputs: [{"key": "a", "score": 1}])(outputs="a text")
+
+    with tracing_context(enabled=True, client=server.client()):
+        suite()
+    runs = list(server.runs.values())
+    (root,) = [run for run in runs if not run.get("parent_run_id")]
+    assert root["name"] == "suite"
+    below = [run for run in runs if run.get("parent_run_id") == root["id"]]
+    assert [run["name"] for run in below] == ["llm_as_judge", "judge"]
+    assert below[0]["error"]
+    assert below[1]["outputs"]["output"][0]["key"] == "a"
+
+
+def test_nothing_is_traced_when_tracing_is_off(langsmith_server: LangSmithServerFactory, openai_server: Serve) -> None:
+    server = langsmith_server()
+    judge = harness_judge(create_llm_as_judge(prompt=PROMPT, judge=chat_model(openai_server([scored(score=True)]))))
+    with tracing_context(enabled=False, client=server.client()):
+        judge(**CASE)
+    assert server.runs == {}
+
+
+def test_nothing_is_uploaded_in_private(langsmith_server: LangSmithServerFactory, openai_server: Serve) -> None:
+    server = langsmith_server()
+    model = chat_model(openai_server([scored(score=True)]))
+    harness = JudgeHarness.quick("labels", observers=[LangSmithTracing(private=True)])
+    judge = harness_judge(create_llm_as_judge(prompt=PROMPT, judge=model), harness)
+    with tracing_context(enabled=True, client=server.client()):
+        assert judge(**CASE)["score"] is True
+    assert server.runs == {}
+
+
+TESTS = """
+import pytest
+from langsmith import testing as t
+from openevals.llm import create_async_llm_as_judge, create_llm_as_judge
+from support.openai_server import OpenAIServer, Reply, chat_model
+from support.openevals_judging import CASE, PROMPT, by_format, scored, told
+from judgeharness_openevals import create_harnessed_pairwise_judge, harness_judge
+
+def measured(script, factory=create_llm_as_judge, **options):
+    with OpenAIServer(script) as server:
+        judge = factory(prompt=PROMPT, judge=chat_model(server), **options)
+        return told(harness_judge(judge), **CASE)
+
+@pytest.mark.langsmith
+def test_decided():
+    assert measured([scored(score=True)], feedback_key="decided")["score"] is True
+
+@pytest.mark.langsmith
+def test_async():
+    assert measured([scored(0.5)], create_async_llm_as_judge, continuous=True, feedback_key="async")["score"] == 0.5
+
+@pytest.mark.langsmith
+def test_abstained():
+    assert measured(by_format, feedback_key="abstained")["score"] is None
+
+@pytest.mark.langsmith
+def test_not_graded():
+    assert measured([Reply.refusal()], feedback_key="lost")["score"] is None
+
+@pytest.mark.langsmith
+def test_list():
+    harness_judge(lambda outputs: [{"key": "one", "score": 1}, {"key": "two", "score": "warm"}])(outputs="a text")
+
+@pytest.mark.langsmith
+def test_raw():
+    schema = {"title": "r", "description": "r", "type": "object", "properties": {"good": {"type": "boolean"}}}
+    assert measured([Reply.json({"good": True})], output_schema=schema)["good"] is True
+
+@pytest.mark.langsmith
+def test_pairwise():
+    with OpenAIServer([Reply.json({"reasoning": "r", "preferred": "TIE"})]) as server:
+        assert create_harnessed_pairwise_judge(judge=chat_model(server))(outputs=["a", "b"])["score"] == 0.5
+"""
+
+
+def test_one_verdict_is_one_feedback_row_and_one_trace(
+    langsmith_server: LangSmithServerFactory, pytester: pytest.Pytester, pytestconfig: pytest.Config
+) -> None:
+    server = langsmith_server()
+    pytester.makepyfile(textwrap.dedent(TESTS))
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in server.environment(LANGSMITH_TEST_SUITE="suite").items():
+            patch.setenv(name, value)
+        patch.setenv("PYTHONPATH", str(pytestconfig.rootpath / "tests"))
+        done = pytester.runpytest_subprocess("-p", "no:cacheprovider", "-p", "no:xdist", "-q")
+    done.assert_outcomes(passed=7)
+    rows = sorted((row["key"], row.get("score"), row.get("value")) for row in server.feedback if row["key"] != "pass")
+    assert rows == [
+        ("abstained", None, "ABSTAIN"),
+        ("async", 0.5, None),
+        ("decided", 1, None),
+        ("lost", None, "NOT_GRADED"),
+        ("one", 1, None),
+        ("preference", 0.5, None),
+        ("two", None, "warm"),
+    ]
+    verdicts = [run for run in server.runs.values() if run.get("session_name") == "evaluators"]
+    roots = [run["name"] for run in verdicts if not run.get("parent_run_id")]
+    assert sorted(roots) == [
+        "judge",
+        "llm_as_abstained_judge",
+        "llm_as_async_judge",
+        "llm_as_decided_judge",
+        "llm_as_judge",
+        "llm_as_lost_judge",
+        "llm_as_preference_judge",
+    ]
+    (decided,) = [run for run in verdicts if run["name"] == "llm_as_decided_judge" and not run.get("parent_run_id")]
+    (verdict,) = [run for run in verdicts if run.get("parent_run_id") == decided["id"]]
+    assert (verdict["name"], verdict["inputs"]) == ("llm_as_decided_judge", CASE)
+    assert len([run for run in verdicts if run.get("parent_run_id") == verdict["id"]]) == 6
+    assert server.unknown == []
+
+
+def test_switched_off_tracking_logs_nothing(
+    langsmith_server: LangSmithServerFactory, pytester: pytest.Pytester, pytestconfig: pytest.Config
+) -> None:
+    server = langsmith_server()
+    pytester.makepyfile(textwrap.dedent(TESTS))
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in server.environment(LANGSMITH_TEST_TRACKING="false").items():
+            patch.setenv(name, value)
+        patch.setenv("PYTHONPATH", str(pytestconfig.rootpath / "tests"))
+        done = pytester.runpytest_subprocess("-p", "no:cacheprovider", "-p", "no:xdist", "-q")
+    done.assert_outcomes(passed=7)
+    assert server.feedback == []

@@ -1,0 +1,118 @@
+"""Cases of values: what of them is text, and what a perturbation changes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from langchain_core.messages import AIMessage, HumanMessage
+from pydantic import BaseModel
+
+from judgeharness_integrations.perturbations import perturbation
+from judgeharness_integrations.structured import structured_case, value_text
+
+SAID: list[dict[str, Any]] = [
+    {"role": "user", "content": "where?"},
+    {"role": "assistant", "content": "here", "tool_calls": [{"name": "f"}]},
+    {"role": "assistant", "content": None},
+]
+MESSAGES = [
+    HumanMessage("where?", id="1"),
+    AIMessage("here", id="2", tool_calls=[{"name": "f", "args": {}, "id": "c"}]),
+]
+BLOCKS = [{"type": "text", "text": "here"}, {"type": "image_url", "image_url": {"url": "there"}}, "also"]
+
+
+class Answer(BaseModel):
+    text: str
+
+
+@pytest.mark.parametrize(
+    ("outputs", "texts"),
+    [
+        ("here", ("here",)),
+        ({"answer": "here", "score": 3, "parts": ["a", ("b", {"c": "d"})]}, ("here", "a", "b", "d")),
+        (SAID, ("here",)),
+        ({"messages": SAID}, ("here",)),
+        (MESSAGES, ("here",)),
+        ([AIMessage(BLOCKS)], ("here", "also")),
+        ({"role": "assistant", "content": BLOCKS}, ("here", "also")),
+        ({"answer": "  ", "other": ""}, ()),
+        ([{"role": "assistant", "content": " "}], ()),
+        (Answer(text="here"), ()),
+        (3, ()),
+        (None, ()),
+    ],
+)
+def test_the_texts_of_an_answer(outputs: Any, texts: tuple[str, ...]) -> None:
+    assert structured_case(case_id="a", outputs=outputs).texts() == texts
+
+
+def test_a_change_is_made_in_place_and_the_values_stay_as_they_were() -> None:
+    outputs = {"answer": "here", "parts": ("a", 1), "n": 3, "said": SAID, "message": MESSAGES[1]}
+    case = structured_case(case_id="a", inputs={"q": "why"}, outputs=outputs)
+    changed = case.with_texts(str.upper)
+    assert changed.outputs["answer"] == "HERE"
+    assert changed.outputs["parts"] == ("A", 1)
+    assert [part["content"] for part in changed.outputs["said"]] == ["where?", "HERE", None]
+    assert changed.outputs["said"][1]["tool_calls"] == [{"name": "f"}]
+    assert (changed.outputs["message"].content, changed.outputs["message"].tool_calls) == (
+        "HERE",
+        MESSAGES[1].tool_calls,
+    )
+    assert changed.inputs == {"q": "why"}
+    assert changed.output == value_text(changed.outputs)
+    assert outputs["answer"] == SAID[1]["content"] == MESSAGES[1].content == "here"
+
+
+def test_every_text_is_of_input_reference_and_extras_too_but_not_of_attachments() -> None:
+    extra = {"context": ["c"], "attachments": {"photo": "data:image/png;base64,"}}
+    case = structured_case(case_id="a", inputs={"q": "i"}, outputs=SAID, reference_outputs="r", extra=extra)
+    assert case.all_texts() == ("i", "where?", "here", "r", "c")
+    changed = case.with_all_texts(str.upper)
+    assert (changed.input, changed.reference) == ("I", "R")
+    assert changed.outputs[0]["content"] == "WHERE?"
+    assert changed.extra == {"context": ["C"], "attachments": extra["attachments"]}
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("here", "here"),
+        ({"answer": "here"}, "here"),
+        ({"answer": 3}, '{"answer": 3}'),
+        ({"a": "é", "b": None}, '{"a": "é", "b": null}'),
+        (MESSAGES[0], '{"role": "human", "content": "where?"}'),
+        (Answer(text="here"), '{"text": "here"}'),
+        ([Answer], "[\"<class 'test_structured.Answer'>\"]"),
+        ({("a", "b"): 1}, "{('a', 'b'): 1}"),
+    ],
+)
+def test_values_as_texts(value: Any, text: str) -> None:
+    assert value_text(value) == text
+
+
+def test_what_a_message_calls_is_part_of_its_text_and_a_loop_is_no_end() -> None:
+    assert '"tool_calls": [{"name": "f"' in value_text(MESSAGES)
+    loop: list[Any] = []
+    loop.append(loop)
+    assert value_text(loop) == "[[...]]"
+
+
+def test_a_case_is_told_by_its_values() -> None:
+    def case_id(**values: Any) -> str:
+        return structured_case(**{"outputs": "here"} | values).case_id
+
+    assert case_id() == case_id()
+    others = [case_id(inputs="q"), case_id(reference_outputs="r"), case_id(extra={"c": 1}), case_id(outputs=None)]
+    assert len({case_id(), *others}) == 5
+    assert case_id(outputs=MESSAGES[1:]) == case_id(outputs=[MESSAGES[1].model_copy(update={"id": "9"})])
+    assert case_id(outputs=MESSAGES[1:]) != case_id(outputs=[AIMessage("here")])
+    assert case_id(case_id="mine") == "mine"
+    assert structured_case(outputs=None).output == ""
+
+
+def test_perturbations_fit_where_there_is_a_text() -> None:
+    format_change = perturbation("format_change")
+    assert format_change.fits(structured_case(outputs=SAID)) is None
+    assert format_change.fits(structured_case(outputs={"n": 3})) is not None
