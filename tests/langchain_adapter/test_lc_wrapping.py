@@ -55,6 +55,17 @@ def test_a_pairwise_evaluator_keeps_its_interface_and_its_keys(openai_server: Se
     json.dumps(harness)
 
 
+def test_labelled_cases_do_not_answer_for_the_one_that_was_asked(openai_server: Serve) -> None:
+    server = openai_server(lambda request: Reply.text(f"{request.text.count('LABELLED')} times.\n\nY"))
+    case = AnswerCase(case_id="l", input="a question", output="LABELLED")
+    harness = JudgeHarness(**BARE, calibration_set=CalibrationSet("people", ((case, "PASS"),)))
+    single = harness_evaluator(classic_load("criteria", llm=chat_model(server)), harness)
+    answer = single.evaluate_strings(**SINGLE)
+    assert server.calls == 2
+    assert answer["reasoning"] == "0 times."
+    assert answer["harness"]["calibrated_precision"]["value"] == 1.0
+
+
 def test_a_judge_that_always_takes_the_first_abstains(openai_server: Serve) -> None:
     harnessed = harness_evaluator(classic_load("pairwise_string", llm=chat_model(openai_server(always_first))))
     answer = harnessed.evaluate_string_pairs(**PAIR)

@@ -169,6 +169,15 @@ def test_rewrites_are_spans_of_the_case(recorded: Recorded) -> None:
     assert sorted(below) == [("rewrite[rewriter]", [("POST", [])]), ("sample[paraphrase#0]", [])]
 
 
+def test_a_rewrite_that_failed_is_an_error(recorded: Recorded) -> None:
+    def rewriter(text: str) -> str:
+        raise ValueError(SECRET + text)
+
+    harness(recorded, "paraphrase", rewriter=rewriter).evaluate(lambda _: "A", AnswerCase(case_id="c", output="a"))
+    failed = recorded.named("rewrite[rewriter]").status
+    assert (failed.status_code, failed.description) == (StatusCode.ERROR, "ValueError")
+
+
 def test_no_text_of_a_case_is_told(recorded: Recorded) -> None:
     async def judge(case: PairwiseCase) -> Judgment:
         with model_span("gpt-4o", provider="x", prompt=SECRET) as outcome:

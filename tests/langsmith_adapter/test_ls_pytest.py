@@ -12,7 +12,10 @@ from support.langsmith_server import LangSmithServer
 from judgeharness_integrations import AnswerCase, JudgeHarness
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.testing import ScriptedJudge
+from judgeharness_langsmith.pytest_plugin import Harnessed, harnessed
 from judgeharness_langsmith.testing import Measure
+
+__all__ = ["harnessed"]  # a fixture
 
 pytest_plugins = ["pytester"]
 
@@ -120,3 +123,9 @@ def test_what_is_measured_is_a_case_or_values(langsmith_unset: None) -> None:
     for wrong in (measure, lambda: measure(case, outputs="x"), lambda: measure(inputs="x")):
         with pytest.raises(UsageError, match="give a case, or outputs= with inputs="):
             wrong()
+
+
+def test_the_fixture_measures_in_any_test(harnessed: Harnessed, langsmith_unset: None) -> None:
+    measure = harnessed(ScriptedJudge([True]), JudgeHarness.quick("labels"), key="ok", private=True)
+    assert measure.private
+    assert measure("Hello *there*.").verdict == "PASS"

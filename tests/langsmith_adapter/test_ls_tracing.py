@@ -259,6 +259,17 @@ def test_rewrites_are_the_cases_and_not_a_samples(langsmith_server: LangSmithSer
     assert run["status"] == "success"
 
 
+def test_a_rewrite_that_failed_is_an_error(langsmith_server: LangSmithServerFactory) -> None:
+    def rewriter(text: str) -> str:
+        raise ValueError(text)
+
+    server = langsmith_server()
+    with traced(server):
+        harness("paraphrase", rewriter=rewriter).evaluate(looking, AnswerCase(case_id="c", output="a"))
+    (run,) = server.named("rewrite[rewriter]")
+    assert (run["status"], run["error"]) == ("error", "ValueError")
+
+
 def test_models_that_nobody_else_traces_are_llm_runs(langsmith_server: LangSmithServerFactory) -> None:
     async def judge(case: Any) -> str:
         with model_span("gemini-2.5-flash", provider="Gemini") as outcome:

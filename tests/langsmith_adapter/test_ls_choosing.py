@@ -1,0 +1,81 @@
+"""Which judge is in what a user gives, and what it gets by default."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from judgeharness_integrations import Criterion, JudgeHarness
+from judgeharness_integrations._errors import ConfigError, NotInstalledError
+from judgeharness_integrations.adapters import Adapter, JudgeSpec
+from judgeharness_integrations.judging import FunctionJudge
+from judgeharness_integrations.testing import ScriptedJudge
+from judgeharness_langsmith import HarnessRunEvaluator, harness_comparative
+from judgeharness_langsmith.adapter import ADAPTER
+from judgeharness_langsmith.choosing import harness_for, judge_in
+
+LABELS = Criterion(name="ok", labels=("PASS", "FAIL"))
+SCALE = Criterion(name="good", scale=(0, 10))
+
+
+@pytest.mark.parametrize(
+    ("criteria", "rule"),
+    [
+        ([LABELS], "supermajority(2/3)"),
+        ([SCALE], "median"),
+        ([LABELS, SCALE], "supermajority(2/3) | median"),
+        (None, "supermajority(2/3) | median"),
+    ],
+)
+def test_the_default_rule_is_for_what_the_judge_declares(criteria: list[Criterion] | None, rule: str) -> None:
+    harness = harness_for(ScriptedJudge([True], criteria=criteria), None, None)
+    assert (harness.design.rule.name, harness.on_unfit) == (rule, "skip")
+
+
+def test_a_pair_is_asked_in_both_orders_by_default() -> None:
+    assert harness_comparative(lambda _: "A").harness.design.rule.name == "swap_consensus"
+
+
+def test_a_callable_without_a_signature_takes_a_case() -> None:
+    judge = judge_in(type("C", (), {"__call__": int, "__signature__": "none"})())
+    assert isinstance(judge, FunctionJudge)
+
+
+def test_a_judge_in_a_harnessed_evaluator_is_found() -> None:
+    pytest.importorskip("langchain_classic")
+    from langchain_classic.evaluation import CriteriaEvalChain  # noqa: PLC0415
+    from langchain_core.language_models import FakeListChatModel  # noqa: PLC0415
+
+    from judgeharness_langchain import EvaluatorJudge, harness_evaluator  # noqa: PLC0415
+
+    chain = CriteriaEvalChain.from_llm(FakeListChatModel(responses=["Y"]), criteria="conciseness")
+    harnessed = harness_evaluator(chain)
+    assert judge_in(harnessed) is harnessed.judge
+    found = judge_in(chain)
+    assert isinstance(found, EvaluatorJudge)
+    assert found.evaluator is chain
+    assert HarnessRunEvaluator(harnessed).feedback_keys[0] == "conciseness"
+
+
+def test_langsmith_brings_no_judges_and_says_so() -> None:
+    spec = JudgeSpec(name="j", evaluator="x", model_options={}, evaluator_options={})
+    with pytest.raises(ConfigError, match="judge 'j': LangSmith brings no judges; use adapter langchain or openevals"):
+        ADAPTER.build_judge(spec)
+
+
+def test_an_extra_that_is_missing_is_named() -> None:
+    extras: dict[str, tuple[str, ...]] = {"there": ("json",), "gone": ("no_such_module",)}
+    adapter = Adapter(name="a", extras=extras, build_judge=ADAPTER.build_judge)
+    adapter.require()
+    with pytest.raises(NotInstalledError, match=r"a \(no_such_module\) is not installed: pip install .*\[gone\]"):
+        adapter.require("gone")
+
+
+def test_a_name_the_package_has_not() -> None:
+    import judgeharness_langsmith as package  # noqa: PLC0415
+
+    named: Any = package
+    with pytest.raises(AttributeError, match="has no attribute 'no_such_name'"):
+        _ = named.no_such_name
+    assert isinstance(HarnessRunEvaluator(ScriptedJudge([True]), JudgeHarness.quick("labels")).feedback_keys, list)
