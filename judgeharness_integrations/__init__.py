@@ -4,8 +4,9 @@ Perturb what must not matter, repeat, fold the samples with a named rule, calibr
 and report the whole measurement.
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from judgeharness_integrations._lazy import lazy
 
 if TYPE_CHECKING:
     from judgeharness_integrations._errors import JudgeHarnessError
@@ -58,12 +59,7 @@ _HOMES = {
 }
 
 
-def __getattr__(name: str) -> object:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value: object = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
-    globals()[name] = value
-    return value
+__getattr__ = lazy(__name__, _HOMES)
 
 
 def __dir__() -> list[str]:

@@ -45,12 +45,24 @@ def check_calibration(calibration: CalibrationReport | None, calibration_set: Ca
         raise PlanError(f"calibration is a CalibrationReport, not {kind}: read it with CalibrationReport.load(path).")
     if calibration_set is not None:
         if not hasattr(calibration_set, "golds"):
-            raise PlanError(f"calibration_set is a CalibrationSet, not {type(calibration_set).__name__}.")
+            kind = type(calibration_set).__name__
+            hint = f": give its {kind}.calibration_set" if hasattr(calibration_set, "calibration_set") else ""
+            raise PlanError(f"calibration_set is a CalibrationSet, not {kind}{hint}.")
         calibration_set.golds()
 
 
-def check_choices(*, on_unfit: str, keep: str, log: object) -> None:
-    """Raise a PlanError for a choice that is none, and for a log rows cannot be appended to."""
+def _check_observers(observers: object) -> None:
+    """Raise a PlanError unless it is None or a list of observers."""
+    if observers is None:
+        return
+    given = observers if isinstance(observers, (list, tuple)) else [None]
+    if not all(hasattr(one, "begin") and hasattr(one, "end") and not isinstance(one, type) for one in given):
+        raise PlanError("observers is a list of observers, as in observers=[LangSmithTracing()].")
+
+
+def check_choices(*, on_unfit: str, keep: str, log: object, observers: object) -> None:
+    """Raise a PlanError for a choice that is none, a log that takes no rows, and observers that cannot watch."""
+    _check_observers(observers)
     if log is not None and not (hasattr(log, "append") and hasattr(log, "rows")):
         raise PlanError(f"log is a MemoryLog or a JsonlLog of judgeharness_integrations.verdictlog, not {log!r}.")
     if on_unfit not in ("error", "skip"):

@@ -115,7 +115,7 @@ class JudgeHarness:
         check_design(
             chosen, repetitions=repetitions, min_valid=min_valid, timeout_s=timeout_s, tolerance=tolerance, **counts
         )
-        check_choices(on_unfit=on_unfit, keep=keep, log=log)
+        check_choices(on_unfit=on_unfit, keep=keep, log=log, observers=observers)
         self.calibration = loaded(calibration)
         check_calibration(self.calibration, calibration_set)
         self.perturbations = chosen
@@ -253,6 +253,7 @@ class JudgeHarness:
             BudgetError: the plan needs more than `max_calls`; nothing was asked.
 
         """
+        check_calibration(None, calibration_set)
         judge = as_judge(judge)
         plans = list(self._plans(judge, calibration_set.cases))
         run = self._run(judge, judge_model, default_observers() if self.observers is None else self.observers)
@@ -353,9 +354,8 @@ class JudgeHarness:
         self, run: Run, calibration_set: CalibrationSet, plans: Sequence[CasePlan]
     ) -> CalibrationReport | None:
         """Return the report, or None when the run ended before every labelled case was judged."""
-        labelled = replace(
-            run, log=None, anchor=None
-        )  # rows of labelled cases are evidence for the report, not for the run's log
+        # rows of labelled cases are evidence for the report, not for the run's log
+        labelled = replace(run, log=None, anchor=None, labelled=calibration_set.name)
         async with aclosing(labelled.results(plans)) as measured:
             results = [result async for result in measured]
         if any(result.state != "complete" for result in results):

@@ -242,18 +242,28 @@ def _shielded(function: Callable[..., Any], *args: object) -> Any:
         raise RuntimeError(msg) from error
 
 
+def _is_of_a_framework(judge: object) -> bool:
+    """Whether it is called as LangChain's evaluators are, or as openevals' and LangSmith's: by `outputs`."""
+    if hasattr(judge, "evaluate_strings") or hasattr(judge, "evaluate_string_pairs"):
+        return True
+    try:
+        return callable(judge) and "outputs" in inspect.signature(judge).parameters
+    except (TypeError, ValueError):
+        return False
+
+
 def as_judge(judge: JudgeLike) -> Judge:
-    """Return a `Judge`: the object itself when it is one, a `FunctionJudge` around a plain callable."""
+    """Return a `Judge`: the object itself, the one in an evaluator of a framework, or one around a plain callable."""
     if isinstance(judge, Judge) and callable(judge.judge):
         return judge
     wrapped = getattr(judge, "judge", None)  # a harnessed evaluator: whom it asks
     if isinstance(wrapped, Judge):
         return wrapped
-    if hasattr(judge, "evaluate_strings") or hasattr(judge, "evaluate_string_pairs"):
-        raise UsageError(
-            f"{type(judge).__name__} is an evaluator of a framework: "
-            "give what its adapter makes of it, harness_evaluator(it), as the judge."
-        )
+    if _is_of_a_framework(judge):
+        from judgeharness_integrations.adapters import recognised  # noqa: PLC0415 - loads adapters, which few need
+
+        if (known := recognised(judge)) is not None:
+            return known
     if callable(judge):
         name = getattr(judge, "__name__", type(judge).__name__)
         return FunctionJudge(function=judge, name="judge" if name == "<lambda>" else name)

@@ -76,6 +76,7 @@ class Run:
     span: Span | None = None
     rewritten: Rewritten = field(default_factory=Rewritten)
     anchor: Callable[[HarnessResult], Awaitable[HarnessResult]] | None = None  # adds the calibration to a result
+    labelled: str | None = None  # the label set whose cases these are
 
     async def results(self, plans: Iterable[CasePlan]) -> AsyncGenerator[HarnessResult, None]:
         """Yield the measurement of every case as it completes.
@@ -127,10 +128,14 @@ class Run:
         for plan in left:
             span = None
             if self.spans:
-                span = self.spans.begin("case", plan.case_id, self.span, judge=self.judge.name, case=plan.case)
+                span = self.spans.begin("case", plan.case_id, self.span, **self._facts(plan))
                 asking.parents[plan.case_id] = span
             opened[plan.case_id] = _Open(plan, span, calls_left=plan.calls)
             yield from preparer.probes(plan)
+
+    def _facts(self, plan: CasePlan) -> dict[str, Any]:
+        facts = {"judge": self.judge.name, "case": plan.case}
+        return facts if self.labelled is None else {**facts, "calibration": self.labelled}
 
     async def _rewrite(
         self, asking: Asking, opened: Mapping[str, _Open], rewriter: Rewriter, text: str, case_id: str

@@ -8,12 +8,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
+from judgeharness_integrations._errors import CaseError
 from judgeharness_integrations.cases import AnswerCase
 
 __all__ = ["StructuredCase", "structured_case", "value_text"]
 
 # Whose words are judged in a list of messages, as OpenAI and LangChain name the role.
-_ANSWERING = frozenset({"assistant", "ai"})
+_ANSWERING = frozenset({"assistant", "ai", "AIMessageChunk"})
+_ROLES = _ANSWERING | {"user", "human", "system", "developer", "tool", "function"}
 _UNCHANGED = frozenset({"attachments"})  # extras that hold images, sounds and files
 
 
@@ -23,7 +25,8 @@ class StructuredCase(AnswerCase):
 
     `extra` holds what else a judge takes by name. `output`, `input` and `reference` are the same as texts, for reports
     and for judges that read texts. Perturbations change the texts inside the values, where they stand: in a message
-    its content, elsewhere every text that is a value, never a key.
+    its content, elsewhere every text that is a value, never a key. Of a mapping of several keys, what has no space in
+    it is an identifier, an address or a label, and stays as it is when the answer is changed.
     """
 
     outputs: Any
@@ -60,11 +63,25 @@ def structured_case(
     """Return a case of values; `fields` are further fields of `StructuredCase`.
 
     Without a `case_id` it is a digest of the values, `extra` included.
+
+    Raises:
+        CaseError: a value contains itself.
+
     """
+    for name, value in {"outputs": outputs, "inputs": inputs, "reference_outputs": reference_outputs}.items():
+        if _contains_itself(value, frozenset()):
+            raise CaseError(f"{name} contain themselves: give values that come to an end.")
     if case_id is None:
         content = _json([inputs, outputs, reference_outputs, fields.get("extra")])
         case_id = "case-" + hashlib.sha256(content.encode(errors="surrogatepass")).hexdigest()[:12]
     return StructuredCase(case_id=case_id, **_values(inputs, outputs, reference_outputs), **fields)
+
+
+def _contains_itself(value: Any, around: frozenset[int]) -> bool:
+    if not isinstance(value, (Mapping, list, tuple)):
+        return False
+    inside, parts = around | {id(value)}, value.values() if isinstance(value, Mapping) else value
+    return id(value) in around or any(_contains_itself(part, inside) for part in parts)
 
 
 def _values(inputs: Any, outputs: Any, reference_outputs: Any) -> dict[str, Any]:
@@ -119,26 +136,47 @@ def _collected(visit: Callable[[Callable[[str], str]], object]) -> tuple[str, ..
     return tuple(found)
 
 
-def _mapped(value: Any, change: Callable[[str], str], *, only_answers: bool = False) -> Any:
-    """Return a copy of a value with every readable text changed; the value itself stays as it is."""
+def _mapped(value: Any, change: Callable[[str], str], *, only_answers: bool = False, prose: bool = True) -> Any:
+    """Return a copy of a value with every readable text changed; the value itself stays as it is.
+
+    Args:
+        value: what an application has.
+        change: changes a text.
+        only_answers: change the answer: what the assistant said of a conversation, and no identifiers.
+        prose: whether a text without any space may be one to read.
+
+    """
     if isinstance(value, str):
-        return change(value) if value.strip() else value
+        return change(value) if value.strip() and (prose or len(value.split()) > 1) else value
     if _is_message(value):
         said = not only_answers or getattr(value, "type", None) in _ANSWERING
         return value.model_copy(update={"content": _content(value.content, change)}) if said else value
     if isinstance(value, Mapping):
-        return _mapped_mapping(value, change, only_answers=only_answers)
+        return _mapped_mapping(value, change, only_answers=only_answers, prose=prose)
+    if _is_pair(value):
+        role, content = value
+        return (role, change(content)) if content.strip() and (not only_answers or role in _ANSWERING) else value
     if isinstance(value, (list, tuple)):
-        parts = [_mapped(part, change, only_answers=only_answers) for part in value]
+        parts = [_mapped(part, change, only_answers=only_answers, prose=prose) for part in value]
         return tuple(parts) if type(value) is tuple else parts
     return value
 
 
-def _mapped_mapping(value: Mapping[Any, Any], change: Callable[[str], str], *, only_answers: bool) -> dict[Any, Any]:
-    if "role" in value and "content" in value:
-        said = not only_answers or value["role"] in _ANSWERING
+def _is_pair(value: Any) -> bool:
+    """Whether a value is a message as LangChain takes it, too: a tuple of role and text."""
+    texts = type(value) is tuple and len(value) == 2 and all(isinstance(part, str) for part in value)  # noqa: PLR2004
+    return texts and value[0] in _ROLES
+
+
+def _mapped_mapping(
+    value: Mapping[Any, Any], change: Callable[[str], str], *, only_answers: bool, prose: bool
+) -> dict[Any, Any]:
+    role = value.get("role")
+    if isinstance(role, str) and (role in _ROLES or "content" in value):
+        said = "content" in value and (not only_answers or role in _ANSWERING)
         return {**value, "content": _content(value["content"], change)} if said else dict(value)
-    return {k: _mapped(v, change, only_answers=only_answers) for k, v in value.items()}
+    prose = prose and (len(value) == 1 or not only_answers)
+    return {k: _mapped(v, change, only_answers=only_answers, prose=prose) for k, v in value.items()}
 
 
 def _content(content: Any, change: Callable[[str], str]) -> Any:

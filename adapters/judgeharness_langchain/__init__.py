@@ -3,8 +3,9 @@
 `harness_evaluator(evaluator)` keeps the evaluator's interface and result dict and adds one key, `harness`.
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from judgeharness_integrations._lazy import lazy
 
 if TYPE_CHECKING:
     from judgeharness_langchain.criteria import CriteriaJudge
@@ -43,12 +44,10 @@ _HOMES = {
 }
 
 
-def __getattr__(name: str) -> object:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+def _require(_: str) -> None:
     from judgeharness_langchain.adapter import ADAPTER  # noqa: PLC0415
 
     ADAPTER.require()
-    value: object = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
-    globals()[name] = value
-    return value
+
+
+__getattr__ = lazy(__name__, _HOMES, _require)

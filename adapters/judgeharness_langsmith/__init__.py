@@ -1,7 +1,8 @@
 """Harnessed evaluators in LangSmith: feedback families, comparisons, trace trees, and labels from human feedback."""
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from judgeharness_integrations._lazy import lazy
 
 if TYPE_CHECKING:
     from judgeharness_langsmith.comparing import harness_comparative
@@ -33,12 +34,10 @@ _HOMES = {
 }
 
 
-def __getattr__(name: str) -> object:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+def _require(name: str) -> None:
     from judgeharness_langsmith.adapter import ADAPTER  # noqa: PLC0415
 
-    ADAPTER.require("otel" if name == "OpenTelemetry" else "langsmith")
-    value: object = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
-    globals()[name] = value
-    return value
+    ADAPTER.require("otel" if name == "OpenTelemetry" else None)
+
+
+__getattr__ = lazy(__name__, _HOMES, _require)

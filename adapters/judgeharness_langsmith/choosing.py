@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from inspect import signature
+from inspect import Parameter, signature
 from os import PathLike
 from typing import Any
+
+from langsmith.evaluation import RunEvaluator
 
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.adapters import recognised
@@ -18,7 +20,7 @@ __all__ = ["Calibration", "harness_for", "judge_in"]
 
 Calibration = CalibrationReport | str | PathLike[str] | None
 _NEAR = 0.1  # LangSmith's scores are from 0 to 1 by convention
-_OTHER_PROTOCOLS = ({"run", "example"}, {"runs", "example"})
+_OF_RUNS = frozenset({"run", "runs", "example"})  # what LangSmith's own evaluators may take and a judge may not
 
 
 def judge_in(judge: Any) -> Judge:
@@ -30,24 +32,31 @@ def judge_in(judge: Any) -> Judge:
     """
     if isinstance(judge, Judge) and callable(judge.judge):
         return judge
-    known = recognised(judge)
-    if known is None and callable(judge) and _parameters(judge) in _OTHER_PROTOCOLS:
+    if isinstance(judge, (RunEvaluator, type)):
+        kind = judge.__name__ if isinstance(judge, type) else type(judge).__name__
+        raise UsageError(f"{kind} is no judge: give what judges, a function of (inputs, outputs, reference_outputs).")
+    if callable(judge) and _OF_RUNS & _needed(judge):
         name = getattr(judge, "__name__", type(judge).__name__)
         raise UsageError(f"{name} takes a run: give a function of (inputs, outputs, reference_outputs), or of a case.")
-    return known or as_judge(judge)
+    return recognised(judge) or as_judge(judge)
 
 
-def _parameters(function: Callable[..., Any]) -> set[str]:
+def _needed(function: Callable[..., Any]) -> set[str]:
+    """Return the names of the parameters without a default."""
     try:
-        return set(signature(function).parameters)
+        parameters = signature(function).parameters.values()
     except (TypeError, ValueError):
         return set()
+    return {one.name for one in parameters if one.default is Parameter.empty}
 
 
 def harness_for(
-    judge: Judge, harness: JudgeHarness | None, calibration: Calibration, *, pairwise: bool = False
+    given: Any, judge: Judge, harness: JudgeHarness | None, calibration: Calibration, *, pairwise: bool = False
 ) -> JudgeHarness:
-    """Return the harness given, or the standard one for what the judge declares to answer, with the calibration.
+    """Return the harness to use, with the calibration.
+
+    It is the one given, else that of an evaluator that came harnessed, else the standard one for what the judge
+    declares to answer.
 
     Raises:
         UsageError: `harness` is no JudgeHarness, or has a calibration already.
@@ -57,6 +66,9 @@ def harness_for(
         raise UsageError(
             f"harness is a JudgeHarness, as in JudgeHarness.standard('labels'), not a {type(harness).__name__}."
         )
+    own = getattr(given, "harness", None)
+    if harness is None and isinstance(own, JudgeHarness):
+        harness = own
     if harness is None:
         shape: Shape = "pairwise" if pairwise else _shape(judge)
         # a format change that does not fit an output is skipped and reported: one plain answer must not end a dataset

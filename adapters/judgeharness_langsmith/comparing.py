@@ -20,9 +20,10 @@ from judgeharness_integrations.harness import JudgeHarness
 from judgeharness_integrations.judging import DEFAULT_CRITERION, Judge
 from judgeharness_integrations.result import HarnessResult
 from judgeharness_langsmith.choosing import Calibration, harness_for, judge_in
-from judgeharness_langsmith.evaluating import is_private, traced
 from judgeharness_langsmith.feedback import comment_of
-from judgeharness_langsmith.preparing import PreparePair, default_pair, prepared_case
+from judgeharness_langsmith.preparing import PreparePair, checked_prepare, default_pair, prepared_case
+from judgeharness_langsmith.privacy import is_private, without_words
+from judgeharness_langsmith.tracing import traced
 
 __all__ = ["Comparison", "HarnessComparative", "harness_comparative"]
 
@@ -33,12 +34,16 @@ _PAIR = 2
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
-    """The measurement of one example: run ids of answer A and answer B, their experiments, and the result."""
+    """The measurement of one example: the runs of answer A and answer B, their experiments, and the result.
+
+    Where a run gave nothing to compare there is no result but a `failure`, why.
+    """
 
     example_id: str | None
     runs: tuple[str, str]
     experiments: tuple[str | None, str | None]
-    result: HarnessResult
+    result: HarnessResult | None = None
+    failure: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the comparison as JSON keeps it; the result can be rebuilt with `HarnessResult.from_dict`."""
@@ -47,7 +52,8 @@ class Comparison:
             "example_id": self.example_id,
             "runs": list(self.runs),
             "experiments": list(self.experiments),
-            "result": self.result.to_dict(rows=True),
+            "result": None if self.result is None else self.result.to_dict(rows=True),
+            "failure": self.failure,
         }
 
 
@@ -66,7 +72,6 @@ class HarnessComparative:
     private: bool
     out: Path | None
     comparisons: list[Comparison] = field(default_factory=list)
-    _first: str | None = None  # the experiment whose answers are A
     _lock: Lock = field(default_factory=Lock)
 
     @property
@@ -75,32 +80,40 @@ class HarnessComparative:
         return self.key
 
     def __call__(self, runs: Sequence[Run], example: Example | None = None) -> ComparisonEvaluationResult:
-        """Compare the two runs of one example, in both orders.
+        """Compare the two runs of one example, in both orders; a run without outputs scores None, as its pair does.
 
         Raises:
-            UsageError: there are not exactly two runs, of two experiments.
-            CaseError: the runs cannot be made a case of.
+            UsageError: there are not exactly two runs, of two experiments, or the judge's answer is no preference.
 
         """
-        first, second = self._ordered(runs, example)
-        case = self._case((first, second), example)
-        result = traced(self.harness, private=self.private).evaluate(self.judge, case)
-        self._keep(
-            Comparison(
-                example_id=None if example is None else str(example.id),
-                runs=(str(first.id), str(second.id)),
-                experiments=(_experiment(first), _experiment(second)),
-                result=result,
-            )
+        first, second = _ordered(runs, example)
+        measured: dict[str, Any]
+        try:
+            case = self._case((first, second), example)
+        except CaseError as error:
+            measured = {"failure": str(error)}
+        else:
+            measured = {"result": traced(self.harness, private=self.private).evaluate(self.judge, case)}
+        comparison = Comparison(
+            example_id=None if example is None else str(example.id),
+            runs=(str(first.id), str(second.id)),
+            experiments=(_experiment(first), _experiment(second)),
+            **measured,
         )
-        scores = _SCORES.get(result.only.verdict, (None, None))
-        comment = comment_of(result, result.only.criterion, reasons=not self.private)
-        ids: tuple[UUID, UUID] = (first.id, second.id)
+        self._keep(comparison)
+        return self._feedback(comparison, (first.id, second.id))
+
+    def _feedback(self, comparison: Comparison, ids: tuple[UUID, UUID]) -> ComparisonEvaluationResult:
+        result, comment = comparison.result, f"NOT GRADED · {comparison.failure}"
+        scores: tuple[float | None, float | None] = (None, None)
+        if result is not None:
+            scores = _SCORES.get(_preference(result), (None, None))
+            comment = comment_of(without_words(result) if self.private else result, result.only.criterion)
         return ComparisonEvaluationResult(
             key=self.key,
             scores=dict(zip(ids, scores, strict=True)),
             # LangSmith looks comments up by the text of the id
-            comment={str(first.id): f"answer A · {comment}", str(second.id): f"answer B · {comment}"},
+            comment={str(ids[0]): f"answer A · {comment}", str(ids[1]): f"answer B · {comment}"},
         )
 
     def _case(self, runs: tuple[Run, Run], example: Example | None) -> AnswerCase:
@@ -108,22 +121,8 @@ class HarnessComparative:
             return default_pair(runs, example)
         case = prepared_case(self.prepare(runs, example))
         if not isinstance(case, PairwiseCase):
-            raise CaseError("prepare(runs, example) of a comparison returns a PairwiseCase: give it an output_b.")
+            raise UsageError("prepare(runs, example) of a comparison returns a PairwiseCase: give it an output_b.")
         return case
-
-    def _ordered(self, runs: Sequence[Run], example: Example | None) -> tuple[Run, Run]:
-        """Return the runs, those of one experiment always first, however they were shuffled."""
-        where = "" if example is None else f" of example {example.id}"
-        if len(runs) != _PAIR or _experiment(runs[0]) == _experiment(runs[1]) is not None:
-            raise UsageError(
-                f"{len(runs)} runs{where} to compare: give two experiments that have one run for each example "
-                "(num_repetitions=1)."
-            )
-        with self._lock:
-            if self._first is None:
-                self._first = _experiment(runs[0])
-        first, second = runs
-        return (second, first) if _experiment(second) == self._first is not None else (first, second)
 
     def _keep(self, comparison: Comparison) -> None:
         with self._lock:
@@ -134,8 +133,35 @@ class HarnessComparative:
                     file.write(json.dumps(comparison.to_dict()) + "\n")
 
 
+def _ordered(runs: Sequence[Run], example: Example | None) -> tuple[Run, Run]:
+    """Return the runs in the order of their experiments' ids, however they were shuffled."""
+    where = "" if example is None else f" of example {example.id}"
+    if len(runs) != _PAIR or _experiment(runs[0]) == _experiment(runs[1]) is not None:
+        raise UsageError(
+            f"{len(runs)} runs{where} to compare: give two experiments that have one run for each example "
+            "(num_repetitions=1)."
+        )
+    first, second = sorted(runs, key=lambda run: _experiment(run) or "")
+    return first, second
+
+
 def _experiment(run: Run) -> str | None:
     return None if run.session_id is None else str(run.session_id)
+
+
+def _preference(result: HarnessResult) -> Any:
+    if len(result.criteria) > 1:
+        names = ", ".join(result.criteria)
+        raise UsageError(f"the judge answers {names}: a comparison needs one preference, A, B or TIE.")
+    return result.only.verdict
+
+
+def _check_preference(judge: Judge) -> None:
+    """Raise a UsageError for a judge that declares something else than one preference."""
+    declared = judge.criteria or ()
+    labels = {label for criterion in declared for label in criterion.labels or ()}
+    if len(declared) > 1 or labels - _SCORES.keys() or any(criterion.scale for criterion in declared):
+        raise UsageError(f"{judge.name} compares nothing: give a judge of one preference, A, B or TIE.")
 
 
 def harness_comparative(
@@ -155,26 +181,28 @@ def harness_comparative(
     Args:
         judge: a core Judge or a callable over a PairwiseCase, a LangChain pairwise evaluator, an openevals pairwise
             judge of ours.
-        harness: the design; `JudgeHarness.standard("pairwise")` by default (six calls an example).
+        harness: the design; by default the judge's own where it is harnessed, else `JudgeHarness.standard("pairwise")`
+            (six calls an example).
         prepare: (runs, example) -> a PairwiseCase, or a mapping with `output` and `output_b`; by default the only
             field of each run's outputs, of the example's inputs and of its outputs.
         calibration: a saved calibration, or its path.
         key: the feedback key; the criterion's name by default, the judge's where the criterion has none.
         out: a JSONL file the measurements are appended to as they come.
-        private: neither judge prompts nor traces nor the judge's words are uploaded; scores are.
+        private: no judge prompt, no trace of the harness and none of the judge's reasons are uploaded; scores are.
 
     Raises:
-        UsageError: `judge` is none, or `harness` cannot be used.
+        UsageError: `judge` is none or compares nothing, or `harness` or `prepare` cannot be used.
 
     """
     asked = judge_in(judge)
-    harness = harness_for(asked, harness, calibration, pairwise=True)
+    _check_preference(asked)
+    harness = harness_for(judge, asked, harness, calibration, pairwise=True)
     names = [criterion.name for criterion in asked.criteria or ()] or [DEFAULT_CRITERION]
     own = asked.name if names[0] == DEFAULT_CRITERION else names[0]
     return HarnessComparative(
         judge=asked,
         harness=harness,
-        prepare=prepare,
+        prepare=checked_prepare(prepare),
         key=key or own,
         private=private or is_private(harness),
         out=None if out is None else Path(out),

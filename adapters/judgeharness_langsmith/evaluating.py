@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -16,23 +15,11 @@ from judgeharness_integrations.harness import JudgeHarness
 from judgeharness_integrations.result import HarnessResult
 from judgeharness_langsmith.choosing import Calibration, harness_for, judge_in
 from judgeharness_langsmith.feedback import Family
-from judgeharness_langsmith.preparing import Prepare, default_case, prepared_case
-from judgeharness_langsmith.tracing import LangSmithTracing
+from judgeharness_langsmith.preparing import Prepare, checked_prepare, default_case, prepared_case
+from judgeharness_langsmith.privacy import is_private, without_words
+from judgeharness_langsmith.tracing import traced
 
-__all__ = ["HarnessRunEvaluator", "is_private", "traced"]
-
-
-def is_private(harness: JudgeHarness) -> bool:
-    """Whether one of the harness's own observers keeps judge prompts private."""
-    return any(one.private for one in harness.observers or () if isinstance(one, LangSmithTracing))
-
-
-def traced(harness: JudgeHarness, *, private: bool, run_ids: Mapping[str, UUID] = MappingProxyType({})) -> JudgeHarness:
-    """Return the harness with exactly one LangSmith observer, its own where it has one."""
-    given = harness.observers or ()
-    own = next((one for one in given if isinstance(one, LangSmithTracing)), LangSmithTracing())
-    others = (one for one in given if not isinstance(one, LangSmithTracing))
-    return harness.watched_by(*others, own.linked(run_ids, private=private))
+__all__ = ["HarnessRunEvaluator"]
 
 
 class HarnessRunEvaluator(RunEvaluator):
@@ -54,26 +41,32 @@ class HarnessRunEvaluator(RunEvaluator):
         """Prepare; nothing is asked.
 
         Args:
-            judge: a core Judge or a callable that takes a case, a LangChain evaluator, an openevals judge; harnessed
-                ones are taken apart.
-            harness: the design; the standard one for what the judge answers by default (six calls a run).
+            judge: a core Judge or a callable that takes a case, a LangChain evaluator, an openevals judge, harnessed or
+                not.
+            harness: the design; by default the judge's own where it is harnessed, else the standard one for what the
+                judge answers (six calls a run).
             prepare: (run, example) -> the case, or a mapping with `output` (or `prediction`), `input`, `reference`;
                 by default the only field of the run's outputs, of the example's inputs and of its outputs, or, for
                 judges that take values (openevals), those mappings as they are.
             calibration: a saved calibration, or its path.
             key: the feedback key; the criterion's name by default, the judge's where the criterion has none.
-            private: neither judge prompts nor traces nor the judge's words are uploaded; scores and counts are.
+            private: no judge prompt, no trace of the harness and none of the judge's reasons and error texts are
+                uploaded; verdicts and counts are.
 
         Raises:
-            UsageError: `judge` is none, or `harness` cannot be used.
+            UsageError: `judge` is none, `harness` or `prepare` cannot be used, or `key` is no name.
 
         """
         self.judge = judge_in(judge)
-        self.harness = harness_for(self.judge, harness, calibration)
-        self.prepare = prepare
+        self.harness = harness_for(judge, self.judge, harness, calibration)
+        self.prepare = checked_prepare(prepare)
         self.private = private or is_private(self.harness)
         self.family = Family.of(self.judge, self.harness, key)
         self._measured: dict[str, tuple[AnswerCase, HarnessResult]] = {}
+
+    def __repr__(self) -> str:
+        """Return the keys' name and the judge's: LangSmith shows it where an evaluation fails."""
+        return f"HarnessRunEvaluator({self.judge.name}, key={self.feedback_keys[0]!r})"
 
     @property
     def feedback_keys(self) -> list[str]:
@@ -120,4 +113,5 @@ class HarnessRunEvaluator(RunEvaluator):
     def _feedback(self, run: Run, case: AnswerCase, result: HarnessResult, source: UUID) -> EvaluationResults:
         self._measured[str(run.id)] = (case, result)
         linked = source if tracing_is_enabled() is True and not self.private else None
-        return EvaluationResults(results=self.family.results(result, source_run_id=linked, reasons=not self.private))
+        shown = without_words(result) if self.private else result
+        return EvaluationResults(results=self.family.results(shown, source_run_id=linked))

@@ -13,6 +13,7 @@ from uuid import UUID
 
 from langsmith.evaluation import EvaluationResult
 
+from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.calibration.rates import Rate
 from judgeharness_integrations.harness import JudgeHarness
 from judgeharness_integrations.judging import DEFAULT_CRITERION, Judge
@@ -46,7 +47,14 @@ class Family:
 
     @classmethod
     def of(cls, judge: Judge, harness: JudgeHarness, key: str | None) -> Family:
-        """Return the family a judge's measurements will be written as."""
+        """Return the family a judge's measurements will be written as.
+
+        Raises:
+            UsageError: `key` is no name.
+
+        """
+        if key is not None and not (isinstance(key, str) and key.strip()):
+            raise UsageError(f"key is the name of the feedback, a text, not {key!r}.")
         members = ["consistency", "valid_samples"]
         if any(perturbation.swaps for perturbation in harness.perturbations):
             members.append("position_flip")
@@ -68,27 +76,23 @@ class Family:
         heads = [self.key_of(name, several=several) for name in self.names]
         return [key for head in heads for key in (head, *(f"{head}.{member}" for member in self.members))]
 
-    def results(
-        self, result: HarnessResult, *, source_run_id: UUID | None = None, reasons: bool = True
-    ) -> list[EvaluationResult]:
-        """Return the feedback of one measurement; without `reasons` comments hold none of the judge's words."""
+    def results(self, result: HarnessResult, *, source_run_id: UUID | None = None) -> list[EvaluationResult]:
+        """Return the feedback of one measurement."""
         document = result.to_dict()
         return [
             EvaluationResult(source_run_id=source_run_id, **fields)
             for name in result.criteria
-            for fields in self._rows(result, name, document, reasons=reasons)
+            for fields in self._rows(result, name, document)
         ]
 
-    def _rows(
-        self, result: HarnessResult, criterion: str, document: dict[str, Any], *, reasons: bool
-    ) -> Iterator[dict[str, Any]]:
+    def _rows(self, result: HarnessResult, criterion: str, document: dict[str, Any]) -> Iterator[dict[str, Any]]:
         measured, key = result.criteria[criterion], self.key_of(criterion, several=len(result.criteria) > 1)
         score, value = native(measured)
         yield {
             "key": key,
             "score": score,
             "value": value,
-            "comment": comment_of(result, criterion, reasons=reasons),
+            "comment": comment_of(result, criterion),
             "evaluator_info": _info(result, measured),
             "extra": {"judgeharness": document},
             "metadata": document,
@@ -109,12 +113,12 @@ def native(measured: CriterionResult) -> tuple[bool | float | None, str | None]:
     return (verdict, None) if is_number(verdict) else (None, verdict_text(verdict))  # type: ignore[return-value]
 
 
-def comment_of(result: HarnessResult, criterion: str, *, reasons: bool = True) -> str:
+def comment_of(result: HarnessResult, criterion: str) -> str:
     """Return the measurement in one line and, on the next, the judge's reasons for the decision."""
     measured = result.criteria[criterion]
     decided = verdict_text(measured.verdict)
     line = headline(result, criterion, decided=f"{decided} (single sample)" if result.informal else decided)
-    row = rationale(result, criterion) if reasons else None
+    row = rationale(result, criterion)
     said = safe_text(row.reasoning or "", _LONGEST_REASON) if row is not None else ""
     return f"{line}\n{said}{shown_order(row)}" if row is not None and said else line
 
@@ -142,10 +146,7 @@ def _measures(result: HarnessResult, measured: CriterionResult) -> dict[str, tup
     asked = sum(measured.outcomes.values())
     failed = ", ".join(f"{count} {name}" for name, count in measured.outcomes.items() if name != "ok" and count)
     return {
-        "consistency": (
-            None if result.informal else measured.consistency_rate,
-            f"share of {measured.valid} valid samples; {_chance(measured)}",
-        ),
+        "consistency": _consistency(result, measured),
         "valid_samples": (measured.valid, f"of {asked} asked, {measured.planned} planned{failed and f': {failed}'}"),
         "position_flip": _flip(measured.perturbations),
         "calibrated_precision": _rate(None if rates is None else rates.precision, result),
@@ -153,9 +154,12 @@ def _measures(result: HarnessResult, measured: CriterionResult) -> dict[str, tup
     }
 
 
-def _chance(measured: CriterionResult) -> str:
-    chance = measured.chance_consistency
-    return "no chance level" if chance is None else f"a judge guessing at random would show {chance:.3g}"
+def _consistency(result: HarnessResult, measured: CriterionResult) -> tuple[float | None, str]:
+    rate, chance = measured.consistency_rate, measured.chance_consistency
+    if result.informal or rate is None:
+        return None, "not measured: a single sample" if result.informal else "not measured: no valid sample"
+    beside = "" if chance is None else f"; a judge guessing at random would show {chance:.3g}"
+    return rate, f"share of {measured.valid} valid samples{beside}"
 
 
 def _flip(perturbations: Sequence[PerturbationSummary]) -> tuple[float | None, str]:

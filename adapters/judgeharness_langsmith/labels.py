@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
 from uuid import UUID
 
 from langsmith import Client
@@ -15,7 +16,7 @@ from judgeharness_integrations.cases import AnswerCase
 from judgeharness_integrations.reporting.plain import distribution_text, safe_text
 from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow
 from judgeharness_langsmith.labelled_runs import FewShot, LabelledRuns, labelled_runs, projects_of
-from judgeharness_langsmith.people import SOURCES, Scores, Source, verdicts_of
+from judgeharness_langsmith.people import SOURCES, Said, Scores, Source, verdicts_of
 from judgeharness_langsmith.preparing import Prepare, default_case, prepared_case
 from judgeharness_langsmith.workspace import workspace
 
@@ -74,8 +75,9 @@ def human_labels(
 ) -> HumanLabels:
     """Read people's feedback on runs, and their corrections of an evaluator's feedback.
 
-    A case is a run, since the judged output is the run's: labels of several experiments on one example are labels of
-    several cases. A correction beats what it corrects, and a person's later feedback on a run the earlier.
+    A case is what a run was asked and gave, under the id it has in `HarnessRunEvaluator.results`: equal outputs of
+    several runs are one case, other outputs for the same example another. A correction beats what it corrects, and a
+    person's later feedback the earlier.
 
     Args:
         client: of LangSmith; the process's own when None.
@@ -87,8 +89,8 @@ def human_labels(
         criterion: the judge's name of the question; needed where it answers several.
         scores: read scores, and no texts: as `labels` (1 is PASS, 0 is FAIL) or as `numbers`. By default texts are
             labels where everybody gave one; scores are PASS and FAIL when all are 1 or 0, otherwise numbers.
-        sources: where people's feedback comes from. `api` is what an application sent, also a score that a test or
-            a script of yours computed: leave it out where that happens under this key.
+        sources: where people's feedback comes from: `app` are LangSmith's pages. Add `api` for what your application
+            sends for its users; scores that tests and scripts compute come from there, too.
         exclude: ids of runs or examples that stand in the judge's prompt as few-shot examples.
         exclude_dataset: name or id of the dataset of few-shot examples: runs they were made of, runs of them, and
             runs whose evaluation they correct are left out.
@@ -104,7 +106,7 @@ def human_labels(
     few_shot = FewShot.of(client, exclude, exclude_dataset)
     found = labelled_runs(client, projects_of(client, project, dataset), key=key, sources=sources, few_shot=few_shot)
     cases = _cases(found, prepare, values=values)
-    rows = tuple(_rows(found, cases, scores, criterion or key))
+    rows = _rows(found, cases, scores, criterion or key)
     where = f"{key} of {project or dataset}"
     skipped = +found.skipped
     if not rows:
@@ -125,25 +127,29 @@ def _cases(found: LabelledRuns, prepare: Prepare | None, *, values: bool) -> dic
     for run_id, run in found.runs.items():
         example = found.examples.get(str(run.reference_example_id))
         if prepare is not None:
-            cases[run_id] = prepared_case(prepare(run, example), run_id)
+            cases[run_id] = prepared_case(prepare(run, example))
         elif run.outputs:
-            cases[run_id] = replace(default_case(run, example, values=values), case_id=run_id)
-    twice = [case_id for case_id, n in Counter(case.case_id for case in cases.values()).items() if n > 1]
-    if twice:
-        raise CaseError(f"prepare calls several runs {twice[0]!r}: leave case_id out, or make it the run's id.")
+            cases[run_id] = default_case(run, example, values=values)
+    known: dict[str, AnswerCase] = {}
+    for case in cases.values():
+        if known.setdefault(case.case_id, case).texts() != case.texts():
+            raise CaseError(f"prepare calls different outputs {case.case_id!r}: leave case_id out.")
     return cases
 
 
 def _rows(
     found: LabelledRuns, cases: Mapping[str, AnswerCase], scores: Scores | None, criterion: str
-) -> Iterator[VerdictRow]:
+) -> tuple[VerdictRow, ...]:
     said = [one for one in found.said if one.run_id in cases]
     found.skipped["on a run without outputs"] += len(found.said) - len(said)
-    for one, verdict in zip(said, verdicts_of(said, scores), strict=True):
+    rows: dict[tuple[str, str], VerdictRow] = {}
+    for one, verdict in sorted(zip(said, verdicts_of(said, scores), strict=True), key=_when):
         if verdict is None:
             found.skipped["without a score"] += 1
             continue
-        yield VerdictRow(
+        place = (cases[one.run_id].case_id, one.name)
+        found.skipped["replaced by the same person later, on an equal output"] += place in rows
+        rows[place] = VerdictRow(
             case_id=cases[one.run_id].case_id,
             judge=one.name,
             criterion=criterion,
@@ -152,6 +158,11 @@ def _rows(
             asked_at=one.feedback.modified_at.isoformat(),
             attributes={"run_id": one.run_id, "feedback_id": str(one.feedback.id)},
         )
+    return tuple(rows.values())
+
+
+def _when(labelled: tuple[Said, Verdict | None]) -> datetime:
+    return labelled[0].feedback.modified_at
 
 
 def _examples(
@@ -161,7 +172,8 @@ def _examples(
     golds: dict[str, list[Verdict | None]] = {}
     for row in rows:
         golds.setdefault(row.case_id, []).append(row.verdict)
-    labelled = [(case, golds[case.case_id]) for case in cases.values() if case.case_id in golds]
+    once = {case.case_id: case for case in cases.values()}
+    labelled = [(case, golds[case_id]) for case_id, case in once.items() if case_id in golds]
     return tuple((case, gold if criterion is None else {criterion: gold}) for case, gold in labelled)
 
 

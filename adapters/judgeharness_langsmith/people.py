@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 
 from langsmith.schemas import Feedback
 
-from judgeharness_integrations._errors import CaseError
+from judgeharness_integrations._errors import CaseError, UsageError
 from judgeharness_integrations.verdictlog.row import ABSTAIN, Verdict, is_number
 
 __all__ = ["SOURCES", "Said", "Scores", "Source", "said_by_people", "source_run", "verdicts_of"]
@@ -17,7 +17,8 @@ __all__ = ["SOURCES", "Said", "Scores", "Source", "said_by_people", "source_run"
 Scores: TypeAlias = Literal["labels", "numbers"]
 Source: TypeAlias = Literal["app", "api"]
 
-SOURCES: tuple[Source, ...] = ("app", "api")
+SOURCES: tuple[Source, ...] = ("app",)
+_KNOWN_SOURCES = frozenset({"app", "api"})
 _CORRECTION = "correction"
 
 
@@ -45,6 +46,8 @@ def said_by_people(feedback: Iterable[Feedback], sources: Collection[str] = SOUR
         sources: where people give it: `app` (LangSmith's pages) and `api` (an application, not an evaluator's run).
 
     """
+    if strange := set(sources) - _KNOWN_SOURCES:
+        raise UsageError(f"sources holds {min(map(str, strange))!r}: people's feedback is of 'app' or 'api'.")
     skipped: Counter[str] = Counter()
     last: dict[tuple[str, str], Said] = {}
     for one in sorted(feedback, key=lambda one: (one.modified_at, one.created_at)):
@@ -120,6 +123,8 @@ def verdicts_of(said: Sequence[Said], scores: Scores | None) -> list[Verdict | N
         CaseError: some gave texts and others scores, or a score that is to be a label is neither 0 nor 1.
 
     """
+    if scores not in (None, "labels", "numbers"):
+        raise UsageError(f"scores is 'labels' or 'numbers', not {scores!r}.")
     if scores is None and all(one.text is not None for one in said):
         return [one.text for one in said]
     if scores is None and any(one.score is None for one in said):

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from inspect import iscoroutinefunction
 from typing import Any, TypeAlias
 
 from langsmith.schemas import Example, Run
 
-from judgeharness_integrations._errors import CaseError
+from judgeharness_integrations._errors import CaseError, UsageError
 from judgeharness_integrations.cases import AnswerCase, case_from_mapping, case_id_of
-from judgeharness_integrations.structured import structured_case, value_text
+from judgeharness_integrations.structured import structured_case
 
-__all__ = ["Prepare", "PreparePair", "default_case", "default_pair", "prepared_case"]
+__all__ = ["Prepare", "PreparePair", "checked_prepare", "default_case", "default_pair", "prepared_case"]
 
 Prepared: TypeAlias = AnswerCase | Mapping[str, Any]
 Prepare: TypeAlias = Callable[[Run, Example | None], Prepared]
@@ -21,29 +22,41 @@ PreparePair: TypeAlias = Callable[[Sequence[Run], Example | None], Prepared]
 _RENAMED = {"prediction": "output", "prediction_b": "output_b"}
 
 
+def checked_prepare(prepare: Any) -> Any:
+    """Return `prepare`.
+
+    Raises:
+        UsageError: it is neither None nor a plain function.
+
+    """
+    if prepare is not None and (not callable(prepare) or iscoroutinefunction(prepare)):
+        kind = "an async function" if callable(prepare) else f"a {type(prepare).__name__}"
+        raise UsageError(f"prepare is a plain function of a run and its example, not {kind}.")
+    return prepare
+
+
 def default_case(run: Run, example: Example | None, *, values: bool) -> AnswerCase:
-    """Return the run's output with the example's input and reference.
+    """Return the run's output with the example's input and reference; the attribute `run_id` names the run.
 
     Its id is a digest of what is judged, so that the same output is perturbed alike in every experiment.
 
     Args:
         run: what is judged.
         example: where input and reference come from; without one the input is the run's and there is no reference.
-        values: keep inputs and outputs as they are, for judges that take values; otherwise each must hold one text.
+        values: the judge takes values, of any number of fields; otherwise each must hold one.
 
     Raises:
         CaseError: the run has no output, or which of several fields to judge is not clear.
 
     """
     inputs, outputs, reference = _parts(run, example)
-    if values:
-        return structured_case(inputs=inputs, outputs=outputs, reference_outputs=reference)
-    texts = {
-        "input": None if inputs is None else _only(inputs, "the inputs of example", run),
-        "output": _only(outputs, "the outputs of run", run),
-        "reference": None if reference is None else _only(reference, "the reference outputs of example", run),
-    }
-    return case_from_mapping({"case_id": case_id_of(texts), **texts})
+    if not values:
+        _check_single(outputs, f"the outputs of run {run.id}")
+        _check_single(inputs, f"the inputs of example {run.reference_example_id}")
+        _check_single(reference, f"the reference outputs of example {run.reference_example_id}")
+    return structured_case(
+        inputs=inputs, outputs=outputs, reference_outputs=reference, attributes={"run_id": str(run.id)}
+    )
 
 
 def default_pair(runs: Sequence[Run], example: Example | None) -> AnswerCase:
@@ -58,10 +71,10 @@ def default_pair(runs: Sequence[Run], example: Example | None) -> AnswerCase:
     return prepared_case(texts)
 
 
-def prepared_case(prepared: Prepared, case_id: str | None = None) -> AnswerCase:
+def prepared_case(prepared: Prepared) -> AnswerCase:
     """Return what a `prepare` function returned as a case; a mapping may use the names of `prepare_data`.
 
-    A mapping without a case id gets the given one, or a digest of its content.
+    A mapping without a case id gets a digest of its content.
 
     Raises:
         CaseError: it is neither a case nor a mapping with an output.
@@ -74,7 +87,7 @@ def prepared_case(prepared: Prepared, case_id: str | None = None) -> AnswerCase:
             f"prepare returns an AnswerCase, a PairwiseCase or a mapping with 'output', not {type(prepared).__name__}."
         )
     columns = {_RENAMED.get(name, name): value for name, value in prepared.items()}
-    return case_from_mapping({"case_id": case_id or case_id_of(columns), **columns}, where="what prepare returned")
+    return case_from_mapping({"case_id": case_id_of(columns), **columns}, where="what prepare returned")
 
 
 def _parts(run: Run, example: Example | None) -> tuple[Any, Any, Any]:
@@ -85,10 +98,9 @@ def _parts(run: Run, example: Example | None) -> tuple[Any, Any, Any]:
     return inputs or None, run.outputs, (example.outputs or None) if example is not None else None
 
 
-def _only(values: Mapping[str, Any], what: str, run: Run) -> str:
-    if len(values) > 1:
+def _check_single(values: Mapping[str, Any] | None, what: str) -> None:
+    if values is not None and len(values) > 1:
         raise CaseError(
-            f"{what} {run.id if 'run' in what else run.reference_example_id} hold several fields "
-            f"({', '.join(sorted(map(str, values)))}): give prepare=lambda run, example: AnswerCase(...)."
+            f"{what} hold several fields ({', '.join(sorted(map(str, values)))}): "
+            "give prepare=lambda run, example: AnswerCase(...)."
         )
-    return value_text(values)

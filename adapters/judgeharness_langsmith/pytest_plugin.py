@@ -5,7 +5,7 @@ Switched on in a conftest.py with `pytest_plugins = ["judgeharness_langsmith.pyt
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any
 
 import pytest
 
@@ -16,8 +16,12 @@ from judgeharness_langsmith.testing import Measure
 __all__ = ["Harnessed", "harnessed"]
 
 
-class Harnessed(Protocol):
-    """What the fixture `harnessed` is."""
+class Harnessed:
+    """Puts judges under a harness inside one test."""
+
+    def __init__(self, *, logs: bool) -> None:
+        """Log to LangSmith, or only measure."""
+        self._logs = logs
 
     def __call__(
         self,
@@ -29,7 +33,11 @@ class Harnessed(Protocol):
         private: bool = False,
     ) -> Measure:
         """Return the judge under a harness; the arguments are those of `HarnessRunEvaluator`."""
-        ...
+        return Measure(judge, harness, calibration, key=key, private=private, logs=self._logs)
+
+    def __repr__(self) -> str:
+        """Return the same text in every process: LangSmith takes fixtures for inputs, and they identify an example."""
+        return "harnessed"
 
 
 @pytest.fixture
@@ -40,16 +48,4 @@ def harnessed(request: pytest.FixtureRequest) -> Harnessed:
     `await measure.acall(...)`, and returns a `HarnessResult`. In a test marked `langsmith` each measurement logs one
     feedback row a criterion and one trace, whatever the number of samples.
     """
-    logs = request.node.get_closest_marker("langsmith") is not None
-
-    def wrap(
-        judge: Any,
-        harness: JudgeHarness | None = None,
-        calibration: Calibration = None,
-        *,
-        key: str | None = None,
-        private: bool = False,
-    ) -> Measure:
-        return Measure(judge, harness, calibration, key=key, private=private, logs=logs)
-
-    return wrap
+    return Harnessed(logs=request.node.get_closest_marker("langsmith") is not None)

@@ -55,14 +55,14 @@ def queue_abstentions(
     queue: str,
     client: Client | None = None,
     project: str | None = None,
-    only: Collection[Undecided] = _STATUSES,
+    only: Undecided | Collection[Undecided] = _STATUSES,
     create: bool = True,
 ) -> QueueReport:
     """Add the runs about which a harness came to no decision to an annotation queue.
 
     Args:
         results: run id -> measurement, as `HarnessRunEvaluator.results` has them; or pairs of these; or
-            measurements whose case id is the run's. One undecided criterion is enough.
+            measurements whose rows name the run, or whose case id is the run's. One undecided criterion is enough.
         queue: its name or id.
         client: of LangSmith; the process's own when None.
         project: name or id of the runs' project, which some servers need to find runs by id.
@@ -74,7 +74,8 @@ def queue_abstentions(
             the project.
 
     """
-    if strange := set(only) - set(_STATUSES):
+    only = {only} if isinstance(only, str) else set(only)
+    if strange := only - set(_STATUSES):
         raise UsageError(f"only holds {', '.join(map(repr, sorted(strange)))}: give abstained, not_graded or both.")
     given = list(_pairs(results))
     chosen = [run for run, result in given if any(one.status in only for one in result.criteria.values())]
@@ -101,8 +102,13 @@ def queue_abstentions(
 
 def _pairs(results: Results) -> Iterator[tuple[str, HarnessResult]]:
     for one in results.items() if isinstance(results, Mapping) else results:
-        run, result = (one.case_id, one) if isinstance(one, HarnessResult) else one
+        run, result = (_run_of(one), one) if isinstance(one, HarnessResult) else one
         yield str(run), result
+
+
+def _run_of(result: HarnessResult) -> str:
+    """Return the run a measurement is of, as its rows say; its case id where they do not."""
+    return str(next((row.attributes["run_id"] for row in result.rows if "run_id" in row.attributes), result.case_id))
 
 
 def _keys(client: Client, run_ids: Sequence[str], project: str | None) -> dict[str, RunKey]:

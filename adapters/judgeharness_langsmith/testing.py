@@ -13,8 +13,9 @@ from judgeharness_integrations.harness import JudgeHarness
 from judgeharness_integrations.result import HarnessResult
 from judgeharness_integrations.structured import structured_case
 from judgeharness_langsmith.choosing import Calibration, harness_for, judge_in
-from judgeharness_langsmith.evaluating import is_private, traced
 from judgeharness_langsmith.feedback import Family, comment_of, native
+from judgeharness_langsmith.privacy import is_private, without_words
+from judgeharness_langsmith.tracing import traced
 
 __all__ = ["Measure"]
 
@@ -36,7 +37,7 @@ class Measure:
     ) -> None:
         """Prepare; `logs`: it is called inside a test marked `langsmith`. The rest is as in `HarnessRunEvaluator`."""
         self.judge = judge_in(judge)
-        harness = harness_for(self.judge, harness, calibration)
+        harness = harness_for(judge, self.judge, harness, calibration)
         self.private = private or is_private(harness)
         self.harness = traced(harness, private=self.private)
         self.family = Family.of(self.judge, harness, key)
@@ -63,19 +64,20 @@ class Measure:
 
     @contextmanager
     def _logged(self) -> Iterator[None]:
-        with testing.trace_feedback(name=self.judge.name) if self.logs else nullcontext():
+        with testing.trace_feedback(name=self.judge.name) if self.logs and not self.private else nullcontext():
             yield
 
     def _log(self, result: HarnessResult) -> None:
         if not self.logs:
             return
-        for name, measured in result.criteria.items():
+        shown = without_words(result) if self.private else result
+        for name, measured in shown.criteria.items():
             score, value = native(measured)
             testing.log_feedback(
                 key=self.family.key_of(name, several=len(result.criteria) > 1),
                 score=score,
                 value=value,
-                comment=comment_of(result, name, reasons=not self.private),
+                comment=comment_of(shown, name),
             )
 
 

@@ -6,16 +6,18 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager, ExitStack
 from contextvars import Context, copy_context
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 from uuid import UUID
 
 from langsmith import Client
-from langsmith.run_helpers import trace, tracing_context
+from langsmith.run_helpers import get_tracing_context, trace, tracing_context
 from langsmith.run_trees import RunTree
 from langsmith.utils import tracing_is_enabled
 
 from judgeharness_integrations.cases import AnswerCase
 from judgeharness_integrations.execution.observing import Span
+from judgeharness_integrations.harness import JudgeHarness
 from judgeharness_integrations.structured import StructuredCase
 from judgeharness_langsmith.spanfacts import (
     INTERRUPTED,
@@ -27,7 +29,7 @@ from judgeharness_langsmith.spanfacts import (
     step_facts,
 )
 
-__all__ = ["LangSmithTracing"]
+__all__ = ["LangSmithTracing", "traced"]
 
 _TAG = "judge-harness"
 _TEXTS = ("input", "output", "output_b", "reference", "context")
@@ -117,14 +119,14 @@ class LangSmithTracing:
             opened.end()
 
     def _case(self, span: Span) -> _Open:
-        run = trace(
-            "judge_harness",
-            inputs=_inputs(span.name, span.facts.get("case")),
-            tags=[_TAG],
-            run_id=self._run_ids.pop(span.name, None),
-            **self._where,
-        )
-        return _Open(context=copy_context()).entered(run)
+        opened, run_id, tags = _Open(context=copy_context()), None, [_TAG]
+        if (labels := span.facts.get("calibration")) is None:
+            run_id = self._run_ids.pop(span.name, None)
+        else:  # the caller's marks, an example's id among them, are about another case
+            tags.append("calibration")
+            opened.entered(tracing_context(**get_tracing_context() | {"metadata": {"calibration": labels}, "tags": []}))
+        inputs = _inputs(span.name, span.facts.get("case"))
+        return opened.entered(trace("judge_harness", inputs=inputs, tags=tags, run_id=run_id, **self._where))
 
     def _step(self, span: Span) -> _Open:
         """Begin a sample or a rewrite, in the context of its task: what happens inside is below it."""
@@ -134,7 +136,7 @@ class LangSmithTracing:
         if not isinstance(case, _Open) or case.run is None:
             return _Open().entered(trace(name, metadata=facts, **self._where))
         # a rewrite begins inside the sample that needs it first, but is the case's: that sample's marks are not its own
-        tags = [tag for tag in case.run.tags or () if tag != _TAG]
+        tags = [tag for tag in case.run.tags or () if tag not in (_TAG, "calibration")]
         marks = tracing_context(enabled=True, parent=False, metadata=facts, tags=tags)
         return _Open().entered(marks, trace(name, parent=case.run))
 
@@ -146,6 +148,14 @@ class LangSmithTracing:
             "ls_model_type": "chat",
         }
         return _Open().entered(trace(span.name, "llm", metadata=metadata, **self._where))
+
+
+def traced(harness: JudgeHarness, *, private: bool, run_ids: Mapping[str, UUID] = MappingProxyType({})) -> JudgeHarness:
+    """Return the harness with exactly one LangSmith observer, its own where it has one."""
+    given = harness.observers or ()
+    own = next((one for one in given if isinstance(one, LangSmithTracing)), LangSmithTracing())
+    others = (one for one in given if not isinstance(one, LangSmithTracing))
+    return harness.watched_by(*others, own.linked(run_ids, private=private))
 
 
 def _inputs(case_id: str, case: Any) -> dict[str, Any]:

@@ -32,7 +32,7 @@ _AT_NEED = frozenset({"rubric", "output_b"})  # columns that are left out where 
 
 
 def write_labelling_sheet(
-    results: Iterable[HarnessResult],
+    results: Iterable[HarnessResult] | Mapping[str, HarnessResult],
     path: str | PathLike[str],
     *,
     cases: Iterable[Case] = (),
@@ -45,7 +45,7 @@ def write_labelling_sheet(
     It does not show what the judge said; `answer` says what may be written as gold.
 
     Args:
-        results: what was measured.
+        results: what was measured; equal cases are labelled once.
         path: the file, `.csv` or `.jsonl`.
         cases: the measured cases, whose texts people read; without them the sheet names the cases only.
         criteria: what the judge declares (`judge.criteria`): rubrics, labels and scales for people. Without it labels
@@ -61,7 +61,9 @@ def write_labelling_sheet(
     """
     if only not in _CHOICES:
         raise UsageError(f"only is one of {', '.join(_CHOICES)}, not {only!r:.40}.")
-    results, known = list(results), {case_id_of(case): case for case in cases}
+    given = results.values() if isinstance(results, Mapping) else results
+    results = list({result.case_id: result for result in given}.values())
+    known = {case_id_of(case): case for case in cases}
     declared = {criterion.name: criterion for case in known.values() for criterion in getattr(case, "criteria", ())}
     declared |= {criterion.name: criterion for criterion in criteria}
     lines = list(_lines(results, known, declared, _CHOICES[only]))

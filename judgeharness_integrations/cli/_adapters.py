@@ -20,6 +20,8 @@ SCHEMA = "judgeharness.adapters/1"
 def show_adapters(name: str | None, *, check: bool, as_json: bool) -> bool:
     """Print the registered adapters with what each still needs; return whether none failed a check.
 
+    One that was asked for by name must have been checked.
+
     Raises:
         UnknownNameError: there is no adapter of that name.
 
@@ -29,7 +31,8 @@ def show_adapters(name: str | None, *, check: bool, as_json: bool) -> bool:
         print_json({"schema": SCHEMA, "adapters": found})
     else:
         _print(found, check=check)
-    return not check or all(facts["error"] is None and facts["passed"] is not False for facts in found)
+    failed = (False,) if name is None else (False, None)
+    return not check or all(facts["error"] is None and facts["passed"] not in failed for facts in found)
 
 
 def _points(name: str | None) -> list[EntryPoint]:

@@ -55,7 +55,7 @@ def print_checks(screen: Console, found: Sequence[dict[str, Any]]) -> None:
         screen.print(table("conformance", columns, rows, texts=2))
     for facts in found:
         if facts["passed"] is None:
-            why = "no benches" if facts["ready"] else "not ready"
+            why = "not ready" if not facts["ready"] else "every check opted out" if facts["checks"] else "no benches"
             screen.print(f"{facts['name']}: not checked, {why}", soft_wrap=True)
         for check in facts["checks"]:
             if check["outcome"] != "pass":

@@ -31,7 +31,7 @@ class CheckResult:
 
 @dataclass(frozen=True, kw_only=True)
 class AdapterReport:
-    """What the suite found; without benches there are no results."""
+    """What the suite found; without benches there are no results, and opting out of everything is no pass."""
 
     adapter: str
     results: tuple[CheckResult, ...]
@@ -44,12 +44,13 @@ class AdapterReport:
     @property
     def passed(self) -> bool | None:
         """Whether no check failed; None when nothing was checked."""
-        return not self.failures if self.results else None
+        return not self.failures if any(result.outcome != "opted out" for result in self.results) else None
 
     def raise_for_failures(self) -> None:
         """Raise an AssertionError with a line a failure, or when nothing was checked."""
-        if not self.results:
-            raise AssertionError(f"adapter {self.adapter!r} has no benches: nothing was checked.")
+        if self.passed is None:
+            why = "opts out of every check" if self.results else "has no benches"
+            raise AssertionError(f"adapter {self.adapter!r} {why}: nothing was checked.")
         if self.failures:
             raise AssertionError("\n".join([f"adapter {self.adapter!r}:", *map(str, self.failures)]))
 

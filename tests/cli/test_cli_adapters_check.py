@@ -64,6 +64,7 @@ def frameworks(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 
 GOOD = point("good", lambda: [toy_bench(), toy_bench(name="graded", pairwise=False)])
 FAULTY = point("faulty", lambda: [toy_bench(Undecided)])
+IDLE = point("idle", lambda: [toy_bench(opted_out=dict.fromkeys(CHECKS, "no time"))])
 BARE, ABSENT, UNBUILT = point("bare"), point("absent", module="no_such_module_here"), point("unbuilt", unbuilt)
 WRONG = Point("wrong", ImportError("gone"))
 
@@ -90,6 +91,19 @@ def test_one_that_does_not_is_the_exit_code(command: Command, frameworks: Callab
     assert command("adapters", "--check", "good").code == 0
     assert command("adapters", "--check").code == 1
     assert command("adapters", "faulty").code == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "why"), [("idle", "every check opted out"), ("bare", "no benches"), ("absent", "not ready")]
+)
+def test_one_asked_for_by_name_must_have_been_checked(
+    command: Command, frameworks: Callable[..., None], name: str, why: str
+) -> None:
+    frameworks(GOOD, IDLE, BARE, ABSENT)
+    ran = command("adapters", "--check", name)
+    assert ran.code == 1
+    assert f"{name}: not checked, {why}" in ran.out
+    assert command("adapters", "--check").code == 0
 
 
 def test_benches_that_cannot_be_built_and_adapters_that_cannot_be_loaded(

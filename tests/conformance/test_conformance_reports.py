@@ -70,6 +70,13 @@ def test_nothing_checked_is_neither_passed_nor_failed() -> None:
         report.raise_for_failures()
 
 
+def test_opting_out_of_everything_is_no_pass() -> None:
+    report = check_adapter(adapter(toy_bench(opted_out=dict.fromkeys(CHECKS, "no time"))))
+    assert report.passed is None
+    with pytest.raises(AssertionError, match="adapter 'toy' opts out of every check: nothing was checked"):
+        report.raise_for_failures()
+
+
 def test_the_suite_runs_in_a_notebook() -> None:
     class Scripts(Toy):
         def evaluate(self, first: str, second: str) -> Native:

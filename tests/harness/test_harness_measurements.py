@@ -19,8 +19,9 @@ from judgeharness_integrations import (
     PairwiseCase,
     VerdictRow,
 )
-from judgeharness_integrations._errors import CaseError, UsageError
+from judgeharness_integrations._errors import CaseError, UnsupportedEvaluatorError, UsageError
 from judgeharness_integrations.aggregation import position_bias
+from judgeharness_integrations.execution.observing import ProgressBar
 from judgeharness_integrations.execution.retrying import is_transient
 from judgeharness_integrations.measure import remeasure
 from judgeharness_integrations.testing import ScriptedJudge
@@ -188,8 +189,29 @@ class Harnessed:
 
 def test_evaluators_are_unwrapped_or_explained() -> None:
     assert harness().evaluate(Harnessed(), PAIR).verdict == "A"  # type: ignore[arg-type]
-    with pytest.raises(UsageError, match="Evaluator is an evaluator of a framework"):
+    with pytest.raises(UnsupportedEvaluatorError, match="Evaluator is not known here: say shape='labels' or shape='scores'"):
         harness().evaluate(Evaluator(), PAIR)
+
+
+@pytest.mark.parametrize("judge", [lambda outputs: outputs == "Hello *there*.", lambda *, inputs, outputs: True])
+def test_a_function_that_takes_outputs_is_called_with_them(judge: Any) -> None:
+    case = AnswerCase(case_id="c", input="q", output="Hello *there*.")
+    result = harness(perturbations=["none"]).evaluate(judge, case)
+    assert (result.verdict, result.only.outcomes["error"]) == ("PASS", 0)
+
+
+@pytest.mark.parametrize("observers", [ProgressBar(), [ProgressBar], ["bar"], "bar"])
+def test_observers_are_a_list_of_observers(observers: Any) -> None:
+    with pytest.raises(UsageError, match=r"observers is a list of observers, as in observers=\[LangSmithTracing\(\)\]"):
+        harness(observers=observers)
+
+
+def test_labels_are_a_calibration_set() -> None:
+    class Labels:
+        calibration_set = None
+
+    with pytest.raises(UsageError, match=r"a CalibrationSet, not Labels: give its Labels\.calibration_set"):
+        harness().calibrate(ScriptedJudge(["A"]), Labels())  # type: ignore[arg-type]
 
 
 def test_position_bias_counts_cases_not_repetitions() -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from support.langsmith_people import a_run
 
 from judgeharness_integrations import Criterion, JudgeHarness
-from judgeharness_integrations._errors import ConfigError, NotInstalledError
+from judgeharness_integrations._errors import ConfigError, NotInstalledError, UsageError
 from judgeharness_integrations.adapters import Adapter, JudgeSpec
 from judgeharness_integrations.judging import FunctionJudge
 from judgeharness_integrations.testing import ScriptedJudge
@@ -29,7 +30,8 @@ SCALE = Criterion(name="good", scale=(0, 10))
     ],
 )
 def test_the_default_rule_is_for_what_the_judge_declares(criteria: list[Criterion] | None, rule: str) -> None:
-    harness = harness_for(ScriptedJudge([True], criteria=criteria), None, None)
+    judge = ScriptedJudge([True], criteria=criteria)
+    harness = harness_for(judge, judge, None, None)
     assert (harness.design.rule.name, harness.on_unfit) == (rule, "skip")
 
 
@@ -50,8 +52,10 @@ def test_a_judge_in_a_harnessed_evaluator_is_found() -> None:
     from judgeharness_langchain import EvaluatorJudge, harness_evaluator  # noqa: PLC0415
 
     chain = CriteriaEvalChain.from_llm(FakeListChatModel(responses=["Y"]), criteria="conciseness")
-    harnessed = harness_evaluator(chain)
+    harnessed = harness_evaluator(chain, JudgeHarness.quick("labels", seed=5))
     assert judge_in(harnessed) is harnessed.judge
+    assert HarnessRunEvaluator(harnessed).harness is harnessed.harness
+    assert HarnessRunEvaluator(harnessed, JudgeHarness.thorough("labels")).harness.design.repetitions == 3
     found = judge_in(chain)
     assert isinstance(found, EvaluatorJudge)
     assert found.evaluator is chain
@@ -79,3 +83,50 @@ def test_a_name_the_package_has_not() -> None:
     with pytest.raises(AttributeError, match="has no attribute 'no_such_name'"):
         _ = named.no_such_name
     assert isinstance(HarnessRunEvaluator(ScriptedJudge([True]), JudgeHarness.quick("labels")).feedback_keys, list)
+
+
+@pytest.mark.parametrize(
+    "judge",
+    [
+        lambda run: True,
+        lambda run, inputs: True,
+        lambda outputs, example: True,
+        lambda runs, example: True,
+        HarnessRunEvaluator(ScriptedJudge([True])),
+        int,
+    ],
+)
+def test_evaluators_of_runs_are_no_judges(judge: Any) -> None:
+    with pytest.raises(UsageError, match=r"(takes a run|is no judge): give .*a function of \(inputs, outputs"):
+        HarnessRunEvaluator(judge)
+
+
+def test_a_parameter_with_a_default_is_no_need() -> None:
+    assert HarnessRunEvaluator(lambda case, run=None: run is None).evaluate_run(a_run())["results"][0].score is True
+
+
+@pytest.mark.parametrize("key", ["", " ", 3])
+def test_a_key_is_a_name(key: Any) -> None:
+    with pytest.raises(UsageError, match="key is the name of the feedback, a text, not"):
+        HarnessRunEvaluator(ScriptedJudge([True]), key=key)
+
+
+async def prepared_later(run: Any, example: Any) -> dict[str, str]:
+    return {"output": "x"}
+
+
+@pytest.mark.parametrize(("prepare", "kind"), [("answer", "a str"), (prepared_later, "an async function")])
+def test_prepare_is_a_plain_function(prepare: Any, kind: str) -> None:
+    for make in (HarnessRunEvaluator, harness_comparative):
+        with pytest.raises(UsageError, match=f"prepare is a plain function of a run and its example, not {kind}"):
+            make(ScriptedJudge(["A"]), prepare=prepare)
+
+
+@pytest.mark.parametrize(
+    "criteria",
+    [[Criterion(name="a"), Criterion(name="b")], [Criterion(name="ok", labels=("PASS", "FAIL"))], [SCALE]],
+    ids=["two", "graded", "scored"],
+)
+def test_a_judge_that_compares_nothing_is_refused_before_it_is_asked(criteria: list[Criterion]) -> None:
+    with pytest.raises(UsageError, match="scripted compares nothing: give a judge of one preference, A, B or TIE"):
+        harness_comparative(ScriptedJudge(["A"], criteria=criteria))

@@ -14,7 +14,7 @@ from langsmith.schemas import Example, Run
 from support.langsmith_server import LangSmithServer
 
 from judgeharness_integrations import AnswerCase, HarnessResult, JudgeHarness, PairwiseCase
-from judgeharness_integrations._errors import CaseError, UsageError
+from judgeharness_integrations._errors import UsageError
 from judgeharness_langsmith import harness_comparative
 
 Serve = Callable[..., LangSmithServer]
@@ -124,7 +124,7 @@ def test_a_comparison_needs_a_pair_from_prepare(langsmith_server: Serve) -> None
     def single(runs: Any, example: Example | None) -> AnswerCase:
         return AnswerCase(case_id="x", output="only one")
 
-    with pytest.raises(CaseError, match=r"returns a PairwiseCase: give it an output_b"):
+    with pytest.raises(UsageError, match=r"returns a PairwiseCase: give it an output_b"):
         evaluate_comparative(pair, evaluators=[harness_comparative(longer, prepare=single)], client=client)
 
 
@@ -152,3 +152,44 @@ def test_the_key_is_the_criterion_s_or_the_judge_s_name(langsmith_unset: None) -
     assert harness_comparative(ScriptedJudge(["A"], name="j")).key == "j"
     one = harness_comparative(longer, JudgeHarness.quick("pairwise"))
     assert one.harness.design.repetitions == 1
+
+
+def test_a_run_that_failed_ends_no_comparison(langsmith_server: Serve, tmp_path: Path) -> None:
+    server = langsmith_server()
+    client = server.client()
+
+    def flaky(inputs: dict[str, Any]) -> dict[str, Any]:
+        if inputs["city"] == "Lima":
+            raise RuntimeError("the database is down")
+        return {"answer": "no idea"}
+
+    name, _ = experiments(client)
+    other = evaluate(flaky, data="cities", client=client).experiment_name
+    client.flush()
+    comparative = harness_comparative(longer, out=tmp_path / "comparisons.jsonl")
+    results = list(evaluate_comparative((name, other), evaluators=[comparative], client=client))
+    assert len(results) == len(comparative.comparisons) == 3
+    [failed] = [one for one in comparative.comparisons if one.result is None]
+    assert "has no outputs to judge: it failed with RuntimeError" in str(failed.failure)
+    rows = [row for row in server.feedback if row["run_id"] in failed.runs]
+    assert [row.get("score") for row in rows] == [None, None]
+    assert all("NOT GRADED · run" in row["comment"] for row in rows)
+    written = [json.loads(line) for line in (tmp_path / "comparisons.jsonl").read_text().splitlines()]
+    assert sorted(line["result"] is None for line in written) == [False, False, True]
+
+
+def test_an_answer_that_is_no_preference_is_refused(langsmith_server: Serve) -> None:
+    client = langsmith_server().client()
+    comparative = harness_comparative(lambda case: {"style": "A", "facts": "B"})
+    with pytest.raises(UsageError, match="the judge answers style, facts: a comparison needs one preference"):
+        evaluate_comparative(experiments(client), evaluators=[comparative], client=client)
+    assert {len(one.result.criteria) for one in comparative.comparisons if one.result} == {2}  # nothing paid is lost
+
+
+def test_answer_a_is_of_one_experiment_whatever_was_compared_before(langsmith_server: Serve) -> None:
+    client = langsmith_server().client()
+    first, second = experiments(client)
+    comparative = harness_comparative(longer)
+    for pair in ((first, second), (second, first)):
+        list(evaluate_comparative(pair, evaluators=[comparative], client=client, randomize_order=True))
+    assert len({one.experiments for one in comparative.comparisons}) == 1

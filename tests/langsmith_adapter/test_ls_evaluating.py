@@ -13,6 +13,7 @@ import pytest
 from langsmith import Client, aevaluate, evaluate, traceable
 from langsmith.evaluation import EvaluationResults, RunEvaluator
 from langsmith.schemas import Example, Run
+from support.langsmith_people import a_run
 from support.langsmith_server import LangSmithServer
 from support.openai_server import OpenAIServer, Reply, chat_model
 
@@ -161,15 +162,6 @@ def test_what_is_prepared_may_be_a_case_or_what_prepare_data_returned(langsmith_
         CaseError, match="prepare returns an AnswerCase, a PairwiseCase or a mapping with 'output', not str"
     ):
         HarnessRunEvaluator(judge, once, lambda run, example: "text").evaluate_run(a_run())  # type: ignore[arg-type, return-value]
-
-
-def a_run(**outputs: Any) -> Run:
-    from datetime import UTC, datetime  # noqa: PLC0415
-    from uuid import uuid4  # noqa: PLC0415
-
-    run_id = uuid4()
-    fields: dict[str, Any] = {"inputs": {"q": "Hi?"}, "outputs": outputs or {"answer": "Hello *there*."}}
-    return Run(id=run_id, name="app", start_time=datetime.now(UTC), run_type="chain", trace_id=run_id, **fields)
 
 
 def test_several_fields_need_prepare_and_nothing_is_asked(langsmith_unset: None) -> None:
@@ -339,3 +331,52 @@ def test_a_result_can_be_rebuilt_from_what_the_evaluator_keeps(langsmith_unset: 
     evaluator.evaluate_run(a_run())
     [result] = evaluator.results.values()
     assert HarnessResult.from_dict(json.loads(json.dumps(result.to_dict(rows=True)))) == replace(result)
+
+
+def test_private_uploads_no_error_text(langsmith_server: Serve) -> None:
+    server = langsmith_server()
+    client = server.client()
+
+    def fails(case: AnswerCase) -> bool:
+        raise ValueError(f"cannot judge SECRET {case.output}")
+
+    for private in (True, False):
+        evaluator = HarnessRunEvaluator(
+            fails, JudgeHarness(**TWICE, max_attempts=1), key=f"k{private}", private=private
+        )
+        data = dataset(client) if private else "capitals"
+        list(evaluate(application, data=data, evaluators=[evaluator], client=client))
+        assert all("SECRET" in result.reason for result in evaluator.results.values())
+    [hidden] = {row["comment"] for row in feedback_of(server, "kTrue")}
+    assert hidden.endswith("0 valid of 2 samples, 1 needed; 2 failed with ValueError")
+    assert "SECRET" not in json.dumps(feedback_of(server, "kTrue"))
+    assert "SECRET" in json.dumps(feedback_of(server, "kFalse"))
+
+
+def test_labelled_cases_are_traces_of_their_own_without_the_run_s_marks(langsmith_server: Serve) -> None:
+    server = langsmith_server()
+    client = server.client()
+    labels = CalibrationSet("people", ((AnswerCase(case_id="l", output="Paris"), "PASS"),))
+    evaluator = HarnessRunEvaluator(knows_paris, JudgeHarness(**TWICE, calibration_set=labels))
+    list(evaluate(application, data=dataset(client), evaluators=[evaluator], client=client, max_concurrency=2))
+    runs = server.named("judge_harness")
+    marked = [run for run in runs if "calibration" in run["tags"]]
+    assert (len(runs), len(marked)) == (3, 1)
+    assert marked[0]["extra"]["metadata"]["calibration"] == "people"
+    assert not {"reference_example_id", "experiment", "reference_run_id"} & marked[0]["extra"]["metadata"].keys()
+    assert all("reference_example_id" in run["extra"]["metadata"] for run in runs if run not in marked)
+    [sample, *_] = [r for r in server.runs.values() if r.get("parent_run_id") == marked[0]["id"]]
+    assert "calibration" not in sample["tags"]
+    assert "reference_example_id" not in sample["extra"]["metadata"]
+
+
+def test_a_conversation_is_perturbed_where_its_words_are(langsmith_unset: None) -> None:
+    judge = ScriptedJudge([True])
+    said = [{"role": "user", "content": "*Hi*"}, {"role": "assistant", "content": "It is *Paris*."}]
+    HarnessRunEvaluator(judge, JudgeHarness.quick("labels")).evaluate_run(a_run(messages=said))
+    plain, changed = (
+        probe.case.outputs["messages"] for probe in sorted(judge.probes, key=lambda p: p.perturbation.name != "none")
+    )
+    assert plain == said
+    assert changed[0] == said[0]
+    assert changed[1]["content"] != said[1]["content"]

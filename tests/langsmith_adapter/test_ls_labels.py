@@ -16,7 +16,8 @@ from judgeharness_integrations import AnswerCase, JudgeHarness, PairwiseCase
 from judgeharness_integrations._errors import CaseError, UsageError
 from judgeharness_integrations.calibration.rates import Rate
 from judgeharness_integrations.structured import StructuredCase
-from judgeharness_langsmith import HumanLabels, human_labels
+from judgeharness_integrations.verdictlog import MemoryLog
+from judgeharness_langsmith import HarnessRunEvaluator, HumanLabels, human_labels, queue_abstentions
 
 HARNESS = JudgeHarness(perturbations=["none"], repetitions=1, aggregation_rule="majority")
 
@@ -37,7 +38,9 @@ def read(client: Client, **options: Any) -> HumanLabels:
 
 
 def golds(labels: HumanLabels) -> dict[str, Any]:
-    return {case.case_id: gold for case, gold in labels.calibration_set.labeled_examples}
+    """Return run id, or the case's where it is prepared, -> labels."""
+    examples = labels.calibration_set.labeled_examples
+    return {str(case.attributes.get("run_id", case.case_id)): gold for case, gold in examples}
 
 
 def asked(server: LangSmithServer, path: str) -> list[Any]:
@@ -55,11 +58,11 @@ def test_people_label_runs(server: LangSmithServer, client: Client) -> None:
     label(server, rome, score=1, key="polite")
     labels = read(client)
     assert golds(labels) == {oslo: ["PASS", "PASS"], rome: ["FAIL"]}
-    case = next(case for case in labels.calibration_set.cases if case.case_id == oslo)
-    assert case == AnswerCase(case_id=oslo, input="Weather in Oslo?", output="Fine.")
+    case = next(case for case in labels.calibration_set.cases if case.attributes["run_id"] == oslo)
+    assert (case.input, case.output, case.case_id[:5]) == ("Weather in Oslo?", "Fine.", "case-")
     assert (labels.calibration_set.name, labels.calibration_set.source) == ("correct of prod", "human")
     assert labels.annotators == ("ann", "bob")
-    row = next(row for row in labels.rows if row.judge == "ann" and row.case_id == oslo)
+    row = next(row for row in labels.rows if row.judge == "ann" and row.attributes["run_id"] == oslo)
     assert (row.criterion, row.verdict, row.gold, row.reasoning, row.ok) == ("correct", "PASS", None, "Fine.", True)
     assert row.attributes["run_id"] == oslo
     assert {row.attributes["feedback_id"] for row in labels.rows} == {
@@ -100,8 +103,8 @@ def test_a_correction_beats_what_it_corrects(server: LangSmithServer, client: Cl
     client.update_feedback(label(server, own, score=1), correction={"score": 0})
     labels = read(client)
     assert golds(labels) == {judged: ["PASS"], own: ["FAIL"]}
-    assert [row.judge for row in labels.rows if row.case_id == judged] == ["correction"]
-    assert [row.judge for row in labels.rows if row.case_id == own] == ["ann"]
+    assert [row.judge for row in labels.rows if row.attributes["run_id"] == judged] == ["correction"]
+    assert [row.judge for row in labels.rows if row.attributes["run_id"] == own] == ["ann"]
     assert labels.skipped == {"not from a person": 1}
 
 
@@ -123,12 +126,14 @@ def test_an_applications_users_are_people_and_its_evaluators_are_not(server: Lan
     project = client.read_project(project_name="prod").id
     client.create_feedback(run, "correct", score=1, session_id=project)
     client.create_feedback(other, "correct", score=0, session_id=project, source_run_id=uuid4())
-    labels = read(client)
+    labels = read(client, sources=["app", "api"])
     assert golds(labels) == {run: ["PASS"]}
     assert labels.annotators == ("api",)
     assert labels.skipped == {"not from a person": 1}
     label(server, other, score=0)
-    assert golds(read(client, sources=["app"])) == {other: ["FAIL"]}
+    assert golds(read(client)) == {other: ["FAIL"]}  # what scripts compute comes by the API, too
+    with pytest.raises(UsageError, match="sources holds 'ui': people's feedback is of 'app' or 'api'"):
+        read(client, sources=["ui"])
 
 
 def test_people_of_one_name_stay_two(server: LangSmithServer, client: Client) -> None:
@@ -190,7 +195,7 @@ def test_scores_and_texts(
     options: dict[str, Any],
     expected: list[Any],
 ) -> None:
-    runs = [answered(client, "q") for _ in said]
+    runs = [answered(client, f"question {number}") for number, _ in enumerate(said)]
     for run, one in zip(runs, said, strict=True):
         label(server, run, **one)
     assert golds(read(client, **options)) == {run: [gold] for run, gold in zip(runs, expected, strict=True)}
@@ -234,18 +239,49 @@ def test_prepare_makes_the_case(server: LangSmithServer, client: Client) -> None
         read(client)
     [case] = read(client, values=True).calibration_set.cases
     assert isinstance(case, StructuredCase)
-    assert (case.case_id, case.outputs) == (run, {"a": "one", "b": "two"})
+    assert (case.attributes["run_id"], case.outputs) == (run, {"a": "one", "b": "two"})
     labels = read(client, prepare=lambda run, example: {"output": run.outputs["a"], "output_b": run.outputs["b"]})
-    assert labels.calibration_set.cases == [PairwiseCase(case_id=run, output="one", output_b="two")]
+    [pair] = labels.calibration_set.cases
+    assert pair == PairwiseCase(case_id=pair.case_id, output="one", output_b="two")
     own = read(client, prepare=lambda run, example: AnswerCase(case_id="mine", output="x"))
     assert (golds(own), own.rows[0].case_id, own.rows[0].attributes["run_id"]) == ({"mine": ["A"]}, "mine", run)
 
 
-def test_two_runs_are_two_cases(server: LangSmithServer, client: Client) -> None:
+def test_equal_outputs_of_two_runs_are_one_case(server: LangSmithServer, client: Client) -> None:
+    first, second = answered(client, "q"), answered(client, "q")
+    label(server, first, score=1)
+    label(server, second, score=0, user="bob")
+    label(server, second, score=0)
+    labels = read(client)
+    assert list(golds(labels).values()) == [["FAIL", "FAIL"]]
+    assert {row.judge: row.attributes["run_id"] for row in labels.rows} == {"ann": second, "bob": second}
+    assert labels.skipped == {"replaced by the same person later, on an equal output": 1}
+
+
+def test_prepare_may_not_call_different_outputs_the_same(server: LangSmithServer, client: Client) -> None:
     for city in ("Oslo", "Rome"):
-        label(server, answered(client, city), score=1)
-    with pytest.raises(CaseError, match="prepare calls several runs 'mine': leave case_id out"):
-        read(client, prepare=lambda run, example: {"case_id": "mine", "output": "x"})
+        label(server, answered(client, city, outputs=f"{city}."), score=1)
+    with pytest.raises(CaseError, match="prepare calls different outputs 'mine': leave case_id out"):
+        read(client, prepare=lambda run, example: {"case_id": "mine", "output": run.outputs["answer"]})
+
+
+def test_the_label_log_joins_the_verdicts_of_the_evaluator(server: LangSmithServer, client: Client) -> None:
+    dataset = client.create_dataset("q")
+    client.create_example({"question": "Oslo"}, dataset_id=dataset.id)
+    log = MemoryLog()
+    logged = JudgeHarness(perturbations=["none"], repetitions=1, aggregation_rule="majority", log=log)
+    for judge in (lambda case: case.output == "Fine.", lambda outputs: outputs["answer"] == "Fine."):
+        evaluator = HarnessRunEvaluator(judge, logged)
+        results = evaluate(lambda inputs: {"answer": "Fine."}, data="q", evaluators=[evaluator], client=client)
+        client.flush()
+        [run_id] = evaluator.results
+        label(server, run_id, score=1)
+        labels = read(client, project=results.experiment_name)
+        assert {row.case_id for row in labels.rows} == {row.case_id for row in log.rows()}
+        assert {row.attributes["run_id"] for row in labels.rows} == {run_id}
+        report = evaluator.harness.calibrate(evaluator.judge, labels.calibration_set)
+        assert [one.precision for one in report.criteria.values()] == [Rate.of(1, 1)]
+        assert queue_abstentions(evaluator.results.values(), queue="people", client=client).decided == 1
 
 
 # Datasets and few-shot examples
@@ -343,7 +379,13 @@ def test_runs_on_examples_of_the_few_shot_dataset_are_left_out(server: LangSmith
 def test_more_runs_than_fit_into_a_request(server: LangSmithServer, client: Client) -> None:
     project = client.read_project(project_name="default")
     for number in range(203):
-        run = {"id": str(UUID(int=number)), "name": "r", "run_type": "chain", "outputs": {"a": "b"}, "inputs": {}}
+        run = {
+            "id": str(UUID(int=number)),
+            "name": "r",
+            "run_type": "chain",
+            "outputs": {"a": str(number)},
+            "inputs": {},
+        }
         when = {"start_time": "2026-01-01T00:00:00+00:00", "end_time": "2026-01-01T00:00:01+00:00"}
         server.store.begin_run({**run, **when, "session_id": str(project.id)})
         label(server, run["id"], score=1, modified_at="2026-01-02T00:00:00+00:00")

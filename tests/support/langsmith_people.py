@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
-from uuid import NAMESPACE_OID, uuid5
+from uuid import NAMESPACE_OID, uuid4, uuid5
 
 from langsmith import Client, trace, tracing_context
+from langsmith.schemas import Run
 
 from support.langsmith_server import LangSmithServer
 
-__all__ = ["answered", "ask_within_projects", "label"]
+__all__ = ["a_run", "answered", "ask_within_projects", "label"]
+
+
+def a_run(**outputs: Any) -> Run:
+    """Return a run of an application that is in no server."""
+    run_id = uuid4()
+    fields: dict[str, Any] = {"inputs": {"q": "Hi?"}, "outputs": outputs or {"answer": "Hello *there*."}}
+    return Run(id=run_id, name="app", start_time=datetime.now(UTC), run_type="chain", trace_id=run_id, **fields)
 
 
 def answered(client: Client, question: str, *, project: str = "prod", outputs: Any = "Fine.", **more: Any) -> str:
