@@ -22,9 +22,7 @@ class LikesBold(BaseChatModel):
 
         return RunnableLambda(answer)
 
-    def _generate(
-        self, messages: list[BaseMessage], stop: Any = None, run_manager: Any = None, **_: Any
-    ) -> ChatResult:
+    def _generate(self, messages: list[BaseMessage], stop: Any = None, run_manager: Any = None, **_: Any) -> ChatResult:
         del stop, run_manager
         judged = str(messages[-1].content)
         return ChatResult(generations=[ChatGeneration(message=AIMessage("bold" if "**" in judged else "plain"))])

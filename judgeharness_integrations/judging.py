@@ -142,7 +142,8 @@ class Judge(Protocol):
     Optional attributes: `supports`, names of perturbations that change the judge's own prompt
     (`slot_names`, `prompt_variant`); `instructions`, the text `prompt_variant` rewords; `view(case)`, the case as the
     judge is shown it, None when it is not its to judge; `fits(case)`, why a case cannot be judged, or None;
-    `takes_values`, that it reads the values of a `StructuredCase` rather than texts.
+    `takes_values`, that it reads the values of a `StructuredCase` rather than texts; `discrete`, that its scores are
+    choices with nothing in between.
     """
 
     @property

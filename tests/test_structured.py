@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage
 from pydantic import BaseModel
 
+from judgeharness_integrations._errors import CaseError
 from judgeharness_integrations.perturbations import perturbation
 from judgeharness_integrations.structured import structured_case, value_text
 
@@ -31,7 +32,14 @@ class Answer(BaseModel):
     ("outputs", "texts"),
     [
         ("here", ("here",)),
-        ({"answer": "here", "score": 3, "parts": ["a", ("b", {"c": "d"})]}, ("here", "a", "b", "d")),
+        ({"answer": "it is", "score": 3, "parts": ["a b", ("c d", {"e": "f g"})]}, ("it is", "a b", "c d", "f g")),
+        ({"answer": "it is", "id": "a-1", "url": "https://x.org/a_b", "tags": ["b", {"c": "d"}]}, ("it is",)),
+        ({"answer": {"text": "here"}}, ("here",)),
+        ({"role": "Engineer", "about": "she builds bridges"}, ("she builds bridges",)),
+        ([{"role": "assistant", "tool_calls": [{"id": "1", "arguments": "a city"}]}], ()),
+        ([{"role": "critic", "content": "also a message"}], ()),
+        ([("user", "where?"), ("assistant", "here"), ("ai", " "), ("x", "y z"), ("a", 1)], ("here", "x", "y z", "a")),
+        ([AIMessageChunk("here")], ("here",)),
         (SAID, ("here",)),
         ({"messages": SAID}, ("here",)),
         (MESSAGES, ("here",)),
@@ -49,11 +57,11 @@ def test_the_texts_of_an_answer(outputs: Any, texts: tuple[str, ...]) -> None:
 
 
 def test_a_change_is_made_in_place_and_the_values_stay_as_they_were() -> None:
-    outputs = {"answer": "here", "parts": ("a", 1), "n": 3, "said": SAID, "message": MESSAGES[1]}
+    outputs = {"answer": "it is", "id": "x", "parts": ("a b", 1), "n": 3, "said": SAID, "message": MESSAGES[1]}
     case = structured_case(case_id="a", inputs={"q": "why"}, outputs=outputs)
     changed = case.with_texts(str.upper)
-    assert changed.outputs["answer"] == "HERE"
-    assert changed.outputs["parts"] == ("A", 1)
+    assert (changed.outputs["answer"], changed.outputs["id"]) == ("IT IS", "x")
+    assert changed.outputs["parts"] == ("A B", 1)
     assert [part["content"] for part in changed.outputs["said"]] == ["where?", "HERE", None]
     assert changed.outputs["said"][1]["tool_calls"] == [{"name": "f"}]
     assert (changed.outputs["message"].content, changed.outputs["message"].tool_calls) == (
@@ -62,7 +70,7 @@ def test_a_change_is_made_in_place_and_the_values_stay_as_they_were() -> None:
     )
     assert changed.inputs == {"q": "why"}
     assert changed.output == value_text(changed.outputs)
-    assert outputs["answer"] == SAID[1]["content"] == MESSAGES[1].content == "here"
+    assert (outputs["answer"], SAID[1]["content"], MESSAGES[1].content) == ("it is", "here", "here")
 
 
 def test_every_text_is_of_input_reference_and_extras_too_but_not_of_attachments() -> None:
@@ -73,6 +81,38 @@ def test_every_text_is_of_input_reference_and_extras_too_but_not_of_attachments(
     assert (changed.input, changed.reference) == ("I", "R")
     assert changed.outputs[0]["content"] == "WHERE?"
     assert changed.extra == {"context": ["C"], "attachments": extra["attachments"]}
+
+
+def test_of_a_message_only_the_content_is_ever_changed() -> None:
+    calls = [{"id": "1", "type": "function", "function": {"name": "weather", "arguments": "a city"}}]
+    said: list[Any] = [
+        {"role": "assistant", "tool_calls": calls},
+        {"role": "tool", "name": "some tool", "tool_call_id": "call one", "content": "it rains"},
+        ("user", "is it so?"),
+        ("assistant", "it is so"),
+        AIMessageChunk("it is"),
+    ]
+    for changed in (case := structured_case(outputs=said)).with_texts(str.upper), case.with_all_texts(str.upper):
+        first, tool, asked, told, chunk = changed.outputs
+        assert first == said[0]
+        assert {**tool, "content": "it rains"} == said[1]
+        assert (asked[0], *told, chunk.content) == ("user", "assistant", "IT IS SO", "IT IS")
+    assert case.with_texts(str.upper).outputs[2] == said[2]
+    assert case.with_all_texts(str.upper).outputs[2] == ("user", "IS IT SO?")
+
+
+def test_names_are_changed_wherever_they_stand() -> None:
+    case = structured_case(outputs={"answer": "Claude said it.", "author": "Claude"})
+    assert case.with_all_texts(str.upper).outputs == {"answer": "CLAUDE SAID IT.", "author": "CLAUDE"}
+
+
+def test_a_value_that_contains_itself_is_refused() -> None:
+    loop: dict[str, Any] = {"answer": "it is"}
+    loop["parts"] = [loop]
+    with pytest.raises(CaseError, match="outputs contain themselves"):
+        structured_case(outputs=loop)
+    shared = ["a text"]
+    assert structured_case(outputs=[shared, shared]).texts() == ("a text", "a text")
 
 
 @pytest.mark.parametrize(

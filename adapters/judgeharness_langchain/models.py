@@ -7,11 +7,11 @@ from typing import Any
 from langchain_core.language_models import BaseLanguageModel
 from langchain_core.runnables import RunnableBinding
 
+from judgeharness_integrations import modelparameters
 from judgeharness_integrations.judging import model_family
 
 __all__ = ["family_of", "innermost", "model_name", "with_innermost"]
 
-_NAMES = ("model_name", "model", "model_id", "deployment_name", "azure_deployment", "repo_id")
 _MAKERS = frozenset({"anthropic", "google"})
 
 
@@ -32,11 +32,8 @@ def with_innermost(model: Any, core: BaseLanguageModel[Any]) -> Any:
 def model_name(model: object) -> str | None:
     """Return the provider's name of the model; the class name when it has none."""
     core = innermost(model)
-    for attribute in _NAMES:
-        value = getattr(core, attribute, None)
-        if isinstance(value, str) and value:
-            return value
-    return type(core).__name__ if isinstance(core, BaseLanguageModel) else None
+    own = type(core).__name__ if isinstance(core, BaseLanguageModel) else None
+    return modelparameters.model_name(core) or own
 
 
 def family_of(model: object) -> str | None:

@@ -19,6 +19,7 @@ from judgeharness_integrations.presets import Shape
 __all__ = ["Calibration", "harness_for", "judge_in"]
 
 Calibration = CalibrationReport | str | PathLike[str] | None
+_MODES = {"scores": "mode", "any": "supermajority(2/3) | mode"}
 _NEAR = 0.1  # LangSmith's scores are from 0 to 1 by convention
 _OF_RUNS = frozenset({"run", "runs", "example"})  # what LangSmith's own evaluators may take and a judge may not
 
@@ -73,6 +74,8 @@ def harness_for(
         shape: Shape = "pairwise" if pairwise else _shape(judge)
         # a format change that does not fit an output is skipped and reported: one plain answer must not end a dataset
         options: dict[str, Any] = {"on_unfit": "skip"} | ({"tolerance": _NEAR} if shape == "any" else {})
+        if getattr(judge, "discrete", False) and shape in _MODES:  # a median would lie between the choices
+            options["aggregation_rule"] = _MODES[shape]
         harness = JudgeHarness.standard(shape, **options)
     return harness.with_calibration(calibration)
 

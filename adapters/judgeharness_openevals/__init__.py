@@ -3,16 +3,14 @@
 `harness_judge(judge)` wraps any openevals evaluator; `create_harnessed_pairwise_judge` compares two answers.
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from judgeharness_integrations._lazy import lazy
 
 if TYPE_CHECKING:
     from judgeharness_openevals.openevals_judge import OpenevalsJudge
-    from judgeharness_openevals.pairwise import (
-        PAIRWISE_PROMPT,
-        create_async_harnessed_pairwise_judge,
-        create_harnessed_pairwise_judge,
-    )
+    from judgeharness_openevals.pairwise import create_async_harnessed_pairwise_judge, create_harnessed_pairwise_judge
+    from judgeharness_openevals.preference_judge import PAIRWISE_PROMPT
     from judgeharness_openevals.wrapping import harness_judge
 
 __all__ = [
@@ -25,7 +23,7 @@ __all__ = [
 
 # Loaded at first use, so that the package can say what is missing when openevals is not installed.
 _HOMES = {
-    "PAIRWISE_PROMPT": "pairwise",
+    "PAIRWISE_PROMPT": "preference_judge",
     "OpenevalsJudge": "openevals_judge",
     "create_async_harnessed_pairwise_judge": "pairwise",
     "create_harnessed_pairwise_judge": "pairwise",
@@ -33,12 +31,10 @@ _HOMES = {
 }
 
 
-def __getattr__(name: str) -> object:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+def _require(_: str) -> None:
     from judgeharness_openevals.adapter import ADAPTER  # noqa: PLC0415
 
     ADAPTER.require()
-    value: object = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
-    globals()[name] = value
-    return value
+
+
+__getattr__ = lazy(__name__, _HOMES, _require)

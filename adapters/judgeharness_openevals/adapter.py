@@ -21,7 +21,7 @@ def _build_judge(spec: JudgeSpec) -> Judge:
 
 
 def _recognise(evaluator: object) -> Judge | None:
-    from judgeharness_openevals.recognising import recognise  # noqa: PLC0415
+    from judgeharness_openevals.wrapping import recognise  # noqa: PLC0415
 
     return recognise(evaluator)
 

@@ -18,7 +18,7 @@ from langchain_core.tracers.context import register_configure_hook
 
 __all__ = ["Capture", "ModelAnswer", "captured", "watched_client"]
 
-_TRUNCATED, _REFUSED = frozenset({"length", "max_tokens"}), frozenset({"content_filter", "refusal"})
+_REFUSED = frozenset({"content_filter", "refusal"})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,7 +32,6 @@ class ModelAnswer:
     response_id: str | None = None
     cached: bool = False
     refusal: str | None = None
-    truncated: bool = False
     langchain: bool = False
 
 
@@ -93,7 +92,6 @@ def _of_message(message: BaseMessage) -> ModelAnswer:
         response_id=metadata.get("id"),
         cached=usage.get("total_cost") == 0,
         refusal=_refusal(message.additional_kwargs.get("refusal"), finish),
-        truncated=finish in _TRUNCATED,
         langchain=True,
     )
 
@@ -103,32 +101,49 @@ def _refusal(said: str | None, finish: str | None) -> str | None:
 
 
 def watched_client(client: Any) -> Any:
-    """Return an OpenAI client, sync or async, whose chat completions are captured."""
+    """Return an OpenAI client, sync or async, whose chat completions are captured, and which retries nothing.
+
+    Its `create` raises a ConnectionError for a reply that is no chat completion.
+    """
+    patched = "create" in getattr(
+        client.chat.completions, "__dict__", {}
+    )  # by LangSmith's wrapper, say: a copy would lose that
+    asked = client.with_options(max_retries=0) if hasattr(client, "with_options") and not patched else client
 
     def create(**arguments: Any) -> Any:
-        reply = client.chat.completions.create(**arguments)
+        with _garbled():
+            reply = asked.chat.completions.create(**arguments)
         return _awaited(reply) if inspect.isawaitable(reply) else _noted(reply)
 
     return SimpleNamespace(chat=SimpleNamespace(completions=SimpleNamespace(create=create)))
 
 
+@contextmanager
+def _garbled() -> Iterator[None]:
+    try:
+        yield
+    except json.JSONDecodeError as error:
+        raise ConnectionError(f"the reply is no JSON: {error}") from error
+
+
 async def _awaited(reply: Awaitable[Any]) -> Any:
-    return _noted(await reply)
+    with _garbled():
+        return _noted(await reply)
 
 
 def _noted(completion: Any) -> Any:
     capture, choices = _CAPTURE.get(), getattr(completion, "choices", None)
-    if capture is not None and choices:
-        message, finish = choices[0].message, getattr(choices[0], "finish_reason", None)
-        usage = getattr(completion, "usage", None)
-        answer = ModelAnswer(
-            text=getattr(message, "content", None) or "",
-            model=getattr(completion, "model", None),
-            input_tokens=getattr(usage, "prompt_tokens", None),
-            output_tokens=getattr(usage, "completion_tokens", None),
-            response_id=getattr(completion, "id", None),
-            refusal=_refusal(getattr(message, "refusal", None), finish),
-            truncated=finish in _TRUNCATED,
-        )
+    if not choices:
+        raise ConnectionError("the reply is no chat completion: it has no choices")
+    message, usage = choices[0].message, getattr(completion, "usage", None)
+    answer = ModelAnswer(
+        text=getattr(message, "content", None) or "",
+        model=getattr(completion, "model", None),
+        input_tokens=getattr(usage, "prompt_tokens", None),
+        output_tokens=getattr(usage, "completion_tokens", None),
+        response_id=getattr(completion, "id", None),
+        refusal=_refusal(getattr(message, "refusal", None), getattr(choices[0], "finish_reason", None)),
+    )
+    if capture is not None:
         capture.answers.append(answer)
     return completion

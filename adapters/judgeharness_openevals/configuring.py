@@ -6,7 +6,6 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from langchain.chat_models import init_chat_model
 from openevals import prompts
 from openevals.llm import create_async_llm_as_judge
 from openevals.trajectory.llm import create_async_trajectory_llm_as_judge
@@ -16,9 +15,9 @@ from judgeharness_integrations._errors import ConfigError, JudgeHarnessError, Un
 from judgeharness_integrations.adapters import JudgeSpec
 from judgeharness_integrations.config.redacting import without_secrets
 from judgeharness_integrations.judging import Judge
+from judgeharness_openevals.chatmodels import chat_model
 from judgeharness_openevals.openevals_judge import OpenevalsJudge
-from judgeharness_openevals.preference_judge import PAIRWISE_PROMPT
-from judgeharness_openevals.preferring import preference_judge
+from judgeharness_openevals.preference_judge import PAIRWISE_PROMPT, preference_judge
 
 __all__ = ["judge_from_spec"]
 
@@ -47,7 +46,7 @@ def judge_from_spec(spec: JudgeSpec) -> Judge:
     try:
         if spec.evaluator == "pairwise":
             given: dict[str, Any] = {"prompt": PAIRWISE_PROMPT, "feedback_key": "preference"} | options
-            return preference_judge(spec.model, model, name=spec.name, **given)
+            return preference_judge(None, model, name=spec.name, **given)
         return OpenevalsJudge.of(factory(judge=model, **options), name=spec.name)
     except JudgeHarnessError as error:
         raise ConfigError(f"judge {spec.name!r}: {error}") from error
@@ -75,7 +74,7 @@ def _options(spec: JudgeSpec, factory: Callable[..., Any]) -> dict[str, Any]:
 
 def _chat_model(name: str, options: Mapping[str, Any]) -> Any:
     try:
-        return init_chat_model(name, **options)
+        return chat_model(name, **options)
     except Exception as error:
         raise ConfigError(f"model {name!r} cannot be made: {_sentence(error, options)}.") from error
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from functools import cached_property
-from string import Formatter
+from dataclasses import dataclass, field
+from functools import cached_property, partial
 from typing import Any
 
-from langchain.chat_models import init_chat_model
 from langchain_core.language_models import BaseChatModel
 from langchain_core.load import dumps
 from langchain_core.prompts import BasePromptTemplate
@@ -19,9 +18,12 @@ from openevals.trajectory.llm import create_async_trajectory_llm_as_judge, creat
 
 from judgeharness_integrations.cases import Criterion
 from judgeharness_integrations.judging import JudgeIdentity, model_family, text_hash
+from judgeharness_integrations.modelparameters import model_name, model_parameters
 from judgeharness_openevals._seams import closure_of
-from judgeharness_openevals.models import model_name, model_parameters
-from judgeharness_openevals.schemas import PASS_FAIL, field_criteria, json_schema
+from judgeharness_openevals.chatmodels import chat_model
+from judgeharness_openevals.checking import check_arguments, template_names
+from judgeharness_openevals.protocol import own_copy, unwrapped
+from judgeharness_openevals.schemas import PASS_FAIL, field_criteria, is_discrete, json_schema, sent_schema
 
 __all__ = ["Introspected", "introspect"]
 
@@ -35,15 +37,18 @@ _FACTORIES: Mapping[tuple[str, str], Callable[..., Any]] = {
     )
 }
 _READ = ("choices", "continuous", "few_shot_examples", "judge", "model", "prompt", "system", "use_reasoning")
+_OPAQUE = '"type": "not_implemented"'  # what LangChain cannot write down: functions in a prompt
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+>")
 _HASHED = ("system", "choices", "continuous", "few_shot_examples", "use_reasoning")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Introspected:
-    """A judge of openevals as the arguments of the `factory` that made it."""
+    """A judge of openevals as the arguments of the `factory` that made it, and the keywords `partial` gives it."""
 
     factory: Callable[..., Any]
     arguments: Mapping[str, Any]
+    keywords: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def key(self) -> str:
@@ -86,32 +91,42 @@ class Introspected:
         if judge is not None or name is None:
             return None
         try:
-            made = init_chat_model(name)
+            made = chat_model(name)
         except Exception:  # noqa: BLE001 - whatever is missing, the judge says so itself when it is asked
             return None
         return made if isinstance(made, BaseChatModel) else None
+
+    @property
+    def made(self) -> bool:
+        """Whether openevals has still to make its model of a name."""
+        return self.arguments["judge"] is None
+
+    @property
+    def discrete(self) -> bool:
+        """Whether its scores are all of given ones."""
+        return self.choices is not None or (self.fields is not None and is_discrete(self.fields))
 
     @cached_property
     def model_name(self) -> str | None:
         """The model's name."""
         if self.model is not None:
-            return model_name(self.model)
+            return model_name(self.model) or type(self.model).__name__
         name = self.arguments["model"]
         return None if name is None else str(name).removeprefix("openai:")
 
     @cached_property
     def identity(self) -> JudgeIdentity | None:
-        """Model, its parameters and a digest of all that makes the prompt; None where the prompt is a function."""
-        prompt, parts = self._prompt_text, [self.arguments[name] for name in _HASHED]
-        if prompt is None or self.model_name is None:
+        """Model, its parameters and a digest of all that makes the prompt; None where a function makes part of it."""
+        prompt, given = self._prompt_text, self.arguments.get("structured_output_kwargs")
+        parts = [*(self.arguments[name] for name in _HASHED), *([dict(self.keywords)] if self.keywords else ())]
+        told = repr((parts, self._told_schema, given))
+        if prompt is None or self.model_name is None or _OPAQUE in prompt or _ADDRESS.search(told):
             return None
-        given = self.arguments.get("structured_output_kwargs")
-        options = {"structured_output_kwargs": repr(given)} if given else {}
         return JudgeIdentity(
             name=self.factory.__name__.replace("_async", ""),
             model=self.model_name,
-            parameters={**model_parameters(self.model or self.client), **options},
-            prompt_hash=text_hash(repr((prompt, parts, self.fields or self._output))),
+            parameters=model_parameters(self.model or self.client, {"structured_output_kwargs": given}),
+            prompt_hash=text_hash(f"{prompt!r} {told}"),
             family=model_family(self.model_name),
         )
 
@@ -135,9 +150,8 @@ class Introspected:
         """The names its prompt needs; None where the prompt is a function."""
         prompt = self.arguments["prompt"]
         if isinstance(prompt, str):
-            fields = (name for _, name, _, _ in Formatter().parse(prompt) if name)
-            return frozenset(name.partition(".")[0].partition("[")[0] for name in fields)
-        return frozenset(prompt.input_variables) if isinstance(prompt, BasePromptTemplate) else None
+            return template_names(prompt) - self.keywords.keys()
+        return frozenset(prompt.input_variables) - self.keywords.keys() if _is_template(prompt) else None
 
     @property
     def _output(self) -> Any:
@@ -145,22 +159,40 @@ class Introspected:
         return prompt.schema_ if given is None and isinstance(prompt, StructuredPrompt) else given
 
     @property
+    def _told_schema(self) -> Any:
+        """The schema as a client is sent it, which openevals may have written into by now."""
+        output = self._output
+        return sent_schema(output) if isinstance(output, Mapping) else self.fields or output
+
+    @property
     def _prompt_text(self) -> str | None:
         prompt = self.arguments["prompt"]
         if isinstance(prompt, str):
             return prompt
-        return dumps(prompt) if isinstance(prompt, BasePromptTemplate) else None
+        return dumps(prompt) if _is_template(prompt) else None
+
+    def check(self) -> None:
+        """Raise an UnsupportedEvaluatorError where it could never answer."""
+        check_arguments(self.arguments, asynchronous="async" in self.factory.__name__)
 
     def rebuilt(self, judge: Any) -> Callable[..., Any]:
         """Return the same judge over another model or client."""
         taken = inspect.signature(self.factory).parameters
         arguments = {name: value for name, value in self.arguments.items() if name in taken}
+        for name, value in arguments.items():
+            if name == "output_schema" or isinstance(value, StructuredPrompt):
+                arguments[name] = own_copy(value)  # openevals writes into a schema
         made: Callable[..., Any] = self.factory(**arguments | {"judge": judge})
-        return made
+        return partial(made, **self.keywords) if self.keywords else made
+
+
+def _is_template(prompt: Any) -> bool:
+    return isinstance(prompt, BasePromptTemplate)
 
 
 def introspect(function: Any) -> Introspected | None:
     """Return what a judge of openevals was made of; None for any other function, and where it cannot be told."""
+    function, keywords = unwrapped(function)
     name = str(getattr(function, "__qualname__", "")).partition(".")[0]
     factory = _FACTORIES.get((getattr(function, "__module__", ""), name))
     outer = closure_of(function)
@@ -170,4 +202,4 @@ def introspect(function: Any) -> Introspected | None:
     told = {part: inner[part] for part in _READ}
     told |= {part: inner[part] for part in ("structured_output_kwargs",) if part in inner}
     told |= {part: outer[part] for part in ("feedback_key", "output_schema") if part in outer}
-    return Introspected(factory=factory, arguments=told)
+    return Introspected(factory=factory, arguments=told, keywords=keywords)

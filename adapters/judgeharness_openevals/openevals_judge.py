@@ -8,15 +8,16 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
-from judgeharness_integrations._errors import CaseError, UnsupportedEvaluatorError
+from judgeharness_integrations._errors import CaseError, UnsupportedEvaluatorError, UsageError
 from judgeharness_integrations.cases import AnswerCase, Case, Criterion, PairwiseCase, case_id_of
 from judgeharness_integrations.judging import Answer, JudgeIdentity, Judgment, Probe
 from judgeharness_integrations.presets import Shape
 from judgeharness_integrations.structured import StructuredCase
 from judgeharness_openevals.asking import Asker
 from judgeharness_openevals.introspecting import Introspected, introspect
-from judgeharness_openevals.protocol import Protocol
+from judgeharness_openevals.protocol import Protocol, unwrapped
 from judgeharness_openevals.reading import Reading, read
+from judgeharness_openevals.schemas import PASS_FAIL
 from judgeharness_openevals.showing import as_messages, is_plain, texts_of, values_of
 
 __all__ = ["OpenevalsJudge", "Sample"]
@@ -28,7 +29,6 @@ _UNNAMED = frozenset({"<lambda>", "_wrapped_evaluator"})
 class Sample:
     """What one call of the evaluator itself returned or raised."""
 
-    native: Any = None
     reading: Reading | None = None
     error: Exception | None = None
 
@@ -38,7 +38,8 @@ class OpenevalsJudge:
     """Asks an evaluator of openevals' protocol. Build it with `OpenevalsJudge.of`.
 
     `details` is what openevals made it of, None for a function of the caller's own: then its criteria are learned
-    from its answers, and it has no identity. `key` names the criterion of an answer that names none.
+    from its answers, and it has no identity. `key` names the criterion of an answer that names none; `keyed` is
+    whether the caller chose it, so that it goes into the result, too.
     """
 
     takes_values: ClassVar[bool] = True
@@ -46,6 +47,7 @@ class OpenevalsJudge:
     function: Callable[..., Any]
     name: str
     key: str
+    keyed: bool = False
     criteria: tuple[Criterion, ...] | None
     details: Introspected | None
     protocol: Protocol
@@ -62,13 +64,21 @@ class OpenevalsJudge:
             key: the criterion of answers that name none; the feedback key, or the function's name, by default.
 
         Raises:
-            UnsupportedEvaluatorError: it is no such function, or its schema has nothing to measure.
+            UnsupportedEvaluatorError: it is no such function, it could never answer, or its schema has nothing to
+                measure.
+            UsageError: there is a `key`, and the judge has a feedback key of its own.
 
         """
         if not callable(evaluator):
             raise UnsupportedEvaluatorError(f"a {type(evaluator).__name__} is no openevals evaluator: give a function.")
         protocol, details = Protocol.of(evaluator), introspect(evaluator)
-        own = str(getattr(evaluator, "__name__", type(evaluator).__name__))
+        if details is not None:
+            details.check()
+            if key not in (None, details.key) and not details.raw:
+                raise UsageError(f"the judge has the feedback key {details.key!r}: make it with feedback_key={key!r}.")
+        function = unwrapped(evaluator)[0]
+        own = str(getattr(function, "__name__", type(function).__name__))
+        keyed = key is not None
         key = key or (details.key if details else "score" if own in _UNNAMED else own)
         criteria = None if details is None else details.criteria(key)
         if criteria == ():
@@ -79,6 +89,7 @@ class OpenevalsJudge:
             function=evaluator,
             name=name or (details.run_name if details else "judge" if own in _UNNAMED else own),
             key=key,
+            keyed=keyed and (details is None or not details.raw),
             criteria=criteria,
             details=details,
             protocol=protocol,
@@ -103,7 +114,7 @@ class OpenevalsJudge:
     @cached_property
     def asynchronous(self) -> bool:
         """Whether the evaluator is async."""
-        call = getattr(self.function, "__call__", None)  # noqa: B004 - an object's own may be async
+        call = getattr(unwrapped(self.function)[0], "__call__", None)  # noqa: B004 - an object's own may be async
         return inspect.iscoroutinefunction(self.function) or inspect.iscoroutinefunction(call)
 
     @property
@@ -113,6 +124,11 @@ class OpenevalsJudge:
         if criteria and all(criterion.labels for criterion in criteria):
             return "labels"
         return "scores" if criteria and all(criterion.scale for criterion in criteria) else "any"
+
+    @property
+    def discrete(self) -> bool:
+        """Whether its scores are all of given ones, so that one between two of them, a median say, is none."""
+        return self.details is not None and self.details.discrete
 
     def bound(self) -> OpenevalsJudge:
         """Return the judge for one evaluation: it keeps what the evaluator returned for each sample."""
@@ -149,18 +165,21 @@ class OpenevalsJudge:
         except Exception as error:
             sample.error = error
             raise
-        sample.native, sample.error = asked.native, asked.error
-        if (unusable := asked.unusable) is not None:
+        sample.error = asked.error
+        reading = None if asked.error is not None else self._read(asked.native)
+        answers = () if reading is None else reading.answers
+        if (unusable := asked.unusable(answers)) is not None:
             return asked.judgment(self._to_all(unusable))
-        sample.reading = self._read(asked.native)
-        return asked.judgment(sample.reading.answers)
+        sample.reading = reading
+        return asked.judgment(answers)
 
     def _read(self, native: Any) -> Reading:
         details = self.details
         if details is None:
             return read(native, key=self.key)
         measured = tuple(criterion.name for criterion in self.criteria or ()) if details.raw else ()
-        return read(native, key=self.key, raw=details.raw, fields=measured, choices=details.choices)
+        booleans = frozenset(c.name for c in self.criteria or () if c.labels == PASS_FAIL)
+        return read(native, key=self.key, raw=details.raw, fields=measured, choices=details.choices, booleans=booleans)
 
     def _to_all(self, answer: Answer) -> tuple[Answer, ...]:
         return tuple(replace(answer, criterion=c.name) for c in self.criteria) if self.criteria else (answer,)

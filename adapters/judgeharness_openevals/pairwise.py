@@ -15,17 +15,18 @@ from judgeharness_integrations.calibration import CalibrationReport
 from judgeharness_integrations.harness import JudgeHarness
 from judgeharness_integrations.result import HarnessResult
 from judgeharness_integrations.structured import structured_case, value_text
-from judgeharness_openevals.preference_judge import PAIRWISE_PROMPT, PreferenceCase, PreferenceJudge
-from judgeharness_openevals.preferring import preference_judge
+from judgeharness_openevals.preference_judge import (
+    PAIRWISE_PROMPT,
+    RESERVED,
+    PreferenceCase,
+    PreferenceJudge,
+    preference_judge,
+)
 from judgeharness_openevals.results import Native, comment_on, measurement
 from judgeharness_openevals.tracing import is_private, one_verdict
 from judgeharness_openevals.wrapping import checked_harness
 
-__all__ = [
-    "PAIRWISE_PROMPT",
-    "create_async_harnessed_pairwise_judge",
-    "create_harnessed_pairwise_judge",
-]
+__all__ = ["create_async_harnessed_pairwise_judge", "create_harnessed_pairwise_judge"]
 
 _SCORES = {"A": 1.0, "B": 0.0, "TIE": 0.5}
 
@@ -59,7 +60,8 @@ def create_harnessed_pairwise_judge(
         calibration: a saved calibration, or its path.
 
     Raises:
-        UsageError: there is no model, or the prompt does not name the answers.
+        UsageError: there is no model, or there are two, or the prompt is no text that names the answers.
+        UnsupportedEvaluatorError: it could never answer; the sentence says why.
 
     """
     checked_harness(harness)
@@ -103,7 +105,9 @@ class _Pair:
     extra: dict[str, Any]
 
     def __post_init__(self) -> None:
-        """Refuse anything but two answers."""
+        """Refuse anything but two answers, and keywords that would take the place of what is judged."""
+        if taken := sorted(RESERVED & self.extra.keys()):
+            raise UsageError(f"{' and '.join(taken)} in the prompt is what is judged: name the keyword otherwise.")
         if isinstance(self.outputs, (str, bytes)) or not isinstance(self.outputs, Sequence) or len(self.outputs) != 2:  # noqa: PLR2004
             several = isinstance(self.outputs, Sequence) and not isinstance(self.outputs, (str, bytes))
             given = f"{len(self.outputs)} of them" if several else f"a {type(self.outputs).__name__}"

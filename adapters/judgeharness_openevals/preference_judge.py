@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from judgeharness_integrations._errors import CaseError
+from langchain_core.language_models import BaseChatModel
+from openevals.llm import create_async_llm_as_judge, create_llm_as_judge
+
+from judgeharness_integrations._errors import CaseError, UnsupportedEvaluatorError, UsageError
 from judgeharness_integrations.cases import Case, Criterion, PairwiseCase, case_id_of
 from judgeharness_integrations.judging import Answer, JudgeIdentity, Judgment, Probe, text_hash
 from judgeharness_integrations.marks import MARKS, code_of
 from judgeharness_integrations.structured import value_text
 from judgeharness_openevals.asking import Asker
+from judgeharness_openevals.checking import template_names
 from judgeharness_openevals.introspecting import Introspected
 
-__all__ = ["LABELS", "PAIRWISE_PROMPT", "PreferenceCase", "PreferenceJudge", "preference_schema"]
+__all__ = ["LABELS", "PAIRWISE_PROMPT", "RESERVED", "PreferenceCase", "PreferenceJudge", "preference_judge"]
 
 PAIRWISE_PROMPT = """You compare two answers to the same task and decide which one is better: more helpful, more \
 correct, more relevant, and closer to what the task asks for. The order of the answers and their length say nothing \
@@ -34,22 +39,10 @@ Which answer is better: A, B, or is it a TIE?"""
 
 LABELS = ("A", "B", "TIE")
 _TITLES = {"inputs": "Task", "reference_outputs": "Reference", "output_a": "Answer A", "output_b": "Answer B"}
+RESERVED = frozenset({*_TITLES, "outputs", "marks"})  # what a prompt may name that is no keyword of the caller's
 _ATTACHED = frozenset({"attachments"})  # images, sounds and files: no texts to be marked
 _REASONING = {"type": "string", "description": "The reasons, before the verdict."}
 _PREFERRED = {"type": "string", "enum": list(LABELS), "description": "The better answer, or TIE."}
-
-
-def preference_schema(*, use_reasoning: bool) -> dict[str, Any]:
-    """Return the schema of an answer."""
-    properties = {**({"reasoning": _REASONING} if use_reasoning else {}), "preferred": _PREFERRED}
-    return {
-        "title": "preference",
-        "description": "Which of two answers is better.",
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,18 +90,20 @@ class PreferenceJudge:
         if (reason := self.fits(probe.case)) is not None:
             raise CaseError(f"{self.name} cannot judge case {case_id_of(probe.case)!r}: {reason}.")
         asked = await self.asker.ask(probe, self._values(probe.case))
-        answer = asked.unusable or _preference(asked.native)
+        answer = _preference(asked.native)
+        answer = asked.unusable([answer]) or answer
         return asked.judgment((replace(answer, criterion=self.key),))
 
     def _values(self, case: PairwiseCase) -> dict[str, Any]:
         """Return what the prompt may name: the texts between marks that carry a code which none of them holds."""
-        texts = {"inputs": case.input, "reference_outputs": case.reference, "context": case.context}
-        texts |= {"output_a": case.output, "output_b": case.output_b}
         named = self.details.variables or frozenset()
         more = {**case.attributes, **getattr(case, "extra", {})}
         attached = {name: more.pop(name) for name in _ATTACHED & more.keys()}
-        texts |= {name: value_text(value) for name, value in more.items() if name in named and value is not None}
-        given = {name: text for name, text in texts.items() if text is not None}
+        texts = {n: value_text(v) for n, v in more.items() if n in named - RESERVED and v is not None}
+        texts |= {"context": case.context} if case.context is not None else {}
+        texts |= {"output_a": case.output, "output_b": case.output_b}
+        own = {"inputs": case.input, "reference_outputs": case.reference}
+        given = {**texts, **{name: text for name, text in own.items() if text is not None}}
         code = code_of(list(given.values()))
         marked = {n: f"<<{code} {_TITLES.get(n, n)}>>\n{text}\n<<{code} end>>" for n, text in given.items()}
         return {"inputs": "", "reference_outputs": "", **marked, **attached, "marks": MARKS.format(code=code)}
@@ -121,3 +116,67 @@ def _preference(native: Any) -> Answer:
     if preferred not in LABELS:
         return Answer(outcome="unparsed", reasoning=reasons)
     return Answer(verdict=preferred, reasoning=reasons)
+
+
+def preference_judge(
+    model: str | None,
+    judge: Any,
+    prompt: str,
+    feedback_key: str,
+    *,
+    system: str | None = None,
+    use_reasoning: bool = True,
+    name: str | None = None,
+) -> PreferenceJudge:
+    """Return the judge behind a pairwise evaluator; see `create_harnessed_pairwise_judge`."""
+    if model is None and not isinstance(judge, BaseChatModel):
+        raise UsageError("a pairwise judge needs a model, as in model='openai:gpt-4o', or judge=a chat model.")
+    if model is not None and isinstance(judge, BaseChatModel):
+        raise UsageError("a pairwise judge has one model: give model or the chat model as judge, not both.")
+    arguments = {
+        "prompt": _checked_prompt(prompt),
+        "feedback_key": feedback_key,
+        "judge": judge,
+        "model": model,
+        "system": system,
+        "continuous": False,
+        "choices": None,
+        "use_reasoning": use_reasoning,
+        "few_shot_examples": None,
+        "output_schema": _schema(use_reasoning=use_reasoning),
+    }
+    factory = create_llm_as_judge if _is_sync_client(judge) else create_async_llm_as_judge
+    details = Introspected(factory=factory, arguments=arguments)
+    details.check()
+    run_name = f"llm_as_{feedback_key}_judge"
+    asker = Asker(function=factory(**arguments), details=details)
+    return PreferenceJudge(name=name or run_name, key=feedback_key, run_name=run_name, details=details, asker=asker)
+
+
+def _checked_prompt(prompt: object) -> str:
+    if not isinstance(prompt, str):
+        raise UsageError(f"the prompt of a pairwise judge is a text, not a {type(prompt).__name__}.")
+    try:
+        named = template_names(prompt)
+    except UnsupportedEvaluatorError as error:
+        raise UsageError(str(error)) from error
+    if not {"output_a", "output_b"} <= named:
+        raise UsageError("the prompt of a pairwise judge names both answers: {output_a} and {output_b}.")
+    return prompt if "marks" in named else "{marks}\n\n" + prompt
+
+
+def _is_sync_client(judge: Any) -> bool:
+    create = getattr(getattr(getattr(judge, "chat", None), "completions", None), "create", None)
+    return create is not None and not inspect.iscoroutinefunction(inspect.unwrap(create))
+
+
+def _schema(*, use_reasoning: bool) -> dict[str, Any]:
+    properties = {**({"reasoning": _REASONING} if use_reasoning else {}), "preferred": _PREFERRED}
+    return {
+        "title": "preference",
+        "description": "Which of two answers is better.",
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }

@@ -6,13 +6,13 @@ import copy
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from inspect import Parameter, Signature
 from typing import Any
 
 from judgeharness_integrations._errors import UnsupportedEvaluatorError
 
-__all__ = ["PROTOCOL", "Protocol", "own_copy"]
+__all__ = ["PROTOCOL", "Protocol", "own_copy", "unwrapped"]
 
 PROTOCOL = ("inputs", "outputs", "reference_outputs")
 _VARIABLE = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
@@ -38,7 +38,7 @@ class Protocol:
             protocol = cls(Signature())
         if "outputs" not in protocol.names and not protocol.takes_more:
             raise UnsupportedEvaluatorError(
-                f"{getattr(function, '__name__', type(function).__name__)} is no openevals evaluator: "
+                f"{getattr(unwrapped(function)[0], '__name__', type(function).__name__)} is no openevals evaluator: "
                 "give a function that takes outputs, and inputs and reference_outputs where it needs them."
             )
         return protocol
@@ -83,6 +83,14 @@ class Protocol:
         if self.takes_more:
             named |= {n: own_copy(v) for n, v in values.items() if v is not None and n not in self.names}
         return tuple(positional), named
+
+
+def unwrapped(function: Any) -> tuple[Any, dict[str, Any]]:
+    """Return the function inside `functools.partial`, and the keywords it is given there."""
+    keywords: dict[str, Any] = {}
+    while isinstance(function, partial) and not function.args:
+        function, keywords = function.func, {**function.keywords, **keywords}
+    return function, keywords
 
 
 def own_copy(value: Any) -> Any:

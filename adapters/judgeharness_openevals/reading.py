@@ -10,9 +10,11 @@ from judgeharness_integrations.judging import Answer, as_judgment
 from judgeharness_integrations.verdictlog.row import is_number
 from judgeharness_openevals.schemas import SCORE
 
-__all__ = ["Reading", "Shape", "read", "score_of"]
+__all__ = ["VALUE", "Reading", "Shape", "field_of", "read", "score_of"]
 
 Shape: TypeAlias = Literal["single", "list", "raw"]
+VALUE = "value"  # where LangSmith has what is no number
+_FIELDS = frozenset({"key", SCORE, VALUE, "comment", "metadata", "evaluator_info", "source_run_id", "feedback_config"})
 _REASONS = ("comment", "reasoning", "reason", "explanation", "rationale")
 
 
@@ -35,36 +37,69 @@ def read(
     raw: bool = False,
     fields: tuple[str, ...] = (),
     choices: tuple[float, ...] | None = None,
+    booleans: frozenset[str] = frozenset(),
 ) -> Reading:
     """Read what a judge returned.
 
     Args:
-        native: a result dict or object, a list of them, a bare score, or the output of a model.
+        native: a result dict or object, a list of them or LangSmith's `{"results": [...]}`, a bare score, or the
+            output of a model.
         key: the criterion of what names none.
         raw: it is the output of a model, whatever it looks like.
         fields: the measured fields of such an output, where they are known.
         choices: the scores that may be answered; others are unparsed.
+        booleans: the criteria that are asked for a truth value, which 0 and 1 are, too.
 
     """
-    if isinstance(native, list) and not raw:
-        return _reading("list", [_mapping(part) or {SCORE: None} for part in native], key, choices)
     result = _mapping(native)
-    if not raw and (result is None or SCORE in result or "key" in result):
+    several = result.get("results") if result and not raw else None
+    if isinstance(several, list) or (isinstance(native, list) and not raw):
+        results = [_mapping(part) or {SCORE: None} for part in (several if isinstance(several, list) else native)]
+        return _reading("list", _numbered(results, key), choices, booleans)
+    if not raw and (result is None or _is_result(result)):
         # a bare score becomes a result, as LangSmith would have it
         bare = {"key": key, SCORE: native, "comment": None}
-        return _reading("single", [bare if result is None else result], key, choices)
+        found = bare if result is None else result
+        return _reading("single", {str(found.get("key") or key): found}, choices, booleans)
     result = result or {}
     if SCORE in result:
-        return Reading(shape="raw", answers=(_answer(key, result, SCORE),), parts={key: result})
+        return Reading(shape="raw", answers=(_answer(key, result, SCORE, None, booleans),), parts={key: result})
     measured = fields or tuple(name for name, value in result.items() if is_number(value) or isinstance(value, bool))
-    answers = tuple(_answer(name, result, name) for name in measured) or (Answer(outcome="unparsed"),)
-    return Reading(shape="raw", answers=answers, parts=dict.fromkeys(measured, result) if result else {})
+    answers = tuple(_answer(name, result, name, None, booleans) for name in measured)
+    parts = dict.fromkeys(measured, result) if result else {}
+    return Reading(shape="raw", answers=answers or (Answer(outcome="unparsed"),), parts=parts)
 
 
-def _reading(shape: Shape, results: list[Mapping[str, Any]], key: str, choices: tuple[float, ...] | None) -> Reading:
-    answers = tuple(_answer(str(result.get("key") or key), result, SCORE, choices) for result in results)
-    parts = {answer.criterion: result for answer, result in zip(answers, results, strict=True)}
-    return Reading(shape=shape, answers=answers, parts=parts)
+def _is_result(result: Mapping[str, Any]) -> bool:
+    return SCORE in result or "key" in result or (VALUE in result and result.keys() <= _FIELDS)
+
+
+def _numbered(results: list[Mapping[str, Any]], key: str) -> dict[str, Mapping[str, Any]]:
+    """Return the results by key; of several with the same key the second is `key_2`, and so on."""
+    found: dict[str, Mapping[str, Any]] = {}
+    for result in results:
+        name = own = str(result.get("key") or key)
+        number = 1
+        while name in found:
+            number += 1
+            name = f"{own}_{number}"
+        found[name] = result if name == own else {**result, "key": name}
+    return found
+
+
+def _reading(
+    shape: Shape,
+    results: Mapping[str, Mapping[str, Any]],
+    choices: tuple[float, ...] | None,
+    booleans: frozenset[str],
+) -> Reading:
+    answers = tuple(_answer(name, part, field_of(part), choices, booleans) for name, part in results.items())
+    return Reading(shape=shape, answers=answers, parts=results)
+
+
+def field_of(part: Mapping[str, Any]) -> str:
+    """Return where a result has its verdict: `value` where that is given and no score is."""
+    return VALUE if part.get(SCORE) is None and part.get(VALUE) is not None else SCORE
 
 
 def score_of(part: Mapping[str, Any], criterion: str) -> Any:
@@ -78,11 +113,19 @@ def _mapping(native: Any) -> Mapping[str, Any] | None:
     return found if isinstance(found, Mapping) else None
 
 
-def _answer(criterion: str, result: Mapping[str, Any], field: str, choices: tuple[float, ...] | None = None) -> Answer:
-    answer = as_judgment({criterion: _plain(result.get(field))}).answers[0]
+def _answer(
+    criterion: str,
+    result: Mapping[str, Any],
+    field: str,
+    choices: tuple[float, ...] | None,
+    booleans: frozenset[str],
+) -> Answer:
+    score = _plain(result.get(field))
+    score = score == 1 if criterion in booleans and is_number(score) and score in (0, 1) else score
+    answer = as_judgment({criterion: score}).answers[0]
     reasons = next((text for name in _REASONS if isinstance(text := result.get(name), str) and text), answer.reasoning)
     if choices and is_number(answer.verdict) and answer.verdict not in choices:
-        note = reasons or f"answered {answer.verdict}, which is none of the choices"
+        note = f"answered {answer.verdict}, which is none of the choices" + (f": {reasons}" if reasons else "")
         return Answer(criterion=criterion, outcome="unparsed", reasoning=note)
     return replace(answer, reasoning=reasons)
 

@@ -11,13 +11,14 @@ from judgeharness_integrations.reporting.rationales import shown_order
 from judgeharness_integrations.result import CriterionResult, HarnessResult
 from judgeharness_integrations.verdictlog.row import EVERY_CRITERION, VerdictRow, verdict_to_json
 from judgeharness_openevals.openevals_judge import OpenevalsJudge, Sample
-from judgeharness_openevals.reading import score_of
+from judgeharness_openevals.reading import VALUE, field_of, score_of
 from judgeharness_openevals.schemas import PASS_FAIL, SCORE
 
 __all__ = ["Native", "comment_on", "measurement", "native_result"]
 
 Native: TypeAlias = "dict[str, Any] | list[dict[str, Any]]"
 _Part: TypeAlias = Mapping[str, Any]
+_HASHED, _QUOTED = "sha256:", 300
 
 
 def measurement(result: HarnessResult, criterion: str) -> dict[str, Any]:
@@ -51,16 +52,25 @@ def comment_on(result: HarnessResult, criterion: str) -> str | None:
     """Return why nothing was decided, else the reasons of a sample on the deciding side; None where none gave any."""
     measured = result.criteria[criterion]
     if measured.status != "decided":
-        return f"{measured.status.replace('_', ' ')}: {measured.reason}"
+        failure = _first_failure(result, criterion) if measured.status == "not_graded" else ""
+        return f"{measured.status.replace('_', ' ')}: {measured.reason}{failure}"
     row = rationale(result, criterion)
     return f"{shown_order(row)} ".lstrip() + row.reasoning if row is not None and row.reasoning else None
 
 
+def _first_failure(result: HarnessResult, criterion: str) -> str:
+    """Return what the first answer that was no verdict said; errors are in the harness's own reason."""
+    rows = (row for row in result.rows if row.criterion == criterion and row.outcome in ("unparsed", "refused"))
+    first = next((row for row in rows if row.reasoning and not row.reasoning.startswith(_HASHED)), None)
+    return "" if first is None else f"; first {first.outcome}: {' '.join(str(first.reasoning).split())[:_QUOTED]}"
+
+
 def native_result(judge: OpenevalsJudge, result: HarnessResult, *, bare: bool = False) -> Native:
-    """Return what the evaluator returns, folded; `bare` keeps scores and comments of the only sample as they are.
+    """Return what the evaluator returns, folded; `bare` keeps what the only sample decided as it is.
 
     A criterion that was abstained from, or not graded, has the score None. A score that was a truth value is one
-    again. The output of a model by its schema comes back as a dict of the same fields and `metadata`.
+    again, a label in `value` is there again. The output of a model by its schema comes back as a dict of the same
+    fields and `metadata`, with a `comment` where a field is open.
 
     Raises:
         Exception: what the only sample of a `bare` design raised.
@@ -85,9 +95,14 @@ def _samples(judge: OpenevalsJudge, result: HarnessResult) -> list[Sample]:
 def _result(judge: OpenevalsJudge, result: HarnessResult, criterion: str, *, bare: bool) -> dict[str, Any]:
     part = _part(judge, result, criterion)
     key = judge.key if criterion in (DEFAULT_CRITERION, EVERY_CRITERION) else criterion
-    native: dict[str, Any] = dict(part) if part is not None else {"key": key}
-    if not bare or part is None:
-        native |= {SCORE: _score(judge, result, criterion), "comment": comment_on(result, criterion)}
+    native: dict[str, Any] = {"key": key} if part is None else dict(part)
+    if judge.keyed and native.get("key") is None:
+        native = {**native, "key": judge.key}
+    decided = result.criteria[criterion].status == "decided"
+    if not (bare and decided):
+        field = SCORE if part is None else field_of(part)
+        undecided = {} if decided else {name: None for name in (SCORE, VALUE) if name in native}
+        native |= {**undecided, field: _score(judge, result, criterion), "comment": comment_on(result, criterion)}
     return native | {"metadata": {**(native.get("metadata") or {}), **measurement(result, criterion)}}
 
 
@@ -99,8 +114,14 @@ def _raw(judge: OpenevalsJudge, result: HarnessResult, *, bare: bool) -> dict[st
     scored = SCORE in native or (
         judge.details is not None and SCORE in (judge.details.fields or {}).get("properties", {})
     )
-    if not bare or not parts:
-        native |= {SCORE if scored else name: _score(judge, result, name) for name in criteria}
+    open_ones = [name for name in criteria if result.criteria[name].status != "decided"]
+    for name in open_ones if bare else criteria:
+        native[SCORE if scored else name] = _score(judge, result, name)
+    if open_ones and "comment" not in native:
+        several = len(criteria) > 1
+        native["comment"] = "; ".join(
+            f"{name}: {comment_on(result, name)}" if several else str(comment_on(result, name)) for name in open_ones
+        )
     measured = {name: measurement(result, name) for name in criteria}
     if len(criteria) == 1:
         return native | {"metadata": measured[criteria[0]]}
@@ -132,5 +153,6 @@ def _score(judge: OpenevalsJudge, result: HarnessResult, criterion: str) -> Any:
     if measured.verdict not in PASS_FAIL:
         return verdict_to_json(measured.verdict)
     readings = (sample.reading for sample in _samples(judge, result) if sample.reading is not None)
-    scores = [score_of(reading.parts[criterion], criterion) for reading in readings if criterion in reading.parts]
+    parts = [reading.parts[criterion] for reading in readings if criterion in reading.parts]
+    scores = [part[VALUE] if field_of(part) == VALUE else score_of(part, criterion) for part in parts]
     return measured.verdict if any(isinstance(score, str) for score in scores) else measured.verdict == "PASS"

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pydantic import BaseModel, TypeAdapter
-from pydantic.errors import PydanticUserError
+from langchain_core.utils.function_calling import convert_to_json_schema
 
 from judgeharness_integrations.cases import Criterion
 
-__all__ = ["PASS_FAIL", "SCORE", "field_criteria", "json_schema"]
+__all__ = ["PASS_FAIL", "SCORE", "field_criteria", "is_discrete", "json_schema", "sent_schema"]
 
 PASS_FAIL = ("PASS", "FAIL")
 SCORE = "score"  # the field that makes an output a result like openevals' own
@@ -18,16 +17,34 @@ _NUMBERS = frozenset({"number", "integer"})
 
 
 def json_schema(schema: Any) -> Mapping[str, Any] | None:
-    """Return the JSON schema of what `output_schema` takes: JSON or OpenAI's form of it, a model, a TypedDict."""
+    """Return the JSON schema of what `output_schema` takes: JSON or OpenAI's forms of it, a model, a TypedDict.
+
+    None for what LangChain cannot read.
+    """
     if isinstance(schema, Mapping):
-        inner = schema.get("schema")
+        inner = schema.get("schema") or schema.get("parameters")
         return inner if isinstance(inner, Mapping) else schema
     try:
-        if isinstance(schema, type) and issubclass(schema, BaseModel):
-            return schema.model_json_schema()
-        return TypeAdapter(schema).json_schema()
-    except PydanticUserError:  # pydantic refuses typing.TypedDict before Python 3.12
+        return convert_to_json_schema(schema)
+    except Exception:  # noqa: BLE001 - whatever it is, it is no schema
         return None
+
+
+def sent_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a schema closed at its top, as openevals writes it when it asks a client."""
+    inner = schema.get("schema")
+    if isinstance(inner, Mapping):
+        return {**schema, "schema": sent_schema(inner)}
+    closed = schema.get("additionalProperties")
+    rest = {name: part for name, part in schema.items() if name != "additionalProperties"}
+    return rest | {"additionalProperties": False if closed is None else closed}
+
+
+def is_discrete(schema: Mapping[str, Any]) -> bool:
+    """Whether the schema has numbers, and gives all that each of them may be."""
+    fields = [_resolved(field, schema) for field in (schema.get("properties") or {}).values()]
+    numbers = [field for field in fields if field.get("type") in _NUMBERS]
+    return bool(numbers) and all("enum" in field or "const" in field for field in numbers)
 
 
 def field_criteria(schema: Mapping[str, Any], key: str) -> tuple[Criterion, ...]:

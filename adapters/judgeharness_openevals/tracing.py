@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, TypeAlias
 
-from langsmith import testing, trace
+from langsmith import testing, trace, tracing_context
+from langsmith.utils import tracing_is_enabled
 
 from judgeharness_integrations.harness import JudgeHarness
 from judgeharness_openevals._seams import in_test_case
@@ -39,7 +40,7 @@ def one_verdict(
     stamp = {"__ls_framework": "openevals", "__ls_evaluator": run_name, "__ls_language": "python"}
     tested, ended = in_test_case(), list[Native]()
     opened = trace(name=run_name, inputs=dict(arguments), metadata=stamp, tags=["judge-harness"])
-    with testing.trace_feedback(name=run_name) if tested else nullcontext():
+    with _unuploaded(), testing.trace_feedback(name=run_name) if tested else nullcontext():
         with nullcontext() if private else opened as run:
 
             def end(native: Native) -> Native:
@@ -53,11 +54,20 @@ def one_verdict(
             _log(ended[0], key, reasons=not private)
 
 
+def _unuploaded() -> AbstractContextManager[None]:
+    """Return what keeps LangChain's tracer from uploading what is judged where LangSmith was told not to upload."""
+    local = tracing_is_enabled() == "local"  # as in evaluate(upload_results=False)
+    return tracing_context(enabled=False, parent=False) if local else nullcontext()
+
+
 def _log(native: Native, key: str, *, reasons: bool) -> None:
     for result in native if isinstance(native, list) else [native]:
-        score, status = result["score"], result["metadata"]["status"]
+        if not {"score", "value"} & result.keys():
+            continue  # a mapping of a function's own, of which LangSmith would log nothing either
+        label, status = result.get("value"), result["metadata"]["status"]
+        score = label if result.get("score") is None else result["score"]
         said: dict[str, Any] = {"value": score} if isinstance(score, str) else {"score": score}
         if score is None:
-            said = {"value": "ABSTAIN" if status == "abstained" else "NOT_GRADED"}
+            said = {"value": "ABSTAIN" if status == "abstained" else "NOT GRADED"}
         comment = result.get("comment") if reasons else None
         testing.log_feedback(key=result.get("key") or key, comment=comment, **said)

@@ -1,4 +1,4 @@
-"""`harness_judge`: the same protocol, the same result dicts, a measurement behind them."""
+"""`harness_judge`: the same protocol, the same result dicts, a measurement behind them; and which judges are known."""
 
 from __future__ import annotations
 
@@ -9,23 +9,26 @@ from functools import update_wrapper
 from os import PathLike
 from typing import Any
 
-from judgeharness_integrations._errors import UsageError
+from judgeharness_integrations._errors import UnsupportedEvaluatorError, UsageError
 from judgeharness_integrations.calibration import CalibrationReport
 from judgeharness_integrations.harness import JudgeHarness
 from judgeharness_integrations.judging import Judge
 from judgeharness_integrations.presets import Shape
 from judgeharness_integrations.structured import StructuredCase, structured_case
 from judgeharness_openevals.openevals_judge import OpenevalsJudge
-from judgeharness_openevals.protocol import PROTOCOL
+from judgeharness_openevals.preference_judge import PreferenceJudge
+from judgeharness_openevals.protocol import PROTOCOL, Protocol, unwrapped
 from judgeharness_openevals.results import Native, native_result
 from judgeharness_openevals.tracing import is_private, one_verdict
 
-__all__ = ["checked_harness", "harness_judge", "is_harnessed"]
+__all__ = ["checked_harness", "harness_judge", "recognise"]
 
 _BY_RULE = (
     *("openevals.exact", "openevals.string", "openevals.code.pyright", "openevals.code.mypy"),
     *(f"openevals.trajectory.{name}" for name in ("match", "strict", "subset", "superset", "unordered")),
 )
+_TAKEN = frozenset({*PROTOCOL, "attachments"})
+_MODES = {"scores": "mode", "any": "supermajority(2/3) | mode"}
 _TOLERANCE = 0.1  # scores of LangSmith are between 0 and 1 by convention
 
 
@@ -41,34 +44,38 @@ def harness_judge(
 
     `score` is the folded decision, None where the harness abstains or could not grade; `comment` gives the reasons of
     the deciding side, or why nothing was decided; `metadata` holds the measurement. The function has the attributes
-    `judge` and `harness`. In a test marked `@pytest.mark.langsmith` a verdict is one feedback row a key and one trace.
+    `judge` and `harness`. The harness tries a failed call again, and OpenAI clients and models by name do not; a chat
+    model of the caller's own retries as it is made, so make it with `max_retries=0`. In a test marked
+    `@pytest.mark.langsmith` a verdict is one feedback row a key and one trace.
 
     Args:
         judge: what `create_llm_as_judge` and its like make, or a function that takes `outputs` and, where it needs
             them, `inputs` and `reference_outputs`. One that asks no model is returned as it is.
         harness: the design; by default `JudgeHarness.standard` for what the judge answers (six calls a case), where
-            a format change that does not fit a case is skipped and reported.
+            a format change that does not fit a case is skipped and reported. Scores of given `choices` are folded by
+            `mode`: the most frequent one, and an abstention where two are; a median could lie between the choices.
         calibration: a saved calibration, or its path.
-        key: the key of answers that name none.
+        key: the key of results that name none; a judge of openevals has its `feedback_key`.
         shape: `labels`, `scores` or `any`: which default design, where the judge's answers are not known.
 
     Raises:
         UnsupportedEvaluatorError: it cannot be harnessed; the sentence says why.
-        UsageError: it is harnessed already, `harness` is no `JudgeHarness`, or there are two calibrations.
+        UsageError: it is harnessed already, `harness` is no `JudgeHarness`, or there are two calibrations or keys.
 
     """
-    if is_harnessed(judge):
+    function = unwrapped(judge)[0]
+    if _is_harnessed(function):
         raise UsageError("the evaluator is harnessed already.")
     if isinstance(judge, Judge):
         raise UsageError(f"a {type(judge).__name__} is no openevals evaluator: use harness.evaluate(judge, case).")
     checked_harness(harness)
-    module = str(getattr(judge, "__module__", ""))
+    module = str(getattr(function, "__module__", ""))
     if any(module == name or module.startswith(f"{name}.") for name in _BY_RULE):
-        name = getattr(judge, "__name__", module)
+        name = getattr(function, "__name__", module)
         warnings.warn(f"{name} of {module} asks no model, so it is returned without a harness.", stacklevel=2)
         return judge
     asked = OpenevalsJudge.of(judge, key=key)
-    return _harnessed(asked, (harness or _standard(shape or asked.shape)).with_calibration(calibration))
+    return _harnessed(asked, (harness or _standard(asked, shape or asked.shape)).with_calibration(calibration))
 
 
 def checked_harness(harness: object) -> None:
@@ -79,14 +86,41 @@ def checked_harness(harness: object) -> None:
         )
 
 
-def is_harnessed(evaluator: object) -> bool:
-    """Whether an evaluator is one of ours."""
+def recognise(evaluator: object) -> Judge | None:
+    """Return the judge in a harnessed evaluator, or one over a function that takes `outputs` and no other than these.
+
+    None for anything else, judges and classes included.
+
+    Raises:
+        UnsupportedEvaluatorError: it is a judge of openevals that could never answer, or harnessed and partly called.
+
+    """
+    function = unwrapped(evaluator)[0]
+    if _is_harnessed(function):
+        if function is not evaluator:
+            raise UnsupportedEvaluatorError("a functools.partial of a harnessed judge: harness the partial instead.")
+        wrapped = getattr(evaluator, "judge", None)
+        return wrapped if isinstance(wrapped, (OpenevalsJudge, PreferenceJudge)) else None
+    if not callable(evaluator) or isinstance(evaluator, (type, Judge)):
+        return None
+    try:
+        names = set(Protocol.of(evaluator).names)
+    except UnsupportedEvaluatorError:
+        return None
+    if "outputs" not in names or not names <= _TAKEN:
+        return None
+    return OpenevalsJudge.of(evaluator)
+
+
+def _is_harnessed(evaluator: object) -> bool:
     return isinstance(getattr(evaluator, "harness", None), JudgeHarness) and hasattr(evaluator, "judge")
 
 
-def _standard(shape: Shape) -> JudgeHarness:
-    tolerance = {"tolerance": _TOLERANCE} if shape == "any" else {}
-    return JudgeHarness.standard(shape, on_unfit="skip", **tolerance)
+def _standard(judge: OpenevalsJudge, shape: Shape) -> JudgeHarness:
+    options: dict[str, Any] = {"tolerance": _TOLERANCE} if shape == "any" else {}
+    if judge.discrete and shape in _MODES:
+        options["aggregation_rule"] = _MODES[shape]
+    return JudgeHarness.standard(shape, on_unfit="skip", **options)
 
 
 @dataclass(frozen=True)

@@ -130,3 +130,10 @@ def test_prepare_is_a_plain_function(prepare: Any, kind: str) -> None:
 def test_a_judge_that_compares_nothing_is_refused_before_it_is_asked(criteria: list[Criterion]) -> None:
     with pytest.raises(UsageError, match="scripted compares nothing: give a judge of one preference, A, B or TIE"):
         harness_comparative(ScriptedJudge(["A"], criteria=criteria))
+
+
+@pytest.mark.parametrize(("criteria", "rule"), [([SCALE], "mode"), (None, "supermajority(2/3) | mode")])
+def test_nothing_is_decided_between_choices(criteria: list[Criterion] | None, rule: str) -> None:
+    judge: Any = ScriptedJudge([1], criteria=criteria)
+    judge.discrete = True
+    assert harness_for(judge, judge, None, None).design.rule.name == rule

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from langchain_core.exceptions import OutputParserException
+from langchain_core.language_models import FakeListChatModel
 from openai import OpenAI
 from openevals.llm import create_async_llm_as_judge, create_llm_as_judge
 from support.openai_server import Reply, chat_model
@@ -12,8 +14,9 @@ from support.openevals_judging import CASE, PROMPT, Serve, scored, told
 
 from judgeharness_integrations import JudgeHarness
 from judgeharness_openevals import harness_judge
+from judgeharness_openevals.asking import unread_answer
 from judgeharness_openevals.capturing import ModelAnswer
-from judgeharness_openevals.failures import unread_answer
+from judgeharness_openevals.introspecting import introspect
 
 FACTORIES = pytest.mark.parametrize("factory", [create_llm_as_judge, create_async_llm_as_judge])
 UNUSABLE = [
@@ -21,7 +24,7 @@ UNUSABLE = [
     (Reply.text('{"reasoning": "cut'), "unparsed"),
     (Reply.json({"reasoning": "no score"}), "unparsed"),
     (scored(None), "unparsed"),
-    (Reply.truncated('{"reasoning": "because", "score": true}'), "unparsed"),
+    (Reply.truncated('{"reasoning": "because", "sc'), "unparsed"),
     (Reply.refusal("I will not judge that."), "refused"),
     (Reply.content_filter(), "refused"),
     (Reply.status(400), "error"),
@@ -115,15 +118,60 @@ class OpenAIRefusalError(Exception):
 
 
 def test_errors_that_are_answers_are_told_from_those_that_are_not() -> None:
-    seen = ModelAnswer(text="hm")
-    assert unread_answer(KeyError("score"), None) is not None
-    assert unread_answer(KeyError("context"), None) is None
-    assert unread_answer(KeyError("context"), seen) is seen
-    assert unread_answer(RuntimeError("broken"), seen) is None
-    assert unread_answer(TimeoutError(), seen) is None
-    refused = unread_answer(OpenAIRefusalError("no"), None)
-    assert refused is not None
-    assert refused.refusal == "no"
-    cut = unread_answer(LengthFinishReasonError("long"), None)
-    assert cut is not None
-    assert cut.truncated
+    seen, misread = ModelAnswer(text="hm"), OutputParserException("no JSON")
+    details = introspect(create_llm_as_judge(prompt=PROMPT, judge=FakeListChatModel(responses=["x"])))
+    client: Any = OpenAI(api_key="test")
+    of_client = introspect(create_llm_as_judge(prompt=PROMPT, judge=client, model="gpt-4o"))
+    assert unread_answer(KeyError("context"), None, details) is None
+    assert unread_answer(KeyError("context"), seen, details) is seen
+    assert unread_answer(RuntimeError("broken"), seen, details) is None
+    assert unread_answer(TimeoutError(), seen, details) is None
+    assert unread_answer(misread, None, details) == ModelAnswer(text="no JSON")
+    assert unread_answer(misread, None, of_client) is None
+    assert unread_answer(misread, None, None) is None
+    assert unread_answer(misread, seen, None) is seen
+    for error in (KeyError("nope"), TypeError("not subscriptable"), ValueError("no number"), AttributeError("foo")):
+        assert unread_answer(error, seen, None) is None
+    assert unread_answer(OpenAIRefusalError("no"), None, None) == ModelAnswer(text="", refusal="no")
+    assert unread_answer(LengthFinishReasonError("long"), None, None) == ModelAnswer(text="long")
+
+
+def test_a_functions_own_mistake_is_an_error_with_its_sentence(openai_server: Serve) -> None:
+    model = chat_model(openai_server([Reply.text("fine")]))
+
+    def mistaken(inputs: str, outputs: str) -> Any:
+        model.invoke(outputs)
+        return dict[str, Any]()["nope"]
+
+    answer = harness_judge(mistaken)(**CASE)
+    assert answer["metadata"]["outcomes"]["error"] == 6
+    assert "6 failed with KeyError: 'nope'" in answer["comment"]
+
+
+@pytest.mark.parametrize("reply", [Reply.truncated("Y"), Reply.refusal("no"), Reply.content_filter()])
+def test_a_function_that_has_a_score_keeps_it_however_its_models_answer_ended(
+    openai_server: Serve, reply: Reply
+) -> None:
+    model = chat_model(openai_server([reply]), max_tokens=1)
+
+    def handled(inputs: str, outputs: str) -> bool:
+        return model.invoke(f"{inputs} {outputs}: Y or N?").text == "Y"
+
+    answer = harness_judge(handled)(**CASE)
+    assert (answer["score"], answer["metadata"]["outcomes"]["ok"]) == (handled(**CASE), 6)
+
+
+def test_a_whole_score_of_an_answer_that_was_cut_short_counts(openai_server: Serve) -> None:
+    server = openai_server([Reply.truncated('{"reasoning": "because", "score": true}')])
+    client: Any = OpenAI(base_url=f"{server.url}/v1", api_key="test")
+    assert harness_judge(create_llm_as_judge(prompt=PROMPT, judge=client, model="gpt-4o-test"))(**CASE)["score"] is True
+
+
+def test_what_was_said_instead_of_a_verdict_is_in_the_comment(openai_server: Serve) -> None:
+    judge = harness_judge(create_llm_as_judge(prompt=PROMPT, judge=chat_model(openai_server([Reply.text("I pass.")]))))
+    comment = judge(**CASE)["comment"]
+    assert comment.endswith("; first unparsed: OutputParserException: Invalid json output: I pass.")
+    refusing = create_llm_as_judge(prompt=PROMPT, judge=chat_model(openai_server([Reply.refusal("I will not.")])))
+    assert harness_judge(refusing)(**CASE)["comment"].endswith("; first refused: I will not.")
+    hashed = JudgeHarness(perturbations=["none"], repetitions=2, aggregation_rule="majority", keep="hash")
+    assert "first" not in harness_judge(refusing, hashed)(**CASE)["comment"]

@@ -20,7 +20,6 @@ from judgeharness_integrations.judging import Probe
 from judgeharness_integrations.perturbations import perturbation
 from judgeharness_openevals import create_harnessed_pairwise_judge, harness_judge, tracing
 from judgeharness_openevals.capturing import Capture, captured, watched_client
-from judgeharness_openevals.models import model_parameters
 
 
 def asked(judge: Any) -> None:
@@ -44,22 +43,12 @@ def test_an_answer_without_content_is_no_answer() -> None:
     assert capture.tokens("input_tokens") is None
     empty = SimpleNamespace(choices=[])
     client = SimpleNamespace(chat=SimpleNamespace(completions=SimpleNamespace(create=lambda **_: empty)))
-    with captured() as capture:
-        assert watched_client(client).chat.completions.create(model="m") is empty
+    with captured() as capture, pytest.raises(ConnectionError, match="no chat completion"):
+        watched_client(client).chat.completions.create(model="m")
     assert capture.last is None
-
-
-@pytest.mark.parametrize(
-    ("model", "parameters"),
-    [
-        ({"base_url": "https://user:secret@example.org:8080/v1/?key=secret"}, {"endpoint": "example.org:8080/v1"}),
-        ({"base_url": "https://example.org:port/v1"}, {}),
-        ({"temperature": 0.0, "stop": [], "seed": None}, {"temperature": 0.0}),
-        ({"model_kwargs": {"api_key": "sk-1", "n": 2}}, {"model_kwargs": {"api_key": "[redacted]", "n": 2}}),
-    ],
-)
-def test_parameters_hold_what_matters_and_no_secret(model: dict[str, Any], parameters: dict[str, Any]) -> None:
-    assert model_parameters(SimpleNamespace(**model)) == parameters
+    said = SimpleNamespace(choices=[SimpleNamespace(message=SimpleNamespace(content="x"))])
+    client = SimpleNamespace(chat=SimpleNamespace(completions=SimpleNamespace(create=lambda **_: said)))
+    assert watched_client(client).chat.completions.create(model="m") is said  # outside a sample, too
 
 
 @pytest.mark.parametrize(
@@ -68,8 +57,13 @@ def test_parameters_hold_what_matters_and_no_secret(model: dict[str, Any], param
         ([{"key": "a", "score": 0.5, "comment": "c"}], [{"key": "a", "score": 0.5, "comment": "c"}]),
         ({"key": "a", "score": "warm", "comment": None}, [{"key": "a", "value": "warm", "comment": None}]),
         (
+            {"polite": True, "stars": 4},  # no result of LangSmith's
+            [],
+        ),
+        ({"key": "a", "value": "warm"}, [{"key": "a", "value": "warm", "comment": None}]),
+        (
             {"score": None},
-            [{"key": "measured", "value": "NOT_GRADED", "comment": "not graded: 0 valid of 6 samples, 3 needed"}],
+            [{"key": "measured", "value": "NOT GRADED", "comment": "not graded: 0 valid of 6 samples, 3 needed"}],
         ),
     ],
 )

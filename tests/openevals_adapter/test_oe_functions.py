@@ -103,7 +103,7 @@ def test_bare_scores_become_results(native: Any, score: Any) -> None:
 
     answer = harness_judge(measured)(outputs="a text")
     if native == {}:
-        assert answer.keys() == {"verdict", "metadata"}
+        assert answer.keys() == {"verdict", "comment", "metadata"}
         answer |= {"key": "measured", "score": answer["verdict"]}
     assert (answer["key"], answer["score"]) == ("measured", score)
     assert answer["metadata"]["status"] == ("decided" if score is not None else "not_graded")

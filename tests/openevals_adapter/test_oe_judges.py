@@ -33,7 +33,7 @@ def client(server: OpenAIServer, factory: Any) -> Any:
         ({}, True, "PASS", "supermajority(2/3)"),
         ({"feedback_key": "correctness"}, False, "FAIL", "supermajority(2/3)"),
         ({"continuous": True}, 0.7, 0.7, "median"),
-        ({"choices": [0, 1, 2]}, 2, 2, "median"),
+        ({"choices": [0, 1, 2]}, 2, 2, "mode"),
         ({"use_reasoning": False}, True, "PASS", "supermajority(2/3)"),
     ],
 )
@@ -80,12 +80,12 @@ def test_one_unperturbed_sample_equals_the_bare_judge(openai_server: Serve, fact
     assert server.calls == 2
 
 
-def test_one_unperturbed_sample_keeps_what_no_rule_would_take(openai_server: Serve) -> None:
+def test_one_unperturbed_sample_that_is_no_verdict_has_no_score(openai_server: Serve) -> None:
     server = openai_server([scored(7)])
     bare = create_llm_as_judge(prompt=PROMPT, judge=chat_model(server), choices=[0, 1])
     answer = harness_judge(bare, once())(**CASE)
-    assert answer["score"] == bare(**CASE)["score"] == 7
-    assert answer["metadata"]["status"] == "not_graded"
+    assert (answer["score"], answer["metadata"]["status"]) == (None, "not_graded")
+    assert answer["comment"].endswith("; first unparsed: answered 7, which is none of the choices: because")
 
 
 @FACTORIES
@@ -132,13 +132,6 @@ def test_a_model_that_cannot_be_made_fails_as_it_does_bare(monkeypatch: pytest.M
     assert answer["comment"].startswith("not graded: ")
     assert "api_key" in answer["comment"]
     assert judge.judge.identity.model == "gpt-4o"
-
-
-def test_a_judge_without_a_model_is_unverifiable_and_says_so() -> None:
-    judge = harness_judge(create_llm_as_judge(prompt=PROMPT), JudgeHarness.quick("labels"))
-    assert judge.judge.identity is None
-    assert judge.judge.model_name is None
-    assert "model" in judge(**CASE)["comment"]
 
 
 def test_rows_hold_the_evidence_of_each_call(openai_server: Serve) -> None:

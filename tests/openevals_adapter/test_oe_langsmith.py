@@ -83,6 +83,18 @@ def test_aevaluate_takes_the_async_judge_and_the_feedback_arrives(
     assert server.unknown == []
 
 
+@pytest.mark.filterwarnings("ignore:'upload_results' parameter is in beta")
+def test_nothing_is_uploaded_where_langsmith_was_told_not_to(
+    langsmith_server: LangSmithServerFactory, openai_server: Serve
+) -> None:
+    server = langsmith_server()
+    client = dataset(server)
+    judge = harness_judge(create_llm_as_judge(prompt=PROMPT, judge=chat_model(openai_server([scored(score=True)]))))
+    results = evaluate(application, data="capitals", evaluators=[judge], client=client, upload_results=False)
+    assert [row["evaluation_results"]["results"][0].score for row in results] == [True, True]
+    assert (server.runs, server.feedback) == ({}, [])
+
+
 @pytest.mark.parametrize("factory", [create_llm_as_judge, create_async_llm_as_judge])
 def test_a_verdict_is_one_run_with_its_samples_below(
     langsmith_server: LangSmithServerFactory, openai_server: Serve, factory: Callable[..., Any]
@@ -184,6 +196,13 @@ def test_list():
     harness_judge(lambda outputs: [{"key": "one", "score": 1}, {"key": "two", "score": "warm"}])(outputs="a text")
 
 @pytest.mark.langsmith
+def test_logging():
+    def logging(outputs):
+        t.log_feedback(key="own", score=1)
+        return {"key": "logged", "score": 2}
+    assert harness_judge(logging)(outputs="a text")["score"] == 2
+
+@pytest.mark.langsmith
 def test_raw():
     schema = {"title": "r", "description": "r", "type": "object", "properties": {"good": {"type": "boolean"}}}
     assert measured([Reply.json({"good": True})], output_schema=schema)["good"] is True
@@ -205,14 +224,16 @@ def test_one_verdict_is_one_feedback_row_and_one_trace(
             patch.setenv(name, value)
         patch.setenv("PYTHONPATH", str(pytestconfig.rootpath / "tests"))
         done = pytester.runpytest_subprocess("-p", "no:cacheprovider", "-p", "no:xdist", "-q")
-    done.assert_outcomes(passed=7)
+    done.assert_outcomes(passed=8)
     rows = sorted((row["key"], row.get("score"), row.get("value")) for row in server.feedback if row["key"] != "pass")
     assert rows == [
         ("abstained", None, "ABSTAIN"),
         ("async", 0.5, None),
         ("decided", 1, None),
-        ("lost", None, "NOT_GRADED"),
+        ("logged", 2, None),
+        ("lost", None, "NOT GRADED"),
         ("one", 1, None),
+        *[("own", 1, None)] * 6,  # a function's own feedback is its own affair
         ("preference", 0.5, None),
         ("two", None, "warm"),
     ]
@@ -226,6 +247,7 @@ def test_one_verdict_is_one_feedback_row_and_one_trace(
         "llm_as_judge",
         "llm_as_lost_judge",
         "llm_as_preference_judge",
+        "logging",
     ]
     (decided,) = [run for run in verdicts if run["name"] == "llm_as_decided_judge" and not run.get("parent_run_id")]
     (verdict,) = [run for run in verdicts if run.get("parent_run_id") == decided["id"]]
@@ -244,5 +266,5 @@ def test_switched_off_tracking_logs_nothing(
             patch.setenv(name, value)
         patch.setenv("PYTHONPATH", str(pytestconfig.rootpath / "tests"))
         done = pytester.runpytest_subprocess("-p", "no:cacheprovider", "-p", "no:xdist", "-q")
-    done.assert_outcomes(passed=7)
+    done.assert_outcomes(passed=8)
     assert server.feedback == []

@@ -8,12 +8,13 @@ import re
 from typing import Any
 
 import pytest
+from langchain_core.language_models import FakeListChatModel
 from openai import AsyncOpenAI, OpenAI
 from support.openai_server import Reply, Request, chat_model
 from support.openevals_judging import Serve, told
 
 from judgeharness_integrations import AnswerCase, JudgeHarness, PairwiseCase
-from judgeharness_integrations._errors import PlanError, UsageError
+from judgeharness_integrations._errors import PlanError, UnsupportedEvaluatorError, UsageError
 from judgeharness_openevals import create_async_harnessed_pairwise_judge, create_harnessed_pairwise_judge
 
 BOTH = pytest.mark.parametrize("create", [create_harnessed_pairwise_judge, create_async_harnessed_pairwise_judge])
@@ -143,6 +144,38 @@ def test_what_cannot_be_made_is_refused(openai_server: Serve) -> None:
         create_harnessed_pairwise_judge(judge=model, prompt="{outputs}")
     with pytest.raises(UsageError, match="harness is a JudgeHarness"):
         create_harnessed_pairwise_judge(judge=model, harness="pairwise")  # type: ignore[arg-type]
+
+
+def test_nothing_takes_the_place_of_what_is_judged(openai_server: Serve) -> None:
+    server = openai_server([preferring("A")])
+    judge = create_harnessed_pairwise_judge(judge=chat_model(server), prompt="{context} {inputs} {output_a} {output_b}")
+    for name in ("output_a", "output_b", "marks"):
+        with pytest.raises(UsageError, match=f"{name} in the prompt is what is judged: name the keyword otherwise"):
+            judge(outputs=["a", "b"], context="c", **{name: "intruder"})
+    attributes: dict[str, Any] = dict.fromkeys(("inputs", "output_a", "output_b", "reference_outputs"), "intruder")
+    case = PairwiseCase(case_id="p", output="one", output_b="two", context="c", attributes=attributes)
+    JudgeHarness.quick("pairwise").evaluate(judge.judge, case)
+    assert all("intruder" not in request.user for request in server.requests)
+    assert shown(server.requests[0]) == ("one", "two")
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"prompt": "{output_a} {output_b} {"}, "the prompt is no template: .*; write a brace itself twice"),
+        ({"prompt": "{output_a} {output_b} {}"}, "braces without a name"),
+        ({"prompt": "{output_a} {output_b} {0}"}, "braces without a name"),
+        ({"prompt": None}, "is a text, not a NoneType"),
+        ({"prompt": lambda **_: []}, "is a text, not a function"),
+        ({"model": "openai:gpt-4o"}, "has one model: give model or the chat model as judge, not both"),
+        ({"judge": "gpt-4o", "model": "gpt-4o"}, "a chat model or an OpenAI client as judge, not a str"),
+        ({"feedback_key": None}, "feedback_key is a text, not None"),
+    ],
+)
+def test_a_judge_that_could_never_answer_is_refused(options: dict[str, Any], sentence: str) -> None:
+    given: dict[str, Any] = {"judge": FakeListChatModel(responses=["x"])} | options
+    with pytest.raises((UsageError, UnsupportedEvaluatorError), match=sentence):
+        create_harnessed_pairwise_judge(**given)
 
 
 def test_its_judge_judges_pairs_only_and_has_an_identity(openai_server: Serve) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -12,12 +13,13 @@ from support.openai_server import chat_model
 from support.openevals_judging import PROMPT, Serve, scored
 
 from judgeharness_integrations import AnswerCase, JudgeHarness
+from judgeharness_integrations._errors import UnsupportedEvaluatorError
 from judgeharness_integrations.adapters import recognised
 from judgeharness_integrations.judging import as_judge
 from judgeharness_openevals import OpenevalsJudge, create_harnessed_pairwise_judge, harness_judge
 from judgeharness_openevals import _seams as seams
 from judgeharness_openevals.introspecting import introspect
-from judgeharness_openevals.recognising import recognise
+from judgeharness_openevals.wrapping import recognise
 
 
 def scorer(outputs: dict[str, Any], reference_outputs: dict[str, Any]) -> bool:
@@ -35,6 +37,8 @@ def test_its_own_are_known(openai_server: Serve) -> None:
         assert isinstance(recognise(evaluator), OpenevalsJudge)
     assert isinstance(recognise(create_trajectory_llm_as_judge(judge=model)), OpenevalsJudge)
     assert as_judge(harnessed) is harnessed.judge
+    with pytest.raises(UnsupportedEvaluatorError, match="harness the partial instead"):
+        recognise(partial(harnessed, context="c"))
 
 
 class Case:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import typing
 from enum import Enum
 from typing import Any, Literal
 
@@ -57,6 +58,12 @@ class Verdict(BaseModel):
     score: bool
 
 
+class Older(typing.TypedDict):
+    """As the standard library has it."""
+
+    good: bool
+
+
 class Typed(TypedDict):
     reasoning: str
     good: bool
@@ -86,6 +93,7 @@ def test_an_abstained_field_is_none_and_evidence_stays(openai_server: Serve) -> 
     answer = judge(**CASE)
     assert (answer["tone"], answer["is_polite"], answer["reasoning"]) == (None, True, "It says please.")
     assert answer["metadata"]["criteria"]["tone"]["status"] == "abstained"
+    assert answer["comment"].startswith("tone: abstained: ")
 
 
 def test_an_answer_that_breaks_its_schema_is_unparsed(openai_server: Serve) -> None:
@@ -100,7 +108,9 @@ def test_unreadable_outputs_leave_every_field_open(openai_server: Serve) -> None
     server = openai_server([Reply.text("no JSON")])
     judge = harness_judge(create_llm_as_judge(prompt=PROMPT, judge=chat_model(server), output_schema=SCHEMA))
     answer = judge(**CASE)
-    assert without(answer, "metadata") == {"is_polite": None, "quality": None, "tone": None}
+    assert without(answer, "metadata", "comment") == {"is_polite": None, "quality": None, "tone": None}
+    assert answer["comment"].count("not graded: ") == 3
+    assert answer["comment"].startswith("is_polite: not graded: 0 valid of 6 samples, 3 needed; first unparsed: ")
     assert {part["status"] for part in answer["metadata"]["criteria"].values()} == {"not_graded"}
 
 
@@ -108,7 +118,8 @@ def test_a_pydantic_output_comes_back_as_a_dict(openai_server: Serve) -> None:
     server = openai_server([Reply.json({"reasoning": "fine", "is_polite": None, "tone": "cold"})])
     judge = harness_judge(create_llm_as_judge(prompt=PROMPT, judge=chat_model(server), output_schema=Review))
     answer = judge(**CASE)
-    assert without(answer, "metadata") == {"reasoning": "fine", "is_polite": None, "tone": "cold"}
+    assert without(answer, "metadata", "comment") == {"reasoning": "fine", "is_polite": None, "tone": "cold"}
+    assert answer["comment"].startswith("is_polite: not graded: ")
     assert judge.judge.shape == "labels"
     assert answer["metadata"]["criteria"]["is_polite"]["status"] == "not_graded"
 
@@ -124,7 +135,9 @@ def test_an_output_with_a_score_is_read_as_a_result(openai_server: Serve) -> Non
 
     server = openai_server([Reply.refusal()])
     failing = create_llm_as_judge(prompt=PROMPT, judge=chat_model(server), output_schema=Verdict)
-    assert without(harness_judge(failing)(**CASE), "metadata") == {"score": None}
+    refused = harness_judge(failing)(**CASE)
+    assert without(refused, "metadata", "comment") == {"score": None}
+    assert refused["comment"].startswith("not graded: ")
 
 
 def test_an_openai_client_takes_the_schema_too(openai_server: Serve) -> None:
@@ -160,7 +173,8 @@ def test_a_function_without_a_known_schema_is_read_by_its_answers() -> None:
     answer = judge(outputs="a text")
     assert without(answer, "metadata") == {"polite": True, "stars": 4, "why": "please"}
     assert answer["metadata"]["criteria"].keys() == {"polite", "stars"}
-    assert without(harness_judge(lambda outputs: {"why": "please"})(outputs="a text"), "metadata") == {"verdict": None}
+    nothing = harness_judge(lambda outputs: {"why": "please"})(outputs="a text")
+    assert without(nothing, "metadata", "comment") == {"verdict": None}
 
 
 @pytest.mark.parametrize(
@@ -194,3 +208,5 @@ def test_schemas_of_every_form_are_read() -> None:
     assert json_schema({"name": "n", "schema": SCHEMA}) is SCHEMA
     assert field_criteria({"properties": {"score": {"type": "string"}}}, "k") == ()
     assert json_schema(object()) is None
+    assert [c.name for c in field_criteria(json_schema(Older) or {}, "k")] == ["good"]
+    assert json_schema({"name": "n", "parameters": SCHEMA}) is SCHEMA
