@@ -189,9 +189,7 @@ class Harnessed:
 
 def test_evaluators_are_unwrapped_or_explained() -> None:
     assert harness().evaluate(Harnessed(), PAIR).verdict == "A"  # type: ignore[arg-type]
-    with pytest.raises(
-        UnsupportedEvaluatorError, match="Evaluator is not known here: say shape='labels'"
-    ):
+    with pytest.raises(UnsupportedEvaluatorError, match="Evaluator is not known here: say shape='labels'"):
         harness().evaluate(Evaluator(), PAIR)
 
 
