@@ -34,6 +34,8 @@ def langsmith_server(langsmith_unset: None) -> Iterator[LangSmithServerFactory]:
     """Start a loopback LangSmith that lasts as long as the test: `langsmith_server(multipart=False)`."""
     with contextlib.ExitStack() as servers:
         yield lambda **options: servers.enter_context(LangSmithServer(**options))
+        if run_trees._CLIENT is not None:  # what it holds must arrive while there is a server
+            run_trees._CLIENT.flush()
 
 
 def _forget() -> None:
