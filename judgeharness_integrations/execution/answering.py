@@ -229,7 +229,7 @@ def _as_preference(answer: Answer) -> Answer:
         return answer  # neither has a side
     letter = verdict.upper() if isinstance(verdict, str) else ""
     if letter in _PREFERENCES:
-        return replace(answer, verdict=letter)
+        return answer if letter == verdict else replace(answer, verdict=letter)
     note = f"answered {verdict_text(verdict)}, which is not A, B or TIE; declare the criterion's labels if it should be"
     return replace(answer, verdict=None, outcome="unparsed", reasoning=answer.reasoning or note)
 
