@@ -182,12 +182,16 @@ def measure_criterion(
 
 
 def _most_often(rows: Sequence[VerdictRow], decision: Decision) -> str:
-    """Return the error that left a case without a decision, where one is known."""
-    errors = Counter(row.error for row in rows if row.error is not None)
-    if decision.status != "not_graded" or not errors:
+    """Return what left a case without a decision: the most frequent error, else how its answers were unusable."""
+    if decision.status != "not_graded":
         return ""
-    error, count = errors.most_common(1)[0]
-    return f"; {count} failed with {error[:QUOTED_ERROR]}"
+    errors = Counter(row.error for row in rows if row.error is not None)
+    if errors:
+        error, count = errors.most_common(1)[0]
+        return f"; {count} failed with {error[:QUOTED_ERROR]}"
+    outcomes = Counter(row.outcome for row in rows)
+    unusable = [f"{outcomes[outcome]} {outcome}" for outcome in ("unparsed", "refused") if outcomes[outcome]]
+    return f"; {', '.join(unusable)}" if unusable else ""
 
 
 def distribution(rows: Sequence[VerdictRow]) -> Distribution:

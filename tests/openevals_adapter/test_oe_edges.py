@@ -63,7 +63,13 @@ def test_an_answer_without_content_is_no_answer() -> None:
         ({"key": "a", "value": "warm"}, [{"key": "a", "value": "warm", "comment": None}]),
         (
             {"score": None},
-            [{"key": "measured", "value": "NOT GRADED", "comment": "not graded: 0 valid of 6 samples, 3 needed"}],
+            [
+                {
+                    "key": "measured",
+                    "value": "NOT GRADED",
+                    "comment": "not graded: 0 valid of 6 samples, 3 needed; 6 unparsed",
+                }
+            ],
         ),
     ],
 )

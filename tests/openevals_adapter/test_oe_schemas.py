@@ -110,7 +110,9 @@ def test_unreadable_outputs_leave_every_field_open(openai_server: Serve) -> None
     answer = judge(**CASE)
     assert without(answer, "metadata", "comment") == {"is_polite": None, "quality": None, "tone": None}
     assert answer["comment"].count("not graded: ") == 3
-    assert answer["comment"].startswith("is_polite: not graded: 0 valid of 6 samples, 3 needed; first unparsed: ")
+    assert answer["comment"].startswith(
+        "is_polite: not graded: 0 valid of 6 samples, 3 needed; 6 unparsed; first unparsed: "
+    )
     assert {part["status"] for part in answer["metadata"]["criteria"].values()} == {"not_graded"}
 
 

@@ -71,7 +71,7 @@ def test_an_abstention_is_the_verdict() -> None:
 def test_not_graded_is_no_verdict() -> None:
     report = lines(measured(sampled([None, "PASS", None, None])))
     assert report["verdict"] == "NOT GRADED"
-    assert report["status"] == "not_graded (1 valid of 4 samples, 2 needed)"
+    assert report["status"] == "not_graded (1 valid of 4 samples, 2 needed; 3 unparsed)"
     assert report["samples"] == "4 planned: 1 ok, 3 unparsed, 0 refused, 0 error"
     nothing = lines(measured([], planned=6))
     assert (nothing["verdict"], nothing["sample_distribution"], nothing["consistency_rate"]) == (
@@ -184,7 +184,10 @@ def test_a_single_sample_is_informal_and_uses_no_words_of_aggregation(rule_name:
 
 def test_an_informal_failure_says_why() -> None:
     report = lines(shapes()["informal failure"])
-    assert (report["verdict"], report["status"]) == ("NOT GRADED", "not_graded (0 valid of 1 samples, 1 needed)")
+    assert (report["verdict"], report["status"]) == (
+        "NOT GRADED",
+        "not_graded (0 valid of 1 samples, 1 needed; 1 unparsed)",
+    )
 
 
 def test_the_rule_was_chosen_before_or_after() -> None:
