@@ -13,6 +13,7 @@ from langchain_core.runnables import RunnableConfig, RunnableLambda
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.calibration import CalibrationReport
 from judgeharness_integrations.cases import AnswerCase, PairwiseCase
+from judgeharness_integrations.defaulting import check_harness
 from judgeharness_integrations.harness import JudgeHarness
 from judgeharness_integrations.presets import Shape
 from judgeharness_integrations.result import HarnessResult
@@ -175,10 +176,7 @@ def harness_evaluator(
         UsageError: it is harnessed already, or `harness` is no `JudgeHarness`.
 
     """
-    if harness is not None and not isinstance(harness, JudgeHarness):
-        raise UsageError(
-            f"harness is a JudgeHarness, as in JudgeHarness.standard('pairwise'), not a {type(harness).__name__}."
-        )
+    check_harness(harness, example="pairwise")
     if isinstance(evaluator, _Harnessed):
         raise UsageError("the evaluator is harnessed already.")
     if is_deterministic(evaluator):

@@ -12,15 +12,13 @@ from langsmith.evaluation import RunEvaluator
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.adapters import recognised
 from judgeharness_integrations.calibration import CalibrationReport
+from judgeharness_integrations.defaulting import check_harness, standard_for
 from judgeharness_integrations.harness import JudgeHarness
 from judgeharness_integrations.judging import Judge, as_judge
-from judgeharness_integrations.presets import Shape
 
 __all__ = ["Calibration", "harness_for", "judge_in"]
 
 Calibration = CalibrationReport | str | PathLike[str] | None
-_MODES = {"scores": "mode", "any": "supermajority(2/3) | mode"}
-_NEAR = 0.1  # LangSmith's scores are from 0 to 1 by convention
 _OF_RUNS = frozenset({"run", "runs", "example"})  # what LangSmith's own evaluators may take and a judge may not
 
 
@@ -63,27 +61,8 @@ def harness_for(
         UsageError: `harness` is no JudgeHarness, or has a calibration already.
 
     """
-    if harness is not None and not isinstance(harness, JudgeHarness):
-        raise UsageError(
-            f"harness is a JudgeHarness, as in JudgeHarness.standard('labels'), not a {type(harness).__name__}."
-        )
+    check_harness(harness)
     own = getattr(given, "harness", None)
     if harness is None and isinstance(own, JudgeHarness):
         harness = own
-    if harness is None:
-        shape: Shape = "pairwise" if pairwise else _shape(judge)
-        # a format change that does not fit an output is skipped and reported: one plain answer must not end a dataset
-        options: dict[str, Any] = {"on_unfit": "skip"} | ({"tolerance": _NEAR} if shape == "any" else {})
-        if getattr(judge, "discrete", False) and shape in _MODES:  # a median would lie between the choices
-            options["aggregation_rule"] = _MODES[shape]
-        harness = JudgeHarness.standard(shape, **options)
-    return harness.with_calibration(calibration)
-
-
-def _shape(judge: Judge) -> Shape:
-    criteria = judge.criteria or ()
-    if criteria and all(criterion.labels for criterion in criteria):
-        return "labels"
-    if criteria and all(criterion.scale for criterion in criteria):
-        return "scores"
-    return "any"
+    return (harness or standard_for(judge, "pairwise" if pairwise else None)).with_calibration(calibration)

@@ -16,13 +16,14 @@ from langsmith.schemas import Example, Run
 
 from judgeharness_integrations._errors import CaseError, UsageError
 from judgeharness_integrations.cases import AnswerCase, PairwiseCase
+from judgeharness_integrations.execution.observing import is_private
 from judgeharness_integrations.harness import JudgeHarness
 from judgeharness_integrations.judging import DEFAULT_CRITERION, Judge
 from judgeharness_integrations.result import HarnessResult
 from judgeharness_langsmith.choosing import Calibration, harness_for, judge_in
 from judgeharness_langsmith.feedback import comment_of
 from judgeharness_langsmith.preparing import PreparePair, checked_prepare, default_pair, prepared_case
-from judgeharness_langsmith.privacy import is_private, without_words
+from judgeharness_langsmith.privacy import without_words
 from judgeharness_langsmith.tracing import traced
 
 __all__ = ["Comparison", "HarnessComparative", "harness_comparative"]
@@ -204,6 +205,6 @@ def harness_comparative(
         harness=harness,
         prepare=checked_prepare(prepare),
         key=key or own,
-        private=private or is_private(harness),
+        private=private or is_private(harness.observers),
         out=None if out is None else Path(out),
     )

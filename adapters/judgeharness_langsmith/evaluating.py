@@ -11,12 +11,13 @@ from langsmith.schemas import Example, Run
 from langsmith.utils import tracing_is_enabled
 
 from judgeharness_integrations.cases import AnswerCase
+from judgeharness_integrations.execution.observing import is_private
 from judgeharness_integrations.harness import JudgeHarness
 from judgeharness_integrations.result import HarnessResult
 from judgeharness_langsmith.choosing import Calibration, harness_for, judge_in
 from judgeharness_langsmith.feedback import Family
 from judgeharness_langsmith.preparing import Prepare, checked_prepare, default_case, prepared_case
-from judgeharness_langsmith.privacy import is_private, without_words
+from judgeharness_langsmith.privacy import without_words
 from judgeharness_langsmith.tracing import traced
 
 __all__ = ["HarnessRunEvaluator"]
@@ -60,7 +61,7 @@ class HarnessRunEvaluator(RunEvaluator):
         self.judge = judge_in(judge)
         self.harness = harness_for(judge, self.judge, harness, calibration)
         self.prepare = checked_prepare(prepare)
-        self.private = private or is_private(self.harness)
+        self.private = private or is_private(self.harness.observers)
         self.family = Family.of(self.judge, self.harness, key)
         self._measured: dict[str, tuple[AnswerCase, HarnessResult]] = {}
 

@@ -4,17 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from judgeharness_integrations.harness import JudgeHarness
 from judgeharness_integrations.measure import remeasure
 from judgeharness_integrations.result import HarnessResult
-from judgeharness_langsmith.tracing import LangSmithTracing
 
-__all__ = ["is_private", "without_words"]
-
-
-def is_private(harness: JudgeHarness) -> bool:
-    """Whether one of the harness's own observers keeps judge prompts private."""
-    return any(one.private for one in harness.observers or () if isinstance(one, LangSmithTracing))
+__all__ = ["without_words"]
 
 
 def without_words(result: HarnessResult) -> HarnessResult:

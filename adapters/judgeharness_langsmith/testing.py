@@ -9,12 +9,13 @@ from typing import Any
 from langsmith import testing
 
 from judgeharness_integrations._errors import UsageError
+from judgeharness_integrations.execution.observing import is_private
 from judgeharness_integrations.harness import JudgeHarness
 from judgeharness_integrations.result import HarnessResult
 from judgeharness_integrations.structured import structured_case
 from judgeharness_langsmith.choosing import Calibration, harness_for, judge_in
 from judgeharness_langsmith.feedback import Family, comment_of, native
-from judgeharness_langsmith.privacy import is_private, without_words
+from judgeharness_langsmith.privacy import without_words
 from judgeharness_langsmith.tracing import traced
 
 __all__ = ["Measure"]
@@ -38,7 +39,7 @@ class Measure:
         """Prepare; `logs`: it is called inside a test marked `langsmith`. The rest is as in `HarnessRunEvaluator`."""
         self.judge = judge_in(judge)
         harness = harness_for(judge, self.judge, harness, calibration)
-        self.private = private or is_private(harness)
+        self.private = private or is_private(harness.observers)
         self.harness = traced(harness, private=self.private)
         self.family = Family.of(self.judge, harness, key)
         self.logs = logs

@@ -11,7 +11,6 @@ from typing import Any, ClassVar
 from judgeharness_integrations._errors import CaseError, UnsupportedEvaluatorError, UsageError
 from judgeharness_integrations.cases import AnswerCase, Case, Criterion, PairwiseCase, case_id_of
 from judgeharness_integrations.judging import Answer, JudgeIdentity, Judgment, Probe
-from judgeharness_integrations.presets import Shape
 from judgeharness_integrations.structured import StructuredCase
 from judgeharness_openevals.asking import Asker
 from judgeharness_openevals.introspecting import Introspected, introspect
@@ -116,14 +115,6 @@ class OpenevalsJudge:
         """Whether the evaluator is async."""
         call = getattr(unwrapped(self.function)[0], "__call__", None)  # noqa: B004 - an object's own may be async
         return inspect.iscoroutinefunction(self.function) or inspect.iscoroutinefunction(call)
-
-    @property
-    def shape(self) -> Shape:
-        """What its answers are: `labels`, `scores`, or `any`."""
-        criteria = self.criteria
-        if criteria and all(criterion.labels for criterion in criteria):
-            return "labels"
-        return "scores" if criteria and all(criterion.scale for criterion in criteria) else "any"
 
     @property
     def discrete(self) -> bool:

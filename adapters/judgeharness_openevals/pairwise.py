@@ -12,6 +12,8 @@ from openevals.types import ModelClient
 
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.calibration import CalibrationReport
+from judgeharness_integrations.defaulting import check_harness
+from judgeharness_integrations.execution.observing import is_private
 from judgeharness_integrations.harness import JudgeHarness
 from judgeharness_integrations.result import HarnessResult
 from judgeharness_integrations.structured import structured_case, value_text
@@ -23,8 +25,7 @@ from judgeharness_openevals.preference_judge import (
     preference_judge,
 )
 from judgeharness_openevals.results import Native, comment_on, measurement
-from judgeharness_openevals.tracing import is_private, one_verdict
-from judgeharness_openevals.wrapping import checked_harness
+from judgeharness_openevals.tracing import one_verdict
 
 __all__ = ["create_async_harnessed_pairwise_judge", "create_harnessed_pairwise_judge"]
 
@@ -64,14 +65,14 @@ def create_harnessed_pairwise_judge(
         UnsupportedEvaluatorError: it could never answer; the sentence says why.
 
     """
-    checked_harness(harness)
+    check_harness(harness)
     asked = preference_judge(model, judge, prompt, feedback_key, system=system, use_reasoning=use_reasoning)
     chosen = (harness or JudgeHarness.standard("pairwise")).with_calibration(calibration)
 
     def evaluate(*, inputs: Any = None, outputs: Sequence[Any], reference_outputs: Any = None, **kwargs: Any) -> Native:
         """Compare two answers."""
         pair = _Pair(inputs, outputs, reference_outputs, kwargs)
-        with one_verdict(asked.run_name, pair.arguments, key=asked.key, private=is_private(chosen)) as ended:
+        with one_verdict(asked.run_name, pair.arguments, key=asked.key, private=is_private(chosen.observers)) as ended:
             result = chosen.evaluate(asked, pair.case, asked.model_name)
             return ended(_native(result, asked.key))
 
@@ -88,7 +89,7 @@ def create_async_harnessed_pairwise_judge(**options: Any) -> Any:
     ) -> Native:
         """Compare two answers."""
         pair = _Pair(inputs, outputs, reference_outputs, kwargs)
-        with one_verdict(asked.run_name, pair.arguments, key=asked.key, private=is_private(chosen)) as ended:
+        with one_verdict(asked.run_name, pair.arguments, key=asked.key, private=is_private(chosen.observers)) as ended:
             result = await chosen.aevaluate(asked, pair.case, asked.model_name)
             return ended(_native(result, asked.key))
 

@@ -9,18 +9,12 @@ from typing import Any, TypeAlias
 from langsmith import testing, trace, tracing_context
 from langsmith.utils import tracing_is_enabled
 
-from judgeharness_integrations.harness import JudgeHarness
 from judgeharness_openevals._seams import in_test_case
 from judgeharness_openevals.results import Native
 
-__all__ = ["Ending", "is_private", "one_verdict"]
+__all__ = ["Ending", "one_verdict"]
 
 Ending: TypeAlias = Callable[[Native], Native]
-
-
-def is_private(harness: JudgeHarness) -> bool:
-    """Whether an observer of the harness keeps what is judged from being uploaded."""
-    return any(getattr(observer, "private", False) for observer in harness.observers or ())
 
 
 @contextmanager

@@ -11,6 +11,8 @@ from typing import Any
 
 from judgeharness_integrations._errors import UnsupportedEvaluatorError, UsageError
 from judgeharness_integrations.calibration import CalibrationReport
+from judgeharness_integrations.defaulting import check_harness, standard_for
+from judgeharness_integrations.execution.observing import is_private
 from judgeharness_integrations.harness import JudgeHarness
 from judgeharness_integrations.judging import Judge
 from judgeharness_integrations.presets import Shape
@@ -19,17 +21,15 @@ from judgeharness_openevals.openevals_judge import OpenevalsJudge
 from judgeharness_openevals.preference_judge import PreferenceJudge
 from judgeharness_openevals.protocol import PROTOCOL, Protocol, unwrapped
 from judgeharness_openevals.results import Native, native_result
-from judgeharness_openevals.tracing import is_private, one_verdict
+from judgeharness_openevals.tracing import one_verdict
 
-__all__ = ["checked_harness", "harness_judge", "recognise"]
+__all__ = ["harness_judge", "recognise"]
 
 _BY_RULE = (
     *("openevals.exact", "openevals.string", "openevals.code.pyright", "openevals.code.mypy"),
     *(f"openevals.trajectory.{name}" for name in ("match", "strict", "subset", "superset", "unordered")),
 )
 _TAKEN = frozenset({*PROTOCOL, "attachments"})
-_MODES = {"scores": "mode", "any": "supermajority(2/3) | mode"}
-_TOLERANCE = 0.1  # scores of LangSmith are between 0 and 1 by convention
 
 
 def harness_judge(
@@ -68,22 +68,14 @@ def harness_judge(
         raise UsageError("the evaluator is harnessed already.")
     if isinstance(judge, Judge):
         raise UsageError(f"a {type(judge).__name__} is no openevals evaluator: use harness.evaluate(judge, case).")
-    checked_harness(harness)
+    check_harness(harness)
     module = str(getattr(function, "__module__", ""))
     if any(module == name or module.startswith(f"{name}.") for name in _BY_RULE):
         name = getattr(function, "__name__", module)
         warnings.warn(f"{name} of {module} asks no model, so it is returned without a harness.", stacklevel=2)
         return judge
     asked = OpenevalsJudge.of(judge, key=key)
-    return _harnessed(asked, (harness or _standard(asked, shape or asked.shape)).with_calibration(calibration))
-
-
-def checked_harness(harness: object) -> None:
-    """Raise a UsageError for what is neither a harness nor None."""
-    if harness is not None and not isinstance(harness, JudgeHarness):
-        raise UsageError(
-            f"harness is a JudgeHarness, as in JudgeHarness.standard('labels'), not a {type(harness).__name__}."
-        )
+    return _harnessed(asked, (harness or standard_for(asked, shape)).with_calibration(calibration))
 
 
 def recognise(evaluator: object) -> Judge | None:
@@ -116,13 +108,6 @@ def _is_harnessed(evaluator: object) -> bool:
     return isinstance(getattr(evaluator, "harness", None), JudgeHarness) and hasattr(evaluator, "judge")
 
 
-def _standard(judge: OpenevalsJudge, shape: Shape) -> JudgeHarness:
-    options: dict[str, Any] = {"tolerance": _TOLERANCE} if shape == "any" else {}
-    if judge.discrete and shape in _MODES:
-        options["aggregation_rule"] = _MODES[shape]
-    return JudgeHarness.standard(shape, on_unfit="skip", **options)
-
-
 @dataclass(frozen=True)
 class _Evaluation:
     """A judge under a harness."""
@@ -145,7 +130,7 @@ class _Evaluation:
     @property
     def _told(self) -> dict[str, Any]:
         logs = self.judge.details is None or not self.judge.details.raw
-        return {"key": self.judge.key, "private": is_private(self.harness), "logs": logs}
+        return {"key": self.judge.key, "private": is_private(self.harness.observers), "logs": logs}
 
     @property
     def _bare(self) -> bool:

@@ -80,11 +80,12 @@ def table_rows(
     item = _column(columns.item, _ITEMS, header, source=source, option="--item")
     rater = _column(columns.rater, _RATERS, header, source=source, option="--rater")
     named = _label_columns(columns.labels, header, records, taken=(item, rater), source=source)
-    marks = named if len(named) > 1 or (not columns.labels and _holds_marks(records, named[0])) else ()
+    first = named[0]
+    marks = named if len(named) > 1 or (not columns.labels and _holds_marks(records, first)) else ()
     kept = [name for name in header if name not in {*named, item, rater}]
     plain: list[Record] = []
     for line, cells in records:
-        verdict = _marked(cells, marks, f"{source}, line {line}") if marks else _listed(cells[named[0]])
+        verdict = _marked(cells, marks, f"{source}, line {line}") if marks else _listed(cells[first])
         attributes = {name: cells[name] for name in kept if name in cells}
         plain.append((line, attributes | {"case_id": cells[item], "judge": cells[rater], "verdict": verdict}))
     present = [record for record in plain if record[1]["verdict"] is not None]

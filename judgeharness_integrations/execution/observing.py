@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -13,7 +13,17 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
-__all__ = ["Observer", "ProgressBar", "Span", "SpanKind", "Spans", "calling", "default_observers", "model_span"]
+__all__ = [
+    "Observer",
+    "ProgressBar",
+    "Span",
+    "SpanKind",
+    "Spans",
+    "calling",
+    "default_observers",
+    "is_private",
+    "model_span",
+]
 
 SpanKind: TypeAlias = Literal["run", "case", "call", "rewrite", "model"]
 
@@ -41,7 +51,8 @@ class Observer(Protocol):
     """Something that watches.
 
     `begin` and `end` of a `call` or `rewrite` run in the task that makes the call, so a context variable set in
-    `begin` reaches the judge; those of a `run` or `case` may run in different tasks.
+    `begin` reaches the judge; those of a `run` or `case` may run in different tasks. One whose attribute `private` is
+    true keeps what is judged from being uploaded, and what else uploads then has to keep it, too.
     """
 
     def begin(self, span: Span) -> object:
@@ -49,6 +60,11 @@ class Observer(Protocol):
 
     def end(self, span: Span) -> None:
         """Note a span's end."""
+
+
+def is_private(observers: Iterable[Observer] | None) -> bool:
+    """Whether one of the observers keeps what is judged from being uploaded."""
+    return any(getattr(observer, "private", False) for observer in observers or ())
 
 
 class Spans:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import csv
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from support.openai_server import OpenAIServer, Reply, chat_model
 
 from judgeharness_integrations import AnswerCase, CalibrationSet, Criterion, HarnessResult, JudgeHarness, JudgeIdentity
 from judgeharness_integrations._errors import CaseError, UsageError
+from judgeharness_integrations.calibration import calibration_set_from_sheet, write_labelling_sheet
 from judgeharness_integrations.execution.observing import ProgressBar
 from judgeharness_integrations.testing import ScriptedJudge
 from judgeharness_langsmith import HarnessRunEvaluator, LangSmithTracing
@@ -330,7 +331,7 @@ def test_a_result_can_be_rebuilt_from_what_the_evaluator_keeps(langsmith_unset: 
     evaluator = HarnessRunEvaluator(knows_paris, JudgeHarness(**TWICE))
     evaluator.evaluate_run(a_run())
     [result] = evaluator.results.values()
-    assert HarnessResult.from_dict(json.loads(json.dumps(result.to_dict(rows=True)))) == replace(result)
+    assert HarnessResult.from_dict(json.loads(json.dumps(result.to_dict(rows=True)))) == result
 
 
 def test_private_uploads_no_error_text(langsmith_server: Serve) -> None:
@@ -380,3 +381,27 @@ def test_a_conversation_is_perturbed_where_its_words_are(langsmith_unset: None) 
     assert plain == said
     assert changed[0] == said[0]
     assert changed[1]["content"] != said[1]["content"]
+
+
+def test_a_sheet_of_what_was_measured_becomes_labels_of_the_same_cases(langsmith_unset: None, tmp_path: Path) -> None:
+    evaluator = HarnessRunEvaluator(
+        ScriptedJudge([True], criteria=GRADED, identity=JudgeIdentity(name="mine", model="m")), JudgeHarness(**TWICE)
+    )
+    for answer in ("Paris", "Lima"):
+        evaluator.evaluate_run(a_run(answer=answer))
+    path = tmp_path / "sheet.csv"
+    write_labelling_sheet(evaluator.results, path, cases=evaluator.cases, criteria=evaluator.judge.criteria or ())
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        lines = list(csv.DictReader(file))
+    assert {line["answer"] for line in lines} == {"PASS / FAIL"}
+    filled = tmp_path / "filled.csv"
+    with filled.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, list(lines[0]))
+        writer.writeheader()
+        writer.writerows(line | {"gold": "pass" if "Paris" in line["output"] else "fail"} for line in lines)
+    labels = calibration_set_from_sheet(filled, evaluator.cases)
+    report = evaluator.harness.calibrate(evaluator.judge, labels)
+    assert report.criteria["correct"].confusion == {"PASS": {"PASS": 1}, "FAIL": {"PASS": 1}}
+    assert (
+        CalibrationSet.from_file(filled).golds()[0].keys() == labels.golds()[0].keys()
+    )  # as `calibrate --labels` reads

@@ -16,6 +16,7 @@ from support.openevals_judging import CASE, PROMPT, Serve, once, scored, told, w
 
 from judgeharness_integrations import JudgeHarness
 from judgeharness_integrations._errors import UsageError
+from judgeharness_integrations.defaulting import shape_of
 from judgeharness_openevals import harness_judge
 
 TEXT = {"outputs": "it is a text"}
@@ -152,7 +153,7 @@ def test_a_partly_called_judge_is_known_by_what_is_inside(openai_server: Serve, 
     answer = told(judge, outputs="it is a text")
     assert (answer["key"], answer["score"], server.calls) == ("fk", True, 6)  # the cache is seen, too
     assert all(request.user.startswith("yes ") for request in server.requests)
-    assert judge.judge.shape == "labels"
+    assert shape_of(judge.judge) == "labels"
     other = harness_judge(functools.partial(bare, context="other"))
     assert len({judge.judge.identity.prompt_hash, other.judge.identity.prompt_hash}) == 2
     with pytest.raises(UsageError, match="harnessed already"):

@@ -19,6 +19,7 @@ from typing_extensions import TypedDict
 
 from judgeharness_integrations import Criterion
 from judgeharness_integrations._errors import UnsupportedEvaluatorError
+from judgeharness_integrations.defaulting import shape_of
 from judgeharness_openevals import OpenevalsJudge, harness_judge
 from judgeharness_openevals.schemas import field_criteria, json_schema
 
@@ -77,7 +78,7 @@ def test_every_measured_field_is_a_criterion(openai_server: Serve, factory: Any)
     answer = told(judge, **CASE)
     assert without(answer, "metadata") == SAID == told(bare, **CASE)
     assert [c.name for c in judge.judge.criteria] == ["is_polite", "quality", "tone"]
-    assert judge.judge.shape == "any"
+    assert shape_of(judge.judge) == "any"
     measured = answer["metadata"]["criteria"]
     assert {name: part["verdict"] for name, part in measured.items()} == {
         "is_polite": "PASS", "quality": 7, "tone": "warm",
@@ -122,7 +123,7 @@ def test_a_pydantic_output_comes_back_as_a_dict(openai_server: Serve) -> None:
     answer = judge(**CASE)
     assert without(answer, "metadata", "comment") == {"reasoning": "fine", "is_polite": None, "tone": "cold"}
     assert answer["comment"].startswith("is_polite: not graded: ")
-    assert judge.judge.shape == "labels"
+    assert shape_of(judge.judge) == "labels"
     assert answer["metadata"]["criteria"]["is_polite"]["status"] == "not_graded"
 
 
