@@ -1,0 +1,212 @@
+"""Who agrees with whom as tables: each rater, each pair, all humans at once, the candidates and the majority."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TypeAlias
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from judgeharness_integrations.agreement.coefficient import Coefficient
+from judgeharness_integrations.agreement.kappatable import AgreementTable, PairAgreement, RaterAgreement
+from judgeharness_integrations.cli._printing import percent, safe, table
+
+__all__ = ["kappa_tables"]
+
+Row: TypeAlias = "list[str | Text]"
+Limits: TypeAlias = "tuple[float, float] | None"
+
+_MOST_COLUMNS = 12
+_NAME = 20
+_CELL = 11
+_MOST_NOTES = 12
+_LABEL_TITLE = "by label: coefficients of all at once, then means of pairs"
+
+
+def kappa_tables(report: AgreementTable, *, width: int) -> Iterator[RenderableType]:
+    """Yield the parts of a report, for a terminal of so many characters."""
+    yield from _preface(report)
+    yield _rater_table(report)
+    columns = len(report.humans)
+    yield _matrix(report) if columns <= _MOST_COLUMNS and _fits(columns, width) else _pair_list(report)
+    if report.groups:
+        yield _group_table(report)
+    if report.consensus:
+        yield _consensus_table(report)
+    if report.per_label:
+        columns = len(report.candidates) + len(report.groups) + 1
+        yield _label_table(report) if _fits(columns, width) else _label_list(report)
+    yield from _notes(report)
+
+
+def _fits(columns: int, width: int) -> bool:
+    return _NAME + _CELL * columns <= width
+
+
+def _level(report: AgreementTable) -> str:
+    return f"{100 * report.bootstrap.level:g} %"
+
+
+def _humans(report: AgreementTable) -> str:
+    """Return what those are called who are compared with each other."""
+    return "humans" if report.candidates else "raters"
+
+
+def _preface(report: AgreementTable) -> Iterator[RenderableType]:
+    title = report.pairs[0].coefficient.title
+    yield safe(f"{len(report.raters)} raters, {report.items} items; coefficient of pairs: {title}", 200)
+    if report.order:
+        yield safe(f"declared scale: {', '.join(report.order)}", 400)
+    if report.kind == "sets":
+        yield "sets agree when they are the same; by label: is it in the set or not"
+    if report.intervals:
+        yield safe(f"intervals: {report.intervals}", 200)
+    if any(row.folded for row in report.raters):
+        yield safe(f"several answers of one rater about one item are folded by: {report.rule}", 200)
+
+
+def _limits(interval: Limits) -> str:
+    return "-" if interval is None else f"{interval[0]:.2f} {interval[1]:.2f}"
+
+
+def _value(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"
+
+
+def _rater_table(report: AgreementTable) -> RenderableType:
+    folded = any(row.folded for row in report.raters)
+    columns = [
+        "rater",
+        *(["role"] if report.candidates else []),
+        "items\nanswered",
+        "failed\nrows",
+        *(["items\nfolded", "un-\ndecided"] if folded else []),
+        "mean",
+        _level(report),
+        f"of\n{_humans(report)}",
+    ]
+    title = f"each rater with the other {_humans(report)}"
+    texts = 2 if report.candidates else 1
+    rows = (_rater(row, roles=bool(report.candidates), folded=folded) for row in report.raters)
+    return table(title, columns, rows, texts=texts)
+
+
+def _rater(row: RaterAgreement, *, roles: bool, folded: bool) -> Row:
+    role = [row.role] if roles else []
+    repeats = [str(row.folded), str(row.undecided)] if folded else []
+    mean = (_value(row.mean), _limits(row.interval), str(row.humans))
+    return [safe(row.rater), *role, str(row.answers), str(row.failed), *repeats, *mean]
+
+
+def _matrix(report: AgreementTable) -> RenderableType:
+    """Return the pairs as a triangle over numbered columns, candidates below it."""
+    place = {name: number for number, name in enumerate(report.humans, start=1)}
+    cells = {(pair.second, pair.first): pair.coefficient for pair in report.pairs}
+    # nobody stands below the last human but candidates
+    columns = report.humans if report.candidates else report.humans[:-1]
+    rows: list[Row] = []
+    for row in report.raters:
+        number = f"{place[row.rater]} " if row.rater in place else ""
+        rows.append([safe(f"{number}{row.rater}"), *(_cell(cells.get((row.rater, human))) for human in columns)])
+    title = f"pairs: value, {_level(report)}, items both answered"
+    return table(title, ["rater", *(str(place[human]) for human in columns)], rows)
+
+
+def _cell(found: Coefficient | None) -> str:
+    return "" if found is None else f"{_value(found.value)}\n{_limits(found.interval)}\n{found.items}"
+
+
+def _pair_list(report: AgreementTable) -> RenderableType:
+    columns = ("rater", "with", "value", _level(report), "agree\n%", "by\nchance %", "items")
+    return table("pairs, over the items both answered", columns, map(_pair, report.pairs), texts=2)
+
+
+def _pair(pair: PairAgreement) -> Row:
+    return [safe(pair.first), safe(pair.second), *_measured(pair.coefficient), str(pair.coefficient.items)]
+
+
+def _measured(found: Coefficient) -> list[str]:
+    return [_value(found.value), _limits(found.interval), percent(found.observed), percent(found.expected)]
+
+
+def _group_table(report: AgreementTable) -> RenderableType:
+    singles = any(found.singles for found in report.groups)
+    columns = [
+        "coefficient",
+        "value",
+        _level(report),
+        "agree\n%",
+        "by\nchance %",
+        "items\nused",
+        *(["of one\nanswer"] if singles else []),
+        "cate-\ngories",
+    ]
+    return table(f"all {_humans(report)} at once", columns, (_group(found, singles=singles) for found in report.groups))
+
+
+def _group(found: Coefficient, *, singles: bool) -> Row:
+    alone = [str(found.singles)] if singles else []
+    return [safe(found.title), *_measured(found), str(found.items), *alone, str(found.categories)]
+
+
+def _consensus_table(report: AgreementTable) -> RenderableType:
+    rule = report.consensus[0].rule
+    columns = (
+        "candidate",
+        "value",
+        _level(report),
+        "agree\n%",
+        "by\nchance %",
+        "items",
+        f"items with\na {rule}",
+        "ties\nleft out",
+    )
+    rows: Iterator[Row] = (
+        [safe(row.candidate), *_measured(row.coefficient), *map(str, (row.coefficient.items, row.consensus, row.ties))]
+        for row in report.consensus
+    )
+    return table(f"candidates against the humans' {rule}", columns, rows)
+
+
+def _label_parts(report: AgreementTable, made: AgreementTable) -> list[tuple[str, float | None, Limits]]:
+    """Return the coefficients of all humans about one label, then the means of pairs with humans."""
+    groups = [(found.title.split(",", maxsplit=1)[0], found.value, found.interval) for found in made.groups]
+    means = [(row.rater, row.mean, row.interval) for row in made.raters if row.role == "candidate"]
+    return [*groups, (f"{_humans(report)}, mean", made.human_mean, made.human_interval), *means]
+
+
+def _label_table(report: AgreementTable) -> RenderableType:
+    parts = {label: _label_parts(report, made) for label, made in report.per_label.items()}
+    first = next(iter(parts.values()))
+    columns = ["label", *(safe(name, 30).plain.replace(" ", "\n", 1) for name, _, _ in first)]
+    rows: Iterator[Row] = (
+        [safe(label), *(f"{_value(value)}\n{_limits(limits)}" for _, value, limits in mine)]
+        for label, mine in parts.items()
+    )
+    return table(_LABEL_TITLE, columns, rows)
+
+
+def _label_list(report: AgreementTable) -> RenderableType:
+    rows: Iterator[Row] = (
+        [safe(label), safe(name), _value(value), _limits(limits)]
+        for label, made in report.per_label.items()
+        for name, value, limits in _label_parts(report, made)
+    )
+    return table(_LABEL_TITLE, ("label", "of", "value", _level(report)), rows, texts=2)
+
+
+def _notes(report: AgreementTable) -> Iterator[RenderableType]:
+    """Yield why a value or an interval is missing."""
+    found = [(f"{pair.first} with {pair.second}", pair.coefficient) for pair in report.pairs]
+    found += [(coefficient.title, coefficient) for coefficient in report.groups]
+    found += [(f"{row.candidate} against the {row.rule}", row.coefficient) for row in report.consensus]
+    notes = [
+        f"{name}: no {'value' if coefficient.value is None else 'interval'}, {coefficient.reason}"
+        for name, coefficient in found
+        if coefficient.reason
+    ]
+    for note in notes[:_MOST_NOTES]:
+        yield safe(note, 200)
+    if len(notes) > _MOST_NOTES:
+        yield f"and {len(notes) - _MOST_NOTES} more of the kind, each with its reason under --json"

@@ -1,0 +1,106 @@
+"""Pictures: one style, and every figure as PNG and SVG."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from judgeharness_integrations._errors import NotInstalledError
+from judgeharness_integrations.reporting.plain import safe_text
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["GREY", "INK", "legend_below", "name_ticks", "new_figure", "plain_name", "save_figure", "series_style"]
+
+# Okabe and Ito 2008: told apart also by people who are colour-blind; the yellow of it is too pale for lines.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#6B4C9A", "#333333")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+INK, GREY = "#222222", "#8a8a8a"
+_DPI = 150
+_LONGEST_NAME = 32
+_STYLE: Any = {
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.edgecolor": GREY,
+    "axes.labelcolor": INK,
+    "axes.titlesize": 11,
+    "axes.titlelocation": "left",
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "font.size": 9.5,
+    "grid.color": "#e6e6e6",
+    "text.color": INK,
+    "text.parse_math": False,  # a name may hold dollars
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "svg.fonttype": "none",  # texts stay texts
+    "svg.hashsalt": "judgeharness",  # the same figure gives the same file
+}
+
+
+def new_figure(columns: int, rows: int = 1, *, width: float = 4.6, height: float = 3.6) -> tuple[Figure, list[Axes]]:
+    """Return a figure of columns x rows axes, each `width` x `height` inches; no window, no global state.
+
+    Raises:
+        NotInstalledError: matplotlib is not installed.
+
+    """
+    try:
+        from matplotlib import rc_context  # noqa: PLC0415 - few draw
+        from matplotlib.figure import Figure as NewFigure  # noqa: PLC0415
+    except ModuleNotFoundError:
+        raise NotInstalledError("matplotlib, which draws plots,", "report") from None
+    with rc_context(_STYLE):
+        figure = NewFigure(figsize=(width * columns, height * rows), layout="constrained")
+        axes = figure.subplots(rows, columns, squeeze=False)
+    return figure, list(axes.flat)
+
+
+def save_figure(figure: Figure, folder: Path, name: str) -> list[Path]:
+    """Write a figure as `name`.png and `name`.svg and return their paths."""
+    from matplotlib import rc_context  # noqa: PLC0415 - few draw
+
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = [folder / f"{name}.{kind}" for kind in ("png", "svg")]
+    with rc_context(_STYLE), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing from font")  # a box in the PNG, whole in the SVG
+        figure.savefig(paths[0], dpi=_DPI, metadata={"Software": None})
+        figure.savefig(paths[1], metadata={"Date": None})
+    return paths
+
+
+def plain_name(name: str) -> str:
+    """Return a name as one short line that a legend shows as it is."""
+    text = safe_text(name, _LONGEST_NAME)
+    return f" {text}" if text.startswith("_") else text  # a legend would leave such a name out
+
+
+def name_ticks(axes: Axes, names: Sequence[str], *, axis: str = "x", turned: bool = False) -> None:
+    """Name the places 0, 1, 2 ... of an axis."""
+    which = axes.xaxis if axis == "x" else axes.yaxis
+    turn: dict[str, Any] = {"rotation": 35, "ha": "right", "rotation_mode": "anchor"} if turned else {}
+    which.set_ticks(range(len(names)), [plain_name(name) for name in names], parse_math=False, **turn)
+
+
+def legend_below(figure: Figure, axes: Axes, *, columns: int) -> None:
+    """Put one legend for all axes below them, of what the first of them names."""
+    handles, names = axes.get_legend_handles_labels()
+    if handles:
+        legend = figure.legend(handles, names, loc="outside lower center", ncols=columns, frameon=False)
+        for text in legend.get_texts():
+            text.set_parse_math(False)
+
+
+def series_style(place: int) -> dict[str, Any]:
+    """Return colour and marker of a series; the two together tell 64 of them apart."""
+    turn = place // len(COLOURS)
+    return {
+        "color": COLOURS[place % len(COLOURS)],
+        "marker": MARKERS[(place + turn) % len(MARKERS)],
+        "markersize": 5,
+        "linewidth": 1.6,
+    }

@@ -1,0 +1,249 @@
+"""Bootstrap intervals of coefficients: what a resample is, what it covers, and where there is none."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from judgeharness_integrations.agreement.alpha import alpha_statistic
+from judgeharness_integrations.agreement.bootstrap import Bootstrap, Resamples, bca_interval, resamples
+from judgeharness_integrations.agreement.chance import fleiss_statistic, gwet_statistic
+from judgeharness_integrations.agreement.coefficients import alpha, cohen, fleiss, gwet
+from judgeharness_integrations.agreement.cohen import cohen_statistic
+from judgeharness_integrations.agreement.pairs import pairwise
+from judgeharness_integrations.agreement.ratings import Ratings
+from judgeharness_integrations.agreement.units import Units
+
+STATISTICS: dict[str, Callable[[Ratings, Units], Any]] = {
+    "ac1": lambda ratings, units: gwet_statistic(ratings, units, "none"),
+    "ac2": lambda ratings, units: gwet_statistic(ratings, units, "linear"),
+    "alpha nominal": lambda ratings, units: alpha_statistic(ratings, units, "nominal"),
+    "alpha interval": lambda ratings, units: alpha_statistic(ratings, units, "interval"),
+    "alpha ordinal": lambda ratings, units: alpha_statistic(ratings, units, "ordinal"),
+    "alpha ratio": lambda ratings, units: alpha_statistic(ratings, units, "ratio"),
+    "cohen": lambda ratings, units: cohen_statistic(ratings, [(0, 1), (1, 2)], units, "none"),
+    "cohen linear": lambda ratings, units: cohen_statistic(ratings, [(0, 1), (1, 2)], units, "linear"),
+    "cohen quadratic": lambda ratings, units: cohen_statistic(ratings, [(0, 1), (1, 2)], units, "quadratic"),
+    "fleiss": lambda ratings, units: fleiss_statistic(ratings, units, "none"),
+    "fleiss quadratic": lambda ratings, units: fleiss_statistic(ratings, units, "quadratic"),
+}
+GRIDS = hnp.arrays(np.int64, st.tuples(st.just(3), st.integers(2, 10)), elements=st.integers(-1, 2))
+SCALE = [1, 2, 4]
+
+
+def ratings_of(grid: Any, clusters: Any = None) -> Ratings:
+    return Ratings.of_numbers(
+        np.where(grid >= 0, np.choose(grid, [1, 2, 4], mode="clip"), np.nan), scale=SCALE, clusters=clusters
+    )
+
+
+def planted(generator: np.random.Generator, items: int, *, raters: int, shares: list[float], knows: float) -> Any:
+    """Raters who see an item's label with probability `knows` and else guess from `shares`: kappa is knows^2."""
+    truth = generator.choice(len(shares), p=shares, size=items)
+    guess = generator.choice(len(shares), p=shares, size=(raters, items))
+    return np.where(generator.random((raters, items)) < knows, truth, guess)
+
+
+@pytest.mark.parametrize("drawn", ["clusters", "items"])
+@pytest.mark.parametrize("name", sorted(STATISTICS))
+@given(grid=GRIDS, data=st.data())
+@settings(max_examples=30)
+def test_a_resample_is_the_coefficient_of_the_items_it_repeats(
+    name: str, drawn: str, grid: Any, data: st.DataObject
+) -> None:
+    items = grid.shape[1]
+    clusters = np.arange(items) // 2 if drawn == "clusters" else None
+    ratings = ratings_of(grid, clusters)
+    units = Units.of_ratings(ratings)
+    times = np.array(data.draw(st.lists(st.integers(0, 3), min_size=len(units.base), max_size=len(units.base))))
+    assume(times.any())
+    if clusters is not None:
+        repeated = np.repeat(np.arange(items), times[clusters])
+    else:
+        one_of = [np.flatnonzero(units.of == unit)[0] for unit in range(len(units.base))]
+        repeated = np.repeat(one_of, times)
+    found = STATISTICS[name](ratings, units).estimate(times.astype(float))
+    bare = ratings_of(grid[:, repeated])
+    alone = Units(of=np.arange(len(repeated)), base=np.ones(len(repeated)))
+    expected = STATISTICS[name](bare, alone).estimate(alone.base)
+    assert found.value == pytest.approx(expected.value, abs=1e-9, nan_ok=True)
+
+
+@pytest.mark.parametrize("name", sorted(STATISTICS))
+def test_leaving_one_out_is_the_coefficient_without_it(name: str) -> None:
+    grid = np.random.default_rng(1).integers(-1, 3, (3, 14))
+    ratings = ratings_of(np.concatenate([grid, grid[:, :9], grid[:, :9]], axis=1))
+    units = Units.of_ratings(ratings)
+    assert units.base.max() >= 3
+    statistic = STATISTICS[name](ratings, units)
+    left = statistic.leave_one_out(units.base)
+    for unit in range(len(units.base)):
+        without = units.base.copy()
+        without[unit] -= 1
+        assert left[unit] == pytest.approx(statistic.estimate(without).value, abs=1e-12)
+
+
+def test_thousands_of_different_items_leave_the_skewness_of_ordinal_alpha_out() -> None:
+    generator = np.random.default_rng(2)
+    ratings = Ratings.of_numbers(generator.normal(size=(2, 4_100)))
+    units = Units.of_ratings(ratings)
+    statistic = alpha_statistic(ratings, units, "ordinal")
+    found = resamples(statistic, units, Bootstrap(replicates=30))
+    assert found.left_out is None
+    assert bca_interval(0.0, found, 0, units=4_100).interval is not None
+
+
+@pytest.mark.parametrize("units", [3, 40])
+def test_equal_items_are_drawn_as_often_as_items_on_their_own(units: int) -> None:
+    grid = np.arange(40) % units
+    drawn = Units.of_ratings(Ratings.of_labels(np.stack([grid, grid])))
+    weights = np.concatenate(list(drawn.draws(4000, 7)))
+    assert weights.shape == (4000, units)
+    assert (weights.sum(axis=1) == 40).all()
+    share = drawn.base / 40
+    assert weights.mean(axis=0) == pytest.approx(drawn.base, rel=0.1)
+    assert weights.var(axis=0) == pytest.approx(40 * share * (1 - share), rel=0.15)
+
+
+def test_blocks_of_draws_are_the_same_for_the_same_seed() -> None:
+    units = Units(of=np.arange(5), base=np.ones(5))
+    one, two, other = (np.concatenate(list(units.draws(50, seed))) for seed in (3, 3, 4))
+    assert (one == two).all()
+    assert (one != other).any()
+
+
+@pytest.mark.parametrize("coefficient", [alpha, fleiss, gwet])
+def test_the_same_seed_gives_the_same_interval(coefficient: Callable[..., Any]) -> None:
+    ratings = Ratings.of_labels(planted(np.random.default_rng(5), 80, raters=3, shares=[0.5, 0.5], knows=0.7))
+    one, two, other = (coefficient(ratings, bootstrap=Bootstrap(seed=seed)).interval for seed in (1, 1, 2))
+    assert one == two != other
+    assert one[0] < coefficient(ratings).value < one[1]
+    wider = coefficient(ratings, bootstrap=Bootstrap(seed=1, level=0.99)).interval
+    assert wider[0] < one[0] < one[1] < wider[1]
+
+
+@pytest.mark.parametrize("coefficient", [alpha, fleiss, gwet])
+def test_clusters_of_equal_items_widen_the_interval(coefficient: Callable[..., Any]) -> None:
+    grid = planted(np.random.default_rng(6), 50, raters=3, shares=[0.5, 0.5], knows=0.7)
+    four = np.repeat(grid, 4, axis=1)
+    clusters = np.repeat(np.arange(50), 4)
+    apart = coefficient(Ratings.of_labels(four)).interval
+    together = coefficient(Ratings.of_labels(four, clusters=clusters)).interval
+    alone = coefficient(Ratings.of_labels(grid)).interval
+    assert together[1] - together[0] == pytest.approx(alone[1] - alone[0], rel=0.1)
+    assert (together[1] - together[0]) / (apart[1] - apart[0]) == pytest.approx(2, rel=0.15)
+
+
+def test_an_item_in_a_cluster_of_its_own_is_an_item() -> None:
+    grid = planted(np.random.default_rng(7), 60, raters=3, shares=[0.3, 0.3, 0.4], knows=0.8)
+    clustered = fleiss(Ratings.of_labels(grid, clusters=np.arange(60)[::-1])).interval
+    assert clustered == pytest.approx(fleiss(Ratings.of_labels(grid)).interval, abs=0.03)
+
+
+def test_perfect_agreement_has_no_interval_and_says_so() -> None:
+    found = cohen(Ratings.of_labels([[0, 1, 0, 1, 0, 1, 0, 1]] * 2))
+    assert (found.value, found.interval) == (1.0, None)
+    assert found.reason == "it is the same in almost every resample, so resampling gives no interval"
+
+
+def test_no_agreement_at_all_has_no_interval_and_says_so() -> None:
+    found = cohen(Ratings.of_labels([[0, 1, 2, 0, 1, 2], [1, 2, 0, 2, 0, 1]]))
+    assert (found.observed, found.interval) == (0.0, None)
+    assert found.reason == "no two answers agree, so resampling gives no interval"
+
+
+def test_one_cluster_has_no_interval() -> None:
+    found = cohen(Ratings.of_labels([[0, 1, 0, 1], [0, 1, 1, 0]], clusters=[5, 5, 5, 5]))
+    assert found.value == 0.0
+    assert found.reason == "an interval needs at least 2 items or clusters"
+
+
+def test_resamples_that_leave_it_undefined_are_counted_and_too_many_give_no_interval() -> None:
+    rare = np.zeros((2, 60), int)
+    rare[:, 0] = 1
+    rare[0, 1] = 1
+    found = cohen(Ratings.of_labels(rare))
+    assert found.value is not None
+    assert found.interval is None
+    assert found.undefined > 200
+    assert found.reason == f"{found.undefined} of 2000 resamples leave it undefined"
+
+
+def test_no_resamples_no_interval_and_no_excuse() -> None:
+    found = cohen(Ratings.of_labels([[0, 1, 0, 1], [0, 1, 1, 0]]), bootstrap=Bootstrap(replicates=0))
+    assert (found.interval, found.reason, found.undefined) == (None, "", 0)
+
+
+def test_without_bias_and_skewness_the_limits_are_those_of_the_resamples() -> None:
+    drawn = np.linspace(-1, 1, 2001)[:, None]
+    found = bca_interval(0.0, Resamples(drawn, np.array([[-0.1], [0.1]]), np.ones(2)), 0, units=2)
+    assert found.interval == pytest.approx((-0.95, 0.95), abs=1e-9)
+
+
+def test_skewness_moves_both_limits_to_the_longer_side() -> None:
+    drawn = np.linspace(-1, 1, 2001)[:, None]
+    # leaving the one out that pulls it up lowers the coefficient much
+    left = np.array([[-0.5], *[[0.05]] * 10])
+    found = bca_interval(0.0, Resamples(drawn, left, np.ones(11)), 0, units=11)
+    assert found.interval is not None
+    assert found.interval[0] > -0.95
+    assert found.interval[1] > 0.95
+
+
+@pytest.mark.parametrize("left", [np.full((3, 1), np.nan), np.zeros((3, 1))])
+def test_skewness_that_cannot_be_told_is_none(left: Any) -> None:
+    drawn = np.linspace(-1, 1, 2001)[:, None]
+    found = bca_interval(0.0, Resamples(drawn, left, np.ones(3)), 0, units=3)
+    assert found.interval == pytest.approx((-0.95, 0.95), abs=1e-9)
+
+
+def test_the_mean_of_pairs_takes_those_a_resample_leaves_defined() -> None:
+    drawn = np.array([[0.2, np.nan], [0.2, 0.4], [np.nan, np.nan]])
+    both = Resamples.beside(
+        [Resamples(drawn[:, :1], None, np.ones(1)), Resamples(drawn[:, 1:], drawn[:, 1:], np.ones(1))]
+    )
+    assert both.left_out is None
+    assert both.mean([0, 1]).drawn == pytest.approx(np.array([[0.2], [0.3], [np.nan]]), nan_ok=True)
+
+
+COVERAGE = [(coefficient, items) for coefficient in ("alpha", "cohen", "fleiss", "gwet") for items in (50, 200)]
+
+
+@pytest.mark.parametrize(("name", "items"), COVERAGE)
+def test_intervals_cover_a_planted_truth(name: str, items: int) -> None:
+    shares, knows, replicates = [0.5, 0.3, 0.2], 0.85, 250
+    kappa = knows**2
+    chance = sum(share**2 for share in shares)
+    observed = kappa + (1 - kappa) * chance
+    by_chance = sum(share * (1 - share) for share in shares) / 2
+    truth = (observed - by_chance) / (1 - by_chance) if name == "gwet" else kappa
+    call = {"alpha": alpha, "cohen": cohen, "fleiss": fleiss, "gwet": gwet}[name]
+    generator = np.random.default_rng(2026)
+    covered = 0
+    for _ in range(replicates):
+        grid = planted(generator, items, raters=2 if name == "cohen" else 3, shares=shares, knows=knows)
+        low, high = call(Ratings.of_labels(grid, categories=3), bootstrap=Bootstrap(replicates=999)).interval
+        covered += low <= truth <= high
+    assert 0.91 <= covered / replicates <= 0.985
+
+
+def test_two_thousand_resamples_of_a_thousand_items_and_ten_labels_are_quick() -> None:
+    grid = planted(np.random.default_rng(8), 1000, raters=5, shares=[0.1] * 10, knows=0.6)
+    ratings = Ratings.of_labels(grid)
+    pairs = [(one, two) for one in range(5) for two in range(one)]
+    for call in (
+        lambda: fleiss(ratings),
+        lambda: gwet(ratings),
+        lambda: alpha(ratings),
+        lambda: pairwise(ratings, pairs, bootstrap=Bootstrap()),
+    ):
+        start = time.process_time()
+        call()
+        assert time.process_time() - start < 1
