@@ -26,6 +26,7 @@ __all__ = [
     "CaseDecision",
     "JudgeReplay",
     "ReplayReport",
+    "case_consistency",
     "case_decisions",
     "replay",
     "replay_criterion",
@@ -237,7 +238,7 @@ def replay_criterion(
         not_graded=statuses["not_graded"],
         coverage=statuses["decided"] / len(cases) if cases else None,
         unparsed=sum(row.outcome == "unparsed" for row in rows),
-        consistency_rate=_mean(_consistency(case, numeric, tolerance) for case in cases),
+        consistency_rate=_mean(case_consistency(case, numeric=numeric, tolerance=tolerance) for case in cases),
         rows=len(rows),
         **_position(rows, used),
         **measured,
@@ -323,7 +324,11 @@ def _numbers(cases: Sequence[CaseDecision]) -> dict[str, Any]:
     }
 
 
-def _consistency(case: CaseDecision, numeric: bool, tolerance: float) -> float | None:  # noqa: FBT001 - internal
+def case_consistency(case: CaseDecision, *, numeric: bool, tolerance: float = 1.0) -> float | None:
+    """Return how consistent the valid samples of a case are: the share of the most frequent verdict.
+
+    For scores, the share within `tolerance` of the decision, of the median where nothing was decided. None without any.
+    """
     if not numeric:
         verdicts = [row.verdict for row in case.rows if row.verdict is not None]
         return modal_share({verdict: verdicts.count(verdict) for verdict in set(verdicts)})

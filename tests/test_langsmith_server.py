@@ -113,6 +113,7 @@ def test_evaluate_and_what_builds_on_it(langsmith_server: LangSmithServerFactory
         return await aevaluate(target, data=name, evaluators=[_right], client=client, experiment_prefix="two")
 
     second = asyncio.run(asynchronous())
+    client.flush()
     assert [row["score"] for row in server.feedback] == [True] * 4
     assert [tree[0] for tree in server.trees(first.experiment_name)] == ["Target", "Target"]
     assert [tree[:2] for tree in server.trees("evaluators")] == [("_right", "chain")] * 4

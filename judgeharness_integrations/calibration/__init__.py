@@ -1,9 +1,13 @@
 """Calibration: a rule's decisions against labels, and until when that holds; label sets and labelling sheets."""
 
+from judgeharness_integrations.calibration.classes import ClassRates
+from judgeharness_integrations.calibration.estimate import Estimate
+from judgeharness_integrations.calibration.items import LabelledItem
 from judgeharness_integrations.calibration.labels import CalibrationSet, LabeledExample
 from judgeharness_integrations.calibration.measure import CriterionCalibration, Judged, measure_calibration
 from judgeharness_integrations.calibration.rates import Kappa, Rate, ScoreErrors
 from judgeharness_integrations.calibration.report import CalibrationReport, CalibrationState
+from judgeharness_integrations.calibration.riskcoverage import RiskCoverage, RiskPoint
 from judgeharness_integrations.calibration.sheet import write_labelling_sheet
 from judgeharness_integrations.calibration.sheetlabels import (
     SheetLabel,
@@ -15,11 +19,16 @@ __all__ = [
     "CalibrationReport",
     "CalibrationSet",
     "CalibrationState",
+    "ClassRates",
     "CriterionCalibration",
+    "Estimate",
     "Judged",
     "Kappa",
     "LabeledExample",
+    "LabelledItem",
     "Rate",
+    "RiskCoverage",
+    "RiskPoint",
     "ScoreErrors",
     "SheetLabel",
     "calibration_set_from_sheet",

@@ -16,13 +16,17 @@ Kind: TypeAlias = Literal["words", "number", "label", "labels", "any"]
 
 _GRADED, _PREFERENCE = ("PASS", "FAIL"), ("A", "B", "TIE")
 _OR = " / "
+_SOME_OF = "some of, separated by semicolons: "
 _DECIMAL = re.compile(r"[+-]?[0-9]{1,15}(?:\.[0-9]{1,15})?")
 _NUMBER = re.compile(r"a number(?: from (\S+) to (\S+))?")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Answers:
-    """What answers a criterion: one of `words`, a number (on `scale`), one label, several labels, or anything."""
+    """What answers a criterion: one of `words`, a number (on `scale`), one label, several labels, or anything.
+
+    Several labels are some of `words` where there are any.
+    """
 
     kind: Kind = "any"
     words: tuple[str, ...] = ()
@@ -32,6 +36,8 @@ class Answers:
         """Return the text for people, which `parse` reads."""
         if self.kind == "words":
             return _OR.join(self.words)
+        if self.kind == "labels" and self.words:
+            return _SOME_OF + "; ".join(self.words)
         if self.kind == "number":
             return "a number" if self.scale is None else f"a number from {self.scale[0]:g} to {self.scale[1]:g}"
         return _TEXTS[self.kind]
@@ -48,6 +54,8 @@ class Answers:
         if numeric := _NUMBER.fullmatch(text):
             low, high = (_number(end or "") for end in numeric.groups())
             return cls(kind="number", scale=None if low is None or high is None else (low, high))
+        if text.startswith(_SOME_OF):
+            return cls(kind="labels", words=tuple(text.removeprefix(_SOME_OF).split("; ")))
         words = tuple(text.split(_OR))
         if len(words) > 1:
             return cls(kind="words", words=words)
@@ -61,11 +69,20 @@ class Answers:
             graded = graded_label(said) if set(self.words) == set(_GRADED) else None
             return {word.casefold(): word for word in self.words}.get(said.casefold(), graded)
         if self.kind == "labels":
-            return frozenset(label.strip() for label in said.split(";") if label.strip())
+            return self._set(said)
         number = None if self.kind == "label" else _number(said)
         if number is None:
             return None if self.kind == "number" else said
         return number if self.scale is None or self.scale[0] <= number <= self.scale[1] else None
+
+    def _set(self, said: str) -> frozenset[str] | None:
+        """Return the labels between semicolons; a semicolon alone is the empty set."""
+        labels = [label.strip() for label in said.split(";") if label.strip()]
+        if not self.words:
+            return frozenset(labels)
+        known = {word.casefold(): word for word in self.words}
+        meant = [known.get(label.casefold()) for label in labels]
+        return None if None in meant else frozenset(label for label in meant if label is not None)
 
 
 _TEXTS: dict[Kind, str] = {

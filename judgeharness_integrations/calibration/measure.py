@@ -2,32 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TypeAlias
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
 
 from judgeharness_integrations._errors import CaseError
-from judgeharness_integrations.aggregation.decision import Status
-from judgeharness_integrations.calibration.rates import Kappa, Rate, ScoreErrors, cohen_kappa, score_errors
-from judgeharness_integrations.verdictlog.row import Verdict, is_number, verdict_text
+from judgeharness_integrations.calibration.chanceagreement import clustered_kappa, gwet_ac1
+from judgeharness_integrations.calibration.classes import ClassRates, class_rates, macro_f1
+from judgeharness_integrations.calibration.estimate import Estimate
+from judgeharness_integrations.calibration.judged import Judged, cluster_keys
+from judgeharness_integrations.calibration.rates import Kappa, Rate, ScoreErrors
+from judgeharness_integrations.calibration.riskcoverage import RiskCoverage, risk_coverage
+from judgeharness_integrations.calibration.words import BINARY, check_labels, graded_label, in_graded_words
+from judgeharness_integrations.verdictlog.row import is_number, verdict_text
 
 __all__ = ["CriterionCalibration", "Judged", "graded_label", "measure_calibration"]
 
 NOT_GRADED = "NOT_GRADED"
-_BINARY = frozenset({"PASS", "FAIL"})
-_WORDS = {"PASS": "y yes true 1 1.0 pass correct", "FAIL": "n no false 0 0.0 fail incorrect"}
-_GRADED = {word: label for label, words in _WORDS.items() for word in words.split()}
-_PREFERENCE = frozenset({"A", "B", "TIE"})
 _NO_RATES = "scores have no precision and recall; give the rule a threshold (pass_at) or read the errors"
 
-
-@dataclass(frozen=True, kw_only=True)
-class Judged:
-    """One labelled item: its gold label and what the rule decided."""
-
-    gold: Verdict
-    verdict: Verdict | None
-    status: Status
+Confusion: TypeAlias = dict[str, dict[str, int]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,9 +29,12 @@ class CriterionCalibration:
     """How the rule's decision compares with the gold labels of one criterion.
 
     `n` items carry a gold label. With a `positive` label: precision = true positives / decided positives, recall =
-    true positives / positives, abstained and not graded counting as not positive. Without one (pairwise): precision
-    = correct / decided, recall = correct / all. `confusion` maps gold -> decision -> count, with columns `ABSTAIN`
-    and `NOT_GRADED`. What is undefined is None; `reason` says why for scores.
+    `sensitivity` = true positives / positives, `specificity` = negatives that were not judged positive / negatives;
+    abstained and not graded count as not positive. Without one (pairwise): precision = correct / decided, recall =
+    correct / all. `confusion` maps gold -> decision -> count, with columns `ABSTAIN` and `NOT_GRADED`. `kappa` and
+    `ac1` are over decided items, `per_class` and `macro_f1` over all; scores have `errors`, rank correlations and
+    `quadratic_kappa`. All intervals are at 95 %, clustered where items share one of the `clusters` (None: each stands
+    alone). What is undefined is None; `reason` says why for scores, and `undefined` for single measures.
     """
 
     criterion: str
@@ -52,35 +49,25 @@ class CriterionCalibration:
     kappa: Kappa | None
     errors: ScoreErrors | None = None
     reason: str = ""
-
-
-Confusion: TypeAlias = dict[str, dict[str, int]]
-
-
-def _column(item: Judged) -> str:
-    return NOT_GRADED if item.status == "not_graded" else verdict_text(item.verdict)
-
-
-def _confusion(items: Iterable[Judged]) -> Confusion:
-    table: Confusion = {}
-    for item in items:
-        row = table.setdefault(verdict_text(item.gold), {})
-        row[_column(item)] = row.get(_column(item), 0) + 1
-    return table
-
-
-def _positive(items: Sequence[Judged], declared: str | None) -> str | None:
-    labels = {item.gold for item in items}
-    if declared is not None:
-        graded = labels <= _BINARY and declared in _BINARY  # nobody failed: FAIL is a label all the same
-        if not graded and declared not in labels | {item.verdict for item in items}:
-            raise CaseError(f"the positive label {declared!r} occurs neither among the labels nor among the decisions.")
-        return declared
-    return "PASS" if labels and labels <= _BINARY else None
+    sensitivity: Rate | None = None
+    specificity: Rate | None = None
+    ac1: Estimate | None = None
+    per_class: Mapping[str, ClassRates] = field(default_factory=dict)
+    macro_f1: Estimate | None = None
+    spearman: Estimate | None = None
+    kendall: Estimate | None = None
+    quadratic_kappa: Estimate | None = None
+    risk_coverage: RiskCoverage | None = None
+    undefined: Mapping[str, str] = field(default_factory=dict)
+    clusters: int | None = None
 
 
 def measure_calibration(
-    items: Sequence[Judged], *, criterion: str = "verdict", positive: str | None = None
+    items: Sequence[Judged],
+    *,
+    criterion: str = "verdict",
+    positive: str | None = None,
+    scale: tuple[float, float] | None = None,
 ) -> CriterionCalibration:
     """Measure the decisions of one criterion against gold labels.
 
@@ -88,89 +75,123 @@ def measure_calibration(
         items: one a labelled case.
         criterion: its name.
         positive: the label precision and recall are about; PASS when all gold labels are PASS or FAIL, else none.
+        scale: lowest and highest score of the criterion, where they are declared.
 
     Raises:
         CaseError: gold scores against decided labels or the other way round, or an unknown positive label.
 
     """
-    items = _in_graded_words(items)
+    items = in_graded_words(items)
     decided = [item for item in items if item.status == "decided"]
-    for item in decided:
-        if is_number(item.gold) != is_number(item.verdict):
-            raise CaseError(
-                f"criterion {criterion!r}: gold {verdict_text(item.gold)!r} cannot be compared with the decision "
-                f"{verdict_text(item.verdict)!r}; labels and decisions must both be labels or both be scores."
-            )
-    _check_labels(items, decided, criterion)
+    check_labels(items, decided, criterion)
     if any(is_number(item.gold) for item in items):
-        return _scores(items, decided, criterion)
-    positive = _positive(items, positive)
-    correct = sum(item.verdict == item.gold for item in decided)
-    if positive is None:
-        precision, recall, base = Rate.of(correct, len(decided)), Rate.of(correct, len(items)), None
+        measures = _scores(items, decided, scale)
     else:
-        hits = sum(item.verdict == positive == item.gold for item in decided)
-        positives = sum(item.gold == positive for item in items)
-        precision = Rate.of(hits, sum(item.verdict == positive for item in decided))
-        recall, base = Rate.of(hits, positives), Rate.of(positives, len(items))
+        measures = _labels(items, _positive(items, positive))
+    shared = len(set(cluster_keys(items)))
     return CriterionCalibration(
-        criterion=criterion,
-        n=len(items),
-        positive=positive,
-        confusion=_confusion(items),
-        precision=precision,
-        recall=recall,
-        accuracy_decided=Rate.of(correct, len(decided)),
-        coverage=Rate.of(len(decided), len(items)),
-        base_rate=base,
-        kappa=cohen_kappa(_confusion(decided)),
+        criterion=criterion, n=len(items), clusters=shared if shared < len(items) else None, **measures
     )
 
 
-def graded_label(label: Verdict) -> str | None:
-    """Return PASS or FAIL for the words people and frameworks use instead of them, None for any other label."""
-    return _GRADED.get(verdict_text(label).casefold())
+def _confusion(items: Iterable[Judged]) -> Confusion:
+    table: Confusion = {}
+    for item in items:
+        row = table.setdefault(verdict_text(item.gold), {})
+        column = NOT_GRADED if item.status == "not_graded" else verdict_text(item.verdict)
+        row[column] = row.get(column, 0) + 1
+    return table
 
 
-def _in_graded_words(items: Sequence[Judged]) -> Sequence[Judged]:
-    """Return the items with PASS and FAIL for the words people and frameworks use instead of them.
-
-    Only where every decision is PASS or FAIL and every label such a word: a lone `1` may be a score.
-    """
-    verdicts = {item.verdict for item in items if item.status == "decided"}
-    words = [graded_label(item.gold) for item in items]
-    if not verdicts or not verdicts <= _BINARY:
-        return items
-    graded = [replace(item, gold=word) for item, word in zip(items, words, strict=True) if word is not None]
-    return graded if len(graded) == len(items) else items
+def _positive(items: Sequence[Judged], declared: str | None) -> str | None:
+    labels = {item.gold for item in items}
+    if declared is not None:
+        graded = labels <= BINARY and declared in BINARY  # nobody failed: FAIL is a label all the same
+        if not graded and declared not in labels | {item.verdict for item in items}:
+            raise CaseError(f"the positive label {declared!r} occurs neither among the labels nor among the decisions.")
+        return declared
+    return "PASS" if labels and labels <= BINARY else None
 
 
-def _check_labels(items: Sequence[Judged], decided: Sequence[Judged], criterion: str) -> None:
-    """Refuse labels that no decision could ever match because they are written in other words."""
-    golds, verdicts = {item.gold for item in items}, {item.verdict for item in decided}
-    texts = [label for label in golds | verdicts if isinstance(label, str)]
-    if not golds or not verdicts or not golds.isdisjoint(verdicts) or len(texts) < len(golds | verdicts):
-        return
-    other_case = len({text.casefold() for text in texts}) < len(texts)
-    other_words = any((golds <= words) != (verdicts <= words) for words in (_BINARY, _PREFERENCE))
-    if other_case or other_words:
-        wanted, given = (", ".join(sorted(map(verdict_text, labels))) for labels in (golds, verdicts))
-        raise CaseError(f"criterion {criterion!r}: the labels {wanted} never occur among the decisions ({given}).")
+class _Rated:
+    """Items and the clusters they are in, for rates over some of them."""
+
+    def __init__(self, items: Sequence[Judged]) -> None:
+        self.items: list[tuple[Judged, Hashable]] = list(zip(items, cluster_keys(items), strict=True))
+
+    def rate(self, among: Callable[[Judged], bool], hit: Callable[[Judged], bool]) -> Rate | None:
+        """Return the share of hits among some of the items."""
+        chosen = [(hit(item), key) for item, key in self.items if among(item)]
+        return Rate.over([one for one, _ in chosen], [key for _, key in chosen])
 
 
-def _scores(items: Sequence[Judged], decided: Sequence[Judged], criterion: str) -> CriterionCalibration:
+def _labels(items: Sequence[Judged], positive: str | None) -> dict[str, Any]:
+    rated, keys = _Rated(items), cluster_keys(items)
+    places = [place for place, item in enumerate(items) if item.status == "decided"]
+    pairs = [(verdict_text(items[place].gold), verdict_text(items[place].verdict)) for place in places]
+    their = [keys[place] for place in places]
+    binary = {label for pair in pairs for label in pair} <= BINARY
+    return {
+        "positive": positive,
+        "confusion": _confusion(items),
+        **_rates(rated, positive),
+        "accuracy_decided": rated.rate(_is_decided, _is_correct),
+        "coverage": rated.rate(_any, _is_decided),
+        "kappa": clustered_kappa(pairs, their),
+        "ac1": gwet_ac1(pairs, their, labels=len(BINARY) if binary else None),
+        "per_class": class_rates(items, keys),
+        "macro_f1": macro_f1(items, keys),
+        "risk_coverage": risk_coverage(items, keys),
+    }
+
+
+def _rates(rated: _Rated, positive: str | None) -> dict[str, Rate | None]:
+    if positive is None:
+        return {
+            "precision": rated.rate(_is_decided, _is_correct),
+            "recall": rated.rate(_any, _is_correct),
+            "base_rate": None,
+        }
+
+    def true(item: Judged) -> bool:
+        return item.gold == positive
+
+    def said(item: Judged) -> bool:
+        return item.status == "decided" and item.verdict == positive
+
+    recall = rated.rate(true, said)
+    return {
+        "precision": rated.rate(said, true),
+        "recall": recall,
+        "sensitivity": recall,
+        "specificity": rated.rate(lambda item: not true(item), lambda item: not said(item)),
+        "base_rate": rated.rate(_any, true),
+    }
+
+
+def _any(_: Judged) -> bool:
+    return True
+
+
+def _is_decided(item: Judged) -> bool:
+    return item.status == "decided"
+
+
+def _is_correct(item: Judged) -> bool:
+    return item.status == "decided" and item.verdict == item.gold
+
+
+def _scores(items: Sequence[Judged], decided: Sequence[Judged], scale: tuple[float, float] | None) -> dict[str, Any]:
+    from judgeharness_integrations.calibration.scores import score_measures  # noqa: PLC0415 - numpy, for scores alone
+
+    keys = [key for item, key in zip(items, cluster_keys(items), strict=True) if item.status == "decided"]
     pairs = [(float(item.gold), float(item.verdict)) for item in decided]  # type: ignore[arg-type]
-    return CriterionCalibration(
-        criterion=criterion,
-        n=len(items),
-        positive=None,
-        confusion={},
-        precision=None,
-        recall=None,
-        accuracy_decided=None,
-        coverage=Rate.of(len(decided), len(items)),
-        base_rate=None,
-        kappa=None,
-        errors=score_errors(pairs),
-        reason=_NO_RATES,
-    )
+    rates = ("precision", "recall", "accuracy_decided", "base_rate", "kappa")
+    return {
+        "positive": None,
+        "confusion": {},
+        **dict.fromkeys(rates),
+        "coverage": _Rated(items).rate(_any, _is_decided),
+        "reason": _NO_RATES,
+        **score_measures(pairs, keys, scale=scale),
+    }

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
 
 from judgeharness_integrations.aggregation.statistics import wilson
+from judgeharness_integrations.calibration.estimate import estimate
+from judgeharness_integrations.calibration.tally import Tally
 
 __all__ = ["Kappa", "Rate", "ScoreErrors", "cohen_kappa", "score_errors"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Rate:
-    """A proportion `successes / trials` with its 95 % Wilson interval (`low`, `high`)."""
+    """A proportion `successes / trials` with its 95 % interval (`low`, `high`).
+
+    The interval is Wilson's; where trials share a cluster, Wilson's with their effective number.
+    """
 
     successes: int
     trials: int
@@ -26,6 +31,22 @@ class Rate:
         """Return the rate, or None without trials: an undefined rate is not 0."""
         interval = wilson(successes, trials)
         return None if interval is None else cls(successes=successes, trials=trials, low=interval[0], high=interval[1])
+
+    @classmethod
+    def over(cls, hits: Sequence[bool], clusters: Sequence[Hashable]) -> Self | None:
+        """Return the rate of trials of which some belong together, None without trials; see `Tally.interval`."""
+        tally = Tally()
+        for hit, cluster in zip(hits, clusters, strict=True):
+            tally.add(hit=hit, cluster=cluster)
+        return cls.of_tally(tally)
+
+    @classmethod
+    def of_tally(cls, tally: Tally) -> Self | None:
+        """Return the rate of counted trials, None without any."""
+        interval = tally.interval
+        if interval is None:
+            return None
+        return cls(successes=tally.successes, trials=tally.trials, low=interval[0], high=interval[1])
 
     @property
     def value(self) -> float:
@@ -39,10 +60,13 @@ class Rate:
 
 @dataclass(frozen=True, kw_only=True)
 class Kappa:
-    """Cohen's kappa and its large-sample standard error, over `n` decided items."""
+    """Cohen's kappa and its large-sample standard error, over `n` decided items.
+
+    The error is clustered where items share a cluster, and None where all of them share one.
+    """
 
     value: float
-    se: float
+    se: float | None
     n: int
 
 
@@ -71,22 +95,43 @@ def cohen_kappa(confusion: Mapping[str, Mapping[str, int]]) -> Kappa | None:
 
 @dataclass(frozen=True, kw_only=True)
 class ScoreErrors:
-    """How far decided scores lie from gold scores, in units of the score; `bias` is judge minus gold."""
+    """How far decided scores lie from gold scores, in units of the score; `bias` is judge minus gold.
+
+    The 95 % intervals are None where they cannot be told: fewer than two clusters of items, or equal errors.
+    """
 
     n: int
     mean_absolute_error: float
     root_mean_squared_error: float
     bias: float
+    mean_absolute_error_interval: tuple[float, float] | None = None
+    bias_interval: tuple[float, float] | None = None
 
 
-def score_errors(pairs: Sequence[tuple[float, float]]) -> ScoreErrors | None:
-    """Return the errors of (gold, decided) pairs; None without any."""
+def score_errors(
+    pairs: Sequence[tuple[float, float]], clusters: Sequence[Hashable] | None = None
+) -> ScoreErrors | None:
+    """Return the errors of (gold, decided) pairs; None without any.
+
+    The intervals are t intervals of means, clustered where pairs share a cluster.
+    """
     if not pairs:
         return None
+    keys = range(len(pairs)) if clusters is None else clusters
     errors = [decided - gold for gold, decided in pairs]
+    absolute, bias = (math.fsum(values) / len(errors) for values in (map(abs, errors), errors))
     return ScoreErrors(
         n=len(errors),
-        mean_absolute_error=math.fsum(map(abs, errors)) / len(errors),
+        mean_absolute_error=absolute,
         root_mean_squared_error=math.sqrt(math.fsum(error * error for error in errors) / len(errors)),
-        bias=math.fsum(errors) / len(errors),
+        bias=bias,
+        mean_absolute_error_interval=_interval(absolute, [abs(error) - absolute for error in errors], keys, least=0.0),
+        bias_interval=_interval(bias, [error - bias for error in errors], keys),
     )
+
+
+def _interval(
+    mean: float, deviations: Sequence[float], clusters: Sequence[Hashable], *, least: float = -math.inf
+) -> tuple[float, float] | None:
+    found = estimate(mean, deviations, clusters, limits=(least, math.inf))
+    return None if found.low is None or found.high is None else (found.low, found.high)

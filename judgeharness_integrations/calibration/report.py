@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from judgeharness_integrations._errors import ConfigError
+from judgeharness_integrations.calibration.items import LabelledItem
 from judgeharness_integrations.calibration.measure import CriterionCalibration
-from judgeharness_integrations.calibration.rates import Kappa, Rate, ScoreErrors
+from judgeharness_integrations.calibration.rebuilding import criterion_from_dict
 from judgeharness_integrations.fingerprint import Fingerprint
 from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES
 
@@ -48,7 +49,8 @@ class CalibrationReport:
 
     `source` is where the labels come from: `human`, `executable` or `model:<name>`. `excluded_ties` items were left
     out because their annotators were evenly split. `parts` is what the fingerprint covers; None when the judge has
-    no identity. `measured_at` is an ISO 8601 time with offset.
+    no identity. `measured_at` is an ISO 8601 time with offset. `items` are the labelled items it was measured on, for
+    a later drift check; none in calibrations saved before there were any.
     """
 
     name: str
@@ -59,6 +61,7 @@ class CalibrationReport:
     criteria: Mapping[str, CriterionCalibration]
     measured_at: str
     parts: Mapping[str, Any] | None = field(default=None, repr=False)
+    items: tuple[LabelledItem, ...] = field(default=(), repr=False)
 
     @property
     def calibrated(self) -> bool:
@@ -102,7 +105,8 @@ class CalibrationReport:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as JSON keeps it."""
-        return {"schema": SCHEMA, **asdict(self), "fingerprint": self.fingerprint}
+        document = {"schema": SCHEMA, **asdict(replace(self, items=())), "fingerprint": self.fingerprint}
+        return document | {"items": [item.to_dict() for item in self.items]}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> CalibrationReport:
@@ -120,12 +124,13 @@ class CalibrationReport:
         if misfit := misplaced(CalibrationShape, data):
             raise ConfigError(f"the calibration is incomplete or damaged ({misfit!r}): measure it again.")
         try:
-            known = {name: data[name] for name in cls.__dataclass_fields__}
+            known = {name: data[name] for name in cls.__dataclass_fields__ if name != "items"}
+            items = tuple(map(LabelledItem.from_dict, data.get("items", ())))
             _instant(known["measured_at"])
-            criteria = {name: _criterion(value) for name, value in known.pop("criteria").items()}
+            criteria = {name: criterion_from_dict(value) for name, value in known.pop("criteria").items()}
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise ConfigError(f"the calibration is incomplete or damaged ({error!r}): measure it again.") from error
-        return cls(criteria=criteria, **known)
+        return cls(criteria=criteria, items=items, **known)
 
     def save(self, path: str | PathLike[str]) -> Path:
         """Write the report as JSON and return the path."""
@@ -161,12 +166,3 @@ def _instant(text: str) -> datetime:
 
 def _age(span: timedelta) -> str:
     return f"{span.days} days" if span.days else f"{span.seconds / 3600:.3g} hours"
-
-
-def _criterion(data: Mapping[str, Any]) -> CriterionCalibration:
-    kinds: dict[str, Any] = dict.fromkeys(("precision", "recall", "accuracy_decided", "coverage", "base_rate"), Rate)
-    kinds |= {"kappa": Kappa, "errors": ScoreErrors}
-    parts: dict[str, Any] = {
-        name: kinds[name](**value) if name in kinds and value is not None else value for name, value in data.items()
-    }
-    return CriterionCalibration(**parts)

@@ -2,13 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal, Self, TypeAlias
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from judgeharness_integrations._shapes import Count, Number, Positive, Shape, Short, Text
 
 __all__ = ["CalibrationShape"]
+
+
+_Verdict: TypeAlias = Text | Number | list[Text]
+
+
+class _Item(Shape):
+    case_id: Text
+    criterion: Text
+    gold: _Verdict
+    verdict: _Verdict | None
+    status: Literal["decided", "abstained", "not_graded"]
+
+
+_Interval: TypeAlias = Annotated[Sequence[Number], Field(min_length=2, max_length=2)]
 
 
 class _Rate(Shape):
@@ -26,7 +41,14 @@ class _Rate(Shape):
 
 class _Kappa(Shape):
     value: Number
-    se: Number
+    se: Number | None
+    n: Count
+
+
+class _Estimate(Shape):
+    value: Number
+    low: Number | None
+    high: Number | None
     n: Count
 
 
@@ -35,6 +57,30 @@ class _Errors(Shape):
     mean_absolute_error: Number
     root_mean_squared_error: Number
     bias: Number
+    mean_absolute_error_interval: _Interval | None = None
+    bias_interval: _Interval | None = None
+
+
+class _Class(Shape):
+    precision: _Rate | None
+    recall: _Rate | None
+    support: Count
+
+
+class _RiskPoint(Shape):
+    threshold: Number
+    n: Positive
+    coverage: Number
+    accuracy: Number
+    low: Number
+    high: Number
+
+
+class _RiskCoverage(Shape):
+    points: Sequence[_RiskPoint]
+    aurc: Number
+    n: Positive
+    unordered: Count
 
 
 class _Criterion(Shape):
@@ -50,6 +96,18 @@ class _Criterion(Shape):
     kappa: _Kappa | None
     errors: _Errors | None
     reason: Text
+    # measures that earlier versions did not save
+    sensitivity: _Rate | None = None
+    specificity: _Rate | None = None
+    ac1: _Estimate | None = None
+    per_class: dict[Text, _Class] = Field(default_factory=dict)
+    macro_f1: _Estimate | None = None
+    spearman: _Estimate | None = None
+    kendall: _Estimate | None = None
+    quadratic_kappa: _Estimate | None = None
+    risk_coverage: _RiskCoverage | None = None
+    undefined: dict[Text, Text] = Field(default_factory=dict)
+    clusters: Positive | None = None
 
 
 class CalibrationShape(Shape):
@@ -63,3 +121,4 @@ class CalibrationShape(Shape):
     criteria: dict[Text, _Criterion]
     measured_at: Short
     parts: dict[str, Any] | None
+    items: list[_Item] = Field(default_factory=list)

@@ -17,7 +17,7 @@ from judgeharness_integrations.verdictlog.row import Verdict
 if TYPE_CHECKING:
     from os import PathLike
 
-__all__ = ["Only", "write_labelling_sheet"]
+__all__ = ["Only", "case_texts", "write_labelling_sheet"]
 
 Only: TypeAlias = Literal["all", "undecided", "abstained"]
 
@@ -27,6 +27,7 @@ _CHOICES: dict[Only, tuple[str, ...]] = {
     "abstained": ("abstained",),
 }
 _TEXTS = ("context", "input", "output", "output_b", "reference")
+_HIDDEN = frozenset({"gold", "author", "author_b"})  # what would tell people the answer, or who wrote it
 _COLUMNS = ("case_id", "criterion", "rubric", *_TEXTS, "answer", "gold")
 _AT_NEED = frozenset({"rubric", "output_b"})  # columns that are left out where every cell of them is empty
 
@@ -92,7 +93,7 @@ def _lines(
             answers = _answers(criterion, said[name], pairwise=_is_pairwise(case, measured))
             rubric = criterion.description if criterion else ""
             named = {"case_id": result.case_id, "criterion": name, "rubric": rubric, "answer": str(answers)}
-            yield dict.fromkeys(_COLUMNS, "") | _texts(case) | named
+            yield dict.fromkeys(_COLUMNS, "") | case_texts(case) | named
 
 
 def _verdicts(results: Iterable[HarnessResult]) -> dict[str, set[Verdict]]:
@@ -128,10 +129,12 @@ def _answers(criterion: Criterion | None, said: set[Verdict], *, pairwise: bool)
     return found
 
 
-def _texts(case: Case | None) -> dict[str, str]:
+def case_texts(case: Case | None) -> dict[str, str]:
     """Return the texts of a case that people read; of a case of the caller's own kind its content."""
     if case is None or isinstance(case, str):
         return {"output": case or ""}
     values = {name: case.get(name) if isinstance(case, Mapping) else getattr(case, name, None) for name in _TEXTS}
     texts = {name: value_text(value) for name, value in values.items() if value is not None}
+    if not texts and isinstance(case, Mapping):
+        case = {name: value for name, value in case.items() if name not in _HIDDEN}
     return texts or {"output": value_text(case)}

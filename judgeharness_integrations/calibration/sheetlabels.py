@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -12,14 +12,22 @@ from judgeharness_integrations.calibration.answers import Answers
 from judgeharness_integrations.calibration.labels import CalibrationSet
 from judgeharness_integrations.calibration.sheetfile import cell_text, golds_in, read_sheet
 from judgeharness_integrations.cases import Case, case_id_of
+from judgeharness_integrations.perturbations import position_swap
 from judgeharness_integrations.reporting.plain import safe_text
 from judgeharness_integrations.verdictlog.row import Verdict
 
 if TYPE_CHECKING:
     from os import PathLike
 
-__all__ = ["SheetLabel", "calibration_set_from_sheet", "read_labelling_sheet"]
+__all__ = [
+    "AnnotatedLabel",
+    "SheetLabel",
+    "calibration_set_from_sheet",
+    "read_annotated_labels",
+    "read_labelling_sheet",
+]
 
+_YES, _NO = ("yes", "true", "1"), ("", "no", "false", "0")
 _LOGGER = logging.getLogger("judgeharness_integrations")
 
 
@@ -31,28 +39,59 @@ class SheetLabel(NamedTuple):
     gold: Verdict
 
 
+class AnnotatedLabel(NamedTuple):
+    """A label with what else its line says: who filled it, a comment, and whether two answers had changed places.
+
+    The label names the answers by the places of the case, `swapped` or not.
+    """
+
+    label: SheetLabel
+    annotator: str
+    comment: str
+    swapped: bool
+
+
 def read_labelling_sheet(path: str | PathLike[str]) -> list[SheetLabel]:
     """Return the labels of a filled sheet, in order; lines without gold are left out.
 
-    Lines of the same case and criterion, or a list in JSONL, are several annotators.
+    Lines of the same case and criterion, or a list in JSONL, are several annotators. Where a line says that the two
+    answers stood in the other order (`swapped`), A and B change places.
 
     Raises:
         CaseError: it cannot be read, lacks a column, holds what its column `answer` does not allow, or no gold.
 
     """
+    return [annotated.label for annotated in read_annotated_labels(path)]
+
+
+def read_annotated_labels(path: str | PathLike[str]) -> list[AnnotatedLabel]:
+    """Return the labels of a filled sheet with what else their lines say; see `read_labelling_sheet`."""
     labels = list(_labels(Path(path)))
     if not labels:
         raise CaseError(f"{path}: no gold is filled in: write what its column answer allows into its column gold.")
     return labels
 
 
-def _labels(path: Path) -> Iterator[SheetLabel]:
+def _labels(path: Path) -> Iterator[AnnotatedLabel]:
+    restore = position_swap().restore
     for where, cells in read_sheet(path, required=("case_id", "criterion", "gold")):
         answers = Answers.parse(cell_text(cells.get("answer")).strip())
+        swapped = _is_swapped(cells, where)
+        annotator, comment = (cell_text(cells.get(name)).strip() for name in ("annotator", "comment"))
         for said in golds_in(cells):
             if (gold := answers.read(said)) is None:
                 raise CaseError(f"{where}: gold {safe_text(said, 40)!r} is not allowed: write {answers}, or nothing.")
-            yield SheetLabel(cell_text(cells["case_id"]), cell_text(cells["criterion"]), gold)
+            label = SheetLabel(cell_text(cells["case_id"]), cell_text(cells["criterion"]), gold)
+            if swapped:
+                label = label._replace(gold=restore(gold, label.criterion))
+            yield AnnotatedLabel(label, annotator, comment, swapped)
+
+
+def _is_swapped(cells: Mapping[str, Any], where: str) -> bool:
+    said = cell_text(cells.get("swapped")).strip().casefold()
+    if said not in (*_YES, *_NO):
+        raise CaseError(f"{where}: swapped {safe_text(said, 40)!r} is not yes or no: that column is not for people.")
+    return said in _YES
 
 
 def calibration_set_from_sheet(

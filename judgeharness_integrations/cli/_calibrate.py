@@ -19,7 +19,7 @@ from judgeharness_integrations.execution.observing import Span, default_observer
 from judgeharness_integrations.harness import JudgeHarness
 from judgeharness_integrations.verdictlog import VerdictRow
 
-__all__ = ["calibrate_config", "refuse_both"]
+__all__ = ["calibrate_config", "place_of", "refuse_both", "refuse_rule"]
 
 
 class _NotGraded:
@@ -52,16 +52,21 @@ def refuse_both(config: Path | None, labels: Path | None, max_calls: int | None)
         raise UsageError(f"--log measures what was already answered: leave out {', '.join(given)}.")
 
 
+def refuse_rule(rule: str | None) -> None:
+    """Refuse a rule beside that of a configuration."""
+    if rule is not None:
+        raise UsageError("--rule goes with --log: with CONFIG the rule is its harness.aggregation_rule.")
+
+
 @terminable()
 def calibrate_config(path: Path | None, request: Request, *, rule: str | None, max_calls: int | None, yes: bool) -> int:
     """Ask one judge of a configuration about labelled cases, save the calibration, return the exit code."""
     if path is None or request.labels is None or request.out is None:
         raise UsageError("give CONFIG with --labels FILE and --out FILE, or --log LOG with --rule RULE.")
-    if rule is not None:
-        raise UsageError("--rule goes with --log: with CONFIG the rule is its harness.aggregation_rule.")
+    refuse_rule(rule)
     config = load_config(path)
     check_file(request.out)
-    place = _place(config, request.judge)
+    place = place_of(config, request.judge)
     labelled = CalibrationSet.from_file(
         request.labels, name=request.name, source=request.source, positive=request.positive
     )
@@ -93,7 +98,8 @@ def _ended(count: _NotGraded, judge: str, config: Config) -> int:
     return NOT_GRADED if count.cases else OK
 
 
-def _place(config: Config, name: str | None) -> int:
+def place_of(config: Config, name: str | None) -> int:
+    """Return the place of the named judge in a configuration, of its only one without a name."""
     names = [judge.name for judge in config.judges]
     if name is None and len(names) > 1:
         raise ConfigError(f"the configuration has {len(names)} judges: choose one with --judge.")

@@ -7,23 +7,24 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.aggregation.grouping import by_criterion
+from judgeharness_integrations.aggregation.grouping import by_criterion, is_numeric
 from judgeharness_integrations.aggregation.rules import Rule
 from judgeharness_integrations.calibration import (
     CalibrationReport,
     CalibrationSet,
     CriterionCalibration,
     Judged,
+    LabelledItem,
     measure_calibration,
 )
 from judgeharness_integrations.cli._calibration_output import Request, deliver
 from judgeharness_integrations.cli._failures import without_replay_advice
 from judgeharness_integrations.cli._replay import rule_of
 from judgeharness_integrations.cli._writing import check_file
-from judgeharness_integrations.replay import case_decisions, rows_of_judges
+from judgeharness_integrations.replay import case_consistency, case_decisions, rows_of_judges
 from judgeharness_integrations.verdictlog import VerdictRow, read_log
 
-__all__ = ["calibrate_log"]
+__all__ = ["calibrate_log", "decided_items", "rows_of_one"]
 
 
 def calibrate_log(log: Path, rule: str | None, request: Request) -> None:
@@ -34,7 +35,7 @@ def calibrate_log(log: Path, rule: str | None, request: Request) -> None:
         check_file(request.out)
     chosen = rule_of(rule)
     with without_replay_advice():
-        judge, rows = _rows_of_one(log, request.judge)
+        judge, rows = rows_of_one(log, request.judge)
         criteria = _criteria(rows, chosen, request.positive)
     if not criteria:
         raise UsageError(f"{log}: no row carries a gold label, so there is nothing to compare with.")
@@ -49,15 +50,32 @@ def calibrate_log(log: Path, rule: str | None, request: Request) -> None:
         criteria=criteria,
         measured_at=datetime.now(UTC).isoformat(timespec="seconds"),
         parts=None,
+        items=tuple(item for item in decided_items(rows, chosen) if item.gold is not None),
     )
     deliver(report, request, f"rule: {chosen.name}", "rule chosen after the samples: exploratory")
 
 
-def _rows_of_one(log: Path, judge: str | None) -> tuple[str, list[VerdictRow]]:
+def rows_of_one(log: Path, judge: str | None) -> tuple[str, list[VerdictRow]]:
+    """Return the judge and its rows; a log of several judges needs a name."""
     groups = rows_of_judges(read_log(log), None if judge is None else [judge])
     if len(groups) > 1:
         raise UsageError(f"{log} holds {len(groups)} judges: choose one with --judge.")
     return next(iter(groups.items()))
+
+
+def decided_items(rows: Sequence[VerdictRow], rule: Rule) -> list[LabelledItem]:
+    """Return what a rule decides about each case and criterion of one judge, with the gold label where there is one."""
+    return [
+        LabelledItem(
+            case_id=case.case_id,
+            criterion=criterion,
+            gold=case.gold,
+            verdict=case.decision.verdict,
+            status=case.decision.status,
+        )
+        for criterion, group in by_criterion(rows).items()
+        for case in case_decisions(group, rule)
+    ]
 
 
 def _criteria(rows: Sequence[VerdictRow], rule: Rule, positive: str | None) -> dict[str, CriterionCalibration]:
@@ -68,8 +86,15 @@ def _criteria(rows: Sequence[VerdictRow], rule: Rule, positive: str | None) -> d
 
 
 def _judged(rows: Sequence[VerdictRow], rule: Rule) -> list[Judged]:
+    numeric = bool(is_numeric(rows))
     return [
-        Judged(gold=case.gold, verdict=case.decision.verdict, status=case.decision.status)
+        Judged(
+            gold=case.gold,
+            verdict=case.decision.verdict,
+            status=case.decision.status,
+            confidence=case_consistency(case, numeric=numeric),
+            cluster=case.case_id,  # a case that stands in several runs is one case
+        )
         for case in case_decisions(rows, rule)
         if case.gold is not None
     ]

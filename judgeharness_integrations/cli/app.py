@@ -12,7 +12,18 @@ import typer
 
 from judgeharness_integrations import __version__
 from judgeharness_integrations._errors import JudgeHarnessError
-from judgeharness_integrations.cli import adapters, calibrate, demo, replay, run
+from judgeharness_integrations.cli import (
+    adapters,
+    agreement,
+    calibrate,
+    corrected_rate,
+    demo,
+    label,
+    plan,
+    replay,
+    run,
+    selftest,
+)
 from judgeharness_integrations.cli._stopping import Terminated
 from judgeharness_integrations.cli.exits import INTERRUPTED, PIPE_CLOSED, TERMINATED, USAGE
 
@@ -23,8 +34,8 @@ _LONGEST_SENTENCE = 2000
 app = typer.Typer(
     name="judgeharness",
     help="Turns one LLM-judge verdict into a measurement.",
-    epilog="Exit codes: 0 ok; 1 reserved for gates; 2 wrong usage or configuration; 3 judge infrastructure: a case "
-    "ended not_graded for too few valid samples; 130 interrupted; 143 terminated.",
+    epilog="Exit codes: 0 ok; 1 reserved for gates (a judge has drifted); 2 wrong usage or configuration; 3 judge "
+    "infrastructure: a case ended not_graded for too few valid samples; 130 interrupted; 143 terminated.",
     add_completion=False,
     rich_markup_mode=None,
     # a traceback with local variables could print keys
@@ -35,7 +46,12 @@ app.command("demo")(demo.demo)
 app.command("replay")(replay.replay)
 app.command("run")(run.run)
 app.command("calibrate")(calibrate.calibrate)
+app.command("corrected-rate")(corrected_rate.corrected_rate)
+app.command("plan")(plan.plan)
 app.command("adapters")(adapters.adapters)
+app.add_typer(agreement.app, name="agreement")
+app.command("label")(label.label)
+app.command("selftest")(selftest.selftest)
 
 
 def _print_version(wanted: bool) -> None:  # noqa: FBT001 - the signature typer calls

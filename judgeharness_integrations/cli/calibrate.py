@@ -9,6 +9,18 @@ import typer
 
 __all__ = ["calibrate"]
 
+_Check = Annotated[
+    Path | None,
+    typer.Option(help="A saved calibration: has the judge drifted since?", show_default=False),
+]
+_Anchors = Annotated[int | None, typer.Option(help="Cases of it to look at again.", show_default="50")]
+_Margin = Annotated[float | None, typer.Option(help="Change that a stable judge may show.", show_default="0.1")]
+_Alpha = Annotated[float | None, typer.Option(help="Level of the test for drift.", show_default="0.05")]
+_History = Annotated[
+    Path | None, typer.Option(help="Where checks are added to.", show_default="CHECK.history.jsonl beside CHECK")
+]
+_Strict = Annotated[bool, typer.Option("--strict", help="Exit with 1 when the check is inconclusive, too.")]
+
 
 def calibrate(  # noqa: PLR0917 - typer passes every option by name
     config: Annotated[
@@ -34,13 +46,23 @@ def calibrate(  # noqa: PLR0917 - typer passes every option by name
     max_calls: Annotated[
         int | None, typer.Option(help="Upper limit for calls, retries included.", show_default=False)
     ] = None,
+    check: _Check = None,
+    anchors: _Anchors = None,
+    margin: _Margin = None,
+    alpha: _Alpha = None,
+    history: _History = None,
     *,
+    strict: _Strict = False,
     yes: Annotated[
         bool, typer.Option("--yes", "-y", help="Do not ask before the first call; without a terminal nothing is asked.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the calibration as JSON.")] = False,
 ) -> None:
-    """Measure a rule against labels: CONFIG --labels FILE --out FILE asks, --log LOG --rule RULE does not."""
+    """Measure a rule against labels: CONFIG --labels FILE --out FILE asks, --log LOG --rule RULE does not.
+
+    With --check OLD.json instead of --out: has the judge drifted since OLD.json was measured? Only its anchors are
+    asked about. Exit code 1: drifted.
+    """
     from judgeharness_integrations.cli import _calibrate  # noqa: PLC0415 - keeps --help fast
     from judgeharness_integrations.cli._calibrate_log import calibrate_log  # noqa: PLC0415
     from judgeharness_integrations.cli._calibration_output import Request  # noqa: PLC0415
@@ -48,6 +70,15 @@ def calibrate(  # noqa: PLR0917 - typer passes every option by name
     request = Request(labels=labels, out=out, judge=judge, name=name, source=source, positive=positive, as_json=as_json)
     if log is not None:
         _calibrate.refuse_both(config, labels, max_calls)
+    options = {"anchors": anchors, "margin": margin, "alpha": alpha, "history": history, "strict": strict or None}
+    if check is not None or any(value is not None for value in options.values()):
+        from judgeharness_integrations.cli._calibrate_check import check_config, check_log, check_of  # noqa: PLC0415
+
+        wanted = check_of(check, request, **options)
+        if log is not None:
+            raise typer.Exit(check_log(log, rule, wanted))
+        raise typer.Exit(check_config(config, wanted, rule=rule, max_calls=max_calls, yes=yes))
+    if log is not None:
         calibrate_log(log, rule, request)
         return
     raise typer.Exit(_calibrate.calibrate_config(config, request, rule=rule, max_calls=max_calls, yes=yes))

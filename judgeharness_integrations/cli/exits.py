@@ -1,6 +1,7 @@
 """Exit codes of the command, the same for every command.
 
-1 is reserved for gates. 130 is 128 + SIGINT, 143 is 128 + SIGTERM: both leave what was answered until then.
+1 is for gates alone: `calibrate --check` found drift. 130 is 128 + SIGINT, 143 is 128 + SIGTERM: both leave what was
+answered until then.
 """
 
 from __future__ import annotations

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from judgeharness_integrations.calibration.measure import CriterionCalibration
-from judgeharness_integrations.calibration.report import CalibrationReport
 from judgeharness_integrations.reporting.boundary import boundary
+from judgeharness_integrations.reporting.calibrationtext import calibration_text
 from judgeharness_integrations.reporting.plain import distribution_text, number_text, safe_text
 from judgeharness_integrations.reporting.rationales import dissent, rationale, shown_order
 from judgeharness_integrations.result import CriterionResult, HarnessResult
 from judgeharness_integrations.verdictlog.row import VerdictRow, verdict_text
 
-__all__ = ["calibration_text", "text_report"]
+__all__ = ["text_report"]
 
 
 def text_report(result: HarnessResult) -> str:
@@ -131,31 +130,3 @@ def _case(result: HarnessResult) -> Iterator[str]:
     yield "not measured:"
     for sentence in boundary(result):
         yield f"  - {safe_text(sentence)}"
-
-
-def calibration_text(report: CalibrationReport) -> Iterator[str]:
-    """Yield the calibration card: source, rates with intervals and denominators, kappa, confusion table."""
-    name = safe_text(report.name)
-    labels = f"labels: {safe_text(report.source)}, consensus {report.consensus}, {report.excluded_ties} ties left out"
-    yield f"{safe_text(report.word)} on {name} ({labels})"
-    for measured in report.criteria.values():
-        prefix = f"  {safe_text(measured.criterion)}: " if len(report.criteria) > 1 else "  "
-        yield prefix + "; ".join(_rates(measured))
-        for gold, row in measured.confusion.items():
-            yield f"    gold {safe_text(gold)}: " + ", ".join(f"{safe_text(d)} {count}" for d, count in row.items())
-
-
-def _rates(measured: CriterionCalibration) -> Iterator[str]:
-    yield f"n={measured.n}"
-    names = ("precision", "recall", "accuracy_decided", "coverage", "base_rate")
-    for name in names:
-        rate = getattr(measured, name)
-        if rate is not None:
-            yield f"{name.replace('_', ' ')} {rate}"
-    if measured.kappa is not None:
-        yield f"kappa {measured.kappa.value:.3f} (SE {measured.kappa.se:.3f}, n={measured.kappa.n})"
-    if measured.errors is not None:
-        errors = measured.errors
-        yield f"mean absolute error {errors.mean_absolute_error:.3f}, bias {errors.bias:+.3f} (n={errors.n})"
-    if measured.reason:
-        yield measured.reason

@@ -259,7 +259,12 @@ def test_failures_may_be_what_counts(results: AdkResults, sheet: Path) -> None:
     assert (measured.positive, measured.precision, measured.recall) == ("FAIL", Rate.of(1, 1), Rate.of(1, 2))
     core = measure_calibration(
         [
-            Judged(gold=GOLD[str(one.eval_id)], verdict=polite.verdict, status=polite.status)
+            Judged(
+                gold=GOLD[str(one.eval_id)],
+                verdict=polite.verdict,
+                status=polite.status,
+                confidence=polite.consistency_rate,
+            )
             for one in results
             for polite in [one.result.criteria["polite"]]
         ],

@@ -85,6 +85,77 @@ def test_a_damaged_report_is_refused(data: dict[str, Any]) -> None:
         CalibrationReport.from_dict(data)
 
 
+NEW = (
+    *("sensitivity", "specificity", "ac1", "per_class", "macro_f1", "spearman", "kendall", "quadratic_kappa"),
+    *("risk_coverage", "undefined", "clusters"),
+)
+
+
+def test_a_calibration_saved_before_there_were_more_measures_still_loads() -> None:
+    document = json.loads(json.dumps(report().to_dict()))
+    for measured in document["criteria"].values():
+        for name in NEW:
+            del measured[name]
+        if measured["errors"] is not None:
+            del measured["errors"]["bias_interval"]
+            del measured["errors"]["mean_absolute_error_interval"]
+    loaded = CalibrationReport.from_dict(document).criteria["verdict"]
+    now = report().criteria["verdict"]
+    assert (loaded.precision, loaded.kappa, loaded.confusion) == (now.precision, now.kappa, now.confusion)
+    assert [getattr(loaded, name) or None for name in NEW] == [None] * len(NEW)
+
+
+def measures(**changes: Any) -> dict[str, Any]:
+    items = [
+        Judged(gold="PASS", verdict=verdict, status="decided", confidence=0.75, cluster=cluster)
+        for verdict, cluster in (("PASS", "a"), ("FAIL", "a"), ("PASS", "b"))
+    ]
+    document = json.loads(json.dumps(report(criteria={"verdict": measure_calibration(items)}).to_dict()))
+    document["criteria"]["verdict"] |= changes
+    return dict(document)
+
+
+def test_every_measure_comes_back_from_a_file() -> None:
+    scores = [
+        Judged(gold=gold, verdict=said, status="decided", cluster=str(gold % 3)) for gold, said in enumerate((2, 1, 3))
+    ]
+    for document in (measures(), report(criteria={"score": measure_calibration(scores)}).to_dict()):
+        loaded = CalibrationReport.from_dict(document)
+        assert json.loads(json.dumps(loaded.to_dict())) == json.loads(json.dumps(document))
+    assert CalibrationReport.from_dict(measures()).criteria["verdict"].risk_coverage is not None
+    assert CalibrationReport.from_dict(measures(kappa={"value": 0.5, "se": None, "n": 3})).criteria["verdict"].kappa
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"sensitivity": {"successes": 3, "trials": 2, "low": 0.1, "high": 0.9}},
+        {"ac1": 0.5},
+        {"ac1": {"value": "0.5", "low": None, "high": None, "n": 3}},
+        {"per_class": {"PASS": {"precision": None, "recall": None}}},
+        {"per_class": {"PASS": {"precision": None, "recall": None, "support": 1, "extra": 2}}},
+        {"risk_coverage": {"points": [{"threshold": 1.0}], "aurc": 0.0, "n": 1, "unordered": 0}},
+        {"risk_coverage": {"points": 7, "aurc": 0.0, "n": 1, "unordered": 0}},
+        {"undefined": {"kendall": 7}},
+        {"clusters": 0},
+        {
+            "errors": {
+                "n": 1,
+                "mean_absolute_error": 1.0,
+                "root_mean_squared_error": 1.0,
+                "bias": 1.0,
+                "bias_interval": [1.0],
+            }
+        },
+        {"unheard_of": 1},
+    ],
+)
+def test_a_damaged_measure_is_refused_in_one_sentence(changes: dict[str, Any]) -> None:
+    with pytest.raises(ConfigError, match="incomplete or damaged") as refused:
+        CalibrationReport.from_dict(measures(**changes))
+    assert len(str(refused.value).splitlines()) == 1
+
+
 @pytest.mark.parametrize("schema", [..., "judgeharness.calibration/2", None])
 def test_a_report_of_another_schema_is_refused(schema: object) -> None:
     with pytest.raises(ConfigError, match=r"not a calibration of schema judgeharness.calibration/1"):

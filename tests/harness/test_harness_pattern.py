@@ -20,7 +20,10 @@ from judgeharness_integrations import (
 )
 from judgeharness_integrations.aggregation import rule
 from judgeharness_integrations.aggregation.collapse import Independence
-from judgeharness_integrations.calibration import CalibrationState, CriterionCalibration, Rate
+from judgeharness_integrations.calibration import CalibrationState, CriterionCalibration, LabelledItem, Rate
+from judgeharness_integrations.calibration.classes import ClassRates
+from judgeharness_integrations.calibration.estimate import Estimate
+from judgeharness_integrations.calibration.riskcoverage import RiskCoverage, RiskPoint
 from judgeharness_integrations.design import Design
 from judgeharness_integrations.result import CriterionResult, PerturbationSummary, Usage
 
@@ -122,10 +125,24 @@ def expected_calibration() -> CalibrationReport:
                 coverage=ONE_OF_ONE,
                 base_rate=ONE_OF_ONE,
                 kappa=None,
+                sensitivity=ONE_OF_ONE,
+                ac1=Estimate(value=1.0, low=ONE_OF_ONE.low, high=1.0, n=1),
+                per_class={"PASS": ClassRates(precision=ONE_OF_ONE, recall=ONE_OF_ONE, support=1)},
+                macro_f1=Estimate(value=1.0, low=None, high=None, n=1),
+                risk_coverage=RiskCoverage(
+                    points=(
+                        # verdicts 9 to 16 of the cycle: six of them PASS
+                        RiskPoint(threshold=0.75, n=1, coverage=1.0, accuracy=1.0, low=ONE_OF_ONE.low, high=1.0),
+                    ),
+                    aurc=0.0,
+                    n=1,
+                    unordered=0,
+                ),
             )
         },
         measured_at=NOW.isoformat(),
         parts=None,
+        items=(LabelledItem(case_id="labelled-1", criterion="verdict", gold="PASS", verdict="PASS", status="decided"),),
     )
 
 

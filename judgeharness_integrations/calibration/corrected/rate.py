@@ -1,0 +1,209 @@
+"""The rate a judge reports, corrected with labels by a declared assumption."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterator, Sequence
+from typing import get_args
+
+from judgeharness_integrations._errors import UnknownNameError
+from judgeharness_integrations.calibration.corrected.estimators import (
+    double_sampling,
+    labels_alone,
+    prediction_powered,
+    rogan_gladen_both,
+)
+from judgeharness_integrations.calibration.corrected.ppi import PpiPlusPlus, ppi_plus_plus
+from judgeharness_integrations.calibration.corrected.rateestimate import Method, RateEstimate
+from judgeharness_integrations.calibration.corrected.report import CorrectedRate, LabelsAre
+from judgeharness_integrations.calibration.corrected.sample import Sample
+
+__all__ = ["corrected_rate", "corrected_rate_of_counts"]
+
+_PREFERENCE: dict[LabelsAre, tuple[Method, ...]] = {
+    "random": ("ppi_plus_plus", "labels_alone"),
+    "other_mix": ("rogan_gladen",),
+    "undeclared": (),
+}
+_WORTH_SAYING = 1.05  # below it, the judge is worth less than one label in twenty
+_FEW = 10
+_DIFFERENT = 2.5758293035489004  # standard errors: p < 0.01
+_Z = 1.959963984540054
+
+
+def corrected_rate(
+    *,
+    judged: Sequence[bool],
+    labels: Sequence[bool | None],
+    clusters: Sequence[Hashable] | None = None,
+    labels_are: LabelsAre = "undeclared",
+    positive: str | None = None,
+    undecided: int | None = None,
+) -> CorrectedRate:
+    """Correct the share of items a judge finds positive with the labels some of them hold.
+
+    Args:
+        judged: one an item: whether the decision is the positive label. An abstained or not graded item is not: leaving
+            them out would give the rate among decided items, which is another one.
+        labels: one an item: whether its label is positive, None without a label.
+        clusters: one an item: items with equal clusters are not independent.
+        labels_are: `random`: labelled items are a random sample of the items -> PPI++. `other_mix`: they come from
+            another mix of items on which the judge errs as often; the rate asked for is that of the unlabelled items
+            -> Rogan-Gladen with the interval of Lee et al. `undeclared`: nothing is chosen.
+        positive: the name of the positive label, for the report.
+        undecided: how many items were abstained from or not graded, for the report.
+
+    Raises:
+        UsageError: the columns are of different lengths, or `labels_are` is something else.
+
+    """
+    _check(labels_are)
+    sample = Sample.of_items(judged, labels, clusters, apart=labels_are == "other_mix")
+    return _report(sample, labels_are, positive=positive, undecided=undecided)
+
+
+def corrected_rate_of_counts(
+    *,
+    judged_passes: int,
+    judged_total: int,
+    sensitivity: tuple[int, int],
+    specificity: tuple[int, int],
+    labels_are: LabelsAre = "undeclared",
+    positive: str | None = None,
+    undecided: int | None = None,
+) -> CorrectedRate:
+    """Correct a judged rate with the errors counted on labelled items, which are not among the judged ones.
+
+    Args:
+        judged_passes: items judged positive.
+        judged_total: items judged, abstentions and failures included.
+        sensitivity: positive labelled items judged positive, and all positive labelled items.
+        specificity: other labelled items not judged positive, and all other labelled items.
+        labels_are: see `corrected_rate`; `random` says that judged and labelled items were drawn alike.
+        positive: the name of the positive label, for the report.
+        undecided: how many judged items were abstained from or not graded, for the report.
+
+    Raises:
+        UsageError: a part is larger than its whole, or `labels_are` is something else.
+
+    """
+    _check(labels_are)
+    sample = Sample.of_counts(
+        passed=judged_passes, total=judged_total, sensitivity=sensitivity, specificity=specificity
+    )
+    return _report(sample, labels_are, positive=positive, undecided=undecided)
+
+
+def _check(labels_are: str) -> None:
+    if labels_are not in get_args(LabelsAre):
+        raise UnknownNameError("sampling assumption", labels_are, get_args(LabelsAre))
+
+
+def _report(sample: Sample, labels_are: LabelsAre, *, positive: str | None, undecided: int | None) -> CorrectedRate:
+    powered = ppi_plus_plus(sample)
+    estimates = (
+        labels_alone(sample),
+        prediction_powered(sample, powered),
+        double_sampling(sample),
+        *rogan_gladen_both(sample),
+    )
+    usable = {estimate.method for estimate in estimates if estimate.raw_low is not None}
+    chosen: Method | None = next((method for method in _PREFERENCE[labels_are] if method in usable), None)
+    return CorrectedRate(
+        labels_are=labels_are,
+        items=len(sample.rest) if sample.apart else len(sample.rest) + len(sample.labels),
+        labelled=len(sample.labels),
+        judged=sample.judged_rate,
+        sensitivity=sample.sensitivity,
+        specificity=sample.specificity,
+        estimates=estimates,
+        chosen=chosen,
+        notes=tuple(_notes(sample, labels_are, chosen, powered, estimates)),
+        clusters=sample.clusters,
+        positive=positive,
+        undecided=undecided,
+    )
+
+
+def _notes(
+    sample: Sample,
+    labels_are: LabelsAre,
+    chosen: Method | None,
+    powered: PpiPlusPlus | None,
+    estimates: Sequence[RateEstimate],
+) -> Iterator[str]:
+    if labels_are == "undeclared":
+        yield "nothing is chosen: declare whether the labels are a random sample of these items or of another mix"
+    elif chosen is None:
+        yield f"nothing can be chosen: {_reason(estimates, _PREFERENCE[labels_are][0])}"
+    if labels_are == "random":
+        yield from _other_mix(sample)
+        yield from _gain(sample, powered, estimates)
+    yield from _weak(sample)
+    for estimate in estimates:
+        if estimate.method == chosen and estimate.outside:
+            yield (
+                "the correction lies outside [0, 1]: a judge with this sensitivity and specificity would hardly give "
+                "this judged rate, so they do not hold for these items, or it is chance"
+            )
+
+
+def _reason(estimates: Sequence[RateEstimate], method: Method) -> str:
+    return next(estimate.reason for estimate in estimates if estimate.method == method)
+
+
+def _other_mix(sample: Sample) -> Iterator[str]:
+    """Say where labelled items are judged so differently from the others that they can hardly be a random sample."""
+    (first, n), (second, others) = ((int(side.sum()), len(side)) for side in (sample.judged, sample.rest))
+    pooled = (first + second) / max(1, n + others)
+    if not (n and others and 0 < pooled < 1):
+        return
+    apart = abs(first / n - second / others) / math.sqrt(pooled * (1 - pooled) * (1 / n + 1 / others))
+    if apart > _DIFFERENT:
+        yield (
+            f"the judge finds {first}/{n} of the labelled items positive and {second}/{others} of the others: these "
+            "labels are hardly a random sample (p < 0.01)"
+        )
+
+
+def _gain(sample: Sample, powered: PpiPlusPlus | None, estimates: Sequence[RateEstimate]) -> Iterator[str]:
+    """Say what the judge adds to labels that are a random sample."""
+    n = len(sample.labels)
+    if powered is None:
+        yield f"the judge adds nothing over the labels alone: {_reason(estimates, 'ppi_plus_plus')}"
+    elif powered.weight == 0:
+        yield f"the judge adds nothing over the {n} labels alone: its decisions do not go with the labels"
+    elif powered.se and powered.labels_se:
+        worth = (powered.labels_se / powered.se) ** 2
+        if worth < _WORTH_SAYING:
+            yield f"the judge adds nothing over the {n} labels alone: the interval gets no narrower to speak of"
+        else:
+            yield f"with the judge, the {n} labels are worth as much as {n * worth:.0f} labels alone"
+    yield from _too_narrow(sample, powered)
+
+
+def _too_narrow(sample: Sample, powered: PpiPlusPlus | None) -> Iterator[str]:
+    """Say where the normal interval of PPI++ rests on too few errors or labels of one kind (simulated: 87 to 92 %)."""
+    errors = int((sample.labels != sample.judged).sum())
+    rarer = int(min(sample.labels.sum(), (~sample.labels).sum()))
+    if powered is not None and min(errors, rarer) < _FEW:
+        yield (
+            f"{errors} of {len(sample.labels)} labels contradict the judge, {rarer} are of the rarer kind: with so few "
+            "the normal interval of PPI++ may be too narrow; that of Tenenbein holds better"
+        )
+
+
+def _weak(sample: Sample) -> Iterator[str]:
+    """Say where the labels cannot tell the judge from a coin."""
+    q1, q0 = sample.sensitivity, sample.specificity
+    if q1 is None or q0 is None:
+        return
+    if q1.value + q0.value <= 1:
+        yield (
+            f"the judge does no better than chance on the labelled items: sensitivity {q1.value:.3f} and specificity "
+            f"{q0.value:.3f} sum to 1 or less"
+        )
+        return
+    spread = math.sqrt(sum(rate.value * (1 - rate.value) / rate.trials for rate in (q1, q0)))
+    if q1.value + q0.value - 1 - _Z * spread <= 0:
+        yield "the labels cannot tell the judge from chance: sensitivity + specificity - 1 may be 0"

@@ -1,0 +1,121 @@
+"""What a rate is corrected from: the judge's decisions on all items, and people's labels on some of them."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Self, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from judgeharness_integrations._errors import UsageError
+from judgeharness_integrations.calibration.rates import Rate
+
+__all__ = ["Bools", "Sample"]
+
+Bools: TypeAlias = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Sample:
+    """Items judged positive or not, some of them labelled.
+
+    `labels` and `judged` are of the labelled items, `rest` are the judge's decisions on the others. `label_clusters`
+    and `rest_clusters` say which cluster each of them is in. `apart`: the labelled items are none of those whose rate
+    is asked for, so the judged rate is that of `rest` alone.
+    """
+
+    labels: Bools
+    judged: Bools
+    rest: Bools
+    label_clusters: Sequence[Hashable]
+    rest_clusters: Sequence[Hashable]
+    apart: bool = False
+
+    @classmethod
+    def of_items(
+        cls,
+        judged: Sequence[bool],
+        labels: Sequence[bool | None],
+        clusters: Sequence[Hashable] | None,
+        *,
+        apart: bool,
+    ) -> Self:
+        """Split items into labelled ones and the others.
+
+        Raises:
+            UsageError: the columns are of different lengths.
+
+        """
+        if len(labels) != len(judged) or (clusters is not None and len(clusters) != len(judged)):
+            raise UsageError("give one label (or None) and, where there are clusters, one cluster a judged item.")
+        keys: Sequence[Hashable] = range(len(judged)) if clusters is None else clusters
+        known = [place for place, label in enumerate(labels) if label is not None]
+        others = [place for place, label in enumerate(labels) if label is None]
+        return cls(
+            labels=np.array([bool(labels[place]) for place in known], dtype=bool),
+            judged=np.array([bool(judged[place]) for place in known], dtype=bool),
+            rest=np.array([bool(judged[place]) for place in others], dtype=bool),
+            label_clusters=[keys[place] for place in known],
+            rest_clusters=[keys[place] for place in others],
+            apart=apart,
+        )
+
+    @classmethod
+    def of_counts(cls, *, passed: int, total: int, sensitivity: tuple[int, int], specificity: tuple[int, int]) -> Self:
+        """Return the items that counts stand for; see `corrected_rate_of_counts`.
+
+        Raises:
+            UsageError: a part is larger than its whole, or negative.
+
+        """
+        for part, whole in ((passed, total), sensitivity, specificity):
+            if not 0 <= part <= whole:
+                raise UsageError(f"{part} of {whole} is no count: give a part between 0 and its whole.")
+        (right1, m1), (right0, m0) = sensitivity, specificity
+        judged = np.repeat([True, False, False, True], [right1, m1 - right1, right0, m0 - right0])
+        return cls(
+            labels=np.repeat([True, False], [m1, m0]),
+            judged=judged,
+            rest=np.repeat([True, False], [passed, total - passed]),
+            label_clusters=range(m1 + m0),
+            rest_clusters=range(m1 + m0, m1 + m0 + total),
+            apart=True,
+        )
+
+    @property
+    def clustered(self) -> bool:
+        """Whether some items share a cluster."""
+        keys = [*self.label_clusters, *self.rest_clusters]
+        return len(set(keys)) < len(keys)
+
+    @property
+    def clusters(self) -> int | None:
+        """How many clusters there are, None where each item stands alone."""
+        return len({*self.label_clusters, *self.rest_clusters}) if self.clustered else None
+
+    @property
+    def judged_rate(self) -> Rate | None:
+        """The share of items judged positive, uncorrected."""
+        keys = list(self.rest_clusters) if self.apart else [*self.label_clusters, *self.rest_clusters]
+        return Rate.over((self.rest if self.apart else np.concatenate((self.judged, self.rest))).tolist(), keys)
+
+    @property
+    def label_rate(self) -> Rate | None:
+        """The share of labelled items labelled positive."""
+        return Rate.over(self.labels.tolist(), list(self.label_clusters))
+
+    @property
+    def sensitivity(self) -> Rate | None:
+        """Share of positive items judged positive."""
+        return self._share(self.labels, self.judged)
+
+    @property
+    def specificity(self) -> Rate | None:
+        """Share of other items not judged positive."""
+        return self._share(~self.labels, ~self.judged)
+
+    def _share(self, among: Bools, hit: Bools) -> Rate | None:
+        keys = [key for key, chosen in zip(self.label_clusters, among.tolist(), strict=True) if chosen]
+        return Rate.over(hit[among].tolist(), keys)

@@ -1,0 +1,74 @@
+"""Trials counted by cluster, one by one, and the interval of their rate at any time."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Hashable
+
+from judgeharness_integrations.aggregation.statistics import wilson
+from judgeharness_integrations.calibration.estimate import t_quantile
+
+__all__ = ["Tally", "wilson_of"]
+
+
+def wilson_of(rate: float, trials: float, z: float) -> tuple[float, float]:
+    """Return Wilson's interval of a rate over an effective number of trials, `z` standard errors wide."""
+    spread = z * math.sqrt(rate * (1 - rate) / trials + z * z / (4 * trials * trials))
+    center, scale = rate + z * z / (2 * trials), 1 + z * z / trials
+    low = (center - spread) / scale if rate else 0.0  # exactly, where rounding would leave 2e-17
+    high = (center + spread) / scale if rate < 1 else 1.0
+    return max(0.0, low), min(1.0, high)
+
+
+class Tally:
+    """Successes and trials, and the sums by cluster that the variance of their rate needs."""
+
+    def __init__(self) -> None:
+        """Start without trials."""
+        self.successes = self.trials = 0
+        self._hits: Counter[Hashable] = Counter()
+        self._sizes: Counter[Hashable] = Counter()
+        self._hits_squared = self._products = self._sizes_squared = 0
+
+    def add(self, *, hit: bool, cluster: Hashable) -> None:
+        """Count a trial."""
+        hits, size = self._hits[cluster], self._sizes[cluster]
+        if hit:
+            self._hits_squared += 2 * hits + 1
+            self._products += size
+            self._hits[cluster] += 1
+            self.successes += 1
+        self._products += hits + hit
+        self._sizes_squared += 2 * size + 1
+        self._sizes[cluster] += 1
+        self.trials += 1
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """The 95 % interval of the rate, None without trials.
+
+        Wilson's; where trials share clusters, with the effective number of trials n / deff and a t quantile with one
+        degree of freedom less than there are clusters. deff, at least 1, is the clustered variance over that of
+        independent trials (Korn and Graubard 1998). A rate of 0 or 1 shows no variance: there the trials of a cluster
+        count as copies (Kish 1965). One cluster tells nothing about others.
+        """
+        clusters = len(self._sizes)
+        if clusters == self.trials:
+            return wilson(self.successes, self.trials)
+        if clusters == 1:
+            return 0.0, 1.0
+        return wilson_of(self.successes / self.trials, self._effective, t_quantile(clusters - 1))
+
+    @property
+    def _effective(self) -> float:
+        hits, n, clusters = self.successes, self.trials, len(self._sizes)
+        if hits in {0, n}:
+            return n * n / self._sizes_squared
+        # n^2 times the sum over clusters of (hits - rate * size)^2, in whole numbers
+        between = n * n * self._hits_squared - 2 * hits * n * self._products + hits * hits * self._sizes_squared
+        if not between:
+            return n
+        clustered = clusters / (clusters - 1) * between / n**4
+        independent = hits * (n - hits) / (n * n * (n - 1))
+        return n * min(1.0, independent / clustered)

@@ -1,0 +1,116 @@
+"""A plan as tables and sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.table import Table
+from rich.text import Text
+
+from judgeharness_integrations.cli._printing import console, percent, table
+from judgeharness_integrations.planning import Components, Design, PlanningReport
+from judgeharness_integrations.planning.precision import MOST_CASES
+from judgeharness_integrations.reporting.plain import safe_text
+
+__all__ = ["print_planning"]
+
+
+def print_planning(report: PlanningReport) -> None:
+    """Print a plan: what it stands on, designs, labels, decisions, advice."""
+    screen = console()
+    for line in _basis(report):
+        screen.print(Text(line), soft_wrap=True)
+    screen.print(Text(f"wanted: {_wanted(report)}"), soft_wrap=True)
+    screen.print(_designs(report))
+    for line in (*_designs_told(report), *_labels(report)):
+        screen.print(Text(line), soft_wrap=True)
+    if report.majority:
+        rows = [(str(one.samples), percent(one.differs), percent(one.tied)) for one in report.majority]
+        screen.print(table("majority of N samples", ("N", "differs from the\nlong run, %", "tied, %"), rows, texts=0))
+    for advice in report.advice:
+        screen.print(Text(f"advice: {advice}"), soft_wrap=True)
+
+
+def _basis(report: PlanningReport) -> Iterator[str]:
+    pilot, parts = report.pilot, report.components
+    if pilot is not None:
+        what = "mean score" if pilot.positive is None else f"share of {safe_text(pilot.positive, 40)}"
+        yield (
+            f"pilot: {safe_text(pilot.judge, 60)}, {safe_text(pilot.criterion, 60)}: {pilot.samples} samples of "
+            f"{pilot.cases} cases, {pilot.failed} failed; {what} {pilot.mean:.3f}"
+            + ("" if pilot.agreement is None else f", agreement within a case {pilot.agreement:.3f}")
+        )
+    yield f"variance: {_variance(parts)}"
+    yield from (f"note: {note}" for note in parts.notes)
+
+
+def _variance(parts: Components) -> str:
+    named = (("cases", parts.cases), ("perturbations", parts.perturbations), ("repetitions", parts.repetitions))
+    return ", ".join(
+        f"between {name} {value:.4g} ({percent(value / parts.total if parts.total else None)} %)"
+        for name, value in named
+    )
+
+
+def _wanted(report: PlanningReport) -> str:
+    goal = report.goal
+    if goal.kind == "width":
+        return f"95 % interval of the mean no wider than {goal.value:g}"
+    pairing = f"same cases, correlation {goal.correlation:g} assumed" if goal.paired else "different cases"
+    return f"difference of {goal.value:g} between two systems found with {100 * goal.power:g} % power ({pairing})"
+
+
+def _designs(report: PlanningReport) -> Table:
+    columns = ["pertur-\nbations", "repe-\ntitions", "cases", "calls", report.goal.kind]
+    tokens, price = report.limits.tokens_per_call is not None, report.limits.price_per_call is not None
+    columns += ["tokens"] * tokens + ["price"] * price + [""]
+    rows = [_row(one, tokens=tokens, price=price) for one in report.designs]
+    return table("designs that reach it", columns, rows, texts=0)
+
+
+def _row(one: Design, *, tokens: bool, price: bool) -> list[str]:
+    mark = "cheapest" if one.cheapest else "" if one.affordable else "over limits"
+    cells = [str(one.perturbations), str(one.repetitions)]
+    cells += ["-" if value is None else str(value) for value in (one.cases, one.calls)]
+    cells.append("-" if one.reached is None else f"{one.reached:.3g}")
+    cells += ["-" if one.tokens is None else f"{one.tokens:.0f}"] * tokens
+    cells += ["-" if one.price is None else f"{one.price:.2f}"] * price
+    return [*cells, mark]
+
+
+def _designs_told(report: PlanningReport) -> Iterator[str]:
+    cases = "more than 10 million" if report.fewest_cases is None else str(report.fewest_cases)
+    each = " of each system" if report.goal.kind == "difference" and not report.goal.paired else ""
+    guess = "" if report.components.split else ", if all variance lies between cases"
+    yield f"floor: the variance between cases alone takes {cases} cases{each}, however often each is asked{guess}"
+    for name, one in (("as configured", report.present), ("most precise within the limits", report.attainable)):
+        if one is not None and one.reached is not None:
+            yield (
+                f"{name}: {one.perturbations} x {one.repetitions} samples (perturbations x repetitions) of {one.cases} "
+                f"cases, {one.calls} calls: {report.goal.kind} {one.reached:.3g}"
+            )
+    if report.cheapest is None:
+        yield "no design within the limits reaches the goal"
+
+
+def _labels(report: PlanningReport) -> Iterator[str]:
+    number = f"more than {MOST_CASES}" if report.labels is None else str(report.labels)
+    yield (
+        f"labels: {number} for a 95 % interval {report.label_width:g} wide at a rate of {report.rate:g}: items for "
+        "agreement, items the judge calls positive for precision, items people call positive for sensitivity"
+    )
+    found = report.corrected
+    if found is None:
+        return
+    if found.fewest_cases is None:
+        yield "corrected rate: no labels help, as sensitivity + specificity is not above 1"
+    elif found.positives is None:
+        yield (
+            f"corrected rate: {found.cases} judged cases are too few for a width of {report.label_width:g} whatever is "
+            f"labelled; it takes at least {found.fewest_cases}"
+        )
+    else:
+        yield (
+            f"corrected rate: {found.positives} labelled positives and {found.negatives} labelled negatives for a "
+            f"width of {report.label_width:g} on {found.cases} judged cases (judged rate {found.judged_rate:.3f})"
+        )

@@ -1,0 +1,91 @@
+"""What follows from facts: whether a harness is the right tool, and what to do first. No fact, no advice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from judgeharness_integrations.planning.components import Components
+
+__all__ = ["Advice", "Facts", "LabelSource", "advise"]
+
+LabelSource = Literal["none", "executable", "human"]
+
+_NEGLIGIBLE: Final = 0.01
+_SAMPLES: Final = 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class Facts:
+    """What is known; None is not known.
+
+    `labels_needed` is how many labels the wanted width takes. `components` are those of a pilot or declared ones.
+    """
+
+    labels: LabelSource | None = None
+    labels_needed: int | None = None
+    cases: int | None = None
+    budget: int | None = None
+    temperature: float | None = None
+    repetitions: int | None = None
+    components: Components | None = None
+    fewest_cases: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Advice:
+    """One sentence of advice, and the fact it follows from."""
+
+    advice: str
+    fact: str
+
+    def __str__(self) -> str:
+        """Return both as one sentence."""
+        return f"{self.fact}: {self.advice}"
+
+
+def advise(facts: Facts) -> tuple[Advice, ...]:
+    """Return what follows from the facts, what decides about the tool first."""
+    return (*_tool(facts), *_design(facts))
+
+
+def _tool(facts: Facts) -> Iterator[Advice]:
+    if facts.labels == "executable":
+        yield Advice(
+            fact="the labels come from an executable check",
+            advice="run the check on every case; a harness around a judge is the wrong tool for it.",
+        )
+    if facts.labels == "none":
+        needed = "some" if facts.labels_needed is None else f"{facts.labels_needed}"
+        yield Advice(
+            fact="there are no labels",
+            advice=f"a harness can only say how consistent the judge is, not how right; label {needed} items first.",
+        )
+    if facts.budget is not None and facts.cases is not None and facts.budget < _SAMPLES * facts.cases:
+        yield Advice(
+            fact=f"{facts.budget} calls for {facts.cases} cases are fewer than two samples a case",
+            advice="take one sample a case and call it informal, without a harness, or judge fewer cases.",
+        )
+
+
+def _design(facts: Facts) -> Iterator[Advice]:
+    if facts.temperature == 0:
+        yield Advice(
+            fact="the judge's temperature is 0",
+            advice="repetitions measure nothing; use one repetition under several perturbations.",
+        )
+    parts = facts.components
+    if parts is None or not parts.split or not parts.total:
+        return
+    if parts.repeated and parts.repetitions <= _NEGLIGIBLE * parts.total and facts.repetitions != 1:
+        share = f"{100 * parts.repetitions / parts.total:.2g} %"
+        yield Advice(
+            fact=f"repetitions hold {share} of the variance",
+            advice="ask fewer repetitions and more cases or perturbations.",
+        )
+    if facts.fewest_cases is not None and facts.cases is not None and facts.fewest_cases > facts.cases:
+        yield Advice(
+            fact=f"the variance between cases alone takes {facts.fewest_cases} cases, and there are {facts.cases}",
+            advice="find more cases: no number of repetitions or perturbations reaches the goal.",
+        )

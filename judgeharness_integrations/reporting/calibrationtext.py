@@ -1,0 +1,93 @@
+"""The calibration card: what a label set says about a rule, as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from judgeharness_integrations.calibration.measure import CriterionCalibration
+from judgeharness_integrations.calibration.rates import ScoreErrors
+from judgeharness_integrations.calibration.report import CalibrationReport
+from judgeharness_integrations.calibration.riskcoverage import RiskCoverage, RiskPoint
+from judgeharness_integrations.reporting.plain import safe_text
+
+__all__ = ["calibration_text"]
+
+_RATES = ("precision", "recall", "specificity", "accuracy_decided", "coverage", "base_rate")
+_ESTIMATES = {"ac1": "AC1", "spearman": "Spearman", "kendall": "Kendall tau-b", "quadratic_kappa": "quadratic kappa"}
+_MOST_CLASSES = 20
+_MOST_POINTS = 5
+
+
+def calibration_text(report: CalibrationReport) -> Iterator[str]:
+    """Yield the card: source, rates with intervals and denominators, agreement, confusion table, risk-coverage."""
+    name = safe_text(report.name)
+    labels = f"labels: {safe_text(report.source)}, consensus {report.consensus}, {report.excluded_ties} ties left out"
+    yield f"{safe_text(report.word)} on {name} ({labels})"
+    for measured in report.criteria.values():
+        prefix = f"  {safe_text(measured.criterion)}: " if len(report.criteria) > 1 else "  "
+        yield prefix + "; ".join(_measures(measured))
+        for gold, row in measured.confusion.items():
+            yield f"    gold {safe_text(gold)}: " + ", ".join(f"{safe_text(d)} {count}" for d, count in row.items())
+        yield from _classes(measured)
+        if measured.risk_coverage is not None:
+            yield from _curve(measured.risk_coverage)
+
+
+def _measures(measured: CriterionCalibration) -> Iterator[str]:
+    yield f"n={measured.n}" + (f" in {measured.clusters} clusters" if measured.clusters is not None else "")
+    for name in _RATES:
+        rate = getattr(measured, name)
+        if rate is not None:
+            yield f"{name.replace('_', ' ')} {rate}"
+    if (kappa := measured.kappa) is not None:
+        error = "none" if kappa.se is None else f"{kappa.se:.3f}"
+        yield f"kappa {kappa.value:.3f} (SE {error}, n={kappa.n})"
+    if measured.errors is not None:
+        yield _errors(measured.errors)
+    for name, title in _ESTIMATES.items():
+        estimate = getattr(measured, name)
+        if estimate is not None:
+            yield f"{title} {estimate}"
+        elif name in measured.undefined:
+            yield f"{title} none ({safe_text(measured.undefined[name])})"
+    if measured.reason:
+        yield measured.reason
+
+
+def _errors(errors: ScoreErrors) -> str:
+    absolute, bias = (
+        "" if interval is None else f" [{interval[0]:{sign}.3f}, {interval[1]:{sign}.3f}]"
+        for interval, sign in ((errors.mean_absolute_error_interval, ""), (errors.bias_interval, "+"))
+    )
+    numbers = f"{errors.mean_absolute_error:.3f}{absolute}, bias {errors.bias:+.3f}{bias}"
+    return f"mean absolute error {numbers} (n={errors.n})"
+
+
+def _classes(measured: CriterionCalibration) -> Iterator[str]:
+    """Yield the rates of each label where precision and recall above are not about one of two labels already."""
+    if measured.positive is not None and len(measured.per_class) <= 2:  # noqa: PLR2004 - the other is its mirror image
+        if measured.macro_f1 is not None:
+            yield f"    macro F1 {measured.macro_f1}"
+        return
+    for label, rates in list(measured.per_class.items())[:_MOST_CLASSES]:
+        precision, recall = (rate or "none" for rate in (rates.precision, rates.recall))
+        yield f"    class {safe_text(label, 60)}: precision {precision}, recall {recall}"
+    if (more := len(measured.per_class) - _MOST_CLASSES) > 0:
+        yield f"    and {more} more labels, in the JSON"
+    if measured.macro_f1 is not None:
+        yield f"    macro F1 {measured.macro_f1} over {len(measured.per_class)} labels"
+
+
+def _curve(curve: RiskCoverage) -> Iterator[str]:
+    """Yield a few points of the risk-coverage curve, the surest decisions and all of them among them."""
+    apart = f", {curve.unordered} decisions without a consistency not covered" if curve.unordered else ""
+    count = len(curve.points)
+    yield f"    risk-coverage: AURC {curve.aurc:.3f} over {curve.points[-1].n} decisions of {curve.n} items{apart}"
+    steps = min(count, _MOST_POINTS)
+    for place in [round(step * (count - 1) / max(1, steps - 1)) for step in range(steps)]:
+        yield f"      {_point(curve.points[place], curve.n)}"
+
+
+def _point(point: RiskPoint, items: int) -> str:
+    accuracy = f"accuracy {point.accuracy:.3f} [{point.low:.3f}, {point.high:.3f}] ({point.n} decisions)"
+    return f"consistency >= {point.threshold:.3f}: coverage {point.coverage:.3f} ({point.n}/{items}), {accuracy}"

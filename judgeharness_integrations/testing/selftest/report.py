@@ -1,0 +1,87 @@
+"""What a self-test found: a line a check, and whether each keeps what it promises."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from judgeharness_integrations.testing.selftest.check import Point, point_text
+
+__all__ = ["CheckFound", "Kind", "PointFound", "SelftestReport", "Verdict"]
+
+Kind: TypeAlias = Literal["coverage", "size"]
+Verdict: TypeAlias = Literal["ok", "conservative", "miss"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PointFound:
+    """One planted truth: the share of replicates that covered it (of those with an interval), or that rejected.
+
+    `undefined` replicates had no interval or p-value; `rate` is None when all of them had none.
+    """
+
+    point: Point
+    replicates: int
+    undefined: int
+    rate: float | None
+
+    def __str__(self) -> str:
+        """Return the point as `n=20, rate=0.9`."""
+        return point_text(self.point)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckFound:
+    """One check: its points, the mean rate and the worst point, and what the rule made of them."""
+
+    name: str
+    kind: Kind
+    points: tuple[PointFound, ...]
+    mean: float | None
+    worst: PointFound
+    verdict: Verdict
+    reason: str
+    note: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON keeps it."""
+        points = [
+            {"point": dict(one.point), "replicates": one.replicates, "undefined": one.undefined, "rate": one.rate}
+            for one in self.points
+        ]
+        return {
+            "name": self.name,
+            "kind": self.kind,
+            "verdict": self.verdict,
+            "reason": self.reason,
+            "mean": self.mean,
+            "worst": {"point": dict(self.worst.point), "rate": self.worst.rate},
+            "points": points,
+            "note": self.note,
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class SelftestReport:
+    """Every check of a self-test; `replicates` a point at most, drawn from `seed`."""
+
+    full: bool
+    seed: int
+    replicates: int
+    checks: tuple[CheckFound, ...]
+
+    @property
+    def passed(self) -> bool:
+        """Whether no check misses."""
+        return all(check.verdict != "miss" for check in self.checks)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON keeps it (`judgeharness.selftest/1`)."""
+        return {
+            "schema": "judgeharness.selftest/1",
+            "full": self.full,
+            "seed": self.seed,
+            "replicates": self.replicates,
+            "passed": self.passed,
+            "checks": [check.to_dict() for check in self.checks],
+        }

@@ -1,0 +1,158 @@
+"""Per class rates, macro F1, TPR and TNR, AC1: against scikit-learn, irrCAC's values and by hand."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+import math
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.metrics import f1_score, precision_score, recall_score
+from statsmodels.stats.inter_rater import cohens_kappa
+
+from judgeharness_integrations.calibration import ClassRates, Estimate, Judged, Rate, measure_calibration
+from judgeharness_integrations.calibration.chanceagreement import clustered_kappa, gwet_ac1
+from judgeharness_integrations.calibration.classes import class_rates, macro_f1
+from judgeharness_integrations.calibration.rates import cohen_kappa
+from judgeharness_integrations.verdictlog.row import Verdict
+
+DATA = Path(__file__).parents[1] / "data"
+LABELS = ("A", "B", "TIE")
+NEITHER = "neither"  # what scikit-learn is given for an item without a decision
+
+
+def judged(gold: Verdict, verdict: Verdict | None) -> Judged:
+    return Judged(gold=gold, verdict=verdict, status="not_graded" if verdict is None else "decided")
+
+
+pairs_of_labels = st.lists(
+    st.tuples(st.sampled_from(LABELS), st.sampled_from((*LABELS, None))), min_size=1, max_size=40
+)
+
+
+@settings(max_examples=60)
+@given(pairs_of_labels)
+def test_macro_f1_and_the_rates_of_each_class_are_scikit_learns(pairs: list[tuple[str, str | None]]) -> None:
+    items = [judged(gold, verdict) for gold, verdict in pairs]
+    golds, decisions = [gold for gold, _ in pairs], [verdict or NEITHER for _, verdict in pairs]
+    labels = sorted({*golds, *decisions} - {NEITHER})
+    found = macro_f1(items, range(len(items)))
+    assert found is not None
+    theirs = f1_score(golds, decisions, labels=labels, average="macro", zero_division=0)
+    assert found.value == pytest.approx(theirs, abs=1e-12)
+    if found.low is not None:
+        assert found.high is not None
+        assert 0 <= found.low <= found.value <= found.high <= 1
+    rates = class_rates(items, range(len(items)))
+    assert list(rates) == labels
+    for score, name in ((precision_score, "precision"), (recall_score, "recall")):
+        values = score(golds, decisions, labels=labels, average=None, zero_division=math.nan)
+        for label, value in zip(labels, values, strict=True):
+            rate = getattr(rates[label], name)
+            assert (math.nan if rate is None else rate.value) == pytest.approx(value, nan_ok=True)
+    assert sum(rate.support for rate in rates.values()) == len(pairs)
+
+
+def test_each_label_of_a_set_is_a_class() -> None:
+    golds, decisions = (("toxic", "spam"), ("spam",), ()), (("toxic",), ("spam", "rude"), ())
+    items = [judged(frozenset(gold), frozenset(said)) for gold, said in zip(golds, decisions, strict=True)]
+    labels = ["rude", "spam", "toxic"]
+    table = [[[int(label in side) for label in labels] for side in sides] for sides in (golds, decisions)]
+    found = macro_f1(items, range(3))
+    assert found is not None
+    assert found.value == pytest.approx(f1_score(*table, average="macro", zero_division=0))
+    rates = class_rates(items, range(3))
+    assert rates["rude"] == ClassRates(precision=Rate.of(0, 1), recall=None, support=0)
+    assert rates["spam"].recall == Rate.of(1, 2)
+    assert macro_f1([judged(frozenset(), frozenset())], range(1)) is None
+
+
+def test_sensitivity_and_specificity_count_who_did_not_answer_as_not_positive() -> None:
+    items = [
+        *(Judged(gold="PASS", verdict=verdict, status="decided") for verdict in ("PASS", "PASS", "FAIL")),
+        Judged(gold="PASS", verdict="ABSTAIN", status="abstained"),
+        *(Judged(gold="FAIL", verdict=verdict, status="decided") for verdict in ("PASS", "FAIL")),
+        Judged(gold="FAIL", verdict="ABSTAIN", status="abstained"),
+        Judged(gold="FAIL", verdict=None, status="not_graded"),
+    ]
+    measured = measure_calibration(items)
+    assert measured.sensitivity == measured.recall == Rate.of(2, 4)
+    assert measured.specificity == Rate.of(3, 4)
+    assert measured.per_class["FAIL"] == ClassRates(precision=Rate.of(1, 2), recall=Rate.of(1, 4), support=4)
+    flipped = measure_calibration(items, positive="FAIL")
+    assert (flipped.sensitivity, flipped.specificity) == (Rate.of(1, 4), Rate.of(3, 4))
+    pairwise = measure_calibration([judged("A", "B"), judged("B", "B")])
+    assert (pairwise.sensitivity, pairwise.specificity) == (None, None)
+
+
+def pandalm_pairs() -> list[tuple[str, str]]:
+    """(majority of three people, gpt-3.5-turbo) of the pairs it answered."""
+    answers: dict[str, dict[str, str]] = {}
+    with gzip.open(DATA / "pandalm.csv.gz", "rt", newline="") as file:
+        for row in csv.DictReader(file):
+            answers.setdefault(row["judge"], {})[row["case_id"]] = row["verdict"]
+    people = [answers[f"annotator{number}"] for number in (1, 2, 3)]
+    votes = {case: [person[case] for person in people] for case in people[0]}
+    majority = {case: max(set(v), key=v.count) for case, v in votes.items() if max(map(v.count, v)) > 1}
+    said = answers["gpt-3.5-turbo"]
+    return [(gold, said[case]) for case, gold in majority.items() if said[case]]
+
+
+def test_ac1_and_its_interval_are_the_published_ones() -> None:
+    golden = json.loads((DATA / "golden" / "irr.json").read_text())["gpt35_vs_majority_974|gwet"]
+    pairs = pandalm_pairs()
+    found = gwet_ac1(pairs, range(len(pairs)))
+    assert found is not None
+    assert found.n == 974
+    assert found.value == pytest.approx(golden["coefficient_value"], abs=5e-6)
+    assert (found.low, found.high) == pytest.approx(golden["confidence_interval"], abs=6e-6)
+
+
+def test_ac1_is_defined_where_kappa_is_not() -> None:
+    passed = measure_calibration([judged("PASS", "PASS")] * 10)
+    assert passed.kappa is None
+    assert passed.ac1 is not None
+    assert (passed.ac1.value, passed.ac1.high) == (1.0, 1.0)
+    assert passed.ac1.low == pytest.approx(0.7225, abs=1e-4)  # no error in ten: Wilson's lower end, never [1, 1]
+    assert measure_calibration([judged("x", "x")] * 3).ac1 is None  # one label: nothing to agree about beyond chance
+    assert gwet_ac1([], []) is None
+
+
+def test_ac1_by_hand() -> None:
+    pairs = [("PASS", "PASS")] * 6 + [("FAIL", "FAIL")] * 1 + [("PASS", "FAIL")] * 2 + [("FAIL", "PASS")] * 1
+    found = gwet_ac1(pairs, range(10))
+    share = (8 + 7) / 20
+    expected = 2 * share * (1 - share)
+    assert found is not None
+    assert found.value == pytest.approx((0.7 - expected) / (1 - expected))
+
+
+def test_a_kappa_of_copies_has_the_error_of_the_originals() -> None:
+    """Four copies of every pair tell nothing new: the clustered error stays, the plain one would halve."""
+    pairs = [("A", "A")] * 8 + [("B", "B")] * 6 + [("A", "B")] * 3 + [("B", "A")] * 4
+    table = [[8, 3], [4, 6]]
+    once = clustered_kappa(pairs, range(21))
+    copied = clustered_kappa(pairs * 4, list(range(21)) * 4)
+    assert once is not None
+    assert copied is not None
+    assert once.value == pytest.approx(cohens_kappa(table).kappa)
+    assert once.se == pytest.approx(cohens_kappa(table).std_kappa)
+    assert once.se is not None
+    assert copied.value == pytest.approx(once.value)
+    assert copied.se == pytest.approx(once.se * (21 / 20) ** 0.5)  # with G / (G - 1)
+    naive = cohen_kappa({"A": {"A": 32, "B": 12}, "B": {"A": 16, "B": 24}})
+    assert naive is not None
+    assert naive.se == pytest.approx(once.se / 2)
+    together = clustered_kappa(pairs, ["one"] * 21)
+    assert together is not None
+    assert together.se is None
+    assert clustered_kappa([("A", "A")], [1]) is None
+
+
+def test_an_estimate_prints_its_interval_and_denominator() -> None:
+    assert str(Estimate(value=0.5, low=0.25, high=0.75, n=9)) == "0.500 [0.250, 0.750] (n=9)"
+    assert str(Estimate(value=1.0, low=None, high=None, n=9)) == "1.000 (n=9)"

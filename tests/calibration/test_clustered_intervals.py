@@ -1,0 +1,175 @@
+"""Items that belong together: intervals that know it, and those that do not need to."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from judgeharness_integrations.calibration import Judged, Rate, measure_calibration
+from judgeharness_integrations.calibration.estimate import clustered_error, estimate, t_quantile
+from judgeharness_integrations.calibration.rates import score_errors
+from judgeharness_integrations.calibration.tally import Tally, wilson_of
+
+
+def test_a_clustered_error_of_singles_is_that_of_a_mean() -> None:
+    values = np.random.default_rng(1).normal(size=30)
+    found = clustered_error((values - values.mean()).tolist(), range(30))
+    assert found == (pytest.approx(stats.sem(values)), 29)
+
+
+def test_a_clustered_error_of_equal_clusters_is_that_of_their_means() -> None:
+    values = np.random.default_rng(2).normal(size=(12, 5))
+    found = clustered_error((values - values.mean()).ravel().tolist(), np.repeat(np.arange(12), 5).tolist())
+    assert found == (pytest.approx(stats.sem(values.mean(1))), 11)
+
+
+@pytest.mark.parametrize(("values", "keys"), [([0.0, 0.0, 0.0], [1, 2, 3]), ([1.0, -1.0], ["a", "a"]), ([], [])])
+def test_what_does_not_vary_or_is_one_cluster_has_no_error(values: list[float], keys: list[object]) -> None:
+    assert clustered_error(values, keys) is None  # type: ignore[arg-type]
+    assert estimate(0.5, values, keys).low is None  # type: ignore[arg-type]
+
+
+def test_intervals_stay_within_limits_and_fishers_scale_within_one() -> None:
+    spread = [-3.0, 1.0, 2.0]
+    assert estimate(0.5, spread, range(3), limits=(0.0, 1.0)).low == 0.0
+    assert estimate(0.5, spread, range(3), limits=(0.0, 1.0)).high == 1.0
+    fisher = estimate(0.9, [-0.3, 0.1, 0.2], range(3), fisher=True)
+    assert fisher.low is not None
+    assert fisher.high is not None
+    assert -1 <= fisher.low < 0.9 < fisher.high <= 1
+    assert estimate(1.0, [-0.3, 0.1, 0.2], range(3), fisher=True).low is None
+
+
+def test_the_t_quantile_is_scipys() -> None:
+    assert t_quantile(7) == pytest.approx(stats.t.ppf(0.975, 7))
+    assert t_quantile(7, confidence=0.9) == pytest.approx(stats.t.ppf(0.95, 7))
+
+
+@given(st.integers(0, 40), st.integers(1, 40))
+def test_wilson_over_whole_trials_is_wilson(successes: int, trials: int) -> None:
+    successes = min(successes, trials)
+    rate = Rate.of(successes, trials)
+    assert rate is not None
+    assert wilson_of(successes / trials, trials, stats.norm.ppf(0.975)) == pytest.approx((rate.low, rate.high))
+
+
+@given(st.lists(st.booleans(), max_size=30))
+def test_a_rate_over_single_items_is_wilsons(hits: list[bool]) -> None:
+    assert Rate.over(hits, range(len(hits))) == Rate.of(sum(hits), len(hits))
+
+
+@given(st.lists(st.tuples(st.booleans(), st.integers(0, 4)), min_size=2, max_size=40))
+def test_a_tally_has_the_clustered_error_of_its_trials(trials: list[tuple[bool, int]]) -> None:
+    tally = Tally()
+    for hit, key in trials:
+        tally.add(hit=hit, cluster=key)
+    hits, keys = [hit for hit, _ in trials], [key for _, key in trials]
+    n, rate, clusters = len(hits), sum(hits) / len(hits), len(set(keys))
+    found = clustered_error([hit - rate for hit in hits], keys)
+    if clusters in {1, n} or rate in {0, 1}:
+        return
+    effective = n if found is None else n * min(1, rate * (1 - rate) / (n - 1) / found[0] ** 2)
+    assert tally.interval == pytest.approx(wilson_of(rate, effective, t_quantile(clusters - 1)))
+
+
+def test_copies_make_no_interval_narrower() -> None:
+    hits, keys = [True] * 12 + [False] * 8, list(range(20))
+    once, copied = Rate.of(12, 20), Rate.over(hits * 5, keys * 5)
+    naive = Rate.of(60, 100)
+    assert once is not None
+    assert copied is not None
+    assert naive is not None
+    assert (copied.successes, copied.trials) == (60, 100)
+    assert copied.high - copied.low == pytest.approx(once.high - once.low, rel=0.08)  # t in place of z
+    assert naive.high - naive.low < 0.6 * (copied.high - copied.low)
+
+
+def test_a_rate_of_one_over_few_clusters_is_as_wide_as_their_number() -> None:
+    everyone = Rate.over([True] * 50, [number % 5 for number in range(50)])
+    assert everyone is not None
+    assert everyone.high == 1.0
+    assert everyone.low == pytest.approx(1 / (1 + stats.t.ppf(0.975, 4) ** 2 / 5))  # Wilson's 5 of 5, with t
+    one = Rate.over([True, True, False], ["a", "a", "a"])
+    assert one is not None
+    assert (one.low, one.high) == (0.0, 1.0)  # one cluster tells nothing about others
+
+
+def test_clusters_that_vary_less_than_chance_make_no_interval_narrower() -> None:
+    hits, keys = [True, False] * 10, [number // 2 for number in range(20)]
+    balanced = Rate.over(hits, keys)
+    assert balanced is not None
+    assert (balanced.low, balanced.high) == pytest.approx(wilson_of(0.5, 20, stats.t.ppf(0.975, 9)))
+
+
+def test_the_error_intervals_are_t_intervals() -> None:
+    pairs = [(3.0, 4.0), (5.0, 4.5), (2.0, 2.0), (4.0, 5.5), (1.0, 3.0)]
+    errors = np.array([decided - gold for gold, decided in pairs])
+    found = score_errors(pairs)
+    assert found is not None
+    for interval, values in ((found.bias_interval, errors), (found.mean_absolute_error_interval, np.abs(errors))):
+        assert interval == pytest.approx(stats.t.interval(0.95, 4, values.mean(), stats.sem(values)))
+    clustered = score_errors(pairs * 3, list(range(5)) * 3)
+    assert clustered is not None
+    assert clustered.bias_interval == pytest.approx(found.bias_interval)
+    alone = score_errors(pairs[:1])
+    assert alone is not None
+    assert (alone.bias_interval, alone.mean_absolute_error_interval) == (None, None)
+    tight = score_errors([(1.0, 1.5), (2.0, 2.1), (3.0, 6.0)])
+    assert tight is not None
+    assert tight.mean_absolute_error_interval is not None
+    assert tight.mean_absolute_error_interval[0] == 0.0
+
+
+def test_a_calibration_says_how_many_clusters_its_items_are_in() -> None:
+    items = [
+        Judged(gold="PASS", verdict="PASS" if number % 3 else "FAIL", status="decided", cluster=f"c{number % 4}")
+        for number in range(12)
+    ]
+    assert measure_calibration(items).clusters == 4
+    alone = [Judged(gold=item.gold, verdict=item.verdict, status=item.status) for item in items]
+    assert measure_calibration(alone).clusters is None
+    measured = measure_calibration(items)
+    assert measured.recall is not None
+    assert measured.recall == Rate.over([item.verdict == "PASS" for item in items], [item.cluster for item in items])
+
+
+@pytest.mark.parametrize(("clusters", "size", "share"), [(20, 3, 0.5), (40, 5, 0.8), (60, 2, 0.3)])
+def test_clustered_rates_cover_a_planted_truth(clusters: int, size: int, share: float) -> None:
+    """Beta-binomial clusters of intra-cluster correlation 0.33: the plain interval covers 75 to 89 %."""
+    rng = np.random.default_rng(5)
+    keys = np.repeat(np.arange(clusters), size).tolist()
+    covered = plain = 0
+    for _ in range(400):
+        rates = np.repeat(rng.beta(2 * share, 2 * (1 - share), size=clusters), size)
+        hits = (rng.random(len(keys)) < rates).tolist()
+        ours, naive = Rate.over(hits, keys), Rate.of(sum(hits), len(hits))
+        assert ours is not None
+        assert naive is not None
+        covered += ours.low <= share <= ours.high
+        plain += naive.low <= share <= naive.high
+    assert covered / 400 >= 0.925
+    assert plain < covered
+
+
+def test_clustered_intervals_cover_where_plain_ones_do_not() -> None:
+    """Mean absolute errors of scores that share half of their variance within a cluster of six."""
+    rng, keys = np.random.default_rng(6), np.repeat(np.arange(30), 6).tolist()
+    truth = math.sqrt(2 / math.pi)  # mean of |N(0, 1)|
+    covered = plain = 0
+    for _ in range(400):
+        errors = math.sqrt(0.7) * np.repeat(rng.normal(size=30), 6) + math.sqrt(0.3) * rng.normal(size=180)
+        pairs = [(0.0, error) for error in errors.tolist()]
+        for grouped in (True, False):
+            found = score_errors(pairs, keys if grouped else None)
+            assert found is not None
+            assert found.mean_absolute_error_interval is not None
+            low, high = found.mean_absolute_error_interval
+            covered += grouped and low <= truth <= high
+            plain += not grouped and low <= truth <= high
+    assert covered / 400 >= 0.915
+    assert plain / 400 < 0.88

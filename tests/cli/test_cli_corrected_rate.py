@@ -1,0 +1,297 @@
+"""`judgeharness corrected-rate`: gold in a log, a saved calibration, and counts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from judgeharness_integrations.calibration import CalibrationReport
+from judgeharness_integrations.verdictlog import VerdictRow, write_log
+
+Command = Callable[..., Any]
+COUNTS = ("--passed", 400, "--of", 1000, "--sensitivity", "180/200", "--specificity", "140/200")
+LLMBAR = Path(__file__).parents[1] / "data" / "llmbar.csv.gz"
+
+
+def rows_of(**changes: Any) -> list[VerdictRow]:
+    """300 cases, three answers each, gold on every fifth: right four times in five; one case in ten fails twice."""
+    rng = np.random.default_rng(2)
+    rows = []
+    for case in range(300):
+        truth = bool(rng.random() < 0.6)
+        for repetition in range(3):
+            verdict = "PASS" if truth ^ bool(rng.random() < 0.2) else "FAIL"
+            failed = case % 10 == 3 and repetition
+            rows.append(
+                VerdictRow(
+                    case_id=f"c{case}",
+                    verdict=None if failed else verdict,
+                    outcome="unparsed" if failed else "ok",
+                    repetition=repetition,
+                    gold=("PASS" if truth else "FAIL") if case % 5 == 0 else None,
+                    attributes={"document": f"d{case // 6}"} if case % 7 else {},
+                )
+            )
+    return [replace(row, **changes) for row in rows]
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    return write_log(rows_of(), tmp_path / "log.jsonl")
+
+
+def test_counts_print_every_estimate_with_its_denominators_and_mark_the_chosen_one(command: Command) -> None:
+    ran = command("corrected-rate", *COUNTS, "--labels-are", "other-mix")
+    assert (ran.code, ran.err) == (0, "")
+    assert "judged the positive label: 0.400 [0.370, 0.431] (400/1000)" in ran.out
+    assert "labelled items: 400, sensitivity 0.900 [0.851, 0.934] (180/200), specificity 0.700" in ran.out
+    chosen = next(line for line in ran.out.splitlines() if line.startswith("*"))
+    assert chosen.split()[1:] == [
+        *("Rogan-Gladen,", "Lee", "interval", "same", "errors", "0.167", "[0.056,", "0.263]", "0.0522"),
+    ]
+    for name in ("labels alone", "PPI++", "Tenenbein", "Rogan-Gladen, delta interval"):
+        assert name in ran.out
+    assert "chosen (*): Rogan-Gladen, Lee interval; it assumes that the judge's sensitivity" in ran.out
+    assert "from 400/1000 judged positive, sensitivity 180/200, specificity 140/200" in ran.out
+
+
+def test_nothing_is_chosen_where_nothing_is_declared(command: Command) -> None:
+    ran = command("corrected-rate", *COUNTS)
+    assert ran.code == 0
+    assert "chosen: nothing" in ran.out
+    assert "note: nothing is chosen: declare whether the labels are a random sample" in ran.out
+    assert not any(line.startswith("*") for line in ran.out.splitlines())
+
+
+def test_a_correction_outside_0_to_1_is_printed_as_that(command: Command) -> None:
+    counts = ("--passed", 4, "--of", 200, "--sensitivity", "45/50", "--specificity", "45/50")
+    ran = command("corrected-rate", *counts, "--labels-are", "other_mix")
+    assert ran.out.count("outside [0, 1] (-0.100)") == 2
+    chosen = next(line for line in ran.out.splitlines() if line.startswith("*"))
+    assert chosen.rstrip().endswith("outside [0, 1] (-0.100)  outside [0, 1]  0.0599")
+    assert "note: the correction lies outside [0, 1]" in ran.out
+
+
+def test_json_is_the_report(command: Command) -> None:
+    document = command("corrected-rate", *COUNTS, "--labels-are", "other-mix", "--positive", "good", "--json").json
+    assert document["schema"] == "judgeharness.corrected_rate/1"
+    assert (document["labels_are"], document["chosen"], document["positive"]) == ("other_mix", "rogan_gladen", "good")
+    assert document["judged"]["successes"] == 400
+    best = next(one for one in document["estimates"] if one["chosen"])
+    assert (best["low"], best["high"]) == pytest.approx((0.05635072, 0.26273303), abs=1e-8)
+    assert document["judge"] is None
+
+
+def test_a_log_is_corrected_by_its_gold(command: Command, log: Path) -> None:
+    ran = command("corrected-rate", log, "--rule", "abstain_on_disagreement", "--labels-are", "random")
+    assert ran.code == 0
+    assert "judge: judge, criterion verdict" in ran.out
+    assert "rule: abstain_on_disagreement\nrule chosen after the samples: exploratory" in ran.out
+    assert "abstained or not graded count as not PASS" in ran.out
+    assert "labelled items: 60, sensitivity" in ran.out
+    assert "chosen (*): PPI++; it assumes that the labelled items are a random sample of the items" in ran.out
+    assert ", lambda 0." in ran.out
+    document = command("corrected-rate", log, "--rule", "majority", "--labels-are", "random", "--json").json
+    assert (document["items"], document["labelled"], document["judged"]["trials"]) == (300, 60, 300)
+    assert (document["rule"], document["rule_fixed"], document["criterion"]) == ("majority", "after", "verdict")
+    assert document["undecided"] == 30  # two of three failed: not graded, not PASS, not left out
+    other = command("corrected-rate", log, "--rule", "majority", "--labels-are", "other-mix", "--json").json
+    assert (other["items"], other["judged"]["trials"]) == (240, 240)
+
+
+def test_the_positive_label_is_asked_for_and_may_be_any(command: Command, log: Path) -> None:
+    asked = ("corrected-rate", log, "--rule", "majority", "--labels-are", "random", "--json")
+    passed, failed = command(*asked).json, command(*asked, "--positive", "FAIL").json
+    assert (passed["positive"], failed["positive"]) == ("PASS", "FAIL")
+    assert passed["judged"]["successes"] + failed["judged"]["successes"] == 300 - 30
+    pairs = ("corrected-rate", LLMBAR, "--rule", "swap_consensus", "--judge", "GPT-4/CoT")
+    ran = command(*pairs)
+    assert ran.code == 2
+    assert "name the label whose rate is asked for with --positive" in ran.err
+    assert "judged A: 0.442" in command(*pairs, "--positive", "A").out
+
+
+def test_other_words_for_pass_and_fail_are_understood(command: Command, log: Path, tmp_path: Path) -> None:
+    words = {"PASS": "yes", "FAIL": "no", None: None}
+    said = [replace(row, gold=words[row.gold]) for row in rows_of()]  # type: ignore[index]
+    asked = ("--rule", "majority", "--labels-are", "random", "--json")
+    ours = command("corrected-rate", write_log(said, tmp_path / "words.jsonl"), *asked).json
+    assert ours == command("corrected-rate", log, *asked).json
+
+
+def test_a_column_says_what_belongs_together(command: Command, log: Path) -> None:
+    asked = ("corrected-rate", log, "--rule", "majority", "--labels-are", "random")
+    ran = command(*asked, "--cluster", "document")
+    assert "in 93 clusters with the labelled ones" in ran.out  # 50 documents, and 43 cases that name none
+    assert ran.out.count("its intervals take items for independent, which they are not") == 1
+    ran = command(*asked, "--cluster", "documents")
+    assert ran.code == 2
+    assert "unknown column 'documents': did you mean 'document'?" in ran.err
+
+
+def test_a_case_of_two_runs_is_one_cluster(command: Command, tmp_path: Path) -> None:
+    rows = [replace(row, run=run) for run in ("r1", "r2") for row in rows_of()]
+    document = command(
+        *("corrected-rate", write_log(rows, tmp_path / "runs.jsonl"), "--rule", "majority"),
+        *("--labels-are", "random", "--json"),
+    ).json
+    assert (document["items"], document["clusters"]) == (600, 300)
+
+
+def calibrated(command: Command, log: Path, *options: object) -> Path:
+    saved = log.parent / "cal.json"
+    ran = command("calibrate", "--log", log, "--rule", "majority", "--out", saved, "--name", "people", *options)
+    assert ran.code == 0, ran.err
+    return saved
+
+
+def test_a_saved_calibration_gives_sensitivity_and_specificity(command: Command, log: Path) -> None:
+    saved = calibrated(command, log)
+    asked = ("corrected-rate", log, "--rule", "majority", "--calibration", saved, "--labels-are", "other-mix")
+    document = command(*asked, "--json").json
+    measured = CalibrationReport.load(saved).criteria["verdict"]
+    assert measured.sensitivity is not None
+    assert measured.specificity is not None
+    assert document["sensitivity"]["successes"] == measured.sensitivity.successes
+    assert document["specificity"]["trials"] == measured.specificity.trials
+    assert (document["items"], document["chosen"], document["calibration"]) == (300, "rogan_gladen", "people")
+    assert document["undecided"] == 30
+    ran = command(*asked)
+    assert "note: a log has no fingerprint, the calibration on people has no fingerprint either" in ran.out
+    assert "cannot be compared" in ran.out
+    assert "note: 60 cases of the log are among those it was calibrated on" in ran.out
+    assert "note: 60 gold labels in the log were not used" in ran.out
+
+
+def test_what_may_differ_from_the_calibration_is_said(command: Command, log: Path) -> None:
+    saved = calibrated(command, log, "--source", "model:o3")
+    report = CalibrationReport.load(saved)
+    replace(report, judge="other", parts={"rule": "supermajority(2/3)"}, items=()).save(saved)
+    target = write_log(rows_of(gold=None), log.parent / "target.jsonl")
+    ran = command("corrected-rate", target, "--rule", "majority", "--calibration", saved)
+    assert "has the fingerprint " in ran.out
+    assert "note: the calibration is of judge 'other', the log of 'judge'" in ran.out
+    assert "note: the calibration is of rule supermajority(2/3), the decisions are by majority" in ran.out
+    assert "note: the labels are those of o3, not people's" in ran.out
+    assert "among those" not in ran.out
+    assert "not used" not in ran.out
+
+
+def test_an_old_calibration_without_sensitivity_is_enough(command: Command, log: Path) -> None:
+    saved = calibrated(command, log)
+    asked = ("corrected-rate", log, "--rule", "majority", "--calibration", saved, "--json")
+    new = command(*asked).json
+    document = json.loads(saved.read_text())
+    for name in ("sensitivity", "specificity", "ac1", "per_class", "risk_coverage", "undefined", "clusters"):
+        del document["criteria"]["verdict"][name]
+    saved.write_text(json.dumps(document))
+    assert command(*asked).json == new
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (("--positive", "FAIL"), "is about the rate of 'PASS', not of 'FAIL'"),
+        (("--cluster", "document"), "--cluster goes with gold labels in LOG"),
+        (("--calibration", "missing.json"), "missing.json cannot be read"),
+    ],
+)
+def test_a_calibration_that_does_not_fit_is_refused(
+    command: Command, log: Path, options: tuple[object, ...], sentence: str
+) -> None:
+    saved = calibrated(command, log)
+    ran = command("corrected-rate", log, "--rule", "majority", "--calibration", saved, *options)
+    assert ran.code == 2
+    assert sentence in ran.err
+
+
+def test_a_calibration_of_something_else_is_refused(command: Command, log: Path) -> None:
+    saved = calibrated(command, log)
+    other = write_log(rows_of(criterion="tone"), log.parent / "tone.jsonl")
+    ran = command("corrected-rate", other, "--rule", "majority", "--calibration", saved)
+    assert (ran.code, "unknown criterion of" in ran.err) == (2, True)
+    pairs = write_log([VerdictRow(case_id="c", verdict="A")], log.parent / "pairs.jsonl")
+    ran = command("corrected-rate", pairs, "--rule", "majority", "--calibration", saved)
+    assert "is about 'PASS', but the decisions are A: they cannot be compared." in ran.err
+    nothing = write_log([VerdictRow(case_id="c", verdict=None, outcome="error")], log.parent / "none.jsonl")
+    ran = command("corrected-rate", nothing, "--rule", "majority", "--calibration", saved)
+    assert (ran.code, "judged PASS: 0.000 [0.000, 0.793] (0/1)" in ran.out) == (0, True)
+
+
+def test_a_calibration_without_a_positive_label_is_refused(command: Command, log: Path) -> None:
+    pairs = [VerdictRow(case_id=f"c{n}", verdict="AB"[n % 2], gold="A") for n in range(6)]
+    saved = calibrated(command, write_log(pairs, log.parent / "pairs.jsonl"))
+    ran = command("corrected-rate", log, "--rule", "majority", "--calibration", saved)
+    assert "has no positive label: calibrate with --positive" in ran.err
+    scores = write_log([VerdictRow(case_id=f"c{n}", verdict=n, gold=n + 1) for n in range(6)], log.parent / "s.jsonl")
+    command("calibrate", "--log", scores, "--rule", "median", "--out", saved)
+    ran = command("corrected-rate", log, "--rule", "majority", "--calibration", saved)
+    assert "measures scores: calibrate with --positive" in ran.err
+
+
+def test_scores_need_a_threshold(command: Command, log: Path) -> None:
+    scores = [VerdictRow(case_id=f"c{n}", verdict=n % 9, gold="PASS" if n % 2 else None) for n in range(30)]
+    path = write_log(scores, log.parent / "scores.jsonl")
+    ran = command("corrected-rate", path, "--rule", "median")
+    assert "scores, which have no rate: give it a threshold" in ran.err
+    ran = command("corrected-rate", path, "--rule", "median(pass_at=4)", "--labels-are", "random")
+    assert (ran.code, "judged PASS" in ran.out) == (0, True)
+
+
+def test_numbers_may_be_labels(command: Command, log: Path) -> None:
+    digits = [VerdictRow(case_id=f"c{n}", verdict=n % 2, gold=n % 2 if n < 10 else None) for n in range(30)]
+    asked = ("corrected-rate", write_log(digits, log.parent / "digits.csv"), "--rule", "majority", "--positive", "1")
+    assert "use median, mean" in command(*asked).err
+    ran = command(*asked, "--labels")
+    assert (ran.code, "judged 1: 0.500 [0.332, 0.668] (15/30)" in ran.out) == (0, True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ((), "give LOG with --rule, or all of --passed, --of, --sensitivity and --specificity."),
+        (COUNTS[:6], "give LOG with --rule, or all of"),
+        ((*COUNTS, "--rule", "majority"), "--rule goes with a LOG"),
+        ((*COUNTS, "--labels"), "--labels goes with a LOG"),
+        ((*COUNTS[:4], "--sensitivity", "0.9", "--specificity", "1/2"), "--sensitivity is a count"),
+        ((*COUNTS[:6], "--specificity", "\x1b[31m"), "--specificity is a count"),
+        ((*COUNTS[:6], "--specificity", "3/2"), "3 of 2 is no count"),
+        ((*COUNTS, "--labels-are", "randm"), "did you mean 'random'?"),
+        ((LLMBAR,), "LOG needs --rule"),
+        ((LLMBAR, *COUNTS[:4]), "leave out --passed, --of."),
+        ((LLMBAR, "--rule", "majority"), "holds 65 judges: choose one with --judge."),
+        ((LLMBAR, "--rule", "majority", "--judge", "GPT-4/COT"), "did you mean 'GPT-4/CoT'?"),
+    ],
+)
+def test_wrong_use_is_one_sentence(command: Command, arguments: tuple[object, ...], sentence: str) -> None:
+    ran = command("corrected-rate", *arguments)
+    assert (ran.code, ran.out) == (2, "")
+    assert sentence in ran.err
+    assert len(ran.err.splitlines()) == 1
+    assert "\x1b" not in ran.err
+
+
+def test_several_criteria_and_no_gold_are_refused(command: Command, log: Path) -> None:
+    rows = [*rows_of(gold=None), *rows_of(criterion="tone", gold=None)]
+    path = write_log(rows, log.parent / "two.jsonl")
+    ran = command("corrected-rate", path, "--rule", "majority")
+    assert "holds 2 criteria: choose one with --criterion." in ran.err
+    ran = command("corrected-rate", path, "--rule", "majority", "--criterion", "tone")
+    assert "no row carries a gold label: label some cases, or give --calibration FILE." in ran.err
+
+
+def test_hostile_names_cannot_steer_the_terminal(command: Command, log: Path) -> None:
+    hostile = "\x1b[31mjudge\x07"
+    ran = command(
+        *("corrected-rate", write_log(rows_of(judge=hostile), log.parent / "hostile.jsonl"), "--rule", "majority"),
+        *("--labels-are", "random"),
+    )
+    assert ran.code == 0
+    assert "\x1b" not in ran.out
+    assert "\x07" not in ran.out

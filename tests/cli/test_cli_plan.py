@@ -1,0 +1,176 @@
+"""`judgeharness plan`: what a precision takes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from judgeharness_integrations.harness import JudgeHarness
+from judgeharness_integrations.verdictlog import VerdictRow, write_log
+
+Command = Callable[..., Any]
+RATINGS = Path(__file__).parent.parent / "data" / "gpt4_ratings_mt_bench.csv.gz"
+
+
+def pilot(folder: Path, **common: Any) -> Path:
+    path = folder / "pilot.csv"
+    rows = [
+        VerdictRow(case_id=f"c{n}", perturbation=name, repetition=r, verdict="PASS" if answer else "FAIL", **common)
+        for n in range(30)
+        for p, name in enumerate(("none", "format_change"))
+        for r in range(3)
+        for answer in [n % 3 > 0 if (n + p + r) % 5 else n % 2 > 0]
+    ]
+    write_log(rows, path)
+    return path
+
+
+def test_without_anything_cases_and_labels_are_told(command: Command) -> None:
+    ran = command("plan")
+    assert ran.code == 0
+    assert "95 % interval of the mean no wider than 0.1" in ran.out
+    assert "note: no pilot: a rate of 0.8 is assumed" in ran.out
+    assert "floor: the variance between cases alone takes 249 cases, however often each is asked" in ran.out
+    assert "labels: 245 for a 95 % interval 0.1 wide at a rate of 0.8" in ran.out
+    assert "cheapest" in ran.out
+
+
+def test_a_pilot_gives_a_grid_with_prices(command: Command, tmp_path: Path) -> None:
+    log = pilot(tmp_path, input_tokens=100, output_tokens=20)
+    ran = command("plan", "--pilot", log, "--price", 0.01, "--cases", 400)
+    assert "pilot: judge, verdict: 180 samples of 30 cases, 0 failed; share of PASS" in ran.out
+    assert "tokens" in ran.out
+    assert "price" in ran.out
+    assert "majority of N samples" in ran.out
+    assert "most precise within the limits: 4 x 8 samples (perturbations x repetitions) of 400 cases" in ran.out
+    document = command("plan", "--pilot", log, "--price", 0.01, "--cases", 400, "--json").json
+    assert document["schema"] == "judgeharness.plan/1"
+    one = document["designs"][0]
+    assert (one["price"], one["tokens"]) == (pytest.approx(one["calls"] * 0.01), one["calls"] * 120)
+    assert document["cheapest"] in document["designs"]
+    assert document["pilot"]["agreement"] < 1
+
+
+def test_scores_of_a_real_judge(command: Command) -> None:
+    ran = command("plan", "--pilot", RATINGS, "--width", 0.5)
+    assert "mean score 3.489" in ran.out
+    assert "between repetitions 0.2573" in ran.out
+    assert "labels: 245 for a 95 % interval 0.1 wide" in ran.out  # a share has no width of half a point
+    assert "majority" not in ran.out
+
+
+def test_differences_paired_and_not(command: Command) -> None:
+    asked = ("plan", "--variance", "0.1,0.02,0.05", "--difference", 0.05)
+    paired = command(*asked)
+    assert (
+        "difference of 0.05 between two systems found with 80 % power (same cases, correlation 0.5 assumed)"
+        in paired.out
+    )
+    unpaired = command(*asked, "--unpaired")
+    assert "(different cases)" in unpaired.out
+    assert "cases of each system, however often" in unpaired.out
+    assert command(*asked, "--json").json["fewest_cases"] < command(*asked, "--unpaired", "--json").json["fewest_cases"]
+    assert "correlation 0.9 assumed" in command(*asked, "--correlation", 0.9).out
+
+
+def test_a_configuration_gives_cases_and_design_and_is_never_asked(
+    command: Command, configure: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(JudgeHarness, "__init__", lambda *_, **__: pytest.fail("a harness was made"))
+    path = configure("good", execution={"max_calls": 5})
+    ran = command("plan", path, "--variance", "0.1,0.02,0.05", "--perturbations", 2)
+    assert "as configured: 2 x 1 samples (perturbations x repetitions) of 3 cases, 6 calls: width" in ran.out
+    assert "no design within the limits reaches the goal" in ran.out
+    assert "advice: 5 calls for 3 cases are fewer than two samples a case: take one sample a case" in ran.out
+    document = command("plan", path, "--cases", 50, "--budget", 900, "--json").json
+    assert (document["limits"]["cases"], document["limits"]["calls"]) == (50, 900)
+
+
+def test_presets_and_temperatures_are_read(command: Command, tmp_path: Path) -> None:
+    judge = {"name": "j", "adapter": "langchain", "evaluator": "LabelJudge", "model": "m"}
+
+    def written(*options: dict[str, Any]) -> Path:
+        path = tmp_path / "preset.json"
+        judges = [judge | {"name": f"j{n}", "model_options": one} for n, one in enumerate(options)]
+        path.write_text(json.dumps({"judges": judges, "harness": {"shape": "labels", "repetitions": 5}}))
+        return path
+
+    ran = command("plan", written({"temperature": 0}), "--cases", 30)
+    assert "as configured: 2 x 5 samples" in ran.out
+    assert "advice: the judge's temperature is 0: repetitions measure nothing" in ran.out
+    assert "temperature" not in command("plan", written({"temperature": 0}, {"temperature": 1})).out
+    assert "temperature" not in command("plan", written({})).out
+
+
+def test_labels_advise(command: Command) -> None:
+    assert "advice: there are no labels: a harness can only say" in command("plan", "--labels", "none").out
+    assert "label 245 items first" in command("plan", "--labels", "none").out
+    assert "run the check on every case" in command("plan", "--labels", "executable").out
+    assert "advice" not in command("plan", "--labels", "human").out
+    assert command("plan", "--labels", "model").code == 2
+
+
+def test_labels_of_a_corrected_rate(command: Command) -> None:
+    asked = ("plan", "--sensitivity", 0.9, "--rate", 0.6)
+    found = command(*asked, "--specificity", 0.8, "--cases", 5000).out
+    assert "labelled positives and" in found
+    assert "on 5000 judged cases (judged rate 0.620)" in found
+    assert "it takes at least" in command(*asked, "--specificity", 0.8, "--cases", 100).out
+    assert "no labels help" in command(*asked, "--specificity", 0.1, "--cases", 100).out
+
+
+def test_what_takes_too_much_is_said(command: Command) -> None:
+    out = command("plan", "--width", 1e-6, "--variance", "0,0,0.1", "--cases", 9).out
+    assert "no design within the limits reaches the goal" in out
+    assert "labels: more than 10000000" in out
+    assert "takes more than 10 million cases" in command("plan", "--width", 1e-6).out
+    assert "floor: the variance between cases alone takes 2 cases" in out
+    assert "(- %)" in command("plan", "--variance", "0,0,0").out
+    assert "as configured" not in command("plan", "--cases", 1).out
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (("--width", ".1", "--difference", ".1"), "give --width or --difference, not both"),
+        (("--variance", "1,2,3", "--pilot", "x.csv"), "give --pilot or --variance, not both"),
+        (("--judge", "j"), "--judge and --criterion choose rows of a pilot: give --pilot LOG."),
+        (("--sensitivity", ".9"), "a corrected rate needs both --sensitivity and --specificity."),
+        (("--variance", "1,2"), "--variance is three numbers, CASES,PERTURBATIONS,REPETITIONS, not '1,2'."),
+        (("--variance", "a,b,c"), "--variance is three numbers"),
+        (("--variance", "1,-2,3"), "a variance is a number of at least 0, not -2."),
+        (("--width", "0"), "a wanted width must be above 0, not 0."),
+        (("--difference", "nan"), "a wanted difference must be above 0, not nan."),
+        (("--rate", "1.5"), "rate must lie between 0 and 1, not 1.5."),
+        (("--cases", "0"), "cases must be a whole number of at least 1, not 0."),
+        (("--budget", "0"), "budget must be a whole number of at least 1, not 0."),
+        (("--perturbations", "0"), "perturbations must be a whole number of at least 1, not 0."),
+        (("--price", "-1"), "price must be a number of at least 0, not -1."),
+        (("--pilot", "none.csv"), "none.csv"),
+    ],
+)
+def test_what_cannot_be_planned_is_one_sentence(command: Command, options: tuple[str, ...], sentence: str) -> None:
+    ran = command("plan", *options)
+    assert (ran.code, ran.out) == (2, "")
+    assert sentence in ran.err
+    assert ran.err.count("\n") == 1
+
+
+def test_a_pilot_of_several_judges_or_criteria_needs_a_choice(command: Command, tmp_path: Path) -> None:
+    log = tmp_path / "pilot.csv"
+    rows = [
+        VerdictRow(case_id=f"c{n}", judge=judge, criterion=criterion, repetition=r, verdict=n % 4 + r)
+        for judge in ("a", "b")
+        for criterion in ("x", "y")
+        for n in range(4)
+        for r in range(2)
+    ]
+    write_log(rows, log)
+    assert "holds 2 judges: choose one with --judge." in command("plan", "--pilot", log).err
+    assert "holds 2 criteria: choose one with --criterion." in command("plan", "--pilot", log, "--judge", "a").err
+    assert "pilot: a, x: 8 samples" in command("plan", "--pilot", log, "--judge", "a", "--criterion", "x").out
+    assert "unknown judge 'c'" in command("plan", "--pilot", log, "--judge", "c").err
