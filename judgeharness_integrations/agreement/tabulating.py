@@ -68,7 +68,7 @@ def agreement_table(
     Args:
         panel: who said what.
         humans: names or globs of raters; without candidates, of all who are compared.
-        candidates: names or globs of raters who are compared with each human and with the humans' majority; a glob never
+        candidates: names or globs of raters who are compared with each human and with the humans' majority; no glob
             takes a human.
         coefficient: of the pairs.
         weights: how far partial agreement counts; None: `quadratic` for numbers, else `none`.
