@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING
 from judgeharness_integrations._lazy import lazy
 
 if TYPE_CHECKING:
-    from judgeharness_integrations.agreement.alttest import alt_test
-    from judgeharness_integrations.agreement.annotations import Columns
-    from judgeharness_integrations.agreement.panel import Panel
-    from judgeharness_integrations.agreement.reading import read_panel
-    from judgeharness_integrations.agreement.tabulating import agreement_table
+    from judgeharness_integrations.agreement.alttest.testing import alt_test
+    from judgeharness_integrations.agreement.kappa.tabulating import agreement_table
+    from judgeharness_integrations.agreement.panels.annotations import Columns
+    from judgeharness_integrations.agreement.panels.panel import Panel
+    from judgeharness_integrations.agreement.panels.reading import read_panel
 
 __all__ = ["Columns", "Panel", "agreement_table", "alt_test", "read_panel"]
 
@@ -17,10 +17,10 @@ __all__ = ["Columns", "Panel", "agreement_table", "alt_test", "read_panel"]
 __getattr__ = lazy(
     __name__,
     {
-        "Columns": "annotations",
-        "Panel": "panel",
-        "agreement_table": "tabulating",
-        "alt_test": "alttest",
-        "read_panel": "reading",
+        "Columns": "panels.annotations",
+        "Panel": "panels.panel",
+        "agreement_table": "kappa.tabulating",
+        "alt_test": "alttest.testing",
+        "read_panel": "panels.reading",
     },
 )

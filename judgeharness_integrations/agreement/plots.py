@@ -21,8 +21,8 @@ from judgeharness_integrations.reporting.figures import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from judgeharness_integrations.agreement.alttestshape import AltTest, AltTestReport
-    from judgeharness_integrations.agreement.kappatable import AgreementTable
+    from judgeharness_integrations.agreement.alttest.report import AltTest, AltTestReport
+    from judgeharness_integrations.agreement.kappa.table import AgreementTable
 
 __all__ = ["draw_alt_test", "draw_kappa"]
 

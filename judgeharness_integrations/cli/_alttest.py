@@ -13,8 +13,8 @@ from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.cli._json import print_json
 
 if TYPE_CHECKING:
-    from judgeharness_integrations.agreement.alttestshape import AltTestReport
-    from judgeharness_integrations.agreement.panel import Panel
+    from judgeharness_integrations.agreement.alttest.report import AltTestReport
+    from judgeharness_integrations.agreement.panels.panel import Panel
 
 __all__ = ["Input", "epsilons_of", "run_alt_test"]
 
@@ -93,7 +93,7 @@ def run_alt_test(
 ) -> None:
     """Read the panel, test every candidate and print the report."""
     steps = epsilons_of(epsilons)
-    from judgeharness_integrations.agreement.alttest import alt_test  # noqa: PLC0415 - brings scipy
+    from judgeharness_integrations.agreement.alttest.testing import alt_test  # noqa: PLC0415 - brings scipy
 
     report = alt_test(
         source.read(),

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from rich.console import RenderableType
 from rich.text import Text
 
-from judgeharness_integrations.agreement.alttestshape import AltTest, AltTestReport, AnnotatorTest
-from judgeharness_integrations.agreement.winningrate import RhoDifference
+from judgeharness_integrations.agreement.alttest.report import AltTest, AltTestReport, AnnotatorTest
+from judgeharness_integrations.agreement.alttest.winningrate import RhoDifference
 from judgeharness_integrations.cli._printing import percent, safe, table
 
 __all__ = ["alt_test_tables"]

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import TypeVar, get_args
 
 from judgeharness_integrations._errors import UnknownNameError
-from judgeharness_integrations.agreement.bootstrap import Bootstrap
-from judgeharness_integrations.agreement.kappatable import AgreementTable
-from judgeharness_integrations.agreement.pairs import COEFFICIENTS
-from judgeharness_integrations.agreement.panel import Panel
-from judgeharness_integrations.agreement.ratings import Weights
-from judgeharness_integrations.agreement.tabulating import agreement_table
+from judgeharness_integrations.agreement.kappa.bootstrap import Bootstrap
+from judgeharness_integrations.agreement.kappa.pairs import COEFFICIENTS
+from judgeharness_integrations.agreement.kappa.ratings import Weights
+from judgeharness_integrations.agreement.kappa.table import AgreementTable
+from judgeharness_integrations.agreement.kappa.tabulating import agreement_table
+from judgeharness_integrations.agreement.panels.panel import Panel
 from judgeharness_integrations.cli._alttest import Input
 from judgeharness_integrations.cli._json import print_json
 

@@ -8,8 +8,8 @@ from typing import TypeAlias
 from rich.console import RenderableType
 from rich.text import Text
 
-from judgeharness_integrations.agreement.coefficient import Coefficient
-from judgeharness_integrations.agreement.kappatable import AgreementTable, PairAgreement, RaterAgreement
+from judgeharness_integrations.agreement.kappa.coefficient import Coefficient
+from judgeharness_integrations.agreement.kappa.table import AgreementTable, PairAgreement, RaterAgreement
 from judgeharness_integrations.cli._printing import percent, safe, table
 
 __all__ = ["kappa_tables"]

@@ -61,7 +61,7 @@ def kappa(  # noqa: PLR0917 - typer passes every option by name
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON (judgeharness.kappa/1).")] = False,
 ) -> None:
     """Say who agrees with whom beyond chance: Cohen, Fleiss, Krippendorff, Gwet, with bootstrap intervals."""
-    from judgeharness_integrations.agreement.bootstrap import Bootstrap  # noqa: PLC0415 - keeps --help fast
+    from judgeharness_integrations.agreement.kappa.bootstrap import Bootstrap  # noqa: PLC0415 - keeps --help fast
     from judgeharness_integrations.cli._alttest import Input  # noqa: PLC0415
     from judgeharness_integrations.cli._kappa import KappaRequest, kappa_of_logs  # noqa: PLC0415
 

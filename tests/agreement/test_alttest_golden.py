@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from judgeharness_integrations.agreement import Panel, read_panel
-from judgeharness_integrations.agreement.alttest import AltTestReport, alt_test
+from judgeharness_integrations.agreement.alttest.testing import AltTestReport, alt_test
 
 DATA = Path(__file__).parents[1] / "data"
 PANEL = json.loads((DATA / "golden" / "panel.json").read_text())

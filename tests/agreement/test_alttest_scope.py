@@ -13,8 +13,8 @@ from sklearn.metrics import cohen_kappa_score
 from support.alttests import examine, only, panels
 
 from judgeharness_integrations.agreement import Panel
-from judgeharness_integrations.agreement import fellows as fellows_module
-from judgeharness_integrations.agreement.alttest import alt_test
+from judgeharness_integrations.agreement.alttest import fellows as fellows_module
+from judgeharness_integrations.agreement.alttest.testing import alt_test
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
 

@@ -14,16 +14,16 @@ from statsmodels.stats.multitest import multipletests
 from support.alttests import examine, only
 
 from judgeharness_integrations.agreement import Panel
-from judgeharness_integrations.agreement.advantage import Advantage, Tally
-from judgeharness_integrations.agreement.alttest import alt_test
-from judgeharness_integrations.agreement.hypothesis import (
+from judgeharness_integrations.agreement.alttest.advantage import Advantage, Tally
+from judgeharness_integrations.agreement.alttest.hypothesis import (
     benjamini_yekutieli,
     clustered_test,
     rejections,
     t_test,
     tango_test,
 )
-from judgeharness_integrations.agreement.winningrate import winning_rate
+from judgeharness_integrations.agreement.alttest.testing import alt_test
+from judgeharness_integrations.agreement.alttest.winningrate import winning_rate
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
 COUNTS = st.tuples(st.integers(0, 30), st.integers(0, 30), st.integers(0, 30)).filter(any)

@@ -10,7 +10,7 @@ from support.alttests import examine, only, wins
 
 from judgeharness_integrations._errors import UnknownNameError, UsageError
 from judgeharness_integrations.agreement import Panel
-from judgeharness_integrations.agreement.alttest import alt_test
+from judgeharness_integrations.agreement.alttest.testing import alt_test
 
 SETS = [["a"], ["a", "b"], ["b", "c"], ["a", "c"], ["c"], []]
 

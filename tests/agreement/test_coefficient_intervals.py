@@ -12,14 +12,14 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from judgeharness_integrations.agreement.alpha import alpha_statistic
-from judgeharness_integrations.agreement.bootstrap import Bootstrap, Resamples, bca_interval, resamples
-from judgeharness_integrations.agreement.chance import fleiss_statistic, gwet_statistic
-from judgeharness_integrations.agreement.coefficients import alpha, cohen, fleiss, gwet
-from judgeharness_integrations.agreement.cohen import cohen_statistic
-from judgeharness_integrations.agreement.pairs import pairwise
-from judgeharness_integrations.agreement.ratings import Ratings
-from judgeharness_integrations.agreement.units import Units
+from judgeharness_integrations.agreement.kappa.alpha import alpha_statistic
+from judgeharness_integrations.agreement.kappa.bootstrap import Bootstrap, Resamples, bca_interval, resamples
+from judgeharness_integrations.agreement.kappa.chance import fleiss_statistic, gwet_statistic
+from judgeharness_integrations.agreement.kappa.coefficients import alpha, cohen, fleiss, gwet
+from judgeharness_integrations.agreement.kappa.cohen import cohen_statistic
+from judgeharness_integrations.agreement.kappa.pairs import pairwise
+from judgeharness_integrations.agreement.kappa.ratings import Ratings
+from judgeharness_integrations.agreement.kappa.units import Units
 
 STATISTICS: dict[str, Callable[[Ratings, Units], Any]] = {
     "ac1": lambda ratings, units: gwet_statistic(ratings, units, "none"),

@@ -18,11 +18,11 @@ from statsmodels.stats.inter_rater import fleiss_kappa
 
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.agreement import read_panel
-from judgeharness_integrations.agreement.bootstrap import Bootstrap
-from judgeharness_integrations.agreement.coefficients import alpha, cohen, fleiss, gwet
-from judgeharness_integrations.agreement.majority import human_consensus
-from judgeharness_integrations.agreement.pairs import pairwise
-from judgeharness_integrations.agreement.ratings import MOST_CATEGORIES, Ratings
+from judgeharness_integrations.agreement.kappa.bootstrap import Bootstrap
+from judgeharness_integrations.agreement.kappa.coefficients import alpha, cohen, fleiss, gwet
+from judgeharness_integrations.agreement.kappa.majority import human_consensus
+from judgeharness_integrations.agreement.kappa.pairs import pairwise
+from judgeharness_integrations.agreement.kappa.ratings import MOST_CATEGORIES, Ratings
 
 DATA = Path(__file__).parents[1] / "data"
 IRR = json.loads((DATA / "golden" / "irr.json").read_text())

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from sklearn.metrics import f1_score
 
-from judgeharness_integrations.agreement.bootstrap import Bootstrap
-from judgeharness_integrations.agreement.coefficients import alpha, cohen, fleiss, gwet
-from judgeharness_integrations.agreement.ratings import Ratings
+from judgeharness_integrations.agreement.kappa.bootstrap import Bootstrap
+from judgeharness_integrations.agreement.kappa.coefficients import alpha, cohen, fleiss, gwet
+from judgeharness_integrations.agreement.kappa.ratings import Ratings
 from judgeharness_integrations.calibration.rates import cohen_kappa
 from judgeharness_integrations.testing.selftest.alttests import _advantages, true_rho
 from judgeharness_integrations.testing.selftest.categories import _kappa, drawn_answers, true_macro_f1

@@ -12,7 +12,7 @@ from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
 from judgeharness_integrations.agreement import Panel
-from judgeharness_integrations.agreement.alttest import AltTest, AltTestReport, alt_test
+from judgeharness_integrations.agreement.alttest.testing import AltTest, AltTestReport, alt_test
 
 LABELS = ("a", "b", "c")
 CANDIDATES = ("m1", "m2")

@@ -6,12 +6,12 @@ from itertools import product
 
 import numpy as np
 
-from judgeharness_integrations.agreement.advantage import Advantage, Tally, advantage
-from judgeharness_integrations.agreement.ballots import Ballots, Replies
-from judgeharness_integrations.agreement.hypothesis import clustered_test, t_test, tango_test
-from judgeharness_integrations.agreement.panel import Panel
-from judgeharness_integrations.agreement.scores import closeness
-from judgeharness_integrations.agreement.winningrate import rho_difference, winning_rate
+from judgeharness_integrations.agreement.alttest.advantage import Advantage, Tally, advantage
+from judgeharness_integrations.agreement.alttest.ballots import Ballots, Replies
+from judgeharness_integrations.agreement.alttest.hypothesis import clustered_test, t_test, tango_test
+from judgeharness_integrations.agreement.alttest.scores import closeness
+from judgeharness_integrations.agreement.alttest.winningrate import rho_difference, winning_rate
+from judgeharness_integrations.agreement.panels.panel import Panel
 from judgeharness_integrations.testing.selftest.check import Check, Floats, IntervalCheck, Point, SizeCheck, each, grid
 from judgeharness_integrations.testing.selftest.clusters import equal_clusters
 

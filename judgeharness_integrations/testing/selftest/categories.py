@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeharness_integrations.agreement.bootstrap import Bootstrap
-from judgeharness_integrations.agreement.coefficient import Coefficient
-from judgeharness_integrations.agreement.coefficients import alpha, cohen
-from judgeharness_integrations.agreement.ratings import Ratings
+from judgeharness_integrations.agreement.kappa.bootstrap import Bootstrap
+from judgeharness_integrations.agreement.kappa.coefficient import Coefficient
+from judgeharness_integrations.agreement.kappa.coefficients import alpha, cohen
+from judgeharness_integrations.agreement.kappa.ratings import Ratings
 from judgeharness_integrations.calibration.chanceagreement import clustered_kappa, gwet_ac1
 from judgeharness_integrations.calibration.classes import macro_f1
 from judgeharness_integrations.calibration.estimate import t_quantile

@@ -8,10 +8,10 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeharness_integrations.agreement.bootstrap import Bootstrap
-from judgeharness_integrations.agreement.coefficient import Coefficient
-from judgeharness_integrations.agreement.coefficients import alpha, cohen, fleiss, gwet
-from judgeharness_integrations.agreement.ratings import Ratings
+from judgeharness_integrations.agreement.kappa.bootstrap import Bootstrap
+from judgeharness_integrations.agreement.kappa.coefficient import Coefficient
+from judgeharness_integrations.agreement.kappa.coefficients import alpha, cohen, fleiss, gwet
+from judgeharness_integrations.agreement.kappa.ratings import Ratings
 from judgeharness_integrations.calibration.chanceagreement import gwet_ac1
 from judgeharness_integrations.calibration.rates import cohen_kappa
 from judgeharness_integrations.testing.selftest.check import (

@@ -1,0 +1,1 @@
+"""The alternative annotator test: may a judge stand in for human annotators?"""

@@ -1,0 +1,87 @@
+"""Instance by instance: is the candidate or the human closer to the remaining annotators?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from judgeharness_integrations.agreement.alttest.ballots import Ballots, Replies
+from judgeharness_integrations.agreement.alttest.closeness import Closeness
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["Advantage", "Tally", "advantage"]
+
+_PANEL = 2  # human labels an instance needs: one to leave out, one to compare with
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Tally:
+    """Counts of wins, each (groups,): the human's alone, the candidate's alone, and ties, which both win."""
+
+    human: NDArray[np.intp]
+    tie: NDArray[np.intp]
+    candidate: NDArray[np.intp]
+
+    @cached_property
+    def n(self) -> NDArray[np.intp]:
+        """(groups,) instances."""
+        return self.human + self.tie + self.candidate
+
+    @classmethod
+    def of(cls, signs: NDArray[np.int8], group: NDArray[np.intp], groups: int) -> Tally:
+        """Count signs (1: the candidate is closer) by group."""
+        counts = np.bincount(group * 3 + (signs + 1), minlength=3 * groups).reshape(groups, 3)
+        return cls(human=counts[:, 0], tie=counts[:, 1], candidate=counts[:, 2])
+
+    def take(self, groups: NDArray[np.intp]) -> Tally:
+        """Return the counts of some groups."""
+        return Tally(human=self.human[groups], tie=self.tie[groups], candidate=self.candidate[groups])
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Advantage:
+    """The comparisons of one candidate under one score; it serves every epsilon.
+
+    `annotator`, `item` and `sign` (cells,) hold the kept instances of each annotator: 1 where the candidate alone wins
+    (W_f = 1, W_h = 0), -1 where the human alone does, 0 where both do. `tally` counts them by annotator, `tested`
+    lists the annotators with at least `min_instances`, `kept` counts the instances.
+    """
+
+    candidate: str
+    score: str
+    annotator: NDArray[np.intp]
+    item: NDArray[np.intp]
+    sign: NDArray[np.int8]
+    tally: Tally
+    tested: NDArray[np.intp]
+    kept: int
+
+    def of_tested(self) -> NDArray[np.bool_]:
+        """Return (cells,) whether a cell is of a tested annotator."""
+        return np.isin(self.annotator, self.tested)
+
+
+def advantage(
+    ballots: Ballots, closeness: Closeness, replies: Replies, *, candidate: str, score: str, min_instances: int
+) -> Advantage:
+    """Compare a candidate with every human on the instances with two human labels and one of the candidate."""
+    kept = (ballots.votes >= _PANEL) & replies.given
+    cells = np.flatnonzero(kept[ballots.item])
+    signs = closeness.signs(replies, cells)
+    annotator = ballots.annotator[cells]
+    tally = Tally.of(signs, annotator, len(ballots.annotators))
+    return Advantage(
+        candidate=candidate,
+        score=score,
+        annotator=annotator,
+        item=ballots.item[cells],
+        sign=signs,
+        tally=tally,
+        tested=np.flatnonzero(tally.n >= min_instances),
+        kept=int(kept.sum()),
+    )

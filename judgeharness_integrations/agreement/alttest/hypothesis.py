@@ -1,0 +1,151 @@
+"""The tests of the alternative annotator test, on counts of wins: vectorised over annotators.
+
+H0: E[d] >= epsilon with d = W_h - W_f; multiplicative: d = (1 - epsilon) W_h - W_f against 0, which is
+W_h - W_f / (1 - epsilon) without a division by zero. d takes three values, so the counts of wins say everything.
+Every array is (..., annotators); a p-value that is undefined is NaN here and None in reports.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy import special
+
+from judgeharness_integrations.agreement.alttest.advantage import Advantage, Tally
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["Tested", "benjamini_yekutieli", "clustered_test", "rejections", "t_test", "tango_test"]
+
+_NO_DEVIATION = 1e-12
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Tested:
+    """Statistic and one-sided p-value of every annotator; `clusters` (annotators,) where cells are clustered."""
+
+    statistic: NDArray[np.float64]
+    p: NDArray[np.float64]
+    clusters: NDArray[np.intp] | None = None
+
+
+def _differences(epsilon: float, *, multiplicative: bool) -> tuple[NDArray[np.float64], float]:
+    """Return d where the human wins, on a tie and where the candidate wins, and the mean of H0."""
+    if multiplicative:
+        return np.array([1 - epsilon, -epsilon, -1.0]), 0.0
+    return np.array([1.0, 0.0, -1.0]), epsilon
+
+
+def _counts(tally: Tally) -> NDArray[np.float64]:
+    return np.stack([tally.human, tally.tie, tally.candidate], axis=-1).astype(np.float64)
+
+
+def _constant(
+    counts: NDArray[np.float64], values: NDArray[np.float64]
+) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+    """Return where d is constant, exactly (no standard deviation is compared with 0), and its largest value."""
+    present = counts > 0
+    highest = np.where(present, values, -np.inf).max(axis=-1)
+    lowest = np.where(present, values, np.inf).min(axis=-1)
+    return highest == lowest, highest
+
+
+def _student(
+    excess: NDArray[np.float64],
+    variance: NDArray[np.float64],
+    freedom: NDArray[np.float64],
+    constant: NDArray[np.bool_],
+    level: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return t and p = P(T <= t); a constant d that is not H0's mean decides by itself, one that is does not."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        t = np.where(constant, np.sign(level) * np.inf, excess / np.sqrt(variance))
+    t[(freedom < 1) | (constant & (level == 0)) | (~constant & (variance == 0))] = np.nan
+    return t, special.stdtr(np.maximum(freedom, 1), t)
+
+
+def t_test(tally: Tally, epsilon: float, *, multiplicative: bool) -> Tested:
+    """Return the one-sample t-test of the paper (Calderon, Reichart, Dror 2025, section 3), alternative "less"."""
+    values, expected = _differences(epsilon, multiplicative=multiplicative)
+    counts, n = _counts(tally), tally.n.astype(np.float64)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        mean = (counts @ values) / n
+        squares = (counts * (values - mean[..., None]) ** 2).sum(axis=-1)
+        variance = squares / (n - 1) / n
+    constant, value = _constant(counts, values)
+    t, p = _student(mean - expected, variance, n - 1, constant, value - expected)
+    return Tested(statistic=t, p=p)
+
+
+def clustered_test(found: Advantage, clusters: NDArray[np.intp], epsilon: float, *, multiplicative: bool) -> Tested:
+    """Return the t-test with a cluster-robust variance (CR1) and G - 1 degrees of freedom, for tested annotators.
+
+    V = G/(G-1) sum_g (sum of d - mean over cluster g)^2 / n^2: with every instance its own cluster it is the t-test.
+    Undefined where the cluster sums do not vary although d does.
+    """
+    values, expected = _differences(epsilon, multiplicative=multiplicative)
+    width = int(clusters.max(initial=0)) + 1
+    group, place = np.unique(found.annotator * width + clusters[found.item], return_inverse=True)
+    annotator = group // width
+    inside = _counts(Tally.of(found.sign, place.reshape(-1), len(group)))
+    counts, n = _counts(found.tally), found.tally.n.astype(np.float64)
+    size = np.bincount(annotator, minlength=len(n)).astype(np.float64)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        mean = (counts @ values) / n
+        off = inside @ values - inside.sum(axis=1) * mean[annotator]
+        off[np.abs(off) <= _NO_DEVIATION * inside.sum(axis=1)] = 0
+        squares = np.bincount(annotator, weights=off**2, minlength=len(n))
+        variance = size / (size - 1) * squares / n**2
+    constant, value = _constant(counts, values)
+    t, p = _student(mean - expected, variance, size - 1, constant, value - expected)
+    return Tested(statistic=t[found.tested], p=p[found.tested], clusters=size[found.tested].astype(np.intp))
+
+
+def tango_test(tally: Tally, epsilon: float) -> Tested:
+    """Return Tango's score test (1998) of a paired difference of proportions, H0: P(human) - P(candidate) >= epsilon.
+
+    Undefined where there is no spread under H0 and the counts agree with it; certain where they contradict it.
+    """
+    b, c, n = (counts.astype(np.float64) for counts in (tally.human, tally.candidate, tally.n))
+    first, second, third = 2 * n, -(b + c) + epsilon * (2 * n - b + c), -c * epsilon * (1 - epsilon)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        root = np.sqrt(np.maximum(0, second**2 - 4 * first * third))
+        # where the linear term is positive, the other form of the root keeps its digits
+        share = np.where(second > 0, -2 * third / (root + second), (root - second) / (2 * first))
+        spread = np.sqrt(np.maximum(0, n * (2 * share + epsilon - epsilon**2)))
+        excess = b - c - n * epsilon
+        z = np.where(spread > 0, excess / spread, np.where(excess == 0, np.nan, np.sign(excess) * np.inf))
+    return Tested(statistic=z, p=special.ndtr(z))
+
+
+def _harmonic(m: int) -> float:
+    return float((1 / np.arange(1, m + 1)).sum())
+
+
+def rejections(p: NDArray[np.float64], q: float) -> NDArray[np.intp]:
+    """Return (...,) how many hypotheses Benjamini and Yekutieli (2001, theorem 1.3) reject: the largest k that fits.
+
+    An undefined p is never rejected but counts among the m hypotheses.
+    """
+    m = p.shape[-1]
+    ranked = np.sort(np.where(np.isnan(p), np.inf, p), axis=-1)
+    fits = ranked <= np.arange(1, m + 1) * q / (m * _harmonic(m))
+    largest: NDArray[np.intp] = np.where(fits, np.arange(1, m + 1), 0).max(axis=-1, initial=0)
+    return largest
+
+
+def benjamini_yekutieli(p: NDArray[np.float64], q: float) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+    """Return, for p (m,), which hypotheses are rejected (step-up) and adjusted p-values; undefined stays NaN."""
+    m = len(p)
+    if not m:
+        return np.zeros(0, bool), p
+    order = np.argsort(p, kind="stable")  # NaN last
+    ranked = p[order] * m * _harmonic(m) / np.arange(1, m + 1)
+    ranked = np.where(np.isnan(ranked), np.inf, ranked)
+    adjusted, rejected = np.empty(m), np.zeros(m, bool)
+    adjusted[order] = np.minimum(np.minimum.accumulate(ranked[::-1])[::-1], 1)
+    rejected[order[: int(rejections(p, q))]] = True
+    return rejected, np.where(np.isnan(p), np.nan, adjusted)

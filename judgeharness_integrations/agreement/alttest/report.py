@@ -1,0 +1,105 @@
+"""What an alternative annotator test found, and its JSON (`judgeharness.alttest/1`)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from judgeharness_integrations.agreement.alttest.scope import Scope
+from judgeharness_integrations.agreement.alttest.winningrate import RhoDifference
+
+__all__ = ["AltTest", "AltTestReport", "AnnotatorTest"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnnotatorTest:
+    """The candidate against one human over `n` instances.
+
+    `rho_f` and `rho_h` are the shares of instances where candidate and human are at least as close to the others as
+    the other one is. `t` may be infinite (d constant); a p-value is None where it is undefined, which is never a
+    rejection. Tango's score test and the cluster-robust t-test stand beside the t-test of the paper, each with its own
+    step-up decision; None where they do not apply.
+    """
+
+    annotator: str
+    n: int
+    rho_f: float
+    rho_h: float
+    n_candidate_win: int
+    n_tie: int
+    n_human_win: int
+    t: float | None
+    p: float | None
+    p_adjusted: float | None
+    rejected: bool
+    tango_p: float | None
+    tango_p_adjusted: float | None
+    tango_rejected: bool | None
+    clusters: int | None
+    clustered_t: float | None
+    clustered_p: float | None
+    clustered_p_adjusted: float | None
+    clustered_rejected: bool | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class AltTest:
+    """One candidate under one score and epsilon.
+
+    `omega` is the share of the `m_tested` annotators for whom H0 is rejected, `passed` is omega >= .5; both are None
+    when nobody could be tested, and `reason` says why. `rho`, `rho_human`, `tie_rate` and `decisive_rate` are as in
+    `WinningRate`. `omega_tango` and `omega_clustered` are the same share by the tests beside the t-test.
+    """
+
+    candidate: str
+    score: str
+    epsilon: float
+    multiplicative: bool
+    omega: float | None
+    rho: float | None
+    rho_human: float | None
+    passed: bool | None
+    m_tested: int
+    skipped: tuple[str, ...]
+    tie_rate: float | None
+    annotators: tuple[AnnotatorTest, ...]
+    n_rejected: int
+    n_instances: int
+    rho_interval: tuple[float, float] | None
+    decisive_rate: float | None
+    omega_tango: float | None
+    omega_clustered: float | None
+    reason: str | None
+    warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class AltTestReport:
+    """The test of every candidate, score and epsilon, candidates compared by rho, and the scope of all of it."""
+
+    candidates: tuple[AltTest, ...]
+    comparisons: tuple[RhoDifference, ...]
+    scope: Scope
+    q: float
+    min_instances: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON types; an infinite t is null, and its p is 0 or 1."""
+        return {
+            "schema": "judgeharness.alttest/1",
+            "q": self.q,
+            "min_instances": self.min_instances,
+            "candidates": [_plain(asdict(one)) for one in self.candidates],
+            "comparisons": [_plain(asdict(one)) for one in self.comparisons],
+            "scope": self.scope.to_dict(),
+        }
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _plain(part) for key, part in value.items()}
+    if isinstance(value, tuple):
+        return [_plain(part) for part in value]
+    return None if isinstance(value, float) and math.isinf(value) else value

