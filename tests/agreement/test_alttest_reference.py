@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.alttests import CANDIDATES, examine, panels, reference
 
-from judgeharness_integrations.agreement import overlap, positions
+from judgeharness_integrations.agreement.alttest import overlap, positions
 
 FITTING = [
     ("labels", "accuracy"),
