@@ -44,8 +44,9 @@ def gwet_ac1(pairs: Sequence[Pair], clusters: Sequence[Hashable], *, labels: int
     """Return Gwet's AC1 of (gold, decided) labels with its interval; None below two labels or without pairs.
 
     AC1 = (pa - pe) / (1 - pe), pe = sum of pi (1 - pi) / (q - 1) over q labels with mean share pi (Gwet 2008, eq. 4);
-    the standard error is the linearised one, clustered. Where all pairs agree (no error seen), the interval is what
-    Wilson's lower end of the observed agreement leaves of it.
+    the interval is made on Fisher's scale from the linearised standard error, clustered: without that scale it covers
+    88 % of 50 pairs in good agreement. Where all pairs agree (no error seen), it is what Wilson's lower end of the
+    observed agreement leaves of it.
 
     Args:
         pairs: the two labels of each decided item.
@@ -72,7 +73,7 @@ def gwet_ac1(pairs: Sequence[Pair], clusters: Sequence[Hashable], *, labels: int
         lowest = wilson(len(set(clusters)), len(set(clusters)))
         low = None if lowest is None else (lowest[0] - expected) / (1 - expected)
         return Estimate(value=1.0, low=low, high=None if low is None else 1.0, n=n)
-    return estimate(value, influence, clusters, limits=(-1.0, 1.0))
+    return estimate(value, influence, clusters, fisher=True)
 
 
 def _table(pairs: Sequence[Pair]) -> Mapping[str, Mapping[str, int]]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
-from judgeharness_integrations.calibration.estimate import Estimate, estimate
+from judgeharness_integrations.calibration.estimate import Estimate
 from judgeharness_integrations.calibration.judged import Judged
 from judgeharness_integrations.calibration.rates import Rate
+from judgeharness_integrations.calibration.tally import share_estimate
 from judgeharness_integrations.verdictlog.row import Verdict, verdict_text
 
 __all__ = ["ClassRates", "class_rates", "macro_f1"]
@@ -56,7 +57,7 @@ def class_rates(items: Sequence[Judged], clusters: Sequence[Hashable]) -> dict[s
 def macro_f1(items: Sequence[Judged], clusters: Sequence[Hashable]) -> Estimate | None:
     """Return the mean over all labels of F1 = 2 hits / (items that have it + decisions that name it); None without any.
 
-    Its interval is of the linearised, clustered standard error; None where no decision is wrong.
+    Its interval is Wilson's with the number of trials that the linearised, clustered standard error is worth.
     """
     golds, named, labels = _sides(items)
     if not labels:
@@ -74,4 +75,4 @@ def macro_f1(items: Sequence[Judged], clusters: Sequence[Hashable]) -> Estimate 
             if true[place] or said[place]:
                 influence[place] += n * (2 * hits[place] - score * (true[place] + said[place])) / size
     share = [value / len(labels) for value in influence]
-    return estimate(total / len(labels), share, clusters, limits=(0.0, 1.0))
+    return share_estimate(total / len(labels), share, clusters)

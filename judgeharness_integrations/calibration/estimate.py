@@ -65,7 +65,7 @@ def estimate(
     influence: Sequence[float],
     clusters: Sequence[Hashable],
     *,
-    limits: tuple[float, float] = (-math.inf, math.inf),
+    least: float = -math.inf,
     fisher: bool = False,
 ) -> Estimate:
     """Return a statistic with the t interval of its clustered standard error.
@@ -74,7 +74,7 @@ def estimate(
         value: the statistic.
         influence: how far each item moves it, in its units; see `clustered_error`.
         clusters: which cluster each item is in.
-        limits: what it cannot go beyond.
+        least: what it cannot fall below.
         fisher: the interval is made on the scale of the inverse hyperbolic tangent (correlations, Fisher 1921).
 
     """
@@ -87,5 +87,4 @@ def estimate(
     if fisher:
         center, half = math.atanh(value), width / (1 - value * value)
         return Estimate(value=value, low=math.tanh(center - half), high=math.tanh(center + half), n=n)
-    low, high = max(limits[0], value - width), min(limits[1], value + width)
-    return Estimate(value=value, low=low, high=high, n=n)
+    return Estimate(value=value, low=max(least, value - width), high=value + width, n=n)

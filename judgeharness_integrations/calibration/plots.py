@@ -32,9 +32,9 @@ def draw_risk_coverage(report: CalibrationReport, folder: Path) -> list[Path]:
         low, high = [point.low for point in curve.points], [point.high for point in curve.points]
         axes.fill_between(coverage, low, high, color=style["color"], alpha=0.15, linewidth=0)
         accuracy = [point.accuracy for point in curve.points]
-        axes.plot(coverage, accuracy, label=plain_name(f"{name} ({curve.n} labelled)"), **style)
+        axes.plot(coverage, accuracy, label=plain_name(f"{name} ({curve.n} labelled)", 60), **style)
     axes.set(xlabel="coverage: share of all labelled items that is decided", ylabel="accuracy of what is decided")
-    axes.set(xlim=(0, 1.02), ylim=(None, 1.02))
-    axes.set_title(plain_name(f"risk and coverage: {report.judge}"), loc="left")
+    axes.set(xlim=(0, 1.02), ylim=(None, 1.005))
+    axes.set_title(plain_name(f"risk and coverage: {report.judge}", 60), loc="left")
     legend_below(figure, axes, columns=2)
     return save_figure(figure, folder, "risk_coverage")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Sequence
 from typing import TypeAlias
 
@@ -21,8 +22,8 @@ def quadratic_kappa(golds: _Floats, decided: _Floats, clusters: Sequence[Hashabl
 
     1 - mean squared difference / the one expected of independent columns with these means and variances (Cohen 1968).
     On whole scores it is the kappa of the table with weights (i - j)^2; scores between them need no rounding. The
-    interval is made on Fisher's scale from the linearised standard error (as for Lin's 1989 concordance coefficient,
-    which it equals).
+    interval is made on Fisher's scale from the linearised standard error, times that of n - 3 for n - 1 (as for Lin's
+    1989 concordance coefficient, which it equals).
 
     Args:
         golds: scores, one an item.
@@ -41,7 +42,9 @@ def quadratic_kappa(golds: _Floats, decided: _Floats, clusters: Sequence[Hashabl
     value = 1 - float(squared.mean()) / expected
     moved = x * x + y * y + shift * shift + 2 * shift * (y - x) - expected
     influence = -(squared - squared.mean()) / expected + (1 - value) * moved / expected
-    return estimate(value, influence.tolist(), clusters, fisher=True)
+    count = len(set(clusters))
+    wider = math.sqrt((count - 1) / (count - 3)) if count > 3 else 1.0  # noqa: PLR2004 - Fisher's n - 3
+    return estimate(value, (wider * influence).tolist(), clusters, fisher=True)
 
 
 def other_scale(golds: _Floats, decided: _Floats, scale: tuple[float, float] | None) -> str | None:

@@ -133,5 +133,5 @@ def score_errors(
 def _interval(
     mean: float, deviations: Sequence[float], clusters: Sequence[Hashable], *, least: float = -math.inf
 ) -> tuple[float, float] | None:
-    found = estimate(mean, deviations, clusters, limits=(least, math.inf))
+    found = estimate(mean, deviations, clusters, least=least)
     return None if found.low is None or found.high is None else (found.low, found.high)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 
 from judgeharness_integrations.aggregation.statistics import wilson
-from judgeharness_integrations.calibration.estimate import t_quantile
+from judgeharness_integrations.calibration.estimate import Estimate, clustered_error, t_quantile
 
-__all__ = ["Tally", "wilson_of"]
+__all__ = ["Tally", "share_estimate", "wilson_of"]
 
 
 def wilson_of(rate: float, trials: float, z: float) -> tuple[float, float]:
@@ -19,6 +19,25 @@ def wilson_of(rate: float, trials: float, z: float) -> tuple[float, float]:
     low = (center - spread) / scale if rate else 0.0  # exactly, where rounding would leave 2e-17
     high = (center + spread) / scale if rate < 1 else 1.0
     return max(0.0, low), min(1.0, high)
+
+
+def share_estimate(value: float, influence: Sequence[float], clusters: Sequence[Hashable]) -> Estimate:
+    """Return a mean of shares with Wilson's interval over the number of trials its standard error is worth.
+
+    Where nothing varies that number is the clusters'; one cluster tells nothing about others.
+
+    Args:
+        value: from 0 to 1.
+        influence: how far each item moves it; see `clustered_error`.
+        clusters: which cluster each item is in.
+
+    """
+    count, found = len(set(clusters)), clustered_error(influence, clusters)
+    if count == 1:
+        return Estimate(value=value, low=None, high=None, n=len(influence))
+    trials = count if found is None or not 0 < value < 1 else value * (1 - value) / found[0] ** 2
+    low, high = wilson_of(value, trials, t_quantile(count - 1))
+    return Estimate(value=value, low=low, high=high, n=len(influence))
 
 
 class Tally:

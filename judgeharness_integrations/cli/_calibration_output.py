@@ -27,6 +27,7 @@ class Request:
     source: str
     positive: str | None
     as_json: bool
+    plot: Path | None = None
 
 
 def deliver(report: CalibrationReport, request: Request, *notes: str) -> None:
@@ -36,6 +37,16 @@ def deliver(report: CalibrationReport, request: Request, *notes: str) -> None:
     finally:
         if request.out is not None:
             _save(report, request.out, request)
+    if request.plot is not None:
+        _draw(report, request.plot, request)
+
+
+def _draw(report: CalibrationReport, folder: Path, request: Request) -> None:
+    from judgeharness_integrations.calibration.plots import draw_risk_coverage  # noqa: PLC0415 - few draw
+
+    for path in draw_risk_coverage(report, folder):
+        if not request.as_json:
+            console().print(Text(f"drawn: {path}"), soft_wrap=True)
 
 
 def _save(report: CalibrationReport, out: Path, request: Request) -> None:

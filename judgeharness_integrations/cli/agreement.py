@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from judgeharness_integrations.cli._panel_options import (
+    Cluster,
+    Columns,
+    CriterionName,
+    Item,
+    Labels,
+    Logs,
+    Plot,
+    Rater,
+)
 from judgeharness_integrations.cli.kappa import kappa
 
 __all__ = ["alt_test", "app"]
@@ -28,15 +37,7 @@ app.command("kappa")(kappa)
 
 @app.command("alt-test")
 def alt_test(
-    logs: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="LOG...",
-            help="Verdict logs whose judge column names humans and candidates, tables with one row an item and "
-            "annotator, or JSON of {annotator: {item: label}}; each also as .gz.",
-            show_default=False,
-        ),
-    ],
+    logs: Logs,
     humans: Annotated[
         list[str], typer.Option(help="The humans: names, comma lists or globs (author_*).", show_default=False)
     ],
@@ -59,23 +60,15 @@ def alt_test(
         bool, typer.Option("--multiplicative", help="Epsilon is a share of the human's advantage probability.")
     ] = False,
     q: Annotated[float, typer.Option(help="Level of the false discovery rate.")] = 0.05,
-    cluster: Annotated[
-        str | None,
-        typer.Option(help="A column (text, author): a cluster-robust test stands beside.", show_default=False),
-    ] = None,
+    cluster: Cluster = None,
     min_instances: Annotated[int, typer.Option(help="Instances an annotator needs to be tested.")] = 30,
-    labels: Annotated[bool, typer.Option("--labels", help="Read every verdict as a label, numbers too.")] = False,
-    criterion: Annotated[
-        str | None, typer.Option(help="The criterion, where a log has several.", show_default=False)
-    ] = None,
+    labels: Labels = False,
+    criterion: CriterionName = None,
     panel: Annotated[str, typer.Option(help="Who the humans were, for the report.")] = "unknown",
-    item: Annotated[str | None, typer.Option(help="The column of the item.", show_default=False)] = None,
-    rater: Annotated[str | None, typer.Option(help="The column of the annotator.", show_default=False)] = None,
-    columns: Annotated[
-        list[str] | None,
-        typer.Option(help="The column of labels, or 0/1 columns as a,b or globs.", show_default=False),
-    ] = None,
-    plot: Annotated[Path | None, typer.Option(help="A folder for plots (PNG and SVG).", show_default=False)] = None,
+    item: Item = None,
+    rater: Rater = None,
+    columns: Columns = None,
+    plot: Plot = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON (judgeharness.alttest/1).")] = False,
 ) -> None:
     """Test whether a judge may stand in for human annotators (alternative annotator test). Nothing is asked."""

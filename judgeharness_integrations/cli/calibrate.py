@@ -9,6 +9,9 @@ import typer
 
 __all__ = ["calibrate"]
 
+_Plot = Annotated[
+    Path | None, typer.Option(help="A folder for the risk-coverage curve (PNG and SVG).", show_default=False)
+]
 _Check = Annotated[
     Path | None,
     typer.Option(help="A saved calibration: has the judge drifted since?", show_default=False),
@@ -46,6 +49,7 @@ def calibrate(  # noqa: PLR0917 - typer passes every option by name
     max_calls: Annotated[
         int | None, typer.Option(help="Upper limit for calls, retries included.", show_default=False)
     ] = None,
+    plot: _Plot = None,
     check: _Check = None,
     anchors: _Anchors = None,
     margin: _Margin = None,
@@ -67,7 +71,16 @@ def calibrate(  # noqa: PLR0917 - typer passes every option by name
     from judgeharness_integrations.cli._calibrate_log import calibrate_log  # noqa: PLC0415
     from judgeharness_integrations.cli._calibration_output import Request  # noqa: PLC0415
 
-    request = Request(labels=labels, out=out, judge=judge, name=name, source=source, positive=positive, as_json=as_json)
+    request = Request(
+        labels=labels,
+        out=out,
+        judge=judge,
+        name=name,
+        source=source,
+        positive=positive,
+        as_json=as_json,
+        plot=plot,
+    )
     if log is not None:
         _calibrate.refuse_both(config, labels, max_calls)
     options = {"anchors": anchors, "margin": margin, "alpha": alpha, "history": history, "strict": strict or None}

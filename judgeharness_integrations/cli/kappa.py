@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from judgeharness_integrations.cli._panel_options import (
+    Cluster,
+    Columns,
+    CriterionName,
+    Item,
+    Labels,
+    Logs,
+    Plot,
+    Rater,
+)
 
 __all__ = ["kappa"]
 
 
 def kappa(  # noqa: PLR0917 - typer passes every option by name
-    logs: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="LOG...",
-            help="Verdict logs whose judge column names the raters, tables with one row an item and annotator, or JSON "
-            "of {annotator: {item: label}}; each also as .gz.",
-            show_default=False,
-        ),
-    ],
+    logs: Logs,
     raters: Annotated[
         list[str] | None,
         typer.Option(
@@ -43,21 +45,16 @@ def kappa(  # noqa: PLR0917 - typer passes every option by name
         str | None,
         typer.Option(help="All labels from one end of the scale to the other, as low,mid,high.", show_default=False),
     ] = None,
-    criterion: Annotated[str | None, typer.Option(help="Which criterion of the log.", show_default=False)] = None,
-    cluster: Annotated[
-        str | None, typer.Option(help="Column of items that belong together: resamples draw those.", show_default=False)
-    ] = None,
+    criterion: CriterionName = None,
+    cluster: Cluster = None,
     resamples: Annotated[int, typer.Option(help="Resamples of an interval; 0: no intervals.")] = 2000,
     seed: Annotated[int, typer.Option(help="Of the resamples.")] = 0,
-    plot: Annotated[Path | None, typer.Option(help="A folder for heat maps (PNG and SVG).", show_default=False)] = None,
-    item: Annotated[str | None, typer.Option(help="The column of the item.", show_default=False)] = None,
-    rater: Annotated[str | None, typer.Option(help="The column of the annotator.", show_default=False)] = None,
-    columns: Annotated[
-        list[str] | None,
-        typer.Option(help="The column of labels, or 0/1 columns as a,b or globs.", show_default=False),
-    ] = None,
+    plot: Plot = None,
+    item: Item = None,
+    rater: Rater = None,
+    columns: Columns = None,
     *,
-    labels: Annotated[bool, typer.Option("--labels", help="Read every verdict as a label, numbers too.")] = False,
+    labels: Labels = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON (judgeharness.kappa/1).")] = False,
 ) -> None:
     """Say who agrees with whom beyond chance: Cohen, Fleiss, Krippendorff, Gwet, with bootstrap intervals."""

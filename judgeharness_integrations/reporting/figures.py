@@ -73,9 +73,9 @@ def save_figure(figure: Figure, folder: Path, name: str) -> list[Path]:
     return paths
 
 
-def plain_name(name: str) -> str:
+def plain_name(name: str, limit: int = _LONGEST_NAME) -> str:
     """Return a name as one short line that a legend shows as it is."""
-    text = safe_text(name, _LONGEST_NAME)
+    text = safe_text(name, limit)
     return f" {text}" if text.startswith("_") else text  # a legend would leave such a name out
 
 

@@ -13,7 +13,7 @@ from scipy import stats
 from judgeharness_integrations.calibration import Judged, Rate, measure_calibration
 from judgeharness_integrations.calibration.estimate import clustered_error, estimate, t_quantile
 from judgeharness_integrations.calibration.rates import score_errors
-from judgeharness_integrations.calibration.tally import Tally, wilson_of
+from judgeharness_integrations.calibration.tally import Tally, share_estimate, wilson_of
 
 
 def test_a_clustered_error_of_singles_is_that_of_a_mean() -> None:
@@ -36,8 +36,11 @@ def test_what_does_not_vary_or_is_one_cluster_has_no_error(values: list[float], 
 
 def test_intervals_stay_within_limits_and_fishers_scale_within_one() -> None:
     spread = [-3.0, 1.0, 2.0]
-    assert estimate(0.5, spread, range(3), limits=(0.0, 1.0)).low == 0.0
-    assert estimate(0.5, spread, range(3), limits=(0.0, 1.0)).high == 1.0
+    assert estimate(0.5, spread, range(3), least=0.0).low == 0.0
+    shares = share_estimate(0.5, spread, range(3))
+    assert 0 <= shares.low < 0.5 < shares.high <= 1
+    assert share_estimate(1.0, [0.0] * 9, range(9)).low == pytest.approx(wilson_of(1.0, 9, t_quantile(8))[0])
+    assert share_estimate(1.0, [0.0] * 9, ["a"] * 9).low is None
     fisher = estimate(0.9, [-0.3, 0.1, 0.2], range(3), fisher=True)
     assert fisher.low is not None
     assert fisher.high is not None
