@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -58,6 +59,29 @@ def test_a_configured_run(tmp_path: Path) -> None:
     assert by_judge["likes-the-first"]["criteria"][0]["abstained"] == 3
     assert by_judge["prefers-longer"]["criteria"][0]["decided"] == 3
     assert len(read_log(folder / "results" / "verdicts.jsonl")) == 2 * 3 * 6
+
+
+def commands_of(page: Path) -> list[list[str]]:
+    """Return the commands of this package that a page shows."""
+    lines = page.read_text(encoding="utf-8").splitlines()
+    return [shlex.split(line)[1:] for line in lines if line.startswith("judgeharness ")]
+
+
+def test_a_study_of_annotators_is_two_commands(tmp_path: Path) -> None:
+    folder = shutil.copytree(EXAMPLES / "annotator_study", tmp_path / "study")
+    commands = commands_of(folder / "README.md")
+    assert [command[:2] for command in commands] == [["agreement", "alt-test"], ["agreement", "kappa"]]
+    test, kappa = (
+        run(str(Path(sys.executable).with_name("judgeharness")), *command, cwd=folder) for command in commands
+    )
+    assert "strong (jaccard) passes at epsilon 0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3" in test
+    assert "Krippendorff's alpha" in kappa
+    drawn = {path.name for path in (folder / "plots").iterdir()}
+    names = ("omega", "advantage", "scatter", "kappa", "kappa_by_label")
+    assert drawn == {f"{name}.{kind}" for name in names for kind in ("png", "svg")}
+    shown = run(sys.executable, "study.py", cwd=folder)
+    assert "strong    jaccard  epsilon 0.2: omega 1.0, rho 0.944" in shown
+    assert "annotator_5  mean kappa with the other humans 0.028" in shown
 
 
 # Google ADK
