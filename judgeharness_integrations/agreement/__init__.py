@@ -7,7 +7,7 @@ from judgeharness_integrations._lazy import lazy
 if TYPE_CHECKING:
     from judgeharness_integrations.agreement.alttest.testing import alt_test
     from judgeharness_integrations.agreement.kappa.tabulating import agreement_table
-    from judgeharness_integrations.agreement.panels.annotations import Columns
+    from judgeharness_integrations.agreement.panels.columns import Columns
     from judgeharness_integrations.agreement.panels.panel import Panel
     from judgeharness_integrations.agreement.panels.reading import read_panel
 
@@ -17,7 +17,7 @@ __all__ = ["Columns", "Panel", "agreement_table", "alt_test", "read_panel"]
 __getattr__ = lazy(
     __name__,
     {
-        "Columns": "panels.annotations",
+        "Columns": "panels.columns",
         "Panel": "panels.panel",
         "agreement_table": "kappa.tabulating",
         "alt_test": "alttest.testing",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -28,10 +29,14 @@ __all__ = ["draw_alt_test", "draw_kappa"]
 
 Panels: TypeAlias = "Mapping[str, Sequence[AltTest]]"
 Styles: TypeAlias = "Mapping[str, dict[str, Any]]"
+Draw: TypeAlias = "Callable[[Axes, Sequence[AltTest], Styles], Any]"
 
 _PASSES = 0.5
-_DODGE = 0.018  # of the range: lines that lie on one another are told apart
-_MOST_NAMES = 5  # beyond, names stand aslant
+_HEIGHT = 3.6  # inches of a panel
+_DODGE = 0.2  # of a step, over all lines: those that lie on one another are told apart
+_MOST_LETTERS = 44  # beyond, names stand aslant
+_MOST_TICKS = 12
+_A_LETTER = 0.05  # inches of height for a name aslant
 _MOST_NUMBERS = 20  # beyond, a heat map shows colours alone
 _COEFFICIENTS = {
     "cohen": "Cohen's kappa",
@@ -39,6 +44,7 @@ _COEFFICIENTS = {
     "alpha": "Krippendorff's alpha",
     "gwet": "Gwet's AC",
 }
+_LARGEST_MAP = 14.0  # inches
 _CANDIDATE_BETTER, _HUMAN_BETTER = "#e3f1ea", "#fbece1"
 
 
@@ -61,26 +67,25 @@ def draw_alt_test(report: AltTestReport, folder: Path) -> list[Path]:
     }
     files = _drawn(folder, "omega", panels, styles, _omega) if several else []
     once = {score: list({entry.candidate: entry for entry in entries}.values()) for score, entries in panels.items()}
-    files += _drawn(folder, "advantage", once, styles, _advantage)
+    taller = _A_LETTER * max(map(len, map(plain_name, names))) if _are_turned(names) else 0.0
+    files += _drawn(folder, "advantage", once, styles, _advantage, taller=taller)
     return files + _drawn(folder, "scatter", once, styles, _scatter)
 
 
-def _drawn(
-    folder: Path,
-    name: str,
-    panels: Panels,
-    styles: Styles,
-    draw: Callable[[Axes, Sequence[AltTest], Styles], Any],
-) -> list[Path]:
+def _drawn(folder: Path, name: str, panels: Panels, styles: Styles, draw: Draw, *, taller: float = 0.0) -> list[Path]:
     columns = _columns(len(panels))
-    figure, axes = new_figure(columns, math.ceil(len(panels) / columns))
+    figure, axes = new_figure(columns, math.ceil(len(panels) / columns), height=_HEIGHT + taller)
     for place, (score, entries) in enumerate(panels.items()):
         draw(axes[place], entries, styles)
         axes[place].set_title(plain_name(score), loc="left")
     for spare in axes[len(panels) :]:
         spare.set_axis_off()
-    legend_below(figure, axes[0], columns=2 * columns)
+    legend_below(figure, axes[0])
     return save_figure(figure, folder, name)
+
+
+def _are_turned(names: Sequence[str]) -> bool:
+    return len(names) * max(len(plain_name(name)) for name in names) > _MOST_LETTERS
 
 
 def _columns(panels: int) -> int:
@@ -88,14 +93,17 @@ def _columns(panels: int) -> int:
 
 
 def _omega(axes: Axes, entries: Sequence[AltTest], styles: Styles) -> None:
-    span = max(entry.epsilon for entry in entries) - min(entry.epsilon for entry in entries)
+    steps = sorted({entry.epsilon for entry in entries})
+    step = min(after - before for before, after in pairwise(steps))
     for place, (name, style) in enumerate(styles.items()):
         mine = sorted((entry for entry in entries if entry.candidate == name), key=lambda entry: entry.epsilon)
-        moved = (place - (len(styles) - 1) / 2) * _DODGE * span
+        moved = (place - (len(styles) - 1) / 2) / len(styles) * _DODGE * step
         points = [(entry.epsilon + moved, math.nan if entry.omega is None else entry.omega) for entry in mine]
         axes.plot(*zip(*points, strict=True), label=plain_name(name), **style)
     axes.axhline(_PASSES, color=INK, linewidth=1, linestyle="--", label="passes from here")
-    axes.set(xlabel="epsilon" + " (multiplicative)" * entries[0].multiplicative, ylabel="winning rate ω")
+    axes.set(xlabel="epsilon" + " (multiplicative)" * entries[0].multiplicative, ylabel="omega (winning rate)")
+    if len(steps) <= _MOST_TICKS:
+        axes.set_xticks(steps, [f"{value:g}" for value in steps])
     axes.set_ylim(-0.05, 1.05)
 
 
@@ -116,8 +124,9 @@ def _advantage(axes: Axes, entries: Sequence[AltTest], styles: Styles) -> None:
             linewidth=2.5,
             label=None if place else "humans, compared with the same candidate",
         )
-    name_ticks(axes, [entry.candidate for entry in entries], turned=len(entries) > _MOST_NAMES)
-    axes.set(ylabel="average advantage probability", ylim=(0, 1.05))
+    names = [entry.candidate for entry in entries]
+    name_ticks(axes, names, turned=_are_turned(names))
+    axes.set(ylabel="rho (average advantage probability)", ylim=(0, 1.05), xlim=(-1, len(names)))
     axes.grid(visible=False, axis="x")
 
 
@@ -132,7 +141,9 @@ def _scatter(axes: Axes, entries: Sequence[AltTest], styles: Styles) -> None:
         style = styles[entry.candidate] | {"linestyle": "none", "markersize": 6, "alpha": 0.85}
         points = [(one.rho_h, one.rho_f) for one in entry.annotators] or [(math.nan, math.nan)]
         axes.plot(*zip(*points, strict=True), label=plain_name(entry.candidate), **style)
-    axes.set(xlabel="AP of the human, by annotator", ylabel="AP of the candidate", xlim=line, ylim=line, aspect="equal")
+    axes.set(
+        xlabel="rho_h (the human, by annotator)", ylabel="rho_f (the candidate)", xlim=line, ylim=line, aspect="equal"
+    )
 
 
 def draw_kappa(report: AgreementTable, folder: Path) -> list[Path]:
@@ -144,7 +155,7 @@ def draw_kappa(report: AgreementTable, folder: Path) -> list[Path]:
         NotInstalledError: matplotlib is not installed.
 
     """
-    size = max(3.4, 0.62 * len(report.raters) + 1.6)
+    size = min(_LARGEST_MAP, max(3.4, 0.62 * len(report.raters) + 1.6))
     figure, axes = new_figure(1, width=size + 1, height=size)
     _heat_map(axes[0], report)
     files = save_figure(figure, folder, "kappa")
@@ -163,9 +174,13 @@ def _heat_map(axes: Axes, table: AgreementTable, *, title: str | None = None) ->
     names = [*table.humans, *table.candidates]
     values = [[_value(table, one, other) for other in names] for one in names]
     weights = "" if table.weights == "none" else f", {table.weights} weights"
-    axes.set_title(plain_name(title or f"{_COEFFICIENTS[table.coefficient]}{weights}"), loc="left")
-    axes.imshow(values, cmap="Blues", vmin=0, vmax=1)
-    axes.set_facecolor("#efefef")  # a pair that was not measured
+    measure = f"{_COEFFICIENTS[table.coefficient]}{weights}"
+    axes.set_title(plain_name(measure if title is None else f"{title}: {measure}", 60), loc="left")
+    image = axes.imshow(values, cmap="RdBu", vmin=-1, vmax=1)
+    axes.set_facecolor("#dddddd")
+    if title is None:
+        bar = axes.figure.colorbar(image, ax=axes, shrink=0.7)
+        bar.set_label("grey: not measured")
     name_ticks(axes, names, turned=True)
     name_ticks(axes, names, axis="y")
     axes.grid(visible=False)
@@ -176,7 +191,7 @@ def _heat_map(axes: Axes, table: AgreementTable, *, title: str | None = None) ->
         for row, line_of in enumerate(values):
             for column, value in enumerate(line_of):
                 if not math.isnan(value):
-                    shade = "white" if value > 0.6 else INK  # noqa: PLR2004 - where the blues turn dark
+                    shade = "white" if abs(value) > 0.6 else INK  # noqa: PLR2004 - where the colours turn dark
                     axes.text(column, row, f"{value:.2f}", ha="center", va="center", color=shade, fontsize=8.5)
 
 

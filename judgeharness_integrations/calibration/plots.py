@@ -36,5 +36,5 @@ def draw_risk_coverage(report: CalibrationReport, folder: Path) -> list[Path]:
     axes.set(xlabel="coverage: share of all labelled items that is decided", ylabel="accuracy of what is decided")
     axes.set(xlim=(0, 1.02), ylim=(None, 1.005))
     axes.set_title(plain_name(f"risk and coverage: {report.judge}", 60), loc="left")
-    legend_below(figure, axes, columns=2)
+    legend_below(figure, axes)
     return save_figure(figure, folder, "risk_coverage")

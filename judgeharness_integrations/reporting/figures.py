@@ -22,6 +22,9 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 INK, GREY = "#222222", "#8a8a8a"
 _DPI = 150
 _LONGEST_NAME = 32
+_LETTERS_AN_INCH, _HANDLE = 12, 8  # of a legend; a handle is as wide as so many letters
+_LEGEND_LINE = 0.24  # inches
+_MOST_ASLANT, _UPRIGHT = 20, 45
 _STYLE: Any = {
     "axes.spines.top": False,
     "axes.spines.right": False,
@@ -80,25 +83,33 @@ def plain_name(name: str, limit: int = _LONGEST_NAME) -> str:
 
 
 def name_ticks(axes: Axes, names: Sequence[str], *, axis: str = "x", turned: bool = False) -> None:
-    """Name the places 0, 1, 2 ... of an axis."""
+    """Name the places 0, 1, 2 ... of an axis; turned names stand aslant, many of them upright."""
     which = axes.xaxis if axis == "x" else axes.yaxis
-    turn: dict[str, Any] = {"rotation": 35, "ha": "right", "rotation_mode": "anchor"} if turned else {}
+    angle = 35 if len(names) <= _MOST_ASLANT else 90
+    turn: dict[str, Any] = {"rotation": angle, "ha": "right", "rotation_mode": "anchor"} if turned else {}
+    if turned and angle > _UPRIGHT:
+        turn["va"] = "center"
     which.set_ticks(range(len(names)), [plain_name(name) for name in names], parse_math=False, **turn)
 
 
-def legend_below(figure: Figure, axes: Axes, *, columns: int) -> None:
-    """Put one legend for all axes below them, of what the first of them names."""
+def legend_below(figure: Figure, axes: Axes) -> None:
+    """Put one legend for all axes below them, of what the first of them names, as wide as the figure."""
     handles, names = axes.get_legend_handles_labels()
     if handles:
+        room = figure.get_size_inches()[0] * _LETTERS_AN_INCH
+        columns = max(1, int(room // (max(map(len, names)) + _HANDLE)))
+        width, height = figure.get_size_inches()
+        figure.set_size_inches(width, height + _LEGEND_LINE * -(-len(names) // columns))
         legend = figure.legend(handles, names, loc="outside lower center", ncols=columns, frameon=False)
         for text in legend.get_texts():
             text.set_parse_math(False)
 
 
 def series_style(place: int) -> dict[str, Any]:
-    """Return colour and marker of a series; the two together tell 64 of them apart."""
+    """Return colour, marker and line of a series; a second round of colours has dashed lines, a third dotted ones."""
     turn = place // len(COLOURS)
     return {
+        "linestyle": ("-", "--", ":")[turn % 3],
         "color": COLOURS[place % len(COLOURS)],
         "marker": MARKERS[(place + turn) % len(MARKERS)],
         "markersize": 5,

@@ -9,6 +9,7 @@ import json
 import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
@@ -58,12 +59,18 @@ def open_text(path: Path) -> Iterator[IO[str]]:
         reason = getattr(error, "strerror", None) or str(error)
         raise LogFormatError(f"{path}: cannot be read ({reason}).") from error
     except UnicodeDecodeError as error:
-        raise LogFormatError(f"{path}: is not UTF-8 text (byte {error.start}).") from error
+        raise LogFormatError(f"{path}: is not UTF-8 text (byte {error.start}): save it as UTF-8.") from error
+
+
+def _delimiter(header: str) -> str:
+    """Return what separates the columns: where spreadsheets write decimal commas, they write semicolons."""
+    return "," if "," in header else max(",;\t", key=header.count)
 
 
 def _csv_records(text: IO[str], source: str) -> Iterator[Record]:
     csv.field_size_limit(_CSV_FIELD_LIMIT)
-    reader = csv.reader(text, strict=True)
+    first = text.readline()
+    reader = csv.reader(chain([first], text), strict=True, delimiter=_delimiter(first))
     try:
         header = [name.strip() for name in next(reader, [])]
         if len(set(header)) != len(header):

@@ -66,7 +66,8 @@ def test_an_item_that_stands_twice_in_json_is_folded_not_overwritten(tmp_path: P
         ("[1]", "is neither"),
         ("3", "is neither"),
         ('{"h1": {"a": "x"}, "h2": "y"}', "'h2' holds no {item: label}, as the other annotators do"),
-        ('{"h1": {"a": {"b": 1}}}', "item 'a' of 'h1': a verdict is a label, a number or a list of labels"),
+        ('{"h1": {"a": {"b": 3}}}', "label 'b' is neither 0 nor 1: write a label or a list of labels"),
+        ('{"h1": {"a": [["b"]]}}', "item 'a' of 'h1': a set of labels must hold non-empty texts only"),
         ("[]", "holds no rows"),
         ("{}", "no row holds a verdict"),
     ],
@@ -130,8 +131,8 @@ def test_a_text_that_looks_like_a_list_is_a_label(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("table", "columns", "told"),
     [
-        ("id,who,label\n1,h1,a\n", Columns(), "name its columns with --item, --rater and --columns: id, who, label."),
-        ("id,rater,x\n1,h1,a\n", Columns(), "name the columns of its labels with --columns: id, rater, x."),
+        ("id,who,label\n1,h1,a\n", Columns(), "which column names the annotator? Name it with --rater, or, where each"),
+        ("id,rater,x\n1,h1,a\n", Columns(), "which columns hold the labels? Name them with --columns: id, rater, x."),
         ("id,rater,x\n1,h1,a\n", Columns(item="idd"), "there is no column 'idd': --item is one of id, rater, x."),
         ("id,rater,x\n1,h1,a\n", Columns(labels=("y*",)), "no column is named 'y*': --columns is of id, rater, x."),
         ("id,rater,x,y\n1,h1,1,2\n", Columns(labels=("x", "y")), "line 2: column 'y' holds '2', where 0 or 1 is"),
@@ -144,3 +145,122 @@ def test_a_table_that_cannot_be_read_is_refused_in_a_sentence(
     with pytest.raises(LogFormatError) as caught:
         read_panel(written(tmp_path, "table.csv", table), columns=columns)
     assert told in str(caught.value)
+
+
+@pytest.mark.parametrize("separator", [";", "\t"])
+def test_tables_as_spreadsheets_of_other_countries_write_them(tmp_path: Path, separator: str) -> None:
+    table = "Item ID,Annotator-ID,Label\n1,h1,a b\n1,h2,b\n".replace(",", separator)
+    panel = read_panel(written(tmp_path, "table.csv", table))
+    assert (panel.items, panel.raters, panel.labels) == (("1",), ("h1", "h2"), ("a b", "b"))
+
+
+WIDE = "id,text,h1,h2,model\n1,x,yes,no,yes\n2,y,none,,no\n"
+
+
+@pytest.mark.parametrize("named", [("h*", "model"), ("h1", "h2", "model")])
+def test_a_table_with_a_column_for_each_annotator_is_read(tmp_path: Path, named: tuple[str, ...]) -> None:
+    panel = read_panel(written(tmp_path, "wide.csv", WIDE), columns=Columns(labels=named), cluster="text")
+    assert panel.raters == ("h1", "h2", "model")
+    assert panel.labels == ("no", "none", "yes")  # `none` is a label: none of these
+    assert panel.grid(panel.raters).tolist() == [[2, 1], [0, -1], [2, 0]]
+
+
+def test_without_a_rater_column_marks_are_numbers_of_raters(tmp_path: Path) -> None:
+    path = written(tmp_path, "wide.csv", "id,a,b\n1,1,0\n2,0,0\n")
+    panel = read_panel(path, columns=Columns(labels=("a", "b")))
+    assert (panel.kind, panel.raters) == ("numbers", ("a", "b"))
+
+
+def test_a_row_of_marks_with_a_missing_one_is_a_missing_answer(tmp_path: Path) -> None:
+    panel = read_panel(written(tmp_path, "table.csv", "id,rater,x,y\n1,h1,1,\n1,h2,0,1\n2,h1,nan,1\n2,h2,1,1\n"))
+    assert panel.rater.tolist() == [0, 0]
+    assert panel.raters == ("h2",)
+
+
+def test_numbers_with_a_decimal_comma_are_not_compared_as_texts(tmp_path: Path) -> None:
+    path = written(tmp_path, "table.csv", 'id,rater,score\n1,h1,"3,25"\n1,h2,"4,5"\n')
+    with pytest.raises(LogFormatError, match=r"labels such as '3,25' are numbers with a decimal comma: write a point"):
+        read_panel(path)
+    assert read_panel(path, labels=True).labels == ("3,25", "4,5")
+
+
+def test_a_table_without_labels_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(LogFormatError, match="no label is filled in"):
+        read_panel(written(tmp_path, "table.csv", "id,rater,label\n1,h1,\n"))
+
+
+def test_a_named_column_that_is_missing_for_the_item_or_nowhere(tmp_path: Path) -> None:
+    path = written(tmp_path, "table.csv", "who,rater,label\n1,h1,a\n")
+    with pytest.raises(LogFormatError, match=r"which column names the item\? Name it with --item: who, rater, label"):
+        read_panel(path)
+    assert read_panel(path, columns=Columns(item="who")).items == ("1",)
+
+
+def test_json_rows_may_hold_lists_and_marks(tmp_path: Path) -> None:
+    rows = [{"id": "1", "rater": "h1", "label": ["a"]}, {"id": "1", "rater": "h2", "label": []}]
+    assert sets_of(read_panel(written(tmp_path, "rows.json", json.dumps(rows)))) == [["a"], []]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("t.csv", 'id,rater,labels\n1,h1,"[0, 1, 1]"\n1,h2,"[1,0,0]"\n2,h1,"[0,0,0]"\n'),
+        (
+            "t.jsonl",
+            '{"id": "1", "rater": "h1", "labels": [0, 1, 1]}\n{"id": "1", "rater": "h2", "labels": [1, 0, 0]}\n',
+        ),
+        ("t.json", '{"h1": {"1": [false, true, true]}, "h2": {"1": [true, false, false]}}'),
+    ],
+)
+def test_vectors_of_0_and_1_are_positions(tmp_path: Path, name: str, text: str) -> None:
+    panel = read_panel(written(tmp_path, name, text))
+    assert panel.labels == ("1", "2", "3")
+    assert panel.values[panel.cells_of("h1")][0].tolist() == [False, True, True]
+    assert panel.values[panel.cells_of("h2")].tolist() == [[True, False, False]]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("t.csv", 'id,rater,labels\n1,h1,"[1, 3]"\n1,h2,[3]\n'),
+        ("t.jsonl", '{"id": "1", "rater": "h1", "labels": [1, 3]}\n{"id": "1", "rater": "h2", "labels": [3]}\n'),
+        ("t.json", '{"h1": {"1": [1, 3]}, "h2": {"1": [3]}}'),
+    ],
+)
+def test_lists_of_numbers_are_labels(tmp_path: Path, name: str, text: str) -> None:
+    assert sets_of(read_panel(written(tmp_path, name, text))) == [["1", "3"], ["3"]]
+
+
+def test_marks_by_name_are_sets_and_keep_labels_nobody_marked(tmp_path: Path) -> None:
+    text = '{"h1": {"1": {"a": 1, "b": 0, "never": 0}}, "h2": {"1": {"a": true, "b": 1, "never": 0}}}'
+    panel = read_panel(written(tmp_path, "t.json", text))
+    assert (panel.labels, sets_of(panel)) == (("a", "b", "never"), [["a"], ["a", "b"]])
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("t.json", '{"h1": {"1": NaN, "2": 3}, "h2": {"1": 4}}'),
+        ("t.jsonl", '{"id": "1", "rater": "h1", "score": NaN}\n{"id": "2", "rater": "h1", "score": 3}\n'),
+    ],
+)
+def test_what_is_not_a_number_is_missing(tmp_path: Path, name: str, text: str) -> None:
+    panel = read_panel(written(tmp_path, name, text))
+    assert panel.values[panel.cells_of("h1")].tolist() == [3.0]
+
+
+def test_a_column_of_ones_is_not_taken_for_a_label(tmp_path: Path) -> None:
+    path = written(tmp_path, "t.csv", "id,rater,hate,is_train\n1,h1,1,1\n1,h2,0,1\n")
+    with pytest.raises(LogFormatError, match="is 'is_train', 1 in every row, a label"):
+        read_panel(path)
+    assert read_panel(path, columns=Columns(labels=("hate", "is_train"))).labels == ("hate", "is_train")
+
+
+def test_a_label_of_nobody_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(LogFormatError, match="line 3: column 'rater' is empty: say who gave the label"):
+        read_panel(written(tmp_path, "t.csv", "id,rater,label\n1,h1,a\n1,,b\n"))
+
+
+def test_whole_numbers_read_as_labels_are_the_same_label(tmp_path: Path) -> None:
+    path = written(tmp_path, "t.csv", "id,rater,score\n1,h1,1\n1,h2,1.0\n2,h1,1.5\n")
+    assert read_panel(path, labels=True).labels == ("1", "1.5")

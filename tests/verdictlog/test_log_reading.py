@@ -271,7 +271,6 @@ def test_latency_beyond_floats_is_refused(read: Any) -> None:
         ("case_id,verdict\n", "holds no rows"),
         ("case,verdict\n1,A\n", "line 2: column 'case_id' is missing: a log needs case_id and verdict"),
         ("case_id,label\n1,A\n", "line 2: column 'verdict' is missing"),
-        ("case_id;verdict\n1;A\n", "column 'case_id' is missing"),
         ("case_id,verdict\n,A\n", "line 2: case_id is empty"),
         ("case_id,verdict\n1,A\n2\n", "line 3: 1 cells where the header has 2"),
         ("case_id,verdict\n1,A,B\n", "line 2: 3 cells where the header has 2"),
@@ -377,3 +376,10 @@ def test_records_carry_their_lines(tmp_path: Path) -> None:
 def test_a_swapped_row_without_a_perturbation_is_a_position_swap(read: Any) -> None:
     rows = read("case_id,verdict,swapped\n1,A,false\n1,B,true\n")
     assert [(row.perturbation, row.repetition) for row in rows] == [("none", 0), ("position_swap", 0)]
+
+
+@pytest.mark.parametrize("separator", [";", "\t"])
+def test_columns_may_be_separated_as_spreadsheets_do(tmp_path: Path, separator: str) -> None:
+    path = tmp_path / "log.csv"
+    path.write_text("case_id,verdict,gold\n1,A,B\n2,B,B\n".replace(",", separator), encoding="utf-8-sig")
+    assert [(row.case_id, row.verdict, row.gold) for row in read_log(path)] == [("1", "A", "B"), ("2", "B", "B")]

@@ -81,7 +81,7 @@ class Panel:
     def from_annotations(cls, annotations: Mapping[str, Mapping[str, Any]], *, labels: bool = False) -> Panel:
         """Return the panel of {rater: {item: label}}, the format of the alternative annotator test's authors.
 
-        A label is a text, a number or a list of texts; None is a missing cell.
+        A label is a text, a number, a list of texts, or a list with 0 or 1 for each position; None is a missing cell.
 
         Args:
             annotations: humans and candidates alike.
@@ -94,7 +94,8 @@ class Panel:
         from judgeharness_integrations.agreement.panels.annotations import annotation_rows  # noqa: PLC0415 - the same
 
         cells = ((rater, item, label) for rater, said in annotations.items() for item, label in said.items())
-        return cls.from_rows(annotation_rows(cells, labels=labels))
+        rows, positions = annotation_rows(cells, labels=labels)
+        return cls.from_rows(rows, labels=positions)
 
     @cached_property
     def codes(self) -> NDArray[np.intp]:
