@@ -18,8 +18,9 @@ def pytest_configure(config: pytest.Config) -> None:
     # The async client of `ChatOpenAI` leaves its pooled connections open when `asyncio.run` closes their loop, and
     # nothing public closes them later. Whenever they are collected, the warning would fail the test that runs.
     config.addinivalue_line("filterwarnings", r"ignore:unclosed (transport|<socket\.socket):ResourceWarning")
-    # How long one example takes depends on who else uses the machine.
-    settings.register_profile("shared machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    # How long one example takes depends on who else uses the machine; each run draws other examples.
+    calm = [HealthCheck.too_slow]
+    settings.register_profile("shared machine", max_examples=50, deadline=None, suppress_health_check=calm)
     settings.load_profile("shared machine")
 
 
