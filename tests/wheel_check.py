@@ -1,4 +1,4 @@
-"""Installs the built wheel alone in a fresh environment, imports every package and runs the demo from it.
+"""Installs the built wheel alone in a fresh environment, imports every package and runs demo and self-test from it.
 
 Usage: python tests/wheel_check.py DIST
 """
@@ -50,8 +50,9 @@ def main(dist: Path) -> None:
         python = str(home / "bin" / "python")
         _run([python, "-m", "pip", "install", "--quiet", str(wheel.resolve())], folder)
         _run([python, "-W", "error", "-c", IMPORTS, *PACKAGES], folder)
-        _run([str(home / "bin" / "judgeharness"), "demo"], folder, stdout=subprocess.DEVNULL)
-    sys.stdout.write(f"{wheel.name}: {len(held)} files, every package imports, the demo runs\n")
+        for command in ("demo", "selftest"):  # the second needs numpy and scipy
+            _run([str(home / "bin" / "judgeharness"), command], folder, stdout=subprocess.DEVNULL)
+    sys.stdout.write(f"{wheel.name}: {len(held)} files, every package imports, demo and self-test run\n")
 
 
 if __name__ == "__main__":

@@ -34,7 +34,7 @@ _LONGEST_SENTENCE = 2000
 app = typer.Typer(
     name="judgeharness",
     help="Turns one LLM-judge verdict into a measurement.",
-    epilog="Exit codes: 0 ok; 1 reserved for gates (a judge has drifted); 2 wrong usage or configuration; 3 judge "
+    epilog="Exit codes: 0 ok; 1 reserved for gates (a judge has drifted, a self-test misses); 2 wrong usage or configuration; 3 judge "
     "infrastructure: a case ended not_graded for too few valid samples; 130 interrupted; 143 terminated.",
     add_completion=False,
     rich_markup_mode=None,
@@ -42,16 +42,16 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     pretty_exceptions_show_locals=False,
 )
-app.command("demo")(demo.demo)
-app.command("replay")(replay.replay)
-app.command("run")(run.run)
-app.command("calibrate")(calibrate.calibrate)
-app.command("corrected-rate")(corrected_rate.corrected_rate)
-app.command("plan")(plan.plan)
-app.command("adapters")(adapters.adapters)
-app.add_typer(agreement.app, name="agreement")
-app.command("label")(label.label)
-app.command("selftest")(selftest.selftest)
+app.command("demo", short_help="What rules change, on real recorded verdicts.")(demo.demo)
+app.command("run", short_help="Measure judges on cases.")(run.run)
+app.command("replay", short_help="Fold an existing verdict log.")(replay.replay)
+app.command("label", short_help="Label cases, blind to judges.")(label.label)
+app.command("calibrate", short_help="Measure a rule against labels, or drift.")(calibrate.calibrate)
+app.command("corrected-rate", short_help="The rate behind a judged rate.")(corrected_rate.corrected_rate)
+app.command("plan", short_help="How many cases, samples and labels.")(plan.plan)
+app.add_typer(agreement.app, name="agreement", short_help="May a judge replace annotators? Kappa.")
+app.command("selftest", short_help="Do the printed intervals cover?")(selftest.selftest)
+app.command("adapters", short_help="Which frameworks are ready.")(adapters.adapters)
 
 
 def _print_version(wanted: bool) -> None:  # noqa: FBT001 - the signature typer calls
