@@ -34,8 +34,9 @@ _LONGEST_SENTENCE = 2000
 app = typer.Typer(
     name="judgeharness",
     help="Turns one LLM-judge verdict into a measurement.",
-    epilog="Exit codes: 0 ok; 1 reserved for gates (a judge has drifted, a self-test misses); 2 wrong usage or configuration; 3 judge "
-    "infrastructure: a case ended not_graded for too few valid samples; 130 interrupted; 143 terminated.",
+    epilog="Exit codes: 0 ok; 1 reserved for gates (a judge has drifted, a self-test misses); 2 wrong usage or "
+    "configuration; 3 judge infrastructure: a case ended not_graded for too few valid samples; 130 interrupted; 143 "
+    "terminated.",
     add_completion=False,
     rich_markup_mode=None,
     # a traceback with local variables could print keys
