@@ -13,10 +13,10 @@ from judgeharness_integrations.verdictlog.files import read_records
 if TYPE_CHECKING:
     from os import PathLike
 
-__all__ = ["read_cases"]
+__all__ = ["gold_of_cell", "read_cases"]
 
 
-def _gold(value: Any) -> Any:
+def gold_of_cell(value: Any) -> Any:
     """Return a gold label of a text cell: a decimal becomes a number, JSON a list or an object."""
     if not isinstance(value, str):
         return value
@@ -54,7 +54,7 @@ def _case(columns: Mapping[str, Any], where: str) -> AnswerCase:
     cleaned = {
         name: value for name, value in columns.items() if value is not None and (value != "" or name == "output")
     }
-    return case_from_mapping({**cleaned, "gold": _gold(cleaned.get("gold"))}, where=where)
+    return case_from_mapping({**cleaned, "gold": gold_of_cell(cleaned.get("gold"))}, where=where)
 
 
 def _check_unique(cases: Iterable[AnswerCase], lines: Iterable[int], source: str) -> None:

@@ -11,7 +11,9 @@ from judgeharness_integrations.calibration.rates import Rate
 from judgeharness_integrations.calibration.tally import share_estimate
 from judgeharness_integrations.verdictlog.row import Verdict, verdict_text
 
-__all__ = ["ClassRates", "class_rates", "macro_f1"]
+__all__ = ["ClassRates", "class_rates", "macro_f1", "too_rare"]
+
+_FEWEST = 5
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,7 +59,9 @@ def class_rates(items: Sequence[Judged], clusters: Sequence[Hashable]) -> dict[s
 def macro_f1(items: Sequence[Judged], clusters: Sequence[Hashable]) -> Estimate | None:
     """Return the mean over all labels of F1 = 2 hits / (items that have it + decisions that name it); None without any.
 
-    Its interval is Wilson's with the number of trials that the linearised, clustered standard error is worth.
+    Its interval is Wilson's with the number of trials that the linearised, clustered standard error is worth, at most
+    those it is worth after half an error and half a hit are added to every label: a rare label without an error so far
+    is not taken for one that is never missed. There is none where a label is `too_rare`.
     """
     golds, named, labels = _sides(items)
     if not labels:
@@ -65,14 +69,47 @@ def macro_f1(items: Sequence[Judged], clusters: Sequence[Hashable]) -> Estimate 
     n = len(items)
     total = 0.0
     influence = [0.0] * n
+    counts: list[tuple[int, int]] = []
     for label in labels:
         true, said = ([label in names for names in side] for side in (golds, named))
         hits = [both == 2 for both in map(sum, zip(true, said, strict=True))]  # noqa: PLR2004 - both
         size = sum(true) + sum(said)
+        counts.append((sum(hits), size - 2 * sum(hits)))
         score = 2 * sum(hits) / size
         total += score
         for place in range(n):
             if true[place] or said[place]:
                 influence[place] += n * (2 * hits[place] - score * (true[place] + said[place])) / size
     share = [value / len(labels) for value in influence]
-    return share_estimate(total / len(labels), share, clusters)
+    value = total / len(labels)
+    if too_rare(items, clusters):
+        return Estimate(value=value, low=None, high=None, n=n)
+    return share_estimate(value, share, clusters, most=_careful(counts))
+
+
+def too_rare(items: Sequence[Judged], clusters: Sequence[Hashable]) -> str | None:
+    """Return why macro F1 has no interval, None where it has one: five clusters or more hold each of several labels."""
+    golds, _, labels = _sides(items)
+    support = {
+        label: len({key for key, names in zip(clusters, golds, strict=True) if label in names}) for label in labels
+    }
+    rarest = min(support, key=support.__getitem__, default=None)
+    if len(support) == 1:
+        return f"every label and decision is {rarest!r:.60}: nothing tells how the others fare"
+    if rarest is None or support[rarest] >= _FEWEST:
+        return None
+    return f"{support[rarest]} labelled items are {rarest!r:.60}: fewer than {_FEWEST} tell no interval"
+
+
+def _careful(counts: Sequence[tuple[int, int]]) -> float:
+    """Return the trials a macro F1 is worth after half a hit and half an error are added to each label.
+
+    Args:
+        counts: of each label, the hits, and the items that have it or are named it but not both.
+
+    """
+    shares = [((hits + 0.5) / (hits + errors + 1), hits + errors + 1) for hits, errors in counts]
+    value = sum(2 * share / (1 + share) for share, _ in shares) / len(shares)
+    slopes = [(2 / (1 + share) ** 2, share * (1 - share) / trials) for share, trials in shares]
+    variance = sum(slope * slope * spread for slope, spread in slopes) / len(shares) ** 2
+    return value * (1 - value) / variance

@@ -9,6 +9,7 @@ from typing import Any, Final, TypeAlias
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.calibration.anchors import DEFAULT_ANCHORS, Place, anchor_items, by_place
 from judgeharness_integrations.calibration.changes import Change, Kind, same_label
+from judgeharness_integrations.calibration.designs import design_changes, of_parts
 from judgeharness_integrations.calibration.driftanswer import Answer, compared
 from judgeharness_integrations.calibration.items import LabelledItem
 from judgeharness_integrations.calibration.report import CalibrationReport
@@ -78,7 +79,8 @@ class DriftReport:
     `answer` is `drifted` if any criterion drifted, `stable` if all are stable, else `inconclusive`. `cases` anchors
     were chosen; `missing` (case, criterion) pairs have no new decision, `relabelled` ones another gold label than
     before: both are left out. `changes` names what changed in the fingerprint; None when it cannot be compared, for
-    the reason `incomparable`.
+    the reason `incomparable`. `design_changes` says what differs in rule, perturbations and repetitions as far as both
+    sides know them, also where there is no fingerprint.
     """
 
     answer: Answer
@@ -93,6 +95,7 @@ class DriftReport:
     relabelled: tuple[Place, ...] = ()
     changes: tuple[str, ...] | None = None
     incomparable: str = ""
+    design_changes: tuple[str, ...] = ()
     fingerprint_before: str | None = field(default=None, repr=False)
     fingerprint: str | None = field(default=None, repr=False)
 
@@ -102,9 +105,12 @@ class DriftReport:
             name: [{"case_id": case_id, "criterion": criterion} for case_id, criterion in getattr(self, name)]
             for name in ("missing", "relabelled")
         }
-        changes = None if self.changes is None else list(self.changes)
+        lists = {
+            "changes": None if self.changes is None else list(self.changes),
+            "design_changes": list(self.design_changes),
+        }
         criteria = [asdict(one) for one in self.criteria.values()]
-        return {"schema": DRIFT_SCHEMA, **asdict(self), **places, "changes": changes, "criteria": criteria}
+        return {"schema": DRIFT_SCHEMA, **asdict(self), **places, **lists, "criteria": criteria}
 
 
 def drift(
@@ -112,6 +118,7 @@ def drift(
     new: Iterable[LabelledItem],
     *,
     parts: Parts = None,
+    design: Parts = None,
     anchors: int | None = DEFAULT_ANCHORS,
     margin: float = DEFAULT_MARGIN,
     alpha: float = DEFAULT_ALPHA,
@@ -123,6 +130,7 @@ def drift(
         new: decisions about the same cases now; of cases that are no anchors nothing is used. Items without gold are
             compared with the old gold label.
         parts: the fingerprint parts of the judge now; None when it has no identity, or answers come from a log.
+        design: rule, perturbations and repetitions of the new decisions, as far as known; those of `parts` when None.
         anchors: how many cases of the old calibration are looked at; every one when None.
         margin: how much the share of correct anchors may change in a stable judge; for scores this part of the range
             of gold labels and scores.
@@ -160,6 +168,7 @@ def drift(
         criteria=criteria,
         missing=missing,
         relabelled=relabelled,
+        design_changes=design_changes(old.known_design, of_parts(design or parts or {})),
         **_identity(old.parts, parts),
     )
 
@@ -187,4 +196,5 @@ def _identity(before: Parts, now: Parts) -> dict[str, Any]:
     if before is not None and now is not None:
         return digests | {"changes": Fingerprint(before).changes(now)}
     side, which = ("the calibration", "was") if before is None else ("the new decisions", "were")
-    return digests | {"incomparable": f"{side} {which} made from a log, or by a judge without identity"}
+    how = "made from a log, or by a judge without identity: in a configuration `model` gives one to a `callable`"
+    return digests | {"incomparable": f"{side} {which} {how}"}

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 
-__all__ = ["Estimate", "clustered_error", "estimate", "t_quantile"]
+__all__ = ["Estimate", "cluster_degrees", "clustered_error", "estimate", "t_quantile"]
+
+_UNTOLD = 10.0  # an interval from 1/22,000 of a number to 22,000 times it tells nothing
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,12 +28,13 @@ class Estimate:
 
 def clustered_error(
     influence: Sequence[float], clusters: Sequence[Hashable], *, negligible: float = 1e-12
-) -> tuple[float, int] | None:
+) -> tuple[float, float] | None:
     """Return the standard error of a mean of dependent items, and its degrees of freedom.
 
-    The linearised (sandwich) variance G/(G-1) * sum over clusters of (sum of the influences)^2 / n^2, with G - 1
-    degrees of freedom (CR1; Liang and Zeger 1986). Where every item is its own cluster it is the variance of a mean.
-    With influence values of a smooth statistic (the derivative at each item) it is the limit of the cluster bootstrap.
+    The linearised (sandwich) variance G/(G-1) * sum over clusters of (sum of the influences)^2 / n^2 (CR1; Liang and
+    Zeger 1986), with the degrees of freedom of `cluster_degrees`. Where every item is its own cluster it is the
+    variance of a mean. With influence values of a smooth statistic (the derivative at each item) it is the limit of the
+    cluster bootstrap.
 
     Args:
         influence: one a item, in the statistic's units; they sum to zero.
@@ -50,10 +53,20 @@ def clustered_error(
     error = math.sqrt(total) / len(influence) if influence else 0.0
     if error <= negligible:
         return None
-    return (error * math.sqrt(count / (count - 1)), count - 1) if count > 1 else None
+    return (error * math.sqrt(count / (count - 1)), cluster_degrees(map(len, parts.values()))) if count > 1 else None
 
 
-def t_quantile(degrees: int, *, confidence: float = 0.95) -> float:
+def cluster_degrees(sizes: Iterable[int]) -> float:
+    """Return the degrees of freedom of clusters: one less than their effective number (sum s)^2 / sum s^2 (Kish 1965).
+
+    That is G - 1 for G clusters of one size. One large cluster among single items tells hardly more than one: with
+    G - 1, Wilson's interval over nine single items and a cluster of 50 covers 67 %.
+    """
+    sizes = list(sizes)
+    return sum(sizes) ** 2 / sum(size * size for size in sizes) - 1
+
+
+def t_quantile(degrees: float, *, confidence: float = 0.95) -> float:
     """Return the two-sided quantile of Student's t, the width of an interval in standard errors."""
     from scipy.special import stdtrit  # noqa: PLC0415 - a heavy import, which few measurements pay for
 
@@ -65,8 +78,8 @@ def estimate(
     influence: Sequence[float],
     clusters: Sequence[Hashable],
     *,
-    least: float = -math.inf,
     fisher: bool = False,
+    logarithmic: bool = False,
 ) -> Estimate:
     """Return a statistic with the t interval of its clustered standard error.
 
@@ -74,8 +87,8 @@ def estimate(
         value: the statistic.
         influence: how far each item moves it, in its units; see `clustered_error`.
         clusters: which cluster each item is in.
-        least: what it cannot fall below.
         fisher: the interval is made on the scale of the inverse hyperbolic tangent (correlations, Fisher 1921).
+        logarithmic: it is made on the scale of the logarithm (means of what is not negative, and often 0).
 
     """
     found = clustered_error(influence, clusters)
@@ -87,4 +100,9 @@ def estimate(
     if fisher:
         center, half = math.atanh(value), width / (1 - value * value)
         return Estimate(value=value, low=math.tanh(center - half), high=math.tanh(center + half), n=n)
-    return Estimate(value=value, low=max(least, value - width), high=value + width, n=n)
+    if logarithmic:
+        half = width / value
+        if half > _UNTOLD:
+            return Estimate(value=value, low=None, high=None, n=n)
+        return Estimate(value=value, low=value * math.exp(-half), high=value * math.exp(half), n=n)
+    return Estimate(value=value, low=value - width, high=value + width, n=n)

@@ -27,7 +27,7 @@ def calibration_report(
     parts: Mapping[str, Any] | None,
     measured_at: str,
 ) -> CalibrationReport:
-    """Compare the decisions with the labels of a set.
+    """Compare the decisions, all of one design, with the labels of a set.
 
     Raises:
         CaseError: labels name a criterion the judge does not answer, leave it open, or match no result.
@@ -36,7 +36,9 @@ def calibration_report(
     golds, ties = calibration_set.golds()
     items: dict[str, list[Judged]] = {}
     labelled: list[LabelledItem] = []
+    design: dict[str, Any] = {}
     for result in results:
+        design = dict(result.design.parts())
         for criterion, gold in _by_criterion(golds.get(result.case_id, {}), result).items():
             measured = result.criteria[criterion]
             items.setdefault(criterion, []).append(
@@ -74,6 +76,7 @@ def calibration_report(
         measured_at=measured_at,
         parts=None if parts is None else json.loads(json.dumps(parts, default=str)),  # equal before and after a file
         items=_in_order(labelled, golds),
+        design=design,
     )
 
 

@@ -44,6 +44,7 @@ def history_line(report: DriftReport, *, judge: str, checked_at: str) -> dict[st
         "calibrated_at": report.measured_at,
         "fingerprint": report.fingerprint,
         "changes": None if report.changes is None else list(report.changes),
+        "design_changes": list(report.design_changes),
         "missing": len(report.missing),
         "relabelled": len(report.relabelled),
         "criteria": [{name: getattr(one, name) for name in _KEPT} for one in report.criteria.values()],

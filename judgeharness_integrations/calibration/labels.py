@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from judgeharness_integrations._errors import CaseError
 from judgeharness_integrations.casefiles import read_cases
-from judgeharness_integrations.cases import Case, case_id_of
+from judgeharness_integrations.cases import AnswerCase, Case, case_id_of
 from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow, verdict_from_json
 
 if TYPE_CHECKING:
@@ -20,6 +20,8 @@ __all__ = ["CalibrationSet", "LabeledExample"]
 
 LabeledExample: TypeAlias = "tuple[Case, Any]"
 ONLY_CRITERION = ""
+LABEL_COUNT = "label_count"  # the column that says how many annotators labelled a case
+_SEVERAL = 2
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,7 @@ class CalibrationSet:
         source: `human`, `executable` or `model:<name>`.
         consensus: how several labels of an item become one; `majority` leaves evenly split items out and counts them.
         positive: the label precision and recall are about.
+        ties: evenly split items that were left out before, as by `judgeharness label --merge`.
 
     """
 
@@ -42,6 +45,7 @@ class CalibrationSet:
     source: str = "human"
     consensus: str = "majority"
     positive: str | None = None
+    ties: int = 0
 
     def __post_init__(self) -> None:
         """Refuse a set that could not calibrate anything."""
@@ -69,7 +73,7 @@ class CalibrationSet:
         A label given without a criterion stands under the empty name: the judge's only criterion.
         """
         golds: dict[str, dict[str, Verdict]] = {}
-        ties = 0
+        ties = self.ties
         for case, label in self.labeled_examples:
             parts = label if isinstance(label, Mapping) else {ONLY_CRITERION: label}
             for criterion, value in parts.items():
@@ -82,9 +86,14 @@ class CalibrationSet:
 
     @classmethod
     def from_file(cls, path: str | PathLike[str], *, name: str | None = None, **options: Any) -> CalibrationSet:
-        """Read cases with a `gold` column from CSV or JSONL (`.gz` too); cases without gold are left out."""
-        cases = [case for case in read_cases(path) if case.gold is not None]
-        return cls(name or Path(path).name.split(".")[0], tuple((case, case.gold) for case in cases), **options)
+        """Read cases with a `gold` column from CSV or JSONL (`.gz` too); cases without gold are left out.
+
+        An empty gold beside a `label_count` of 2 or more is an evenly split item, as `judgeharness label --merge`
+        writes it; those are counted.
+        """
+        labelled = [(case, _without_ties(case)) for case in read_cases(path)]
+        found = tuple((case, gold) for case, (gold, _) in labelled if gold is not None)
+        return cls(name or Path(path).name.split(".")[0], found, ties=sum(ties for _, (_, ties) in labelled), **options)
 
     @classmethod
     def from_rows(cls, rows: Iterable[VerdictRow], *, name: str, **options: Any) -> CalibrationSet:
@@ -99,6 +108,20 @@ class CalibrationSet:
                     f"case {row.case_id!r} has two gold labels for {row.criterion!r}: {known!r}, {row.gold!r}."
                 )
         return cls(name, tuple(({"case_id": case_id}, labels) for case_id, labels in golds.items()), **options)
+
+
+def _without_ties(case: AnswerCase) -> tuple[Any, int]:
+    """Return a case's gold without the evenly split labels of it, None where nothing is left, and their number."""
+    try:
+        several = float(case.attributes.get(LABEL_COUNT, 0)) >= _SEVERAL
+    except ValueError:  # somebody's own column
+        several = False
+    gold: Any = case.gold
+    if not several or (gold is not None and not isinstance(gold, Mapping)):
+        return gold, 0
+    parts = {ONLY_CRITERION: None} if gold is None else gold
+    kept = {criterion: label for criterion, label in parts.items() if label is not None}
+    return kept or None, len(parts) - len(kept)
 
 
 def _consensus(value: object, *, where: str) -> Verdict | None:

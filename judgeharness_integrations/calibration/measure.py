@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 from judgeharness_integrations._errors import CaseError
 from judgeharness_integrations.calibration.chanceagreement import clustered_kappa, gwet_ac1
-from judgeharness_integrations.calibration.classes import ClassRates, class_rates, macro_f1
+from judgeharness_integrations.calibration.classes import ClassRates, class_rates, macro_f1, too_rare
 from judgeharness_integrations.calibration.estimate import Estimate
 from judgeharness_integrations.calibration.judged import Judged, cluster_keys
 from judgeharness_integrations.calibration.rates import Kappa, Rate, ScoreErrors
@@ -130,6 +130,7 @@ def _labels(items: Sequence[Judged], positive: str | None) -> dict[str, Any]:
     places = [place for place, item in enumerate(items) if item.status == "decided"]
     pairs = [(verdict_text(items[place].gold), verdict_text(items[place].verdict)) for place in places]
     their = [keys[place] for place in places]
+    rare = too_rare(items, keys)
     binary = {label for pair in pairs for label in pair} <= BINARY
     return {
         "positive": positive,
@@ -142,6 +143,7 @@ def _labels(items: Sequence[Judged], positive: str | None) -> dict[str, Any]:
         "per_class": class_rates(items, keys),
         "macro_f1": macro_f1(items, keys),
         "risk_coverage": risk_coverage(items, keys),
+        "undefined": {"macro_f1_interval": rare} if rare else {},
     }
 
 

@@ -13,6 +13,8 @@ from judgeharness_integrations.calibration.tally import Tally
 
 __all__ = ["Kappa", "Rate", "ScoreErrors", "cohen_kappa", "score_errors"]
 
+_NEGLIGIBLE = 1e-12
+
 
 @dataclass(frozen=True, kw_only=True)
 class Rate:
@@ -62,7 +64,8 @@ class Rate:
 class Kappa:
     """Cohen's kappa and its large-sample standard error, over `n` decided items.
 
-    The error is clustered where items share a cluster, and None where all of them share one.
+    The error is clustered where items share a cluster. It is None where all of them share one, and where no item
+    disagrees: a sample without an error tells none.
     """
 
     value: float
@@ -90,14 +93,16 @@ def cohen_kappa(confusion: Mapping[str, Mapping[str, int]]) -> Kappa | None:
     diagonal = sum(share[i, i] * (1 - (rows[i] + columns[i]) * (1 - kappa)) ** 2 for i in labels)
     others = sum(share[i, j] * (columns[i] + rows[j]) ** 2 for i in labels for j in labels if i != j)
     variance = diagonal + (1 - kappa) ** 2 * others - (kappa - expected * (1 - kappa)) ** 2
-    return Kappa(value=kappa, se=math.sqrt(max(0.0, variance) / n) / (1 - expected), n=n)
+    se = math.sqrt(max(0.0, variance) / n) / (1 - expected)
+    return Kappa(value=kappa, se=se if observed < 1 - _NEGLIGIBLE and se > _NEGLIGIBLE else None, n=n)
 
 
 @dataclass(frozen=True, kw_only=True)
 class ScoreErrors:
     """How far decided scores lie from gold scores, in units of the score; `bias` is judge minus gold.
 
-    The 95 % intervals are None where they cannot be told: fewer than two clusters of items, or equal errors.
+    The 95 % intervals are None where they cannot be told: fewer than two clusters of items, or equal errors; that of
+    the absolute error also where almost none is above 0.
     """
 
     n: int
@@ -113,7 +118,8 @@ def score_errors(
 ) -> ScoreErrors | None:
     """Return the errors of (gold, decided) pairs; None without any.
 
-    The intervals are t intervals of means, clustered where pairs share a cluster.
+    The intervals are t intervals of means, clustered where pairs share a cluster; that of the absolute error is made on
+    the scale of the logarithm. Where most errors are 0, the plain one covers 86 % (80 % exact agreement of 20 items).
     """
     if not pairs:
         return None
@@ -125,13 +131,15 @@ def score_errors(
         mean_absolute_error=absolute,
         root_mean_squared_error=math.sqrt(math.fsum(error * error for error in errors) / len(errors)),
         bias=bias,
-        mean_absolute_error_interval=_interval(absolute, [abs(error) - absolute for error in errors], keys, least=0.0),
+        mean_absolute_error_interval=_interval(
+            absolute, [abs(error) - absolute for error in errors], keys, logarithmic=True
+        ),
         bias_interval=_interval(bias, [error - bias for error in errors], keys),
     )
 
 
 def _interval(
-    mean: float, deviations: Sequence[float], clusters: Sequence[Hashable], *, least: float = -math.inf
+    mean: float, deviations: Sequence[float], clusters: Sequence[Hashable], *, logarithmic: bool = False
 ) -> tuple[float, float] | None:
-    found = estimate(mean, deviations, clusters, least=least)
+    found = estimate(mean, deviations, clusters, logarithmic=logarithmic)
     return None if found.low is None or found.high is None else (found.low, found.high)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from judgeharness_integrations._errors import ConfigError
+from judgeharness_integrations.calibration.designs import of_parts
 from judgeharness_integrations.calibration.items import LabelledItem
 from judgeharness_integrations.calibration.measure import CriterionCalibration
 from judgeharness_integrations.calibration.rebuilding import criterion_from_dict
@@ -50,7 +51,8 @@ class CalibrationReport:
     `source` is where the labels come from: `human`, `executable` or `model:<name>`. `excluded_ties` items were left
     out because their annotators were evenly split. `parts` is what the fingerprint covers; None when the judge has
     no identity. `measured_at` is an ISO 8601 time with offset. `items` are the labelled items it was measured on, for
-    a later drift check; none in calibrations saved before there were any.
+    a later drift check; none in calibrations saved before there were any. `design` says under which rule, perturbations
+    and repetitions it was measured, as far as that is known, also where the judge has no identity.
     """
 
     name: str
@@ -62,6 +64,7 @@ class CalibrationReport:
     measured_at: str
     parts: Mapping[str, Any] | None = field(default=None, repr=False)
     items: tuple[LabelledItem, ...] = field(default=(), repr=False)
+    design: Mapping[str, Any] | None = field(default=None, repr=False)
 
     @property
     def calibrated(self) -> bool:
@@ -72,6 +75,11 @@ class CalibrationReport:
     def word(self) -> str:
         """`calibrated`, or `agreement with <model>`."""
         return "calibrated" if self.calibrated else f"agreement with {self.source.removeprefix('model:')}"
+
+    @property
+    def known_design(self) -> Mapping[str, Any]:
+        """What is known of its design; of a calibration saved without one, what the fingerprint covers."""
+        return of_parts(self.parts or {}) if self.design is None else self.design
 
     @property
     def fingerprint(self) -> str | None:
@@ -124,13 +132,13 @@ class CalibrationReport:
         if misfit := misplaced(CalibrationShape, data):
             raise ConfigError(f"the calibration is incomplete or damaged ({misfit!r}): measure it again.")
         try:
-            known = {name: data[name] for name in cls.__dataclass_fields__ if name != "items"}
+            known = {name: data[name] for name in cls.__dataclass_fields__ if name not in {"items", "design"}}
             items = tuple(map(LabelledItem.from_dict, data.get("items", ())))
             _instant(known["measured_at"])
             criteria = {name: criterion_from_dict(value) for name, value in known.pop("criteria").items()}
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise ConfigError(f"the calibration is incomplete or damaged ({error!r}): measure it again.") from error
-        return cls(criteria=criteria, items=items, **known)
+        return cls(criteria=criteria, items=items, design=data.get("design"), **known)
 
     def save(self, path: str | PathLike[str]) -> Path:
         """Write the report as JSON and return the path."""

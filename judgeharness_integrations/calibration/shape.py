@@ -122,3 +122,4 @@ class CalibrationShape(Shape):
     measured_at: Short
     parts: dict[str, Any] | None
     items: list[_Item] = Field(default_factory=list)
+    design: dict[str, Any] | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import json
 import random
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,7 +14,7 @@ from judgeharness_integrations._errors import CaseError, LogFormatError, UsageEr
 from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES
 from judgeharness_integrations.verdictlog.files import read_records
 
-__all__ = ["cell_text", "golds_in", "read_sheet", "write_sheet"]
+__all__ = ["cell_text", "golds_in", "item_of", "read_sheet", "write_sheet"]
 
 # What makes a spreadsheet read a cell as a formula; the texts are those of users and models.
 _FORMULA = frozenset("=+-@\t\r\n＝＋－＠")  # noqa: RUF001 - full-width forms count, too
@@ -58,8 +59,20 @@ def _defused(value: object) -> str:
     return _QUOTE + text if text[:1] in _FORMULA or text[:1] == _QUOTE else text
 
 
-def read_sheet(path: Path, *, required: Sequence[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+def item_of(case_id: str) -> str:
+    """Return what stands for a case id where people see it: an id may name a model."""
+    return "item-" + hashlib.sha256(case_id.encode(errors="surrogatepass")).hexdigest()[:12]
+
+
+def read_sheet(
+    path: Path, *, required: Sequence[str], also: Mapping[str, str] | None = None
+) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield (file and line, cells) of a sheet; of CSV the cells are texts, of JSONL what JSON holds.
+
+    Args:
+        path: the sheet.
+        required: columns it must have.
+        also: other name -> name of a column.
 
     Raises:
         CaseError: it cannot be read, or lacks a required column.
@@ -71,8 +84,9 @@ def read_sheet(path: Path, *, required: Sequence[str]) -> Iterator[tuple[str, di
         told = str(error).replace("a verdict log is", "a labelling sheet is").rstrip(".")
         raise CaseError(f"{told}; {_HINT}") from error
     as_csv = ".csv" in (suffix.lower() for suffix in path.suffixes)
-    for number, cells in records:
+    for number, read in records:
         where = f"{path}, line {number}"
+        cells = {**read, **{name: read[other] for other, name in (also or {}).items() if other in read}}
         missing = [name for name in required if name not in cells]
         if missing:
             raise CaseError(f"{where}: column {missing[0]!r} is missing; {_HINT}")

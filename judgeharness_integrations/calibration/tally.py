@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Hashable, Sequence
 
 from judgeharness_integrations.aggregation.statistics import wilson
-from judgeharness_integrations.calibration.estimate import Estimate, clustered_error, t_quantile
+from judgeharness_integrations.calibration.estimate import Estimate, cluster_degrees, clustered_error, t_quantile
 
 __all__ = ["Tally", "share_estimate", "wilson_of"]
 
@@ -21,7 +21,9 @@ def wilson_of(rate: float, trials: float, z: float) -> tuple[float, float]:
     return max(0.0, low), min(1.0, high)
 
 
-def share_estimate(value: float, influence: Sequence[float], clusters: Sequence[Hashable]) -> Estimate:
+def share_estimate(
+    value: float, influence: Sequence[float], clusters: Sequence[Hashable], *, most: float = math.inf
+) -> Estimate:
     """Return a mean of shares with Wilson's interval over the number of trials its standard error is worth.
 
     Where nothing varies that number is the clusters'; one cluster tells nothing about others.
@@ -30,13 +32,15 @@ def share_estimate(value: float, influence: Sequence[float], clusters: Sequence[
         value: from 0 to 1.
         influence: how far each item moves it; see `clustered_error`.
         clusters: which cluster each item is in.
+        most: trials it is worth at most.
 
     """
-    count, found = len(set(clusters)), clustered_error(influence, clusters)
+    sizes, found = Counter(clusters), clustered_error(influence, clusters)
+    count = len(sizes)
     if count == 1:
         return Estimate(value=value, low=None, high=None, n=len(influence))
     trials = count if found is None or not 0 < value < 1 else value * (1 - value) / found[0] ** 2
-    low, high = wilson_of(value, trials, t_quantile(count - 1))
+    low, high = wilson_of(value, min(trials, most), t_quantile(cluster_degrees(sizes.values())))
     return Estimate(value=value, low=low, high=high, n=len(influence))
 
 
@@ -67,17 +71,17 @@ class Tally:
     def interval(self) -> tuple[float, float] | None:
         """The 95 % interval of the rate, None without trials.
 
-        Wilson's; where trials share clusters, with the effective number of trials n / deff and a t quantile with one
-        degree of freedom less than there are clusters. deff, at least 1, is the clustered variance over that of
+        Wilson's; where trials share clusters, with the effective number of trials n / deff and a t quantile
+        with the degrees of freedom of `cluster_degrees`. deff, at least 1, is the clustered variance over that of
         independent trials (Korn and Graubard 1998). A rate of 0 or 1 shows no variance: there the trials of a cluster
         count as copies (Kish 1965). One cluster tells nothing about others.
         """
-        clusters = len(self._sizes)
-        if clusters == self.trials:
-            return wilson(self.successes, self.trials)
+        clusters, n = len(self._sizes), self.trials
+        if clusters == n:
+            return wilson(self.successes, n)
         if clusters == 1:
             return 0.0, 1.0
-        return wilson_of(self.successes / self.trials, self._effective, t_quantile(clusters - 1))
+        return wilson_of(self.successes / n, self._effective, t_quantile(n * n / self._sizes_squared - 1))
 
     @property
     def _effective(self) -> float:

@@ -44,9 +44,13 @@ def check_labels(items: Sequence[Judged], decided: Sequence[Judged], criterion: 
     """
     for item in decided:
         if is_number(item.gold) != is_number(item.verdict):
+            marked = is_number(item.gold) and item.verdict in BINARY
+            advice = (
+                "write gold as PASS and FAIL" if marked else "labels and decisions must both be labels or both scores"
+            )
             raise CaseError(
                 f"criterion {criterion!r}: gold {verdict_text(item.gold)!r} cannot be compared with the decision "
-                f"{verdict_text(item.verdict)!r}; labels and decisions must both be labels or both be scores."
+                f"{verdict_text(item.verdict)!r}: {advice}."
             )
     golds, verdicts = {item.gold for item in items}, {item.verdict for item in decided}
     texts = [label for label in golds | verdicts if isinstance(label, str)]

@@ -9,7 +9,7 @@ import typer
 from judgeharness_integrations._errors import ConfigError, UnknownNameError, UsageError
 from judgeharness_integrations.calibration import CalibrationSet
 from judgeharness_integrations.cli._asking import check_cost, confirm, judge_model, print_plans
-from judgeharness_integrations.cli._calibration_output import Request, deliver
+from judgeharness_integrations.cli._calibration_output import Request, deliver, refuse_same
 from judgeharness_integrations.cli._failures import failures, told, without_replay_advice
 from judgeharness_integrations.cli._stopping import terminable
 from judgeharness_integrations.cli._writing import check_file
@@ -66,6 +66,7 @@ def calibrate_config(path: Path | None, request: Request, *, rule: str | None, m
     refuse_rule(rule)
     config = load_config(path)
     check_file(request.out)
+    refuse_same("--out", request.out, path, request.labels)
     place = place_of(config, request.judge)
     labelled = CalibrationSet.from_file(
         request.labels, name=request.name, source=request.source, positive=request.positive

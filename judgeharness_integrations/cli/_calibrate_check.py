@@ -14,6 +14,7 @@ from judgeharness_integrations._errors import BudgetError, ConfigError, UsageErr
 from judgeharness_integrations.calibration import CalibrationReport, CalibrationSet, LabelledItem
 from judgeharness_integrations.calibration.anchors import DEFAULT_ANCHORS, Place, anchor_items
 from judgeharness_integrations.calibration.changes import same_label
+from judgeharness_integrations.calibration.designs import design_of_rows
 from judgeharness_integrations.calibration.drift import DEFAULT_ALPHA, DEFAULT_MARGIN, DriftReport, check_levels, drift
 from judgeharness_integrations.calibration.history import append_history, history_line, read_history
 from judgeharness_integrations.calibration.labels import ONLY_CRITERION
@@ -21,7 +22,7 @@ from judgeharness_integrations.cases import Case, case_id_of
 from judgeharness_integrations.cli._asking import check_cost, confirm, judge_model, print_plans
 from judgeharness_integrations.cli._calibrate import place_of, refuse_rule
 from judgeharness_integrations.cli._calibrate_log import decided_items, rows_of_one
-from judgeharness_integrations.cli._calibration_output import Request
+from judgeharness_integrations.cli._calibration_output import Request, refuse_same
 from judgeharness_integrations.cli._drift_output import print_drift
 from judgeharness_integrations.cli._failures import failures, told, without_replay_advice
 from judgeharness_integrations.cli._json import print_json
@@ -52,12 +53,13 @@ class Check:
     strict: bool = False
 
 
-def check_of(path: Path | None, request: Request, **options: Any) -> Check:
+def check_of(path: Path | None, request: Request, *, read: Sequence[Path | None] = (), **options: Any) -> Check:
     """Return what is to be checked; refuse what does not go together.
 
     Args:
         path: the saved calibration.
         request: what calibrating is asked for.
+        read: the other files, which are no history.
         options: further fields of `Check`, None for what was not given.
 
     """
@@ -75,8 +77,16 @@ def check_of(path: Path | None, request: Request, **options: Any) -> Check:
         check_file(check.history)
     except ConfigError as error:
         raise ConfigError(str(error).replace("--out", "--history")) from error
-    read_history(check.history)  # refused before anything is asked
+    _check_history(check.history, path, *read)
     return check
+
+
+def _check_history(history: Path, *read: Path | None) -> None:
+    """Refuse, before anything is asked, a file that holds something else."""
+    refuse_same("--history", history, *read)
+    known = read_history(history)
+    if known.unreadable and not known.checks:
+        raise ConfigError(f"{history} is no history of checks: give another --history.")
 
 
 def check_log(log: Path, rule: str | None, check: Check) -> int:
@@ -84,10 +94,16 @@ def check_log(log: Path, rule: str | None, check: Check) -> int:
     if rule is None:
         raise UsageError("--log needs --rule: which rule's decisions are to be compared?")
     chosen = rule_of(rule)
+    before = check.old.known_design.get("rule", chosen.name)
+    if before != chosen.name:
+        raise UsageError(
+            f"the calibration {check.old.name!r} was measured with rule {before}: give --rule {before!r}, as "
+            "what another rule decides is no drift of the judge."
+        )
     with without_replay_advice():
         judge, rows = rows_of_one(log, check.request.judge)
         items = decided_items(rows, chosen)
-    report = _drift(check, items, None)
+    report = _drift(check, items, None, design_of_rows(rows, chosen.name))
     _tell(report, check, judge, "nothing was asked", f"rule: {chosen.name}")
     return _code(report, check)
 
@@ -106,7 +122,7 @@ def check_config(path: Path | None, check: Check, *, rule: str | None, max_calls
     golds = _golds(labels, wanted)
     cases = _cases(labels, wanted, golds)
     if not cases:  # `drift` says why
-        _drift(check, _unasked(golds), None)
+        _drift(check, _unasked(golds))
     judge = build_judge(config, place)
     model = judge_model(judge, config.judges[place])
     limit = config.execution.max_calls if max_calls is None else max_calls
@@ -123,7 +139,8 @@ def check_config(path: Path | None, check: Check, *, rule: str | None, max_calls
     if not any(row.outcome != "error" for result in results for row in result.rows):
         typer.echo("no anchor could be judged, so nothing can be said about drift.", err=True)
         return NOT_GRADED
-    report = _drift(check, _items(results, golds), fingerprint_parts(judge, harness.design, model))
+    parts = fingerprint_parts(judge, harness.design, model)
+    report = _drift(check, _items(results, golds), parts, harness.design.parts())
     _tell(report, check, judge.name, str(plan))
     return _code(report, check)
 
@@ -186,12 +203,20 @@ def _items(results: Sequence[HarnessResult], golds: Mapping[Place, Any]) -> list
     return items
 
 
-def _drift(check: Check, items: Iterable[LabelledItem], parts: Mapping[str, Any] | None) -> DriftReport:
-    return drift(check.old, items, parts=parts, anchors=check.anchors, margin=check.margin, alpha=check.alpha)
+def _drift(
+    check: Check,
+    items: Iterable[LabelledItem],
+    parts: Mapping[str, Any] | None = None,
+    design: Mapping[str, Any] | None = None,
+) -> DriftReport:
+    levels: dict[str, Any] = {"anchors": check.anchors, "margin": check.margin, "alpha": check.alpha}
+    return drift(check.old, items, parts=parts, design=design, **levels)
 
 
 def _tell(report: DriftReport, check: Check, judge: str, cost: str, *notes: str) -> None:
     """Keep the check in the history, and print it with the checks before."""
+    if "rule" not in check.old.known_design:
+        notes = (*notes, "the calibration does not say its rule: it may be another")
     line = history_line(report, judge=judge, checked_at=datetime.now(UTC).isoformat(timespec="seconds"))
     try:
         append_history(check.history, line)

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
+import typer
+
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.aggregation.grouping import by_criterion, is_numeric
 from judgeharness_integrations.aggregation.rules import Rule
@@ -17,11 +19,14 @@ from judgeharness_integrations.calibration import (
     LabelledItem,
     measure_calibration,
 )
-from judgeharness_integrations.cli._calibration_output import Request, deliver
+from judgeharness_integrations.calibration.designs import design_of_rows
+from judgeharness_integrations.calibration.joining import joined, read_gold
+from judgeharness_integrations.cli._calibration_output import EXPLORATORY, Request, deliver, refuse_same
 from judgeharness_integrations.cli._failures import without_replay_advice
 from judgeharness_integrations.cli._replay import rule_of
 from judgeharness_integrations.cli._writing import check_file
 from judgeharness_integrations.replay import case_consistency, case_decisions, rows_of_judges
+from judgeharness_integrations.reporting.plain import safe_text
 from judgeharness_integrations.verdictlog import VerdictRow, read_log
 
 __all__ = ["calibrate_log", "decided_items", "rows_of_one"]
@@ -33,26 +38,43 @@ def calibrate_log(log: Path, rule: str | None, request: Request) -> None:
         raise UsageError("--log needs --rule: which rule's decisions are to be measured?")
     if request.out is not None:
         check_file(request.out)
+        refuse_same("--out", request.out, log, request.labels)
     chosen = rule_of(rule)
     with without_replay_advice():
-        judge, rows = rows_of_one(log, request.judge)
+        judge, answered = rows_of_one(log, request.judge)
+        labelled, rows, notes = _labelled(answered, log, request)
         criteria = _criteria(rows, chosen, request.positive)
-    if not criteria:
-        raise UsageError(f"{log}: no row carries a gold label, so there is nothing to compare with.")
-    # through the label set, so that its source is checked the same way
-    labelled = CalibrationSet.from_rows(rows, name=request.name or log.name.split(".")[0], source=request.source)
     report = CalibrationReport(
         name=labelled.name,
         judge=judge,
         source=labelled.source,
         consensus=labelled.consensus,
-        excluded_ties=0,
+        excluded_ties=labelled.golds()[1],
         criteria=criteria,
         measured_at=datetime.now(UTC).isoformat(timespec="seconds"),
         parts=None,
         items=tuple(item for item in decided_items(rows, chosen) if item.gold is not None),
+        design=design_of_rows(rows, chosen.name),
     )
-    deliver(report, request, f"rule: {chosen.name}", "rule chosen after the samples: exploratory")
+    if request.as_json:
+        for note in notes:
+            typer.echo(safe_text(note), err=True)
+    deliver(report, request, f"rule: {chosen.name}", EXPLORATORY, *map(safe_text, notes))
+
+
+def _labelled(
+    rows: Sequence[VerdictRow], log: Path, request: Request
+) -> tuple[CalibrationSet, Sequence[VerdictRow], tuple[str, ...]]:
+    """Return the labels, the rows with them, and what is to be said: of a file, where one is given, or of the log."""
+    if request.labels is None:
+        if all(row.gold is None for row in rows):
+            raise UsageError(f"{log}: no row carries a gold label: give the labels as --labels FILE (case_id, gold).")
+        # through the label set, so that its source is checked the same way
+        name = request.name or log.name.split(".")[0]
+        return CalibrationSet.from_rows(rows, name=name, source=request.source), rows, ()
+    labels = read_gold(request.labels, name=request.name, source=request.source)
+    found = joined(rows, labels)
+    return labels, found.rows, found.notes(str(request.labels))
 
 
 def rows_of_one(log: Path, judge: str | None) -> tuple[str, list[VerdictRow]]:

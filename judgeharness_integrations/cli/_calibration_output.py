@@ -7,13 +7,15 @@ from pathlib import Path
 
 from rich.text import Text
 
-from judgeharness_integrations._errors import ConfigError
+from judgeharness_integrations._errors import ConfigError, UsageError
 from judgeharness_integrations.calibration import CalibrationReport
 from judgeharness_integrations.cli._json import print_json
 from judgeharness_integrations.cli._printing import console
 from judgeharness_integrations.reporting import calibration_text
 
-__all__ = ["Request", "deliver"]
+__all__ = ["EXPLORATORY", "Request", "deliver", "refuse_same"]
+
+EXPLORATORY = "rule chosen after the samples: exploratory, unless the run was planned with it"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,6 +30,13 @@ class Request:
     positive: str | None
     as_json: bool
     plot: Path | None = None
+
+
+def refuse_same(option: str, path: Path, *read: Path | None) -> None:
+    """Refuse to write where something else is read from."""
+    for other in read:
+        if other is not None and path.is_file() and other.is_file() and path.samefile(other):
+            raise UsageError(f"{option} {path} is {other}, which is read: give another {option}.")
 
 
 def deliver(report: CalibrationReport, request: Request, *notes: str) -> None:

@@ -10,6 +10,8 @@ from judgeharness_integrations._errors import UnknownNameError, UsageError
 from judgeharness_integrations.aggregation.grouping import by_criterion
 from judgeharness_integrations.calibration import CalibrationReport, CriterionCalibration, Judged, measure_calibration
 from judgeharness_integrations.calibration.corrected import CorrectedRate, corrected_rate, corrected_rate_of_counts
+from judgeharness_integrations.calibration.designs import design_changes, design_of_rows
+from judgeharness_integrations.calibration.joining import joined, read_gold
 from judgeharness_integrations.calibration.words import in_graded_words
 from judgeharness_integrations.cli._corrected_request import Origin, Request
 from judgeharness_integrations.cli._failures import without_replay_advice
@@ -26,13 +28,24 @@ def of_log(request: Request, log: Path, rule: str) -> tuple[CorrectedRate, Origi
     chosen = rule_of(rule)
     with without_replay_advice():
         judge, criterion, rows = _rows(request, log)
+        rows, notes = _with_labels(rows, request)
         cases = list(case_decisions(rows, chosen))
     if any(is_number(case.decision.verdict) for case in cases):
         raise UsageError("the rule decides on scores, which have no rate: give it a threshold, as median(pass_at=7).")
-    origin = Origin(judge=judge, criterion=criterion, rule=chosen.name, rule_fixed="after")
+    origin = Origin(judge=judge, criterion=criterion, rule=chosen.name, rule_fixed="after", notes=notes)
     if request.calibration is None:
         return _with_gold(cases, request, criterion, log), origin
     return _with_calibration(cases, request, request.calibration, origin)
+
+
+def _with_labels(rows: list[VerdictRow], request: Request) -> tuple[list[VerdictRow], tuple[str, ...]]:
+    """Return the rows with the labels of a file, where one is given, and what is to be said about them."""
+    if request.gold is None:
+        return rows, ()
+    if request.calibration is not None:
+        raise UsageError("labels come from --gold or from --calibration: leave out one of them.")
+    found = joined(rows, read_gold(request.gold), texts=request.labels)
+    return list(found.rows), found.notes(str(request.gold))
 
 
 def _rows(request: Request, log: Path) -> tuple[str, str, list[VerdictRow]]:
@@ -57,7 +70,9 @@ def _with_gold(cases: Sequence[CaseDecision], request: Request, criterion: str, 
         if case.gold is not None
     ]
     if not labelled:
-        raise UsageError(f"{log}: no row carries a gold label: label some cases, or give --calibration FILE.")
+        raise UsageError(
+            f"{log}: no row carries a gold label: give labels as --gold FILE (case_id, gold), or --calibration FILE."
+        )
     items = in_graded_words([item for _, item in labelled])
     positive = measure_calibration(items, criterion=criterion, positive=request.positive).positive
     if positive is None:
@@ -88,6 +103,7 @@ def _with_calibration(
         raise UsageError(f"{path} {why}: calibrate with --positive and a rule that decides on labels.")
     if request.positive not in (None, positive):
         raise UsageError(f"{path} is about the rate of {positive!r}, not of {request.positive!r:.60}.")
+    _check_rule(report, origin, path)
     _check_words(cases, measured, positive, path)
     yes, no = (_errors(measured, positive, true=true) for true in (True, False))
     judged = _judged(cases, positive)
@@ -110,6 +126,16 @@ def _measured(report: CalibrationReport, criterion: str, path: Path) -> Criterio
     raise UnknownNameError(f"criterion of {path}", criterion, report.criteria)
 
 
+def _check_rule(report: CalibrationReport, origin: Origin, path: Path) -> None:
+    """Refuse the errors of another rule."""
+    before = report.known_design.get("rule", origin.rule)
+    if before != origin.rule:
+        raise UsageError(
+            f"{path} was measured with rule {before}, whose errors are not those of {origin.rule}: give --rule "
+            f"{before!r}, or calibrate this rule."
+        )
+
+
 def _check_words(cases: Sequence[CaseDecision], measured: CriterionCalibration, positive: str, path: Path) -> None:
     """Refuse decisions that are in other words than the calibration's."""
     used = {verdict_text(case.decision.verdict) for case in cases if case.decision.status == "decided"}
@@ -130,14 +156,15 @@ def _comparable(report: CalibrationReport, origin: Origin, cases: Sequence[CaseD
     """Say what may differ between the configuration that was calibrated and the one behind the log."""
     known = "no fingerprint either" if report.fingerprint is None else f"the fingerprint {report.fingerprint}"
     yield (
-        f"a log has no fingerprint, the calibration on {report.name} has {known}: whether judge, prompt, perturbations "
-        "and repetitions are the same cannot be compared"
+        f"a log has no fingerprint, the calibration on {report.name} has {known}: whether judge and prompt are "
+        "the same cannot be compared"
     )
+    design = report.known_design
+    yield from design_changes(design, design_of_rows([row for case in cases for row in case.rows], origin.rule or ""))
+    if unknown := [name for name in ("rule", "perturbations", "repetitions") if name not in design]:
+        yield f"the calibration does not say its {', '.join(unknown)}: they may be others"
     if report.judge != origin.judge:
         yield f"the calibration is of judge {report.judge!r}, the log of {origin.judge!r}"
-    rule = (report.parts or {}).get("rule", origin.rule)
-    if rule != origin.rule:
-        yield f"the calibration is of rule {rule}, the decisions are by {origin.rule}"
     if not report.calibrated:
         yield f"the labels are those of {report.source.removeprefix('model:')}, not people's: so is the corrected rate"
     if same := len({case.case_id for case in cases} & {item.case_id for item in report.items}):

@@ -16,6 +16,7 @@ from judgeharness_integrations.calibration.corrected import (
     RateEstimate,
     corrected_rate_of_counts,
 )
+from judgeharness_integrations.cli._calibration_output import EXPLORATORY
 from judgeharness_integrations.cli._corrected_log import of_log
 from judgeharness_integrations.cli._corrected_request import Counts, Origin, Request
 from judgeharness_integrations.cli._json import print_json
@@ -60,7 +61,7 @@ def measured(request: Request, counts: Counts) -> tuple[CorrectedRate, Origin]:
 
 
 def _of_counts(request: Request, counts: Counts) -> CorrectedRate:
-    with_log = ("rule", "judge", "criterion", "calibration", "cluster")
+    with_log = ("rule", "judge", "criterion", "calibration", "gold", "cluster")
     wrong = [f"--{name}" for name in with_log if getattr(request, name) is not None]
     if wrong or request.labels:
         raise UsageError(f"{', '.join(wrong) or '--labels'} goes with a LOG, which is not given.")
@@ -104,7 +105,7 @@ def _head(report: CorrectedRate, origin: Origin) -> Iterator[str]:
     if origin.judge is not None:
         yield f"judge: {safe_text(origin.judge, 60)}, criterion {safe_text(origin.criterion or '', 60)}"
         yield f"rule: {origin.rule}"
-        yield "rule chosen after the samples: exploratory"
+        yield EXPLORATORY
     undecided = f"; {report.undecided} abstained or not graded count as not {label}" if report.undecided else ""
     clusters = "" if report.clusters is None else f", in {report.clusters} clusters with the labelled ones"
     yield f"judged {label}: {report.judged or 'no item'}{undecided}{clusters}"

@@ -35,6 +35,7 @@ class Request:
     criterion: str | None
     positive: str | None
     calibration: Path | None
+    gold: Path | None
     cluster: str | None
     labels: bool
     labels_are: LabelsAre

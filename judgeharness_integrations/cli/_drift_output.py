@@ -13,6 +13,7 @@ from judgeharness_integrations.calibration.drift import CriterionDrift, DriftRep
 from judgeharness_integrations.calibration.history import History
 from judgeharness_integrations.cli._printing import console
 from judgeharness_integrations.reporting.plain import safe_text
+from judgeharness_integrations.verdictlog.row import is_number
 
 __all__ = ["print_drift"]
 
@@ -29,6 +30,8 @@ def print_drift(report: DriftReport, *, judge: str, notes: Sequence[str], histor
 
 def _lines(report: DriftReport, judge: str, notes: Sequence[str]) -> Iterator[str]:
     yield f"drift: {report.answer}"
+    for change in report.design_changes:
+        yield f"what is asked is not what was calibrated: {safe_text(change, 300)}"
     renamed = "" if judge == report.judge else f" (calibrated: {safe_text(report.judge, 60)})"
     yield f"judge: {safe_text(judge, 60)}{renamed}"
     yield f"against: {safe_text(report.calibration, 60)}, measured {safe_text(report.measured_at, 60)}"
@@ -72,7 +75,9 @@ def _movement(one: CriterionDrift) -> str:
         ("not graded", one.not_graded_before, one.not_graded_now),
     )
     apart = "".join(f"; {what} {before} before, {now} now" for what, before, now in kinds if before or now)
-    return f"{one.changed} of {one.n} verdicts changed: {one.worse} for the worse, {one.better} for the better{apart}"
+    ways = f"{one.worse} for the worse, {one.better} for the better"
+    neither = f", {same} neither" if (same := one.changed - one.worse - one.better) else ""
+    return f"{one.changed} of {one.n} verdicts changed: {ways}{neither}{apart}"
 
 
 def _power(one: CriterionDrift) -> str:
@@ -103,7 +108,7 @@ def _past(check: Mapping[str, Any]) -> str:
     told = [
         f"  {safe_text(str(one.get('criterion')), 40)} {one['difference']:+.3f} (n={safe_text(str(one.get('n')), 20)})"
         for one in check["criteria"]
-        if isinstance(one, dict) and isinstance(one.get("difference"), (int, float))
+        if isinstance(one, dict) and is_number(one.get("difference"))
     ]
     changes = check.get("changes")
     changed = (

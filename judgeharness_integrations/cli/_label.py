@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import shutil
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -20,6 +21,7 @@ from judgeharness_integrations.cli._writing import check_file
 from judgeharness_integrations.labelling import LabelLog, Progress, Question, Session, parse_answers, questions
 from judgeharness_integrations.labelling.sheets import add_rows, rows_of_sheet, write_annotator_sheet
 from judgeharness_integrations.reporting.plain import safe_text
+from judgeharness_integrations.verdictlog.row import VerdictRow
 
 __all__ = ["Request", "label_cases"]
 
@@ -114,7 +116,7 @@ def _write(request: Request, asked: list[Question], sheet: Path) -> None:
         print_json({"schema": "judgeharness.label/1", "sheet": str(path), "questions": len(asked)})
         return
     shown = safe_text(str(path), 200)
-    typer.echo(f"{len(asked)} questions are in {shown}: fill its column gold, then give it as --from-sheet.")
+    typer.echo(f"{len(asked)} questions are in {shown}: fill its column label, then give it as --from-sheet.")
 
 
 def _take(request: Request, sheet: Path) -> None:
@@ -122,11 +124,24 @@ def _take(request: Request, sheet: Path) -> None:
         raise UsageError("--from-sheet takes what the sheet asks: leave out --answers and --criterion.")
     out = request.out or _OUT
     check_file(out)
-    known = {case.case_id for path in request.files for case in read_cases(path)}
+    cases = read_cases(request.files[0]) if request.files else None
     annotator = None if request.annotator is None else request.annotator.strip()
-    rows = rows_of_sheet(sheet, annotator=annotator, known=known if request.files else None)
-    added = add_rows(rows, LabelLog(out))
+    rows = rows_of_sheet(sheet, annotator=annotator, cases=cases)
+    log = LabelLog(out)
+    if annotator is None:
+        _check_annotators(rows, log)
+    added = add_rows(rows, log)
     if request.as_json:
         print_json({"schema": "judgeharness.label/1", "log": str(out), "labels": len(rows), "added": added})
         return
     typer.echo(f"{len(rows)} labels are in {safe_text(str(out), 200)}, {added} of them new.")
+
+
+def _check_annotators(rows: Iterable[VerdictRow], log: LabelLog) -> None:
+    """Refuse the sheet of somebody whom nobody named for a log of others."""
+    held = sorted({row.judge for row in log.rows()})
+    if held and (others := sorted({row.judge for row in rows} - {*held})):
+        raise UsageError(
+            f"{log.path} holds labels of {held[0]!r}, the sheet is of {others[0]!r}: give another --out, or "
+            f"--annotator to add them there."
+        )

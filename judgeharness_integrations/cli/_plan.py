@@ -70,6 +70,8 @@ def print_plan(asked: Asked, *, as_json: bool) -> None:
         calls=configured.max_calls if asked.budget is None else asked.budget,
         price_per_call=asked.price,
     )
+    if asked.sensitivity is not None and limits.cases is None:
+        raise UsageError("a corrected rate needs the number of judged cases: give --cases, or a configuration of them.")
     report = planned(
         wanted,
         pilot=None if asked.pilot is None else _pilot(asked.pilot, asked.judge, asked.criterion),

@@ -8,36 +8,57 @@ from rich.table import Table
 from rich.text import Text
 
 from judgeharness_integrations.cli._printing import console, percent, table
-from judgeharness_integrations.planning import Components, Design, PlanningReport
+from judgeharness_integrations.planning import Components, Design, Pilot, PlanningReport
 from judgeharness_integrations.planning.precision import MOST_CASES
 from judgeharness_integrations.reporting.plain import safe_text
 
 __all__ = ["print_planning"]
 
+_FIND_OUT = "find out why before you average over it"
+_NO_DESIGN = (
+    "no design: without variance two cases would reach any goal, which nobody should believe; take a pilot whose "
+    "verdicts differ, a --rate between 0 and 1, or declare --variance"
+)
+
 
 def print_planning(report: PlanningReport) -> None:
     """Print a plan: what it stands on, designs, labels, decisions, advice."""
     screen = console()
-    for line in _basis(report):
+    for line in (*_shifts(report), *_basis(report)):
         screen.print(Text(line), soft_wrap=True)
     screen.print(Text(f"wanted: {_wanted(report)}"), soft_wrap=True)
-    screen.print(_designs(report))
-    for line in (*_designs_told(report), *_labels(report)):
+    if report.designs:
+        screen.print(_designs(report))
+    for line in (*(_designs_told(report) if report.designs else (_NO_DESIGN,)), *_labels(report)):
         screen.print(Text(line), soft_wrap=True)
     if report.majority:
-        rows = [(str(one.samples), percent(one.differs), percent(one.tied)) for one in report.majority]
-        screen.print(table("majority of N samples", ("N", "differs from the\nlong run, %", "tied, %"), rows, texts=0))
+        screen.print(_majority(report))
     for advice in report.advice:
         screen.print(Text(f"advice: {advice}"), soft_wrap=True)
+
+
+def _shifts(report: PlanningReport) -> Iterator[str]:
+    if (pilot := report.pilot) is None:
+        return
+    for one in pilot.shifts:
+        then = "that is position bias, which asking in both orders balances" if one.swap else _FIND_OUT
+        yield (
+            f"{'note' if one.swap else 'warning'}: {safe_text(one.perturbation, 60)} moves the {_mean(pilot)} from "
+            f"{one.mean:.2f} ({safe_text(one.reference, 60)}) to {one.shifted:.2f} (exact sign test over {one.cases} "
+            f"cases, p {one.p:.1g}): {then}"
+        )
+
+
+def _mean(pilot: Pilot) -> str:
+    return "mean score" if pilot.positive is None else f"share of {safe_text(pilot.positive, 40)}"
 
 
 def _basis(report: PlanningReport) -> Iterator[str]:
     pilot, parts = report.pilot, report.components
     if pilot is not None:
-        what = "mean score" if pilot.positive is None else f"share of {safe_text(pilot.positive, 40)}"
         yield (
             f"pilot: {safe_text(pilot.judge, 60)}, {safe_text(pilot.criterion, 60)}: {pilot.samples} samples of "
-            f"{pilot.cases} cases, {pilot.failed} failed; {what} {pilot.mean:.3f}"
+            f"{pilot.cases} cases, {pilot.failed} failed; {_mean(pilot)} {pilot.mean:.3f}"
             + ("" if pilot.agreement is None else f", agreement within a case {pilot.agreement:.3f}")
         )
     yield f"variance: {_variance(parts)}"
@@ -47,7 +68,9 @@ def _basis(report: PlanningReport) -> Iterator[str]:
 def _variance(parts: Components) -> str:
     named = (("cases", parts.cases), ("perturbations", parts.perturbations), ("repetitions", parts.repetitions))
     return ", ".join(
-        f"between {name} {value:.4g} ({percent(value / parts.total if parts.total else None)} %)"
+        f"between {name} not measured"
+        if value is None
+        else f"between {name} {value:.4g} ({percent(value / parts.total if parts.total else None)} %)"
         for name, value in named
     )
 
@@ -64,18 +87,32 @@ def _designs(report: PlanningReport) -> Table:
     columns = ["pertur-\nbations", "repe-\ntitions", "cases", "calls", report.goal.kind]
     tokens, price = report.limits.tokens_per_call is not None, report.limits.price_per_call is not None
     columns += ["tokens"] * tokens + ["price"] * price + [""]
-    rows = [_row(one, tokens=tokens, price=price) for one in report.designs]
-    return table("designs that reach it", columns, rows, texts=0)
+    rows = [[*_row(one, tokens=tokens, price=price), _mark(one, report)] for one in report.designs]
+    return table("the fewest cases that reach it, for each design", columns, rows, texts=0)
+
+
+def _mark(one: Design, report: PlanningReport) -> str:
+    if one.cheapest:
+        return "cheapest"
+    if report.shifts and one.perturbations > 1:
+        return "averages a shift"
+    return "" if one.affordable else "over limits"
 
 
 def _row(one: Design, *, tokens: bool, price: bool) -> list[str]:
-    mark = "cheapest" if one.cheapest else "" if one.affordable else "over limits"
     cells = [str(one.perturbations), str(one.repetitions)]
     cells += ["-" if value is None else str(value) for value in (one.cases, one.calls)]
     cells.append("-" if one.reached is None else f"{one.reached:.3g}")
     cells += ["-" if one.tokens is None else f"{one.tokens:.0f}"] * tokens
     cells += ["-" if one.price is None else f"{one.price:.2f}"] * price
-    return [*cells, mark]
+    return cells
+
+
+def _majority(report: PlanningReport) -> Table:
+    """Return the risk by number of samples; with a tie counted as half, more samples never do worse."""
+    rows = [(str(one.samples), percent(one.differs + one.tied / 2), percent(one.tied)) for one in report.majority]
+    columns = ("N", "differs from the long run,\na tie counting half, %", "tied, %")
+    return table("majority of N samples", columns, rows, texts=0)
 
 
 def _designs_told(report: PlanningReport) -> Iterator[str]:
@@ -89,7 +126,9 @@ def _designs_told(report: PlanningReport) -> Iterator[str]:
                 f"{name}: {one.perturbations} x {one.repetitions} samples (perturbations x repetitions) of {one.cases} "
                 f"cases, {one.calls} calls: {report.goal.kind} {one.reached:.3g}"
             )
-    if report.cheapest is None:
+    if report.cheapest is None and report.shifts and any(one.affordable for one in report.designs):
+        yield "no design is marked: those within the limits average over perturbations that move the mean"
+    elif report.cheapest is None:
         yield "no design within the limits reaches the goal"
 
 

@@ -3,29 +3,46 @@
 from __future__ import annotations
 
 import sys
+import textwrap
 from collections.abc import Callable, Iterator, Sequence
 
+import typer
+
+from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.cli._json import print_json
 from judgeharness_integrations.cli._printing import console, percent, table
 from judgeharness_integrations.cli.exits import GATE_FAILED, OK
-from judgeharness_integrations.testing.selftest import CheckFound, SelftestReport, run_selftest
+from judgeharness_integrations.testing.selftest import CheckFound, SelftestReport, registry, run_selftest
+from judgeharness_integrations.testing.selftest.report import Kind
+from judgeharness_integrations.testing.selftest.running import CRITERIA
 
 __all__ = ["show_selftest"]
 
-_KINDS = {
-    "coverage": ("coverage of nominal 95 % intervals", "mean coverage %"),
-    "size": ("rejections of true hypotheses at nominal 5 %", "mean rejected %"),
+_KINDS: dict[Kind, str] = {
+    "coverage": "coverage of nominal 95 % intervals",
+    "size": "rejections of true hypotheses at nominal 5 %",
 }
+_COLUMNS = ("check\n  its worst point", "verdict", "points", "mean\n%", "worst\n%", "repli-\ncates")
 
 
 def show_selftest(*, full: bool, only: Sequence[str], seed: int, as_json: bool) -> int:
     """Run the self-test, print what it found and return the exit code."""
+    _check_names(only)
     report = run_selftest(full=full, only=only, seed=seed, progress=_progress())
     if as_json:
         print_json(report.to_dict())
     else:
         _print(report)
     return OK if report.passed else GATE_FAILED
+
+
+def _check_names(only: Sequence[str]) -> None:
+    """Refuse a part of no name, after the names: so many in a sentence could not be read."""
+    names = [check.name for check in registry.CHECKS]
+    for part in only:
+        if not any(part.casefold() in name.casefold() for name in names):
+            typer.echo("\n".join(names), err=True)
+            raise UsageError(f"unknown check {part!r}: give a part of a name above.")
 
 
 def _progress() -> Callable[[str], None] | None:
@@ -46,22 +63,24 @@ def _print(report: SelftestReport) -> None:
         f"{report.replicates} replicates a point" if report.full else f"at most {report.replicates} replicates a point"
     )
     screen.print(f"self-test, {'full' if report.full else 'fast'} version: {how}, seed {report.seed}")
-    for kind, (title, mean) in _KINDS.items():
+    for kind, title in _KINDS.items():
         found = [check for check in report.checks if check.kind == kind]
         if found:
-            columns = ("name", "worst point", "verdict", "points", mean, "worst %", "replicates")
-            screen.print(table(title, columns, map(_cells, found), texts=3))
+            screen.print(table(title, _COLUMNS, map(_cells, found)))
+            screen.print(f"ok: {CRITERIA[kind]}")
     screen.print()
     for line in _deviations(report.checks):
-        screen.print(line, soft_wrap=True)
-    misses = sum(check.verdict == "miss" for check in report.checks)
-    screen.print(f"{len(report.checks)} checks, {misses} of them miss", soft_wrap=True)
+        screen.print(textwrap.fill(line, screen.width, subsequent_indent="  ", break_long_words=False), soft_wrap=True)
+    misses, unclear = (sum(check.verdict == said for check in report.checks) for said in ("miss", "unclear"))
+    if unclear:
+        screen.print(f"{unclear} unclear: beyond what is ok by less than three standard errors")
+    screen.print(f"{len(report.checks)} checks, {misses} of them miss")
 
 
 def _cells(check: CheckFound) -> tuple[str, ...]:
     worst = check.worst
     numbers = (str(len(check.points)), percent(check.mean), percent(worst.rate), str(worst.replicates))
-    return check.name, str(worst), check.verdict, *numbers
+    return f"{check.name}\n  {worst}", check.verdict, *numbers
 
 
 def _deviations(checks: Sequence[CheckFound]) -> Iterator[str]:

@@ -31,10 +31,19 @@ def calibrate(  # noqa: PLR0917 - typer passes every option by name
         typer.Argument(help="A configuration whose judge is asked about the labelled cases.", show_default=False),
     ] = None,
     labels: Annotated[
-        Path | None, typer.Option(help="Cases with a gold column (with CONFIG).", show_default=False)
+        Path | None,
+        typer.Option(
+            "--labels",
+            "--gold",
+            help="Cases with a gold column; with --log, case_id and gold are enough.",
+            show_default=False,
+        ),
     ] = None,
     log: Annotated[
-        Path | None, typer.Option(help="An existing verdict log with gold, instead of CONFIG.", show_default=False)
+        Path | None,
+        typer.Option(
+            help="An existing verdict log, with gold or with --labels, instead of CONFIG.", show_default=False
+        ),
     ] = None,
     rule: Annotated[str | None, typer.Option(help="The rule to measure (with --log).", show_default=False)] = None,
     out: Annotated[Path | None, typer.Option(help="Where to save the calibration.", show_default=False)] = None,
@@ -82,12 +91,12 @@ def calibrate(  # noqa: PLR0917 - typer passes every option by name
         plot=plot,
     )
     if log is not None:
-        _calibrate.refuse_both(config, labels, max_calls)
+        _calibrate.refuse_both(config, None if check is None else labels, max_calls)
     options = {"anchors": anchors, "margin": margin, "alpha": alpha, "history": history, "strict": strict or None}
     if check is not None or any(value is not None for value in options.values()):
         from judgeharness_integrations.cli._calibrate_check import check_config, check_log, check_of  # noqa: PLC0415
 
-        wanted = check_of(check, request, **options)
+        wanted = check_of(check, request, read=(config, labels, log), **options)
         if log is not None:
             raise typer.Exit(check_log(log, rule, wanted))
         raise typer.Exit(check_config(config, wanted, rule=rule, max_calls=max_calls, yes=yes))

@@ -26,6 +26,9 @@ def corrected_rate(  # noqa: PLR0917 - typer passes every option by name
         Path | None,
         typer.Option(help="A saved calibration whose errors are used, instead of gold in LOG.", show_default=False),
     ] = None,
+    gold: Annotated[
+        Path | None, typer.Option(help="A file with case_id and gold, instead of gold in LOG.", show_default=False)
+    ] = None,
     cluster: Annotated[
         str | None, typer.Option(help="A column of LOG: its equal values belong together.", show_default="the case")
     ] = None,
@@ -50,7 +53,7 @@ def corrected_rate(  # noqa: PLR0917 - typer passes every option by name
     labels: Annotated[bool, typer.Option("--labels", help="Read every verdict as a label, numbers too.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON (judgeharness.corrected_rate/1).")] = False,
 ) -> None:
-    """Correct a judged rate with labels: LOG --rule RULE, LOG --rule RULE --calibration FILE, or counts."""
+    """Correct a judged rate with labels: LOG --rule RULE, with --gold or --calibration FILE, or counts."""
     from judgeharness_integrations.cli import _corrected_rate as work  # noqa: PLC0415 - keeps --help fast
     from judgeharness_integrations.cli._corrected_request import Counts, Request  # noqa: PLC0415
 
@@ -62,6 +65,7 @@ def corrected_rate(  # noqa: PLR0917 - typer passes every option by name
         criterion=criterion,
         positive=positive,
         calibration=calibration,
+        gold=gold,
         cluster=cluster,
         labels=labels,
         labels_are=work.assumption(labels_are),

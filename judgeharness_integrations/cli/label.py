@@ -46,6 +46,7 @@ def label(  # noqa: PLR0917 - typer passes every option by name
     consensus: Annotated[str, typer.Option(help="How several labels become one (with --merge).")] = "majority",
     *,
     merge: Annotated[bool, typer.Option("--merge", help="Merge logs into cases with a gold column.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Write over --out (with --merge).")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON; questions go to stderr.")] = False,
 ) -> None:
     """Label cases, blind to judges: one question at a time, or on a sheet. Run it again to go on where you stopped."""
@@ -65,8 +66,10 @@ def label(  # noqa: PLR0917 - typer passes every option by name
     if merge:
         from judgeharness_integrations.cli._label_merge import merge_logs  # noqa: PLC0415
 
-        merge_logs(request, cases=cases, consensus=consensus)
+        merge_logs(request, cases=cases, consensus=consensus, overwrite=overwrite)
         return
     if cases is not None:
         raise UsageError("--cases goes with --merge: without it the case file is given as it is.")
+    if overwrite:
+        raise UsageError("--overwrite goes with --merge: labels are added to a log, and a sheet may hold some.")
     _label.label_cases(request)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.calibration.labels import ONLY_CRITERION, CalibrationSet
+from judgeharness_integrations.calibration.labels import LABEL_COUNT, ONLY_CRITERION, CalibrationSet
 from judgeharness_integrations.cases import CASE_COLUMNS, AnswerCase, case_id_of
 from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES
 from judgeharness_integrations.verdictlog.row import Verdict, verdict_to_json
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 __all__ = ["write_gold_file"]
 
-_LABELS = "label_count"
 _AMBIGUOUS = frozenset("[{+-.0123456789")  # a text beginning so may read back as JSON
 
 
 def write_gold_file(cases: Iterable[AnswerCase], labelled: CalibrationSet, path: str | PathLike[str]) -> Path:
-    """Write the labelled cases that have a consensus, with it as `gold` and `label_count`, as CSV or JSONL.
+    """Write the labelled cases with their consensus as `gold` and their `label_count`, as CSV or JSONL.
 
-    A text that a reader of case files could take for a number or for JSON stands in a list of one label.
+    The gold of an evenly split item is empty: `CalibrationSet.from_file` counts those. A text that a reader of case
+    files could take for a number or for JSON stands in a list of one label.
 
     Raises:
         UsageError: the file's ending is another, or no case has a consensus.
@@ -37,10 +37,10 @@ def write_gold_file(cases: Iterable[AnswerCase], labelled: CalibrationSet, path:
     if path.suffix.lower() not in (".csv", ".jsonl"):
         raise UsageError(f"{path}: a case file is .csv or .jsonl.")
     golds, _ = labelled.golds()
-    counts = {case_id_of(case): _count(label) for case, label in labelled.labeled_examples}
-    lines = [_line(case, golds[case.case_id], counts[case.case_id]) for case in cases if case.case_id in golds]
-    if not lines:
+    if not golds:
         raise UsageError("no case has a consensus of its annotators, so there is no gold to write.")
+    asked = {case_id_of(case): label for case, label in labelled.labeled_examples}
+    lines = [_line(case, asked[case.case_id], golds.get(case.case_id, {})) for case in cases if case.case_id in asked]
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}.") as folder:
         made = Path(folder) / path.name
@@ -49,21 +49,17 @@ def write_gold_file(cases: Iterable[AnswerCase], labelled: CalibrationSet, path:
     return path
 
 
-def _count(label: Mapping[str, Sequence[Verdict]]) -> int:
-    return max(len(votes) for votes in label.values())
-
-
-def _line(case: AnswerCase, golds: Mapping[str, Verdict], count: int) -> dict[str, Any]:
+def _line(case: AnswerCase, said: Mapping[str, Sequence[Verdict]], golds: Mapping[str, Verdict]) -> dict[str, Any]:
     cells = {name: getattr(case, name, None) for name in CASE_COLUMNS}
-    gold = (
-        _gold(golds[ONLY_CRITERION]) if ONLY_CRITERION in golds else {name: _gold(one) for name, one in golds.items()}
-    )
-    return {**cells, "names": list(case.names) or None, "gold": gold, **case.attributes, _LABELS: count}
+    kept = {name: _gold(golds.get(name)) for name in said}
+    gold = kept.get(ONLY_CRITERION, kept)
+    count = max(map(len, said.values()))
+    return {**cells, "names": list(case.names) or None, "gold": gold, **case.attributes, LABEL_COUNT: count}
 
 
-def _gold(verdict: Verdict) -> Any:
+def _gold(verdict: Verdict | None) -> Any:
     """Return a label as a case file keeps it: a set, or a text like JSON, in the list of annotators' labels."""
-    kept = verdict_to_json(verdict)
+    kept = None if verdict is None else verdict_to_json(verdict)
     return [kept] if isinstance(kept, list) or (isinstance(kept, str) and kept[:1] in _AMBIGUOUS) else kept
 
 

@@ -159,6 +159,7 @@ class Session:
         elif command == "comment":
             self._say("comment > ")
             self._comment = safe_text(self._read(), _LONGEST_COMMENT)
+            self._say("the comment will stand beside your answer.\n" if self._comment else "no comment.\n")
         elif command == "skip":
             self._skipped.add(place)
             self._trail.append(place)

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from judgeharness_integrations._errors import CaseError, UsageError
-from judgeharness_integrations.calibration.sheetfile import write_sheet
+from judgeharness_integrations.calibration.sheetfile import item_of, write_sheet
 from judgeharness_integrations.calibration.sheetlabels import AnnotatedLabel, read_annotated_labels
+from judgeharness_integrations.cases import Case, case_id_of
 from judgeharness_integrations.labelling.kinds import kind_of
 from judgeharness_integrations.labelling.labellog import LabelLog
 from judgeharness_integrations.labelling.questions import Question
@@ -21,12 +22,14 @@ if TYPE_CHECKING:
 __all__ = ["add_rows", "rows_of_sheet", "write_annotator_sheet"]
 
 _TEXTS = ("context", "input", "output", "output_b", "reference")
-_COLUMNS = ("case_id", "criterion", "rubric", *_TEXTS, "answer", "gold", "comment", "annotator", "swapped")
+_COLUMNS = ("item", "criterion", "rubric", *_TEXTS, "allowed", "label", "comment", "annotator", "swapped")
 _AT_NEED = frozenset({"rubric", "output_b", "swapped"})  # left out where every cell of them is empty
 
 
 def write_annotator_sheet(questions: Sequence[Question], path: str | PathLike[str], *, annotator: str) -> Path:
-    """Write the questions of one annotator as CSV or JSONL, in their order, `gold` and `comment` to be filled.
+    """Write the questions of one annotator as CSV or JSONL, in their order, `label` and `comment` to be filled.
+
+    A case is an `item`, a digest of its id: an id may name an author.
 
     Raises:
         UsageError: the file exists, since it may hold labels, or its ending is another.
@@ -44,24 +47,24 @@ def _line(question: Question, annotator: str) -> dict[str, str]:
     return {
         **dict.fromkeys(_COLUMNS, ""),
         **question.texts,
-        "case_id": question.case_id,
+        "item": item_of(question.case_id),
         "criterion": question.criterion,
         "rubric": question.description,
-        "answer": str(question.answers),
+        "allowed": str(question.answers),
         "annotator": annotator,
-        "swapped": "yes" if question.swapped else "",
+        "swapped": ("yes" if question.swapped else "no") if "output_b" in question.texts else "",
     }
 
 
 def rows_of_sheet(
-    path: str | PathLike[str], *, annotator: str | None = None, known: Collection[str] | None = None
+    path: str | PathLike[str], *, annotator: str | None = None, cases: Collection[Case] | None = None
 ) -> list[VerdictRow]:
     """Return the labels of a filled sheet as rows of a verdict log, in the canonical frame.
 
     Args:
         path: the sheet.
         annotator: who filled it, where its column `annotator` does not say.
-        known: ids of the cases there are; None takes every one.
+        cases: those it was written for; None takes a sheet that names cases by their ids.
 
     Raises:
         CaseError: the sheet cannot be used, names a case that is not known, or labels a criterion twice.
@@ -69,7 +72,8 @@ def rows_of_sheet(
 
     """
     rows: dict[tuple[str, str, str], VerdictRow] = {}
-    for annotated in read_annotated_labels(path):
+    known = None if cases is None else {case_id_of(case) for case in cases}
+    for annotated in read_annotated_labels(path, cases=cases):
         label = annotated.label
         if known is not None and label.case_id not in known:
             raise CaseError(f"{path}: case {label.case_id!r} is not among the cases: give those it was written for.")

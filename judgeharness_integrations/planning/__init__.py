@@ -11,6 +11,7 @@ from judgeharness_integrations.planning.majority import MajorityRisk, majority_r
 from judgeharness_integrations.planning.pilot import Pilot, pilot_of
 from judgeharness_integrations.planning.precision import Goal
 from judgeharness_integrations.planning.report import PLAN_SCHEMA, PlanningReport, planned
+from judgeharness_integrations.planning.shifts import Shift
 
 __all__ = [
     "PLAN_SCHEMA",
@@ -24,6 +25,7 @@ __all__ = [
     "MajorityRisk",
     "Pilot",
     "PlanningReport",
+    "Shift",
     "advise",
     "corrected_labels",
     "designs",

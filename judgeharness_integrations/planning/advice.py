@@ -14,6 +14,7 @@ LabelSource = Literal["none", "executable", "human"]
 
 _NEGLIGIBLE: Final = 0.01
 _SAMPLES: Final = 2
+_FEWEST: Final = 2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,6 +22,7 @@ class Facts:
     """What is known; None is not known.
 
     `labels_needed` is how many labels the wanted width takes. `components` are those of a pilot or declared ones.
+    `budget` is in calls; each of `systems` is asked about each case.
     """
 
     labels: LabelSource | None = None
@@ -31,6 +33,7 @@ class Facts:
     repetitions: int | None = None
     components: Components | None = None
     fewest_cases: int | None = None
+    systems: int = 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,10 +65,26 @@ def _tool(facts: Facts) -> Iterator[Advice]:
             fact="there are no labels",
             advice=f"a harness can only say how consistent the judge is, not how right; label {needed} items first.",
         )
-    if facts.budget is not None and facts.cases is not None and facts.budget < _SAMPLES * facts.cases:
+    yield from _budget(facts)
+
+
+def _budget(facts: Facts) -> Iterator[Advice]:
+    if facts.budget is None:
+        return
+    twice = _SAMPLES * facts.systems  # calls of a case whose every answer has a second one
+    calls = "1 call" if facts.budget == 1 else f"{facts.budget} calls"
+    of_systems = "" if facts.systems == 1 else f" of {facts.systems} systems"
+    if facts.budget < _FEWEST * twice:
         yield Advice(
-            fact=f"{facts.budget} calls for {facts.cases} cases are fewer than two samples a case",
-            advice="take one sample a case and call it informal, without a harness, or judge fewer cases.",
+            fact=f"{calls}{of_systems} {'is' if facts.budget == 1 else 'are'} too few for any interval",
+            advice=f"two cases with two samples each take {_FEWEST * twice}; allow that many or more.",
+        )
+    elif facts.cases is not None and facts.budget < twice * facts.cases:
+        one = "take one sample a case and call it informal, without a harness, or "
+        yield Advice(
+            fact=f"{calls} for {facts.cases} cases{of_systems} are fewer than two samples a case",
+            advice=f"{one if facts.budget >= facts.systems * facts.cases else ''}judge fewer cases: "
+            f"{facts.budget // twice} with two samples each.",
         )
 
 
@@ -78,7 +97,7 @@ def _design(facts: Facts) -> Iterator[Advice]:
     parts = facts.components
     if parts is None or not parts.split or not parts.total:
         return
-    if parts.repeated and parts.repetitions <= _NEGLIGIBLE * parts.total and facts.repetitions != 1:
+    if parts.repetitions is not None and parts.repetitions <= _NEGLIGIBLE * parts.total and facts.repetitions != 1:
         share = f"{100 * parts.repetitions / parts.total:.2g} %"
         yield Advice(
             fact=f"repetitions hold {share} of the variance",

@@ -15,28 +15,34 @@ class Components:
     """Variances in squared units of the score, or of the 0/1 indicator of a label.
 
     `cases`: between cases; `perturbations`: between perturbations of a case; `repetitions`: between repetitions under
-    a perturbation. `notes` say what was assumed where a part could not be measured: `split` is False where all variance
-    is counted as that between cases for want of a second sample, `repeated` where none is counted as that between
-    repetitions for want of a second one.
+    a perturbation. None was not measured; it stands in one of the others, as `notes` say. `repeated`: repetitions were
+    measured; `split`: they or perturbations were.
     """
 
     cases: float
-    perturbations: float = 0.0
-    repetitions: float = 0.0
+    perturbations: float | None = 0.0
+    repetitions: float | None = 0.0
     notes: tuple[str, ...] = field(default=(), compare=False)
-    split: bool = True
-    repeated: bool = True
+    split: bool = field(init=False)
+    repeated: bool = field(init=False)
 
     def __post_init__(self) -> None:
         """Refuse what is no variance."""
         for part in (self.cases, self.perturbations, self.repetitions):
-            if not (math.isfinite(part) and part >= 0):
+            if part is not None and not (math.isfinite(part) and part >= 0):
                 raise UsageError(f"a variance is a number of at least 0, not {part:g}.")
+        object.__setattr__(self, "repeated", self.repetitions is not None)
+        object.__setattr__(self, "split", self.repeated or self.perturbations is not None)
+
+    @property
+    def inside(self) -> float:
+        """What is known of the variance of a single sample within a case."""
+        return (self.perturbations or 0.0) + (self.repetitions or 0.0)
 
     @property
     def total(self) -> float:
         """The variance of a single sample of a single case."""
-        return self.cases + self.perturbations + self.repetitions
+        return self.cases + self.inside
 
     def of_samples(self, *, perturbations: int, repetitions: int) -> float:
         """Return the variance that the samples of a case leave in its mean: what repetitions and perturbations buy.
@@ -48,7 +54,7 @@ class Components:
         for name, value in (("perturbations", perturbations), ("repetitions", repetitions)):
             if value < 1:
                 raise UsageError(f"{name} must be a whole number of at least 1, not {value}.")
-        return self.perturbations / perturbations + self.repetitions / (perturbations * repetitions)
+        return ((self.perturbations or 0.0) + (self.repetitions or 0.0) / repetitions) / perturbations
 
     def of_mean(self, *, cases: int, perturbations: int, repetitions: int) -> float:
         """Return the variance of the mean over cases (Searle, Casella, McCulloch, Variance Components, ch. 3).
@@ -62,4 +68,4 @@ class Components:
         """Return the components of a share whose cases are all alike inside: then repetitions buy nothing."""
         assumed = f"no pilot: a rate of {rate:g} is assumed, and that all its variance lies between cases"
         unknown = "what repetitions and perturbations buy takes a pilot: a log of some cases, each asked several times"
-        return cls(cases=rate * (1 - rate), notes=(assumed, unknown), split=False, repeated=False)
+        return cls(cases=rate * (1 - rate), perturbations=None, repetitions=None, notes=(assumed, unknown))

@@ -51,12 +51,18 @@ class Design:
 
 
 def designs(
-    components: Components, goal: Goal, *, perturbations: Sequence[int], repetitions: Sequence[int], limits: Limits
+    components: Components,
+    goal: Goal,
+    *,
+    perturbations: Sequence[int],
+    repetitions: Sequence[int],
+    limits: Limits,
+    averaging: bool = True,
 ) -> tuple[Design, ...]:
     """Return the design with the fewest cases that reach the goal, for each of perturbations x repetitions.
 
-    The cheapest affordable one is marked: the fewest calls, then the fewest cases. `cases` None: even 10 million are
-    too few.
+    The cheapest affordable one is marked: the fewest calls, then the fewest cases; without `averaging` over
+    perturbations, of those with one. `cases` None: even 10 million are too few.
     """
     found = [
         design(
@@ -69,7 +75,7 @@ def designs(
         )
         for p, r in product(sorted(set(perturbations)), sorted(set(repetitions)))
     ]
-    within = [one for one in found if one.affordable]
+    within = [one for one in found if one.affordable and (averaging or one.perturbations == 1)]
     best = min(within, key=lambda one: (one.calls or 0, one.cases or 0), default=None)
     return tuple(replace(one, cheapest=one is best) for one in found)
 
@@ -78,7 +84,7 @@ def attainable(
     components: Components, goal: Goal, *, perturbations: Sequence[int], repetitions: Sequence[int], limits: Limits
 ) -> Design | None:
     """Return the most precise design that uses up the limits; None without limits, or where they are too tight."""
-    if limits.cases is None and limits.calls is None:
+    if (limits.cases is None and limits.calls is None) or not components.total:
         return None
     found = []
     for p, r in product(sorted(set(perturbations)), sorted(set(repetitions))):

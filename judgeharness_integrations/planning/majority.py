@@ -19,7 +19,10 @@ _HALF: Final = 0.5
 
 @dataclass(frozen=True, kw_only=True)
 class MajorityRisk:
-    """With `samples` a case, the share of cases whose majority differs from the long-run one, and that are tied."""
+    """With `samples` a case, the share of cases whose majority differs from the long-run one, and that are tied.
+
+    `differs` does not hold the tied ones; counted as half they make 2 N samples as good as 2 N - 1.
+    """
 
     samples: int
     differs: float
@@ -51,7 +54,7 @@ def majority_risk(mean: float, components: Components, samples: int) -> Majority
 
 def _rates(mean: float, components: Components) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     """Return equally likely rates of cases: the quantiles of the beta distribution."""
-    inside = components.perturbations + components.repetitions
+    inside = components.inside
     if not inside or not 0 < mean < 1:  # every case always says the same
         return np.array([0.0, 1.0])
     if not components.cases:

@@ -14,6 +14,7 @@ from judgeharness_integrations.planning.labels import CorrectedLabels, corrected
 from judgeharness_integrations.planning.majority import MajorityRisk, majority_risk
 from judgeharness_integrations.planning.pilot import Pilot
 from judgeharness_integrations.planning.precision import Goal
+from judgeharness_integrations.planning.shifts import Shift
 
 __all__ = ["PLAN_SCHEMA", "PlanningReport", "Wanted", "planned"]
 
@@ -23,6 +24,7 @@ _REPETITIONS: Final = (1, 2, 3, 5, 8)
 _SAMPLES: Final = (1, 3, 5, 9)
 _TWO: Final = 2
 _LABEL_WIDTH: Final = 0.1
+_ALONE: Final[dict[str, Sequence[int]]] = {"perturbations": (1,)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +54,8 @@ class Wanted:
 class PlanningReport:
     """What a goal takes.
 
-    `fewest_cases` is the floor: as many cases are needed however often each is asked. `present` is the configuration
+    `fewest_cases` is the floor: as many cases are needed however often each is asked. Without any variance there are no
+    designs: then two cases would reach every goal, which is no plan. `present` is the configuration
     as it stands, `attainable` the most precise design that stays within the limits. `labels` for `label_width` at
     `rate`: items for agreement, items the judge calls positive for precision, items people call positive for
     sensitivity. `majority` is empty without a pilot of two labels.
@@ -72,6 +75,11 @@ class PlanningReport:
     majority: tuple[MajorityRisk, ...]
     advice: tuple[Advice, ...]
     pilot: Pilot | None = field(default=None)
+
+    @property
+    def shifts(self) -> tuple[Shift, ...]:
+        """The perturbations that move the pilot's mean for another reason than the order of answers."""
+        return () if self.pilot is None else tuple(one for one in self.pilot.shifts if not one.swap)
 
     @property
     def cheapest(self) -> Design | None:
@@ -106,13 +114,15 @@ def planned(
 
     """
     goal, limits = wanted.goal, limits or Limits()
+    averaging = pilot is None or all(one.swap for one in pilot.shifts)
     measured = None if pilot is None else pilot.components
     parts = components or measured or Components.of_rate(_share(wanted.rate))
     if pilot is not None and limits.tokens_per_call is None:
         limits = replace(limits, tokens_per_call=pilot.tokens_per_call)
     width = wanted.label_width or _label_width(goal, pilot)
     labels = wilson_labels(wanted.rate, width)
-    fewest = goal.cases(goal.floor(parts))
+    fewest = goal.cases(goal.floor(parts)) if parts.total else None
+    tried = _tried(wanted, parts)
     facts = replace(
         facts or Facts(),
         labels_needed=labels,
@@ -121,15 +131,16 @@ def planned(
         components=parts,
         fewest_cases=fewest,
         repetitions=wanted.present[1] if wanted.present else None,
+        systems=goal.systems,
     )
     return PlanningReport(
         goal=goal,
         components=parts,
         limits=limits,
-        designs=designs(parts, goal, **_tried(wanted, parts), limits=limits),
+        designs=designs(parts, goal, **tried, limits=limits, averaging=averaging) if parts.total else (),
         fewest_cases=fewest,
         present=_present(wanted, parts, limits),
-        attainable=attainable(parts, goal, **_tried(wanted, parts), limits=limits),
+        attainable=attainable(parts, goal, **(tried if averaging else tried | _ALONE), limits=limits),
         rate=wanted.rate,
         label_width=width,
         labels=labels,
@@ -155,16 +166,19 @@ def _share(rate: float) -> float:
 def _tried(wanted: Wanted, parts: Components) -> dict[str, Sequence[int]]:
     """Return the numbers of perturbations and repetitions that are tried, those of the configuration among them.
 
-    Where nothing is known about the variance within cases, no others are: what they buy cannot be told.
+    Where their variance was not measured, no others but one are: what they buy cannot be told.
     """
     p, r = wanted.present or (1, 1)
-    tried = ((p,), (r,)) if not parts.split else ((*_PERTURBATIONS, p), (*_REPETITIONS, r))
-    perturbations = tried[0] if wanted.perturbations is None else (wanted.perturbations,)
-    return {"perturbations": perturbations, "repetitions": tried[1]}
+    perturbations = (1, p) if parts.perturbations is None else (*_PERTURBATIONS, p)
+    repetitions = (1, r) if parts.repetitions is None else (*_REPETITIONS, r)
+    return {
+        "perturbations": perturbations if wanted.perturbations is None else (wanted.perturbations,),
+        "repetitions": repetitions,
+    }
 
 
 def _present(wanted: Wanted, parts: Components, limits: Limits) -> Design | None:
-    if wanted.present is None or limits.cases is None:
+    if wanted.present is None or limits.cases is None or not parts.total:
         return None
     return design(parts, wanted.goal, *wanted.present, cases=limits.cases, limits=limits)
 
@@ -183,7 +197,13 @@ def _corrected(wanted: Wanted, pilot: Pilot | None, limits: Limits, width: float
 
 
 def _majority(pilot: Pilot | None, wanted: Wanted) -> tuple[MajorityRisk, ...]:
-    if pilot is None or pilot.labels is None or pilot.labels > _TWO or pilot.agreement is None:
+    if (
+        pilot is None
+        or pilot.labels is None
+        or pilot.labels > _TWO
+        or pilot.agreement is None
+        or not pilot.components.total
+    ):
         return ()
     present = wanted.present or (pilot.perturbations, pilot.repetitions)
     samples = sorted({*_SAMPLES, present[0] * present[1]})

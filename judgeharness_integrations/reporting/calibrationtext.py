@@ -25,7 +25,8 @@ def calibration_text(report: CalibrationReport) -> Iterator[str]:
     yield f"{safe_text(report.word)} on {name} ({labels})"
     for measured in report.criteria.values():
         prefix = f"  {safe_text(measured.criterion)}: " if len(report.criteria) > 1 else "  "
-        yield prefix + "; ".join(_measures(measured))
+        yield prefix + _size(measured)
+        yield from (f"    {line}" for line in _measures(measured))
         for gold, row in measured.confusion.items():
             yield f"    gold {safe_text(gold)}: " + ", ".join(f"{safe_text(d)} {count}" for d, count in row.items())
         yield from _classes(measured)
@@ -33,8 +34,11 @@ def calibration_text(report: CalibrationReport) -> Iterator[str]:
             yield from _curve(measured.risk_coverage)
 
 
+def _size(measured: CriterionCalibration) -> str:
+    return f"n={measured.n}" + (f" in {measured.clusters} clusters" if measured.clusters is not None else "")
+
+
 def _measures(measured: CriterionCalibration) -> Iterator[str]:
-    yield f"n={measured.n}" + (f" in {measured.clusters} clusters" if measured.clusters is not None else "")
     for name in _RATES:
         rate = getattr(measured, name)
         if rate is not None:
@@ -66,16 +70,20 @@ def _errors(errors: ScoreErrors) -> str:
 def _classes(measured: CriterionCalibration) -> Iterator[str]:
     """Yield the rates of each label where precision and recall above are not about one of two labels already."""
     if measured.positive is not None and len(measured.per_class) <= 2:  # noqa: PLR2004 - the other is its mirror image
-        if measured.macro_f1 is not None:
-            yield f"    macro F1 {measured.macro_f1}"
+        yield from _macro_f1(measured, "")
         return
     for label, rates in list(measured.per_class.items())[:_MOST_CLASSES]:
         precision, recall = (rate or "none" for rate in (rates.precision, rates.recall))
         yield f"    class {safe_text(label, 60)}: precision {precision}, recall {recall}"
     if (more := len(measured.per_class) - _MOST_CLASSES) > 0:
         yield f"    and {more} more labels, in the JSON"
+    yield from _macro_f1(measured, f" over {len(measured.per_class)} labels")
+
+
+def _macro_f1(measured: CriterionCalibration, over: str) -> Iterator[str]:
     if measured.macro_f1 is not None:
-        yield f"    macro F1 {measured.macro_f1} over {len(measured.per_class)} labels"
+        why = measured.undefined.get("macro_f1_interval")
+        yield f"    macro F1 {measured.macro_f1}{over}" + (f", no interval: {safe_text(why, 120)}" if why else "")
 
 
 def _curve(curve: RiskCoverage) -> Iterator[str]:

@@ -16,7 +16,7 @@ from statsmodels.stats.inter_rater import cohens_kappa
 
 from judgeharness_integrations.calibration import ClassRates, Estimate, Judged, Rate, measure_calibration
 from judgeharness_integrations.calibration.chanceagreement import clustered_kappa, gwet_ac1
-from judgeharness_integrations.calibration.classes import class_rates, macro_f1
+from judgeharness_integrations.calibration.classes import class_rates, macro_f1, too_rare
 from judgeharness_integrations.calibration.rates import cohen_kappa
 from judgeharness_integrations.verdictlog.row import Verdict
 
@@ -55,6 +55,25 @@ def test_macro_f1_and_the_rates_of_each_class_are_scikit_learns(pairs: list[tupl
             rate = getattr(rates[label], name)
             assert (math.nan if rate is None else rate.value) == pytest.approx(value, nan_ok=True)
     assert sum(rate.support for rate in rates.values()) == len(pairs)
+
+
+def test_macro_f1_has_no_interval_where_a_label_is_rare() -> None:
+    """Twenty items of which two are FAIL: the interval covered 55 % of samples."""
+    items = [judged("PASS", "PASS")] * 40 + [judged("FAIL", "FAIL")] * 4
+    found = macro_f1(items, range(44))
+    assert (found.value, found.low, found.high) == (1.0, None, None)
+    assert too_rare(items, range(44)) == "4 labelled items are 'FAIL': fewer than 5 tell no interval"
+    assert measure_calibration(items).undefined == {"macro_f1_interval": too_rare(items, range(44))}
+    copies = [*items, *[judged("FAIL", "FAIL")] * 8]
+    assert too_rare(copies, [*range(44), *[43] * 8]) is not None  # copies of one case are one
+
+
+def test_macro_f1_does_not_take_a_rare_label_without_an_error_for_one_that_is_never_missed() -> None:
+    """At 1 % and 5 % errors, 150 items of which one in twenty is FAIL: 79 % were covered, 96 % are."""
+    items = [judged("PASS", "PASS")] * 143 + [judged("FAIL", "FAIL")] * 7
+    found = macro_f1(items, range(150))
+    assert found.low < 0.93
+    assert measure_calibration(items).undefined == {}
 
 
 def test_each_label_of_a_set_is_a_class() -> None:

@@ -154,7 +154,20 @@ def test_kappa_and_its_standard_error_are_statsmodels(pairs: list[tuple[str, str
     assert ours is not None
     assert ours.n == len(pairs)
     assert ours.value == pytest.approx(theirs.kappa, abs=1e-12)
-    assert ours.se**2 == pytest.approx(max(theirs.var_kappa, 0.0), abs=1e-12)
+    assert (ours.se or 0.0) ** 2 == pytest.approx(max(theirs.var_kappa, 0.0), abs=1e-12)
+    assert ours.se != 0
+
+
+def test_kappa_without_an_error_has_no_standard_error() -> None:
+    measured = measure_calibration(judged(*[(P, P)] * 20, *[(F, F)] * 20))
+    assert (measured.kappa.value, measured.kappa.se) == (1.0, None)
+
+
+def test_scores_of_people_against_a_pass_mark_are_to_be_written_as_pass_and_fail() -> None:
+    with pytest.raises(
+        CaseError, match="gold '8' cannot be compared with the decision 'PASS': write gold as PASS and FAIL"
+    ):
+        measure_calibration(judged((8, P), (2, F)))
 
 
 def test_kappa_of_an_empty_table_is_none() -> None:

@@ -85,6 +85,25 @@ def test_a_damaged_report_is_refused(data: dict[str, Any]) -> None:
         CalibrationReport.from_dict(data)
 
 
+def test_a_calibration_keeps_its_design_and_one_without_any_that_of_its_fingerprint() -> None:
+    design = {"rule": "majority", "perturbations": ["none"], "repetitions": 3}
+    kept = CalibrationReport.from_dict(json.loads(json.dumps(report(parts=None, design=design).to_dict())))
+    assert (kept.design, kept.known_design) == (design, design)
+    before = json.loads(json.dumps(report(parts={"rule": "median", "model": "m"}).to_dict()))
+    del before["design"]
+    assert CalibrationReport.from_dict(before).known_design == {"rule": "median"}
+    assert report(parts=None).known_design == {}
+
+
+def test_the_calibration_of_a_judge_without_identity_says_its_design() -> None:
+    harness = JudgeHarness(perturbations=["none"], repetitions=3, aggregation_rule="supermajority(2/3)", observers=())
+    labels = CalibrationSet("people", [({"case_id": f"c{n}", "output": "text"}, "PASS") for n in range(3)])
+    found = harness.calibrate(lambda _: "PASS", labels)
+    assert (found.parts, found.fingerprint) == (None, None)
+    assert found.design == dict(harness.design.parts())
+    assert (found.known_design["rule"], found.known_design["repetitions"]) == ("supermajority(2/3)", 3)
+
+
 NEW = (
     *("sensitivity", "specificity", "ac1", "per_class", "macro_f1", "spearman", "kendall", "quadratic_kappa"),
     *("risk_coverage", "undefined", "clusters"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from judgeharness_integrations.calibration import Judged, Rate, measure_calibration
-from judgeharness_integrations.calibration.estimate import clustered_error, estimate, t_quantile
+from judgeharness_integrations.calibration.estimate import cluster_degrees, clustered_error, estimate, t_quantile
 from judgeharness_integrations.calibration.rates import score_errors
 from judgeharness_integrations.calibration.tally import Tally, share_estimate, wilson_of
 
@@ -36,7 +37,10 @@ def test_what_does_not_vary_or_is_one_cluster_has_no_error(values: list[float], 
 
 def test_intervals_stay_within_limits_and_fishers_scale_within_one() -> None:
     spread = [-3.0, 1.0, 2.0]
-    assert estimate(0.5, spread, range(3), least=0.0).low == 0.0
+    absolute = estimate(0.5, [-0.3, 0.1, 0.2], range(3), logarithmic=True)
+    assert 0 < absolute.low < 0.5 < absolute.high
+    assert absolute.low * absolute.high == pytest.approx(0.25)
+    assert estimate(0.01, spread, range(3), logarithmic=True).low is None  # from nothing to everything
     shares = share_estimate(0.5, spread, range(3))
     assert 0 <= shares.low < 0.5 < shares.high <= 1
     assert share_estimate(1.0, [0.0] * 9, range(9)).low == pytest.approx(wilson_of(1.0, 9, t_quantile(8))[0])
@@ -77,7 +81,8 @@ def test_a_tally_has_the_clustered_error_of_its_trials(trials: list[tuple[bool, 
     if clusters in {1, n} or rate in {0, 1}:
         return
     effective = n if found is None else n * min(1, rate * (1 - rate) / (n - 1) / found[0] ** 2)
-    assert tally.interval == pytest.approx(wilson_of(rate, effective, t_quantile(clusters - 1)))
+    degrees = cluster_degrees(Counter(keys).values())
+    assert tally.interval == pytest.approx(wilson_of(rate, effective, t_quantile(degrees)))
 
 
 def test_copies_make_no_interval_narrower() -> None:
@@ -109,13 +114,32 @@ def test_clusters_that_vary_less_than_chance_make_no_interval_narrower() -> None
     assert (balanced.low, balanced.high) == pytest.approx(wilson_of(0.5, 20, stats.t.ppf(0.975, 9)))
 
 
+def test_clusters_of_one_size_have_one_degree_of_freedom_less_and_a_large_one_leaves_few() -> None:
+    assert cluster_degrees([4] * 12) == pytest.approx(11)
+    assert cluster_degrees([1] * 9 + [50]) == pytest.approx(59**2 / 2509 - 1)
+    one = Rate.over([True] * 8 + [False] + [True] * 40 + [False] * 10, [*range(9), *["large"] * 50])
+    assert one.high - one.low > 0.9  # nine items and one cluster tell next to nothing
+
+
+def test_the_mean_absolute_error_of_mostly_exact_scores_is_covered() -> None:
+    rng = np.random.default_rng(11)
+    found = [
+        score_errors([(0.0, float(error)) for error in row])
+        for row in rng.choice(3, p=(0.8, 0.16, 0.04), size=(2000, 20))
+    ]
+    limits = [one.mean_absolute_error_interval for one in found if one.mean_absolute_error_interval is not None]
+    assert np.mean([low <= 0.24 <= high for low, high in limits]) > 0.93  # a t interval covers 86 %
+
+
 def test_the_error_intervals_are_t_intervals() -> None:
     pairs = [(3.0, 4.0), (5.0, 4.5), (2.0, 2.0), (4.0, 5.5), (1.0, 3.0)]
     errors = np.array([decided - gold for gold, decided in pairs])
     found = score_errors(pairs)
     assert found is not None
-    for interval, values in ((found.bias_interval, errors), (found.mean_absolute_error_interval, np.abs(errors))):
-        assert interval == pytest.approx(stats.t.interval(0.95, 4, values.mean(), stats.sem(values)))
+    assert found.bias_interval == pytest.approx(stats.t.interval(0.95, 4, errors.mean(), stats.sem(errors)))
+    absolute = np.abs(errors)
+    half = stats.t.ppf(0.975, 4) * stats.sem(absolute) / absolute.mean()
+    assert found.mean_absolute_error_interval == pytest.approx(absolute.mean() * np.exp([-half, half]))
     clustered = score_errors(pairs * 3, list(range(5)) * 3)
     assert clustered is not None
     assert clustered.bias_interval == pytest.approx(found.bias_interval)
@@ -125,7 +149,7 @@ def test_the_error_intervals_are_t_intervals() -> None:
     tight = score_errors([(1.0, 1.5), (2.0, 2.1), (3.0, 6.0)])
     assert tight is not None
     assert tight.mean_absolute_error_interval is not None
-    assert tight.mean_absolute_error_interval[0] == 0.0
+    assert 0 < tight.mean_absolute_error_interval[0] < tight.mean_absolute_error
 
 
 def test_a_calibration_says_how_many_clusters_its_items_are_in() -> None:

@@ -257,7 +257,7 @@ def test_tenenbein_needs_labels_of_both_answers_that_were_given() -> None:
     assert never.estimate == 0.5
     nobody = tenenbein(sample([False, False], [True, False], [False] * 9))
     assert nobody is not None
-    assert (nobody.estimate, nobody.se, nobody.reliability) == (0.0, 0.0, None)
+    assert (nobody.estimate, nobody.se, nobody.reliability) == (0.0, None, None)
     assert nobody.interval is not None
     assert nobody.interval[0] == 0.0
     assert nobody.interval[1] > 0.3
@@ -348,7 +348,50 @@ def test_labels_without_spread_have_no_interval_by_ppi_and_labels_alone_are_chos
     assert not report["tenenbein"].applicable
     assert report["tenenbein"].reason == "one of the judge's answers was never labelled"
     assert any("hardly a random sample" in note for note in report.notes)
-    assert any("0 of 10 labels contradict the judge" in note for note in report.notes)
+    assert "what the judge adds cannot be told: the 10 labels are all alike" in report.notes
+    assert not any("Tenenbein" in note or "do not go with" in note for note in report.notes)
+    assert (report["labels_alone"].se, report["ppi_plus_plus"].se) == (None, None)
+
+
+def test_one_cluster_of_labels_tells_nothing_of_the_judge() -> None:
+    labels = [True, True, False, True, False, *[None] * 20]
+    judged = [True, True, False, False, False, *[True, False] * 10]
+    report = corrected_rate(judged=judged, labels=labels, clusters=["a"] * 5 + list(range(20)), labels_are="random")
+    assert "what the judge adds cannot be told: the 5 labels are of one cluster" in report.notes
+    assert report["labels_alone"].se is None
+    none = corrected_rate(judged=judged, labels=[None] * 25, labels_are="random")
+    assert "what the judge adds cannot be told: it needs two labels or more" in none.notes
+
+
+def test_clusters_alike_make_no_interval_narrower_and_no_gain_of_it() -> None:
+    """Pairs of one good and one bad item: the clustered error is 0, that of independent items is not."""
+    labels = [True, False] * 20 + [None] * 40
+    judged = [True, False] * 10 + [False, True] * 4 + [True, False] * 26
+    report = corrected_rate(
+        judged=judged, labels=labels, clusters=[place // 2 for place in range(80)], labels_are="random"
+    )
+    alone = report["labels_alone"]
+    assert alone.se == pytest.approx(math.sqrt(0.25 / 40))
+    widths = [one.interval[1] - one.interval[0] for one in (alone, report["ppi_plus_plus"])]
+    told = any("are worth as much as" in note for note in report.notes)
+    assert told == (widths[1] < 0.97 * widths[0])
+
+
+def test_no_error_seen_is_no_delta_interval_of_width_zero() -> None:
+    report = corrected_rate_of_counts(judged_passes=0, judged_total=50, sensitivity=(9, 9), specificity=(8, 8))
+    delta = report["rogan_gladen_delta"]
+    assert (delta.estimate, delta.se, delta.interval) == (0.0, None, None)
+    assert delta.reason == "no error was seen and all items are judged alike: no interval can be told"
+    assert report["rogan_gladen"].interval is not None
+
+
+def test_counts_of_millions_are_quick_and_of_more_are_refused() -> None:
+    many = corrected_rate_of_counts(
+        judged_passes=400_000, judged_total=1_000_000, sensitivity=(180, 200), specificity=(140, 200)
+    )
+    assert many.judged.trials == 1_000_000
+    with pytest.raises(UsageError, match="items are more than 10,000,000"):
+        corrected_rate_of_counts(judged_passes=1, judged_total=999_999_999_999, sensitivity=(1, 1), specificity=(1, 1))
 
 
 def test_labels_that_are_judged_like_the_others_may_be_a_random_sample() -> None:

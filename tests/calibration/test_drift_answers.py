@@ -288,7 +288,20 @@ def test_what_changed_in_the_fingerprint_is_named() -> None:
     assert compared(parts, parts | {"model": "c", "rule": "mean"}).changes == ("model", "rule")
     unknown = compared(None, parts)
     assert unknown.changes is None
-    assert unknown.incomparable == "the calibration was made from a log, or by a judge without identity"
+    assert unknown.incomparable.startswith("the calibration was made from a log, or by a judge without identity: ")
+    assert "`model` gives one to a `callable`" in unknown.incomparable
     assert compared(parts, None).incomparable.startswith("the new decisions were made from a log")
     assert compared(parts, None).to_dict()["changes"] is None
     assert unknown.to_dict()["fingerprint"] == unknown.fingerprint is not None
+
+
+def test_what_changed_in_the_design_is_named_without_a_fingerprint() -> None:
+    before = {"rule": "majority", "perturbations": ["none", "format_change"], "repetitions": 3}
+    now = {"rule": "supermajority(2/3)", "perturbations": ["format_change", "none"], "wordings": ["x"]}
+    calibrated = old(items(GOLDS, GOLDS), design=before)
+    report = drift(calibrated, items(GOLDS, GOLDS), design=now)
+    assert report.changes is None
+    assert report.design_changes == ("rule majority before, supermajority(2/3) now",)
+    assert report.to_dict()["design_changes"] == ["rule majority before, supermajority(2/3) now"]
+    of_fingerprint = drift(old(items(GOLDS, GOLDS), parts=before), items(GOLDS, GOLDS), parts=now)
+    assert of_fingerprint.design_changes == report.design_changes

@@ -159,6 +159,37 @@ def test_a_log_is_measured_against_its_gold(command: Command, tmp_path: Path) ->
     assert (report.parts, report.name, report.judge) == (None, "llmbar", "GPT-4/CoT")
 
 
+def test_a_log_is_measured_against_a_file_of_labels(command: Command, tmp_path: Path) -> None:
+    rows = [VerdictRow(case_id=f"c{n}", verdict="PASS" if n % 3 else "FAIL") for n in range(30)]
+    log, gold, saved = write_log(rows, tmp_path / "log.csv"), tmp_path / "gold.csv", tmp_path / "cal.json"
+    lines = [f"c{n},{'PASS' if n % 2 else 'FAIL'},2" for n in range(20)]
+    gold.write_text("\n".join(["case_id,gold,label_count", *lines, "c20,,2", "c21,,1", "other,PASS,1"]) + "\n")
+    for option in ("--labels", "--gold"):
+        ran = command("calibrate", "--log", log, "--rule", "majority", option, gold, "--out", saved)
+        assert (ran.code, ran.err) == (0, "")
+    assert "calibrated on gold (labels: human, consensus majority, 1 ties left out)\n  n=20\n" in ran.out
+    assert f"labels of {gold}: 20 of 30 cases of the log are labelled\n" in ran.out
+    assert "count for nothing: 1 (other)\n" in ran.out
+    report = CalibrationReport.load(saved)
+    assert (report.excluded_ties, report.criteria["verdict"].n, len(report.items)) == (1, 20, 20)
+    assert report.design == {"rule": "majority", "perturbations": ["none"], "repetitions": 1}
+    asked = ("calibrate", "--log", log, "--rule", "majority", "--labels", gold, "--json")
+    ran = command(*asked, "--out", saved, "--plot", tmp_path / "plots")
+    assert list((tmp_path / "plots").iterdir())
+    assert (ran.json["excluded_ties"], "20 of 30 cases" in ran.err) == (1, True)
+
+
+@pytest.mark.parametrize("name", ["log.csv", "gold.csv"])
+def test_a_calibration_is_not_saved_over_what_it_is_measured_on(command: Command, tmp_path: Path, name: str) -> None:
+    log = write_log([VerdictRow(case_id="c", verdict="PASS", gold="PASS")], tmp_path / "log.csv")
+    (tmp_path / "gold.csv").write_text("case_id,gold\nc,PASS\n")
+    before = (tmp_path / name).read_bytes()
+    asked = ("calibrate", "--log", log, "--rule", "majority", "--labels", tmp_path / "gold.csv")
+    ran = command(*asked, "--out", tmp_path / name)
+    assert (ran.code, "which is read: give another --out." in ran.err) == (2, True)
+    assert (tmp_path / name).read_bytes() == before
+
+
 def test_a_log_as_json(command: Command, tmp_path: Path) -> None:
     rows = [
         VerdictRow(case_id="x", verdict="PASS", gold="PASS", criterion="tone"),

@@ -214,6 +214,7 @@ def test_a_log_holds_the_new_answers(command: Command, old: Path) -> None:
     assert ran.code == 1
     assert "judge: other (calibrated: grader)" in ran.out
     assert "nothing was asked\nrule: majority\n" in ran.out
+    assert "what is asked is not" not in ran.out
     assert "fingerprint: cannot be compared: the new decisions were made from a log" in ran.out
     assert "10 for the worse" in ran.out
     sentence = "--log needs --rule: which rule's decisions are to be compared?"
@@ -221,6 +222,74 @@ def test_a_log_holds_the_new_answers(command: Command, old: Path) -> None:
     write_log([VerdictRow(case_id="c1", verdict="PASS", run=run) for run in ("r1", "r2")], log)
     ran = command("calibrate", "--log", log, "--rule", "majority", "--check", old, "--anchors", 60)
     assert "holds two decisions about 'verdict' of case 'c1': keep one run" in ran.err
+
+
+def test_another_rule_is_no_drift(command: Command, old: Path) -> None:
+    log = write_log([VerdictRow(case_id=f"c{n}", verdict="PASS") for n in range(60)], old.parent / "now.csv")
+    ran = command("calibrate", "--log", log, "--rule", "abstain_on_disagreement", "--check", old)
+    assert (ran.code, ran.out) == (2, "")
+    assert "was measured with rule majority: give --rule 'majority'" in ran.err
+    assert not (old.parent / "old.history.jsonl").exists()
+
+
+def test_an_old_calibration_that_does_not_say_its_rule_says_so(command: Command, old: Path) -> None:
+    saved = json.loads(old.read_text())
+    old.write_text(
+        json.dumps({name: None if name == "parts" else value for name, value in saved.items() if name != "design"})
+    )
+    log = write_log([VerdictRow(case_id=f"c{n}", verdict="PASS") for n in range(60)], old.parent / "now.csv")
+    ran = command("calibrate", "--log", log, "--rule", "abstain_on_disagreement", "--check", old)
+    assert "the calibration does not say its rule: it may be another\n" in ran.out
+
+
+def test_a_judge_without_identity_is_told_what_gives_one_and_its_other_design(command: Command, old: Path) -> None:
+    nameless = [{"name": "grader", "callable": "drift_judges:grade"}]
+    harness = {"perturbations": ["none"], "repetitions": 3, "aggregation_rule": "supermajority(2/3)"}
+    ran = check(command, old, "grade", judges=nameless, harness=harness)
+    assert (
+        "drift: stable\nwhat is asked is not what was calibrated: rule majority before, supermajority(2/3) now\n"
+        in ran.out
+    )
+    assert "what is asked is not what was calibrated: repetitions 1 before, 3 now\n" in ran.out
+    assert "cannot be compared: the new decisions were made from a log, or by a judge without identity" in ran.out
+    assert "in a configuration `model` gives one to a `callable`" in ran.out
+    [line] = (old.parent / "old.history.jsonl").read_text().splitlines()
+    assert json.loads(line)["design_changes"][1] == "repetitions 1 before, 3 now"
+
+
+@pytest.mark.parametrize("name", ["old.json", "labels.csv", "grade.json", "notes.jsonl"])
+def test_the_history_is_no_other_file(command: Command, old: Path, name: str) -> None:
+    path = old.parent / name
+    (old.parent / "notes.jsonl").write_text("mine\n")
+    config(old.parent, "grade")
+    before = path.read_bytes()
+    ran = check(command, old, "grade", "--history", path)
+    assert (ran.code, ran.out) == (2, "")
+    assert "give another --history." in ran.err
+    assert path.read_bytes() == before
+
+
+def test_verdicts_that_changed_neither_way_are_counted(command: Command, tmp_path: Path) -> None:
+    def log(name: str, wrong: str) -> Path:
+        rows = [VerdictRow(case_id=f"c{n}", verdict="good" if n > 6 else wrong, gold="good") for n in range(40)]
+        return write_log(rows, tmp_path / name)
+
+    saved = tmp_path / "cal.json"
+    command("calibrate", "--log", log("before.csv", "poor"), "--rule", "majority", "--out", saved)
+    ran = command("calibrate", "--log", log("now.csv", "odd"), "--rule", "majority", "--check", saved)
+    assert "7 of 40 verdicts changed: 0 for the worse, 0 for the better, 7 neither" in ran.out
+
+
+def test_a_history_line_that_is_no_number_is_not_shown_as_one(command: Command, old: Path) -> None:
+    history = old.parent / "old.history.jsonl"
+    lines = ('{"criterion": "a", "difference": NaN}', '{"criterion": "b", "difference": 1e400}')
+    history.write_text(
+        "".join(f'{{"schema": "judgeharness.drift_history/1", "criteria": [{line}]}}\n' for line in lines)
+    )
+    ran = check(command, old)
+    assert ran.code == 0
+    assert "nan" not in ran.out
+    assert "inf" not in ran.out
 
 
 def test_a_log_can_be_calibrated_and_checked_with_scores(command: Command, tmp_path: Path) -> None:

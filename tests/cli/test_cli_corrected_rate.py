@@ -172,15 +172,63 @@ def test_a_saved_calibration_gives_sensitivity_and_specificity(command: Command,
 def test_what_may_differ_from_the_calibration_is_said(command: Command, log: Path) -> None:
     saved = calibrated(command, log, "--source", "model:o3")
     report = CalibrationReport.load(saved)
-    replace(report, judge="other", parts={"rule": "supermajority(2/3)"}, items=()).save(saved)
+    replace(report, judge="other", parts={"rule": "majority"}, design=None, items=()).save(saved)
     target = write_log(rows_of(gold=None), log.parent / "target.jsonl")
     ran = command("corrected-rate", target, "--rule", "majority", "--calibration", saved)
     assert "has the fingerprint " in ran.out
     assert "note: the calibration is of judge 'other', the log of 'judge'" in ran.out
-    assert "note: the calibration is of rule supermajority(2/3), the decisions are by majority" in ran.out
+    assert "note: the calibration does not say its perturbations, repetitions: they may be others" in ran.out
     assert "note: the labels are those of o3, not people's" in ran.out
     assert "among those" not in ran.out
     assert "not used" not in ran.out
+
+
+@pytest.mark.parametrize("parts", [None, {"rule": "majority"}])
+def test_a_calibration_of_another_rule_is_refused(command: Command, log: Path, parts: dict[str, str] | None) -> None:
+    """Its errors would be used for decisions that err otherwise: .28 came out where .66 is right."""
+    saved = calibrated(command, log)
+    report = CalibrationReport.load(saved)
+    assert report.design == {"rule": "majority", "perturbations": ["none"], "repetitions": 3}
+    replace(report, design=None if parts else report.design, parts=parts).save(saved)
+    ran = command("corrected-rate", log, "--rule", "abstain_on_disagreement", "--calibration", saved)
+    assert (ran.code, ran.out) == (2, "")
+    assert "was measured with rule majority, whose errors are not those of abstain_on_disagreement" in ran.err
+    replace(report, design=None).save(saved)
+    ran = command("corrected-rate", log, "--rule", "majority", "--calibration", saved)
+    assert "the calibration does not say its rule, perturbations, repetitions: they may be others" in ran.out
+
+
+def test_another_number_of_repetitions_than_calibrated_is_said(command: Command, log: Path) -> None:
+    saved = calibrated(command, log)
+    once = write_log([row for row in rows_of() if not row.repetition], log.parent / "once.jsonl")
+    ran = command("corrected-rate", once, "--rule", "majority", "--calibration", saved)
+    assert "note: repetitions 3 before, 1 now" in ran.out
+
+
+def test_labels_made_after_the_run_are_joined_from_a_file(command: Command, log: Path) -> None:
+    bare = write_log(rows_of(gold=None), log.parent / "bare.jsonl")
+    known = {row.case_id: row.gold for row in rows_of() if row.gold}
+    gold = log.parent / "gold.csv"
+    gold.write_text("case_id,gold\n" + "".join(f"{case},{label}\n" for case, label in known.items()) + "zz,PASS\n")
+    asked = ("--rule", "majority", "--labels-are", "random")
+    by_column = command("corrected-rate", log, *asked, "--json").json
+    by_file = command("corrected-rate", bare, *asked, "--gold", gold, "--json").json
+    assert by_file["estimates"] == by_column["estimates"]
+    ran = command("corrected-rate", bare, *asked, "--gold", gold)
+    assert f"note: labels of {gold}: 60 of 300 cases of the log are labelled" in ran.out
+    assert "note: labelled cases that the log does not hold, and count for nothing: 1 (zz)" in ran.out
+    ran = command("corrected-rate", bare, *asked, "--gold", gold, "--calibration", "x.json")
+    assert "labels come from --gold or from --calibration: leave out one of them." in ran.err
+    assert "--gold goes with a LOG" in command("corrected-rate", *COUNTS, "--gold", gold).err
+    scored = write_log([VerdictRow(case_id=case, verdict=8, gold=8) for case in known], log.parent / "num.csv")
+    ran = command("corrected-rate", scored, "--rule", "median(pass_at=7)", "--labels-are", "random")
+    assert "write gold as PASS and FAIL" in ran.err
+
+
+def test_counts_beyond_what_can_be_held_are_refused(command: Command) -> None:
+    many = ("--passed", 999999999999, "--of", 999999999999, "--sensitivity", "1/1", "--specificity", "1/1")
+    ran = command("corrected-rate", *many)
+    assert (ran.code, ran.err.count("\n"), "give counts of fewer items" in ran.err) == (2, 1, True)
 
 
 def test_an_old_calibration_without_sensitivity_is_enough(command: Command, log: Path) -> None:
@@ -283,7 +331,7 @@ def test_several_criteria_and_no_gold_are_refused(command: Command, log: Path) -
     ran = command("corrected-rate", path, "--rule", "majority")
     assert "holds 2 criteria: choose one with --criterion." in ran.err
     ran = command("corrected-rate", path, "--rule", "majority", "--criterion", "tone")
-    assert "no row carries a gold label: label some cases, or give --calibration FILE." in ran.err
+    assert "no row carries a gold label: give labels as --gold FILE (case_id, gold), or --calibration FILE." in ran.err
 
 
 def test_hostile_names_cannot_steer_the_terminal(command: Command, log: Path) -> None:

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from judgeharness_integrations import CalibrationReport
+from judgeharness_integrations.calibration.sheetfile import item_of
 from judgeharness_integrations.verdictlog import read_log
 
 Command = Callable[..., Any]
@@ -48,7 +49,8 @@ def label(command: Command, typed: Type, inside: Path) -> Command:
         assert ran.code == 0
         with Path(f"{annotator}.csv").open(encoding="utf-8-sig", newline="") as file:
             lines = list(csv.DictReader(file))
-        typed(*(says(line["case_id"]) if says else "ab"["good" in line["output_b"]] for line in lines))
+        ids = {item_of(case_id): case_id for case_id in ("c1", "c2", "c3")}
+        typed(*(says(ids[line["item"]]) if says else "ab"["good" in line["output_b"]] for line in lines))
         return command("label", "cases.csv", "--annotator", annotator, *arguments)
 
     return run
@@ -176,21 +178,39 @@ def fill(sheet: Path) -> None:
     with sheet.open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, list(lines[0]))
         writer.writeheader()
-        writer.writerows(line | {"gold": "ab"["good" in line["output_b"]]} for line in lines)
+        writer.writerows(line | {"label": "ab"["good" in line["output_b"]]} for line in lines)
 
 
 def test_a_sheet_is_written_filled_and_taken(command: Command, inside: Path) -> None:
     ran = command("label", "cases.csv", "--annotator", "anna", "--sheet", "sheet.csv")
-    assert ran.out.startswith("3 questions are in sheet.csv: fill its column gold")
+    assert ran.out.startswith("3 questions are in sheet.csv: fill its column label")
     fill(inside / "sheet.csv")
     ran = command("label", "cases.csv", "--from-sheet", "sheet.csv")
     assert ran.out == "3 labels are in labels.jsonl, 3 of them new.\n"
-    ran = command("label", "--annotator", "anna", "--from-sheet", "sheet.csv", "--json")
+    ran = command("label", "cases.csv", "--annotator", "anna", "--from-sheet", "sheet.csv", "--json")
     assert ran.json == {"schema": "judgeharness.label/1", "log": "labels.jsonl", "labels": 3, "added": 0}
+    ran = command("label", "--from-sheet", "sheet.csv")
+    assert (ran.code, ran.err.count("give the cases it was written for")) == (2, 1)
     rows = read_log(inside / "labels.jsonl")
     assert {row.case_id: row.verdict for row in rows} == {"c1": "A", "c2": "B", "c3": "A"}
     ran = command("label", "cases.csv", "--annotator", "anna", "--sheet", "other.jsonl", "--json")
     assert ran.json == {"schema": "judgeharness.label/1", "sheet": "other.jsonl", "questions": 3}
+
+
+def test_the_sheet_of_another_goes_into_a_log_when_its_annotator_is_named_alone(command: Command, inside: Path) -> None:
+    for name in ("anna", "ben"):
+        assert command("label", "cases.csv", "--annotator", name, "--sheet", f"{name}.csv").code == 0
+        fill(inside / f"{name}.csv")
+    take = ("label", "cases.csv", "--out", "ben.jsonl", "--from-sheet")
+    assert command(*take, "ben.csv").code == 0
+    before = (inside / "ben.jsonl").read_bytes()
+    ran = command(*take, "anna.csv")
+    assert ran.code == 2
+    assert "ben.jsonl holds labels of 'ben', the sheet is of 'anna': give another --out, or --annotator" in ran.err
+    assert "is the sheet of 'anna', not of 'ben'" in command(*take, "anna.csv", "--annotator", "ben").err
+    assert (inside / "ben.jsonl").read_bytes() == before
+    assert command(*take, "anna.csv", "--annotator", "anna").code == 0
+    assert command(*take, "anna.csv").code == 0  # whose labels the log holds by now
 
 
 # Merging
@@ -207,7 +227,7 @@ def test_labels_of_several_annotators_calibrate_a_judge(label: Command, command:
         "3 annotators: anna (3), ben (3), cleo (1)",
         "3 items of 3 of 3 cases are labelled",
         "items by number of labels: 2: 2, 3: 1",
-        "consensus majority: 3 golds; 0 evenly split items are left out",
+        "consensus majority: 3 golds; 0 evenly split items have none",
     ]
     assert "written to gold.csv: calibrate --labels takes it" in ran.out
     ran = command("calibrate", configure("good"), "--labels", "gold.csv", "--out", "cal.json", "--yes")
@@ -237,6 +257,7 @@ def test_merging_counts_what_it_leaves_out(label: Command, command: Command, ins
         "labels_of_no_case": 1,
         "rows_without_label": 1,
         "cases": 3,
+        "repeated": {},
         "out": "gold.jsonl",
     }
     assert (pair["annotators"], pair["items"], pair["agreed"]) == (["anna", "ben"], 2, 0)
@@ -246,16 +267,57 @@ def test_merging_counts_what_it_leaves_out(label: Command, command: Command, ins
     assert "agreement of annotators" in ran.out
 
 
+def test_merging_writes_over_no_log_and_no_case_and_over_nothing_else_unasked(
+    label: Command, command: Command, inside: Path
+) -> None:
+    label("anna", "--out", "anna.jsonl")
+    (inside / "link.csv").symlink_to("cases.csv")
+    merge = ("label", "--merge", "anna.jsonl", "--cases", "cases.csv", "--out")
+    for out, clash in (("anna.jsonl", "anna.jsonl"), ("cases.csv", "cases.csv"), ("link.csv", "cases.csv")):
+        before = (inside / out).read_bytes()
+        ran = command(*merge, out, "--overwrite")
+        assert ran.code == 2
+        assert f"--out {out} is {clash}, which is read: give another --out." in ran.err
+        assert (inside / out).read_bytes() == before
+    (inside / "gold.csv").write_text("mine")
+    assert "gold.csv exists: give another --out, or --overwrite." in command(*merge, "gold.csv").err
+    assert (inside / "gold.csv").read_text() == "mine"
+    assert command(*merge, "gold.csv", "--overwrite").code == 0
+    assert (inside / "gold.csv").read_text().startswith("case_id")
+
+
+def test_labels_that_stand_twice_count_once_and_are_told(label: Command, command: Command, inside: Path) -> None:
+    label("anna", "--out", "anna.jsonl")
+    label("ben", "--out", "ben.jsonl", says=lambda case_id: "s" if case_id == "c1" else "tie")
+    (inside / "copy.jsonl").write_bytes((inside / "anna.jsonl").read_bytes())
+    merge = ("label", "--merge", "anna.jsonl", "copy.jsonl", "ben.jsonl", "--cases", "cases.csv", "--out")
+    ran = command(*merge, "gold.csv")
+    assert ran.out.startswith("2 annotators: anna (3), ben (2)\n")
+    assert "3 labels of anna stand twice or more and count once: is one of the files a copy?" in ran.out
+    assert command(*merge, "gold.jsonl", "--json").json["repeated"] == {"anna": 3}
+
+
+def test_a_calibration_on_merged_labels_says_how_many_were_evenly_split(
+    label: Command, command: Command, configure: Command
+) -> None:
+    label("anna", "--out", "anna.jsonl")
+    label("ben", "--out", "ben.jsonl", says=lambda case_id: "s" if case_id == "c1" else "tie")
+    command("label", "--merge", "anna.jsonl", "ben.jsonl", "--cases", "cases.csv", "--out", "gold.csv")
+    ran = command("calibrate", configure("good"), "--labels", "gold.csv", "--out", "cal.json", "--yes")
+    assert "2 ties left out" in ran.out
+    assert CalibrationReport.load(Path("cal.json")).excluded_ties == 2
+
+
 def test_one_criterion_of_several_may_be_merged(command: Command, typed: Type, inside: Path) -> None:
     typed("p", "f", "p", "p", "f", "p")
     criteria = ("--criterion", "tone", "--criterion", "facts", "--answers", "PASS,FAIL")
     command("label", "cases.csv", "--annotator", "anna", *criteria)
     merge = ("label", "--merge", "labels.jsonl", "--cases", "cases.csv", "--out", "gold.jsonl")
+    assert "did you mean 'tone'?" in command(*merge, "--criterion", "tones").err
     ran = command(*merge, "--criterion", "tone")
     assert "one annotator: nothing tells how far people agree" in ran.out
     golds = [json.loads(line)["gold"] for line in (inside / "gold.jsonl").read_text().splitlines()]
     assert [set(gold) for gold in golds] == [{"tone"}] * 3
-    assert "did you mean 'tone'?" in command(*merge, "--criterion", "tones").err
 
 
 def test_annotators_go_into_agreement(label: Command, command: Command, inside: Path) -> None:
@@ -285,6 +347,7 @@ def test_annotators_go_into_agreement(label: Command, command: Command, inside: 
         (("cases.csv", "--annotator", "a", "--answers", "PASS"), "answers are two or more different labels"),
         (("cases.csv", "--annotator", "a", "--criterion", "*"), "a criterion cannot be named '*'"),
         (("cases.csv", "--annotator", "a", "--cases", "x"), "--cases goes with --merge"),
+        (("cases.csv", "--annotator", "a", "--overwrite"), "--overwrite goes with --merge"),
         (("cases.csv", "--annotator", "a", "--sheet", "s.csv", "--out", "x.jsonl"), "leave out --out."),
         (("cases.csv", "--annotator", "a", "--sheet", "s.csv", "--from-sheet", "s.csv"), "give --sheet, which writes"),
         (("--from-sheet", "s.csv", "--answers", "A,B"), "leave out --answers and --criterion."),

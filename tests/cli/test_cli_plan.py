@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,8 @@ def test_a_pilot_gives_a_grid_with_prices(command: Command, tmp_path: Path) -> N
     assert "tokens" in ran.out
     assert "price" in ran.out
     assert "majority of N samples" in ran.out
+    assert "a tie counting half, %" in ran.out
+    assert "the fewest cases that reach it, for each design" in ran.out
     assert "most precise within the limits: 4 x 8 samples (perturbations x repetitions) of 400 cases" in ran.out
     document = command("plan", "--pilot", log, "--price", 0.01, "--cases", 400, "--json").json
     assert document["schema"] == "judgeharness.plan/1"
@@ -53,6 +56,55 @@ def test_a_pilot_gives_a_grid_with_prices(command: Command, tmp_path: Path) -> N
     assert (one["price"], one["tokens"]) == (pytest.approx(one["calls"] * 0.01), one["calls"] * 120)
     assert document["cheapest"] in document["designs"]
     assert document["pilot"]["agreement"] < 1
+
+
+def test_a_perturbation_that_shifts_the_rate_is_said_first(command: Command, tmp_path: Path) -> None:
+    path = tmp_path / "shifted.csv"
+    rows = [
+        VerdictRow(case_id=f"c{n}", perturbation=name, repetition=r, verdict="PASS" if passes else "FAIL")
+        for n in range(40)
+        for r in range(2)
+        for name, passes in (("none", n % 5 != r), ("format_change", n % 8 == r))
+    ]
+    write_log(rows, path)
+    ran = command("plan", "--pilot", path, "--width", 0.2)
+    assert ran.out.startswith(
+        "warning: format_change moves the share of PASS from 0.80 (none) to 0.12 (exact sign test over 40 cases, p "
+    )
+    assert ": find out why before you average over it\n" in ran.out
+    marked = [line.split() for line in ran.out.splitlines() if line.endswith("cheapest")]
+    assert [line[0] for line in marked] == ["1"]
+    assert ran.out.count("averages a shift") == 10
+    assert (
+        "no design is marked: those within the limits average"
+        in command("plan", "--pilot", path, "--width", 0.2, "--perturbations", 2).out
+    )
+    write_log([replace(row, swapped=row.perturbation != "none") for row in rows], path)
+    out = command("plan", "--pilot", path).out
+    assert out.startswith("note: format_change moves the share of PASS")
+    assert "that is position bias, which asking in both orders balances" in out
+
+
+def test_what_a_pilot_did_not_measure_is_null(command: Command, tmp_path: Path) -> None:
+    path = tmp_path / "pilot.csv"
+    write_log(
+        [VerdictRow(case_id=f"c{n}", repetition=r, verdict=n + r * (n % 3)) for n in range(9) for r in (0, 1)], path
+    )
+    document = command("plan", "--pilot", path, "--json").json
+    assert (document["components"]["perturbations"], document["components"]["split"]) == (None, True)
+    assert {one["perturbations"] for one in document["designs"]} == {1}
+    assert "between perturbations not measured" in command("plan", "--pilot", path).out
+
+
+@pytest.mark.parametrize("options", [("--rate", 1), ("--rate", 0), ("--variance", "0,0,0")])
+def test_without_variance_no_design_is_printed(command: Command, options: tuple[Any, ...]) -> None:
+    ran = command("plan", *options, "--cases", 20)
+    assert ran.code == 0
+    assert "no design: without variance two cases would reach any goal" in ran.out
+    assert "the fewest cases" not in ran.out
+    assert "floor" not in ran.out
+    assert "most precise" not in ran.out
+    assert "labels: " in ran.out
 
 
 def test_scores_of_a_real_judge(command: Command) -> None:
@@ -86,6 +138,7 @@ def test_a_configuration_gives_cases_and_design_and_is_never_asked(
     assert "as configured: 2 x 1 samples (perturbations x repetitions) of 3 cases, 6 calls: width" in ran.out
     assert "no design within the limits reaches the goal" in ran.out
     assert "advice: 5 calls for 3 cases are fewer than two samples a case: take one sample a case" in ran.out
+    assert "advice: 1 call is too few for any interval" in command("plan", "--budget", 1).out
     document = command("plan", path, "--cases", 50, "--budget", 900, "--json").json
     assert (document["limits"]["cases"], document["limits"]["calls"]) == (50, 900)
 
@@ -140,6 +193,7 @@ def test_what_takes_too_much_is_said(command: Command) -> None:
         (("--variance", "1,2,3", "--pilot", "x.csv"), "give --pilot or --variance, not both"),
         (("--judge", "j"), "--judge and --criterion choose rows of a pilot: give --pilot LOG."),
         (("--sensitivity", ".9"), "a corrected rate needs both --sensitivity and --specificity."),
+        (("--sensitivity", ".9", "--specificity", ".8"), "needs the number of judged cases: give --cases, or a"),
         (("--variance", "1,2"), "--variance is three numbers, CASES,PERTURBATIONS,REPETITIONS, not '1,2'."),
         (("--variance", "a,b,c"), "--variance is three numbers"),
         (("--variance", "1,-2,3"), "a variance is a number of at least 0, not -2."),

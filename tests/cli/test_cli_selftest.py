@@ -30,7 +30,7 @@ def test_a_table_is_printed_and_the_exit_code_is_0(command: Command) -> None:
     assert "self-test, fast version: at most 400 replicates a point, seed 0" in ran.out
     assert "coverage of nominal 95 % intervals" in ran.out
     assert "rejections of true hypotheses at nominal 5 %" in ran.out
-    assert "exact, so it rejects less often than its level" in ran.out
+    assert "exact, so it rejects less often than its level" in " ".join(ran.out.split())
     assert ran.out.endswith("0 of them miss\n")
     assert ran.err == ""
 
@@ -40,11 +40,38 @@ def test_a_wrong_interval_is_found_and_the_exit_code_is_1(command: Command, monk
     ran = command("selftest")
     assert ran.code == 1
     assert "a planted wrong interval: mean coverage 0." in ran.out
-    assert "; beside; 40 of 400 replicates gave none" in ran.out
+    assert "; beside; 40 of 400 replicates gave none" in " ".join(ran.out.split())
     assert ran.out.endswith("1 checks, 1 of them miss\n")
     ran = command("selftest", "--full", "--json")
     assert (ran.code, ran.json["passed"], ran.json["full"]) == (1, False, True)
     assert ran.json["replicates"] == 4000
+
+
+def test_the_table_is_80_wide_no_word_is_broken_and_what_is_ok_is_said(
+    command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    ran = command("selftest", "--only", "sign test", "--only", "corrected rate: rogan-gladen, delta")
+    lines = ran.out.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert {"(McNemar)", "specificity=0.9", "Rogan-Gladen,", "discordant=0.6"} <= set(ran.out.split())
+    assert "ok: mean 93.5 to 97 %, no point below 91 %" in lines
+    assert "ok: no point above 6.5 %" in lines
+
+
+def test_what_is_unclear_is_counted_and_no_failure(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    def nearly(point: Any, replicates: int, generator: np.random.Generator) -> Any:
+        means = generator.normal(size=replicates)
+        return means - 1.8, means + 1.8, 0.0
+
+    monkeypatch.setattr(
+        registry, "CHECKS", (IntervalCheck(name="nearly", points=({"n": 1},), simulate=nearly, fast=1),)
+    )
+    ran = command("selftest")
+    assert ran.code == 0
+    assert "1 unclear: beyond what is ok by less than three standard errors\n" in ran.out
+    assert "cannot tell: see --full" in ran.out
+    assert command("selftest", "--full").code == 1
 
 
 def test_json(command: Command) -> None:
@@ -78,3 +105,9 @@ def test_wrong_calls(command: Command, arguments: tuple[str, ...], sentence: str
     ran = command("selftest", *arguments)
     assert ran.code == 2
     assert sentence in ran.err
+
+
+def test_the_names_stand_before_the_error_each_in_a_line(command: Command) -> None:
+    lines = command("selftest", "--only", "zzz").err.splitlines()
+    assert lines[:-1] == [check.name for check in registry.CHECKS]
+    assert lines[-1] == "error: unknown check 'zzz': give a part of a name above."

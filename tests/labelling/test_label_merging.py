@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from judgeharness_integrations import AnswerCase, CalibrationSet, PairwiseCase
 from judgeharness_integrations._errors import CaseError, UsageError
+from judgeharness_integrations.casefiles import read_cases
 from judgeharness_integrations.labelling import calibration_set_from_logs, label_agreement
 from judgeharness_integrations.labelling.goldfile import write_gold_file
 from judgeharness_integrations.verdictlog import VerdictRow
@@ -117,7 +118,10 @@ def test_cases_come_back_as_they_were_with_gold_and_the_number_of_labels(tmp_pat
     ]
     logs = [*rows("anna", "A", "A", "A"), *rows("ben", "A", None, "B")]
     path = write_gold_file(cases, calibration_set_from_logs(logs, cases, name="x"), tmp_path / "new" / f"gold{ending}")
-    pair, single = CalibrationSet.from_file(path).cases
+    read = CalibrationSet.from_file(path)
+    pair, single = read.cases
+    assert [case.case_id for case in read_cases(path)] == ["c0", "c1", "c2"]
+    assert (read.ties, read.golds()[1]) == (1, 1)
     assert (pair.output, pair.output_b, pair.author, pair.author_b) == ("-1", 'b "x", y', "gpt", "me")
     assert (pair.input, pair.reference, pair.names, pair.gold) == ("=q", "r\r\nr", ("anna", "ben"), "A")
     assert {**pair.attributes, "price": int(pair.attributes["price"]), "label_count": 2} == {
@@ -127,6 +131,28 @@ def test_cases_come_back_as_they_were_with_gold_and_the_number_of_labels(tmp_pat
     }
     assert (single.case_id, single.output, str(single.attributes["label_count"])) == ("c1", "", "1")
     assert [one.name for one in path.parent.iterdir()] == [path.name]
+
+
+@pytest.mark.parametrize("ending", [".csv", ".jsonl"])
+def test_evenly_split_items_of_every_criterion_stay_in_the_file_and_are_counted(tmp_path: Path, ending: str) -> None:
+    logs = [
+        *rows("anna", "PASS", "PASS", "FAIL", criterion="tone"),
+        *rows("ben", "PASS", "FAIL", "PASS", criterion="tone"),
+        *rows("anna", 4, 4, 3, 1, criterion="facts"),
+        *rows("ben", 3, 4, 1, criterion="facts"),
+    ]
+    labelled = calibration_set_from_logs(logs, CASES, name="x")
+    read = CalibrationSet.from_file(write_gold_file(CASES, labelled, tmp_path / f"gold{ending}"))
+    assert read.golds() == labelled.golds()
+    assert read.golds()[1] == 4
+    assert [case.case_id for case in read.cases] == ["c0", "c1", "c3"]
+
+
+@pytest.mark.parametrize("count", ["", "1", "many"])
+def test_a_case_without_gold_that_nobody_or_one_labelled_is_no_tie(tmp_path: Path, count: str) -> None:
+    path = tmp_path / "gold.csv"
+    path.write_text(f"case_id,output,gold,label_count\nc0,x,PASS,1\nc1,x,,{count}\n")
+    assert CalibrationSet.from_file(path).golds() == ({"c0": {"": "PASS"}}, 0)
 
 
 @pytest.mark.parametrize(

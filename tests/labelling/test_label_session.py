@@ -124,6 +124,13 @@ def test_a_comment_stands_beside_its_answer_alone(path: Path) -> None:
     assert [row.reasoning for row in LabelLog(path).rows()] == ["a [31mtypo", None]
 
 
+def test_a_comment_is_confirmed_and_the_question_asked_again(path: Path) -> None:
+    _, shown_ = sit(path, "c", "a typo", "p", "q")
+    assert "comment > the comment will stand beside your answer.\nPASS / FAIL (" in shown_
+    _, shown_ = sit(path, "c", "", "p", "q")
+    assert "comment > no comment.\nPASS / FAIL (" in shown_
+
+
 def test_input_that_ends_in_a_comment_ends_the_sitting(path: Path) -> None:
     progress, _ = sit(path, "c")
     assert progress.labelled == 0

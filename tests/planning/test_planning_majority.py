@@ -35,6 +35,13 @@ def test_two_more_samples_never_do_harm(a: float, b: float, half: int) -> None:
     assert here.tied == 0.0
 
 
+@given(st.floats(0.2, 20), st.floats(0.2, 20), st.integers(1, 8))
+def test_with_a_tie_as_half_one_more_sample_never_does_harm(a: float, b: float, half: int) -> None:
+    mean, parts = beta_components(a, b)
+    odd, even = (majority_risk(mean, parts, n) for n in (2 * half - 1, 2 * half))
+    assert even.differs + even.tied / 2 == pytest.approx(odd.differs)
+
+
 def test_cases_that_always_say_the_same_need_one_sample() -> None:
     assert majority_risk(0.7, Components(cases=0.21), 1).differs == 0.0
     assert majority_risk(1.0, Components(cases=0.0, repetitions=0.1), 3).differs == 0.0

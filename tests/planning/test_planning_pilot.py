@@ -57,19 +57,21 @@ def test_a_pilot_of_scores_finds_planted_components() -> None:
 
 
 def test_what_a_pilot_cannot_tell_is_said_and_counted_cautiously() -> None:
-    one = pilot_of(rows({f"c{n}": {"none": [n, n + n % 5]} for n in range(30)}))
+    one = pilot_of(rows({f"c{n}": {"none": [n, n + n % 5 - 2]} for n in range(30)}))
     assert one.components.notes == (
         "the pilot has one perturbation a case: that more of them differ is not in these numbers",
     )
-    once = pilot_of(rows({f"c{n}": {"none": [n], "other": [n + n % 5]} for n in range(30)}))
+    once = pilot_of(rows({f"c{n}": {"none": [n], "other": [n + n % 5 - 2]} for n in range(30)}))
     assert once.components.notes[0].startswith("every perturbation was asked once")
     assert once.components.perturbations == pytest.approx(one.components.repetitions)
-    assert once.components.repetitions == 0
+    assert once.components.repetitions is None
+    assert one.components.perturbations is None
     assert (once.components.split, once.components.repeated, one.components.repeated) == (True, False, True)
     single = pilot_of(rows({f"c{n}": {"none": [n]} for n in range(30)}))
     assert single.components.notes == ("every case was asked once: all variance is counted as that between cases",)
     assert single.components.cases == pytest.approx(np.var(range(30), ddof=1))
     assert (single.agreement, single.components.split) == (None, False)
+    assert (single.components.perturbations, single.components.repetitions) == (None, None)
     flat = pilot_of(rows({"c1": {"none": ["A", "A"]}, "c2": {"none": ["A", "A"]}}))
     assert "shows no variance at all" in flat.components.notes[0]
     clipped = pilot_of(rows({"c1": {"none": [1, 9]}, "c2": {"none": [1, 9]}}))

@@ -42,6 +42,9 @@ def test_without_facts_there_is_no_advice() -> None:
 UNANCHORED = "there are no labels: a harness can only say how consistent the judge is, not how right; label"
 EXECUTABLE = "the labels come from an executable check: run the check on every case; a harness around a judge is"
 TOO_FEW = "19 calls for 10 cases are fewer than two samples a case: take one sample a case and call it informal,"
+FAR_TOO_FEW = "10 calls for 20 cases are fewer than two samples a case: judge fewer cases: 5 with two samples each."
+OF_TWO = "39 calls for 10 cases of 2 systems are fewer than two samples a case: take one sample a case and call it"
+NONE_AT_ALL = "1 call is too few for any interval: two cases with two samples each take 4; allow that many or more."
 COLD = "the judge's temperature is 0: repetitions measure nothing; use one repetition under several"
 QUIET = "repetitions hold 0.1 % of the variance: ask fewer repetitions and more cases or perturbations."
 FLOOR = "the variance between cases alone takes 30 cases, and there are 20: find more cases: no number of"
@@ -53,7 +56,17 @@ FLOOR = "the variance between cases alone takes 30 cases, and there are 20: find
         (Facts(labels="none", labels_needed=245), f"{UNANCHORED} 245 items first."),
         (Facts(labels="none"), f"{UNANCHORED} some items first."),
         (Facts(labels="executable"), f"{EXECUTABLE} the wrong tool for it."),
-        (Facts(budget=19, cases=10), f"{TOO_FEW} without a harness, or judge fewer cases."),
+        (
+            Facts(budget=19, cases=10),
+            f"{TOO_FEW} without a harness, or judge fewer cases: 9 with two samples each.",
+        ),
+        (Facts(budget=10, cases=20), FAR_TOO_FEW),
+        (
+            Facts(budget=39, cases=10, systems=2),
+            f"{OF_TWO} informal, without a harness, or judge fewer cases: 9 with two samples each.",
+        ),
+        (Facts(budget=1), NONE_AT_ALL),
+        (Facts(budget=7, systems=2), NONE_AT_ALL.replace("1 call is", "7 calls of 2 systems are").replace("4;", "8;")),
         (Facts(temperature=0.0), f"{COLD} perturbations."),
         (Facts(components=Components(cases=1.0, repetitions=0.001)), QUIET),
         (
@@ -67,7 +80,8 @@ def test_advice_follows_from_one_fact(facts: Facts, sentence: str) -> None:
 
 
 def test_what_was_not_measured_gives_no_advice() -> None:
-    assert told(Facts(components=replace(PARTS, repetitions=0.0, repeated=False))) == []
+    assert told(Facts(components=replace(PARTS, repetitions=None))) == []
+    assert told(Facts(budget=4)) == told(Facts(budget=40, cases=10, systems=2)) == []
     assert told(Facts(components=Components.of_rate(0.5), fewest_cases=300, cases=20)) == []
     once = pilot_of([row for n in range(9) for row in sampled([n], case_id=f"c{n}")])
     assert [(one.perturbations, one.repetitions) for one in plan(pilot=once).designs] == [(1, 1)]
@@ -90,7 +104,39 @@ def test_without_a_pilot_nothing_is_said_about_repetitions() -> None:
     assert [(one.perturbations, one.repetitions, one.cases) for one in report.designs] == [(1, 1, 249)]
     assert (report.fewest_cases, report.labels, report.label_width, report.majority) == (249, 245, 0.1, ())
     assert report.components.notes[0].startswith("no pilot: a rate of 0.8 is assumed")
-    assert plan(Wanted(present=(2, 3))).designs[0].repetitions == 3
+    assert (report.components.perturbations, report.components.repetitions) == (None, None)
+    configured = plan(Wanted(present=(2, 3)))
+    assert [(one.perturbations, one.repetitions) for one in configured.designs] == [(1, 1), (1, 3), (2, 1), (2, 3)]
+    assert configured.cheapest == configured.designs[0]
+
+
+def test_numbers_of_what_was_not_measured_are_not_tried() -> None:
+    unperturbed = pilot_of([row for n in range(30) for row in sampled([n, n + n % 5], case_id=f"c{n}")])
+    assert {one.perturbations for one in plan(pilot=unperturbed).designs} == {1}
+    assert {one.repetitions for one in plan(pilot=unperturbed).designs} == {1, 2, 3, 5, 8}
+    assert {one.perturbations for one in plan(Wanted(present=(3, 1)), pilot=unperturbed).designs} == {1, 3}
+    once = [
+        row
+        for n in range(30)
+        for name, score in (("none", n), ("typo", n + n % 3 - 1))
+        for row in sampled([score], case_id=f"c{n}", perturbation=name)
+    ]
+    assert {one.repetitions for one in plan(pilot=pilot_of(once)).designs} == {1}
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"wanted": Wanted(rate=1.0, present=(2, 2))},
+        {"wanted": Wanted(rate=0.0)},
+        {"components": Components(cases=0.0)},
+        {"pilot": pilot_of([row for n in range(9) for row in sampled(["PASS", "PASS"], case_id=f"c{n}")])},
+    ],
+)
+def test_without_variance_nothing_is_promised(options: dict[str, Any]) -> None:
+    report = plan(**options, limits=Limits(cases=20, calls=100))
+    assert (report.designs, report.cheapest, report.present, report.attainable) == ((), None, None, None)
+    assert (report.fewest_cases, report.majority) == (None, ())
 
 
 def test_declared_components_give_a_grid_and_the_present_design() -> None:

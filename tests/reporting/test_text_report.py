@@ -42,11 +42,15 @@ case: c1
 judge: judge
 rule chosen: before the samples
 calibrated on human_labeled_set_v1 (labels: human, consensus majority, 0 ties left out)
-  n=1; precision 1.000 [0.207, 1.000] (1/1); recall 1.000 [0.207, 1.000] (1/1); \
-accuracy decided 1.000 [0.207, 1.000] (1/1); coverage 1.000 [0.207, 1.000] (1/1); \
-base rate 1.000 [0.207, 1.000] (1/1); AC1 1.000 [0.207, 1.000] (n=1)
+  n=1
+    precision 1.000 [0.207, 1.000] (1/1)
+    recall 1.000 [0.207, 1.000] (1/1)
+    accuracy decided 1.000 [0.207, 1.000] (1/1)
+    coverage 1.000 [0.207, 1.000] (1/1)
+    base rate 1.000 [0.207, 1.000] (1/1)
+    AC1 1.000 [0.207, 1.000] (n=1)
     gold PASS: PASS 1
-    macro F1 1.000 (n=1)
+    macro F1 1.000 (n=1), no interval: every label and decision is 'PASS': nothing tells how the others fare
 usage: 8 calls, 8 attempts, 0 rewrites, tokens unknown
 not measured:
   - whether the repetitions are independent cannot be told from short identical or missing texts
@@ -137,8 +141,9 @@ def test_scores_say_why_there_is_no_precision() -> None:
     text = result.report()
     assert "consistency: 0.75 of 4 scores within 1.0 of the decision; SD 1.652" in text
     assert "verdict: 7.5" in text
-    assert "mean absolute error 0.500 [0.000, 6.853], bias +0.500 [-5.853, +6.853] (n=2)" in text
-    assert "Spearman 1.000 (n=2); Kendall tau-b 1.000 (n=2); quadratic kappa 0.667 [-1.000, 1.000] (n=2)" in text
+    assert "mean absolute error 0.500, bias +0.500 [-5.853, +6.853] (n=2)" in text
+    for line in ("Spearman 1.000 (n=2)", "Kendall tau-b 1.000 (n=2)", "quadratic kappa 0.667 [-1.000, 1.000] (n=2)"):
+        assert f"    {line}\n" in text
     assert "scores have no precision and recall; give the rule a threshold (pass_at)" in text
     assert "guessing" not in text
     assert "of the median; SD" in shapes()["tied scores"].report()

@@ -40,7 +40,7 @@ def size_check(level: float = 0.05, **options: Any) -> SizeCheck:
 
 @pytest.mark.parametrize("full", [False, True])
 def test_a_right_interval_and_a_right_test_are_ok(full: bool) -> None:  # noqa: FBT001 - a parameter of the test
-    report = run_selftest([interval_check(), size_check()], full=full)
+    report = run_selftest([interval_check(), size_check(0.045)], full=full)
     assert [check.verdict for check in report.checks] == ["ok", "ok"]
     assert report.passed
     assert [len(check.points) for check in report.checks] == [4, 4] if full else [2, 2]
@@ -63,6 +63,24 @@ def test_what_does_not_keep_its_promise_is_a_miss(full: bool, check: Any, reason
     assert (missed.verdict, ok.verdict) == ("miss", "ok")
     assert reason in missed.reason
     assert not report.passed
+
+
+@pytest.mark.parametrize(
+    ("check", "reason"),
+    [
+        (interval_check(0.92), "mean coverage 0.9"),
+        (interval_check(1.15), "and it is not declared conservative"),
+        (size_check(0.075), "rejects 0.0"),
+    ],
+    ids=["too narrow", "too wide", "rejects too often"],
+)
+def test_what_so_few_replicates_cannot_tell_from_a_miss_is_unclear_and_a_miss_in_full(check: Any, reason: str) -> None:
+    report = run_selftest([check])
+    [fast] = report.checks
+    [full] = run_selftest([check], full=True).checks
+    assert (fast.verdict, full.verdict, report.passed) == ("unclear", "miss", True)
+    assert reason in fast.reason
+    assert fast.reason.endswith(", but so few replicates cannot tell: see --full")
 
 
 def test_a_single_bad_point_is_a_miss() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import dataclass
 from statistics import NormalDist
 
@@ -10,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgeharness_integrations.calibration.corrected.sample import Sample
-from judgeharness_integrations.calibration.estimate import clustered_error, t_quantile
+from judgeharness_integrations.calibration.estimate import cluster_degrees, clustered_error, t_quantile
 from judgeharness_integrations.calibration.tally import wilson_of
 
 __all__ = ["DoubleSampling", "tenenbein"]
@@ -57,7 +58,7 @@ def tenenbein(sample: Sample, *, confidence: float = 0.95) -> DoubleSampling | N
         error, limits = _clustered(sample, rates, weights, confidence)
         return DoubleSampling(estimate=value, se=error, interval=limits, reliability=reliability)
     share = reliability or 0.0
-    se = math.sqrt(value * (1 - value) * ((1 - share) / n + share / total))
+    se = math.sqrt(value * (1 - value) * ((1 - share) / n + share / total)) or None  # labels all alike tell none
     careful = _reliability(weights, (hits + 0.5) / (sizes + 1)) or 0.0
     effective = 1 / ((1 - careful) / n + careful / total)
     interval = wilson_of(value, effective, NormalDist().inv_cdf((1 + confidence) / 2))
@@ -82,8 +83,8 @@ def _clustered(
     within = (y - rates[f]) * (weights / np.where(seen > 0, seen, 1))[f]
     influence = between + np.concatenate((within * len(between) / n, np.zeros(len(sample.rest))))
     found = clustered_error(influence.tolist(), [*sample.label_clusters, *sample.rest_clusters])
-    degrees = len(set(sample.label_clusters)) - 1
-    if found is None or degrees < 1 or not 0 < value < 1:
+    sizes = Counter(sample.label_clusters).values()
+    if found is None or len(sizes) < 2 or not 0 < value < 1:  # noqa: PLR2004 - one tells nothing about others
         return None, None
     effective = min(float(len(between)), value * (1 - value) / found[0] ** 2)
-    return found[0], wilson_of(value, effective, t_quantile(degrees, confidence=confidence))
+    return found[0], wilson_of(value, effective, t_quantile(cluster_degrees(sizes), confidence=confidence))

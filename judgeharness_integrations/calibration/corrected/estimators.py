@@ -18,6 +18,7 @@ __all__ = ["double_sampling", "labels_alone", "prediction_powered", "rogan_glade
 _RANDOM = "the labelled items are a random sample of the items"
 _SAME_ERRORS = "the judge's sensitivity and specificity on the labelled items hold for the others"
 _NO_LABELS = "no item is labelled"
+_NO_ERROR = "no error was seen and all items are judged alike: no interval can be told"
 
 
 def labels_alone(sample: Sample) -> RateEstimate:
@@ -25,10 +26,11 @@ def labels_alone(sample: Sample) -> RateEstimate:
     rate = sample.label_rate
     if rate is None:
         return _absent("labels_alone", _RANDOM, "0 labels", _NO_LABELS)
-    se: float | None = math.sqrt(rate.value * (1 - rate.value) / rate.trials)
-    if sample.clustered:
+    se: float | None = math.sqrt(rate.value * (1 - rate.value) / rate.trials) or None  # no error seen tells none
+    if sample.clustered and se is not None:
         found = clustered_error((sample.labels - rate.value).tolist(), sample.label_clusters)
-        se = None if found is None else found[0]
+        alone = len(set(sample.label_clusters)) == 1
+        se = None if alone else max(se, found[0] if found else 0.0)  # as its interval: clusters make it no narrower
     basis = f"{rate.successes}/{rate.trials} labels"
     return RateEstimate.of("labels_alone", rate.value, (rate.low, rate.high), se=se, assumes=_RANDOM, basis=basis)
 
@@ -91,7 +93,9 @@ def rogan_gladen_both(sample: Sample) -> tuple[RateEstimate, RateEstimate]:
     shared: dict[str, Any] = {"se": found.se, "assumes": _SAME_ERRORS, "basis": basis}
     return (
         RateEstimate.of("rogan_gladen", found.raw, found.lee, reason=without or reason, **shared),
-        RateEstimate.of("rogan_gladen_delta", found.raw, found.delta, reason=reason, **shared),
+        RateEstimate.of(
+            "rogan_gladen_delta", found.raw, found.delta, reason=reason if found.delta else _NO_ERROR, **shared
+        ),
     )
 
 

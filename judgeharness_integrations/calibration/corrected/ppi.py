@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import dataclass
 from statistics import NormalDist
 
@@ -10,19 +11,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgeharness_integrations.calibration.corrected.sample import Sample
-from judgeharness_integrations.calibration.estimate import clustered_error, t_quantile
+from judgeharness_integrations.calibration.estimate import cluster_degrees, clustered_error, t_quantile
 
 __all__ = ["PpiPlusPlus", "ppi_plus_plus"]
 
 _FEWEST = 2
+_NEGLIGIBLE = 1e-12
 
 
 @dataclass(frozen=True, kw_only=True)
 class PpiPlusPlus:
     """The estimate, its standard error and interval (not cut to [0, 1]), and the judge's weight lambda in [0, 1].
 
-    `labels_se` is the standard error the labels have alone. With clusters, both are None where fewer than two hold
-    labels.
+    `labels_se` is the standard error the labels have alone. Both are None where nothing varies and, with clusters,
+    where fewer than two hold labels.
     """
 
     estimate: float
@@ -38,7 +40,7 @@ def ppi_plus_plus(sample: Sample, *, confidence: float = 0.95) -> PpiPlusPlus | 
     theta = lambda mean(U) + mean(Y - lambda F), Y labels, F decisions on the labelled items, U on the others; lambda =
     cov(Y, F) / ((1 + n/N) var(F and U)), cut to [0, 1] (Angelopoulos, Duchi, Zrnic 2023, arXiv 2311.01453, section 6;
     equal to ppi-python 0.2.3). Where items share clusters, the standard error is clustered over labelled and other
-    items together, and the interval is a t interval.
+    items together, though not below that of independent items, as for every rate; the interval is a t interval.
 
     Returns:
         None below two labels, or without unlabelled items.
@@ -54,7 +56,7 @@ def ppi_plus_plus(sample: Sample, *, confidence: float = 0.95) -> PpiPlusPlus | 
     estimate = weight * float(u.mean()) + float((y - weight * f).mean())
     se, alone = (_error(sample, y - tried * f, tried * u) for tried in (weight, 0.0))
     interval = None
-    if se is not None and se > 0:
+    if se is not None:
         width = se * _quantile(sample, confidence)
         interval = (estimate - width, estimate + width)
     return PpiPlusPlus(estimate=estimate, se=se, interval=interval, weight=weight, labels_se=alone)
@@ -62,15 +64,19 @@ def ppi_plus_plus(sample: Sample, *, confidence: float = 0.95) -> PpiPlusPlus | 
 
 def _error(sample: Sample, rectifier: NDArray[np.float64], imputed: NDArray[np.float64]) -> float | None:
     n, others = len(rectifier), len(imputed)
+    alone = math.sqrt(float(rectifier.var()) / n + float(imputed.var()) / others)
     if not sample.clustered:
-        return math.sqrt(float(rectifier.var()) / n + float(imputed.var()) / others)
+        return alone if alone > _NEGLIGIBLE else None
     size = n + others
     parts = np.concatenate(((rectifier - rectifier.mean()) * size / n, (imputed - imputed.mean()) * size / others))
     found = clustered_error(parts.tolist(), [*sample.label_clusters, *sample.rest_clusters])
-    return None if found is None or len(set(sample.label_clusters)) < _FEWEST else found[0]
+    if alone <= _NEGLIGIBLE or len(set(sample.label_clusters)) < _FEWEST:
+        return None
+    return alone if found is None else max(alone, found[0])
 
 
 def _quantile(sample: Sample, confidence: float) -> float:
     if not sample.clustered:
         return NormalDist().inv_cdf((1 + confidence) / 2)
-    return t_quantile(len(set(sample.label_clusters)) - 1, confidence=confidence)
+    degrees = cluster_degrees(Counter(sample.label_clusters).values())
+    return t_quantile(degrees, confidence=confidence)

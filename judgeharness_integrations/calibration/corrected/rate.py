@@ -170,26 +170,34 @@ def _gain(sample: Sample, powered: PpiPlusPlus | None, estimates: Sequence[RateE
     """Say what the judge adds to labels that are a random sample."""
     n = len(sample.labels)
     if powered is None:
-        yield f"the judge adds nothing over the labels alone: {_reason(estimates, 'ppi_plus_plus')}"
+        said = (
+            "what the judge adds cannot be told" if len(sample.rest) else "the judge adds nothing over the labels alone"
+        )
+        yield f"{said}: {_reason(estimates, 'ppi_plus_plus')}"
+    elif sample.labels.all() or not sample.labels.any():
+        yield f"what the judge adds cannot be told: the {n} labels are all alike"
+    elif powered.se is None or powered.labels_se is None:
+        yield f"what the judge adds cannot be told: the {n} labels are of one cluster"
     elif powered.weight == 0:
         yield f"the judge adds nothing over the {n} labels alone: its decisions do not go with the labels"
-    elif powered.se and powered.labels_se:
+    else:
         worth = (powered.labels_se / powered.se) ** 2
         if worth < _WORTH_SAYING:
             yield f"the judge adds nothing over the {n} labels alone: the interval gets no narrower to speak of"
         else:
             yield f"with the judge, the {n} labels are worth as much as {n * worth:.0f} labels alone"
-    yield from _too_narrow(sample, powered)
+    yield from _too_narrow(sample, powered, next(one for one in estimates if one.method == "tenenbein"))
 
 
-def _too_narrow(sample: Sample, powered: PpiPlusPlus | None) -> Iterator[str]:
+def _too_narrow(sample: Sample, powered: PpiPlusPlus | None, other: RateEstimate) -> Iterator[str]:
     """Say where the normal interval of PPI++ rests on too few errors or labels of one kind (simulated: 87 to 92 %)."""
     errors = int((sample.labels != sample.judged).sum())
     rarer = int(min(sample.labels.sum(), (~sample.labels).sum()))
-    if powered is not None and min(errors, rarer) < _FEW:
+    if powered is not None and powered.interval is not None and min(errors, rarer) < _FEW:
+        better = "; that of Tenenbein holds better" if other.interval else ""
         yield (
             f"{errors} of {len(sample.labels)} labels contradict the judge, {rarer} are of the rarer kind: with so few "
-            "the normal interval of PPI++ may be too narrow; that of Tenenbein holds better"
+            f"the normal interval of PPI++ may be too narrow{better}"
         )
 
 

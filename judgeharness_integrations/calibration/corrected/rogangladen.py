@@ -15,12 +15,13 @@ _NEGLIGIBLE = 1e-12
 class RoganGladen:
     """The corrected rate, not cut to [0, 1], its delta standard error, and two intervals, not cut either.
 
-    `lee` is None where the adjusted sensitivity and specificity do not sum to more than 1.
+    `se` and `delta` are None where no share varies: a sample without an error tells none. `lee` is None where the
+    adjusted sensitivity and specificity do not sum to more than 1.
     """
 
     raw: float
-    se: float
-    delta: tuple[float, float]
+    se: float | None
+    delta: tuple[float, float] | None
     lee: tuple[float, float] | None
 
 
@@ -51,6 +52,8 @@ def rogan_gladen(
     shares = (judged, n), (specificity, negatives), (sensitivity, positives)
     raw = (judged + specificity - 1) / (specificity + sensitivity - 1)
     se = _error(raw, *shares)
+    if se <= _NEGLIGIBLE:
+        return RoganGladen(raw=raw, se=None, delta=None, lee=_lee(*shares, z))
     return RoganGladen(raw=raw, se=se, delta=(raw - z * se, raw + z * se), lee=_lee(*shares, z))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Self, TypeAlias
 
 import numpy as np
@@ -15,6 +16,7 @@ from judgeharness_integrations.calibration.rates import Rate
 __all__ = ["Bools", "Sample"]
 
 Bools: TypeAlias = NDArray[np.bool_]
+_MOST = 10_000_000  # items that counts may stand for: each of them is held
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -67,13 +69,18 @@ class Sample:
         """Return the items that counts stand for; see `corrected_rate_of_counts`.
 
         Raises:
-            UsageError: a part is larger than its whole, or negative.
+            UsageError: a part is larger than its whole, or negative, or they are more items than can be held.
 
         """
         for part, whole in ((passed, total), sensitivity, specificity):
             if not 0 <= part <= whole:
                 raise UsageError(f"{part} of {whole} is no count: give a part between 0 and its whole.")
         (right1, m1), (right0, m0) = sensitivity, specificity
+        if total + m1 + m0 > _MOST:
+            raise UsageError(
+                f"{total + m1 + m0} items are more than {_MOST:,}, which tell a rate to a thousandth: give counts of "
+                "fewer items."
+            )
         judged = np.repeat([True, False, False, True], [right1, m1 - right1, right0, m0 - right0])
         return cls(
             labels=np.repeat([True, False], [m1, m0]),
@@ -84,9 +91,11 @@ class Sample:
             apart=True,
         )
 
-    @property
+    @cached_property
     def clustered(self) -> bool:
         """Whether some items share a cluster."""
+        if isinstance(self.label_clusters, range) and isinstance(self.rest_clusters, range):
+            return False  # of counts
         keys = [*self.label_clusters, *self.rest_clusters]
         return len(set(keys)) < len(keys)
 
@@ -98,13 +107,14 @@ class Sample:
     @property
     def judged_rate(self) -> Rate | None:
         """The share of items judged positive, uncorrected."""
-        keys = list(self.rest_clusters) if self.apart else [*self.label_clusters, *self.rest_clusters]
-        return Rate.over((self.rest if self.apart else np.concatenate((self.judged, self.rest))).tolist(), keys)
+        if self.apart:
+            return self._rate(self.rest, self.rest_clusters)
+        return self._rate(np.concatenate((self.judged, self.rest)), [*self.label_clusters, *self.rest_clusters])
 
     @property
     def label_rate(self) -> Rate | None:
         """The share of labelled items labelled positive."""
-        return Rate.over(self.labels.tolist(), list(self.label_clusters))
+        return self._rate(self.labels, self.label_clusters)
 
     @property
     def sensitivity(self) -> Rate | None:
@@ -117,5 +127,10 @@ class Sample:
         return self._share(~self.labels, ~self.judged)
 
     def _share(self, among: Bools, hit: Bools) -> Rate | None:
-        keys = [key for key, chosen in zip(self.label_clusters, among.tolist(), strict=True) if chosen]
-        return Rate.over(hit[among].tolist(), keys)
+        keys = [self.label_clusters[place] for place in np.flatnonzero(among).tolist()] if self.clustered else ()
+        return self._rate(hit[among], keys)
+
+    def _rate(self, hits: Bools, keys: Sequence[Hashable]) -> Rate | None:
+        if not self.clustered:
+            return Rate.of(int(hits.sum()), len(hits))
+        return Rate.over(hits.tolist(), keys)

@@ -105,7 +105,7 @@ def _bootstrap(pairs: Sequence[Pair], keys: list[int]) -> Interval:
 
 
 def _macro_f1(point: Point, replicates: int, generator: np.random.Generator) -> tuple[Floats, Floats, float]:
-    cells = planted_table(point["rate"], point["kappa"])
+    cells = _errors_table(point) if "sensitivity" in point else planted_table(point["rate"], point["kappa"])
 
     def interval(*counts: int) -> Interval:
         items = [
@@ -119,6 +119,12 @@ def _macro_f1(point: Point, replicates: int, generator: np.random.Generator) -> 
     drawn = generator.multinomial(int(point["n"]), cells, size=replicates)
     low, high = each_distinct(list(drawn.T), interval)
     return low, high, true_macro_f1(cells)
+
+
+def _errors_table(point: Point) -> Floats:
+    """Return the cells of a judge with this sensitivity and specificity."""
+    rate, yes, no = point["rate"], point["sensitivity"], point["specificity"]
+    return np.array([rate * yes, rate * (1 - yes), (1 - rate) * (1 - no), (1 - rate) * no])
 
 
 def true_macro_f1(cells: Floats) -> float:
@@ -172,5 +178,17 @@ CATEGORIES: tuple[Check, ...] = (
         simulate=_macro_f1,
         fast=2,
         fast_replicates=200,
+    ),
+    IntervalCheck(
+        name="calibration: macro F1 where one label is rare",
+        points=(
+            *grid(rate=(0.9,), sensitivity=(0.95,), specificity=(0.7,), n=(50,)),
+            *grid(rate=(0.8, 0.95), sensitivity=(0.99,), specificity=(0.95,), n=(150,)),
+            *grid(rate=(0.9, 0.95), sensitivity=(0.98,), specificity=(0.5,), n=(50,)),
+        ),
+        simulate=_macro_f1,
+        fast=1,
+        fast_replicates=200,
+        note="given where five labelled items or more have each label: at n=20 and rate=0.9 in 5 % of samples",
     ),
 )

@@ -8,18 +8,26 @@ from numpy.typing import NDArray
 __all__ = ["cluster_effects", "clustered_hits", "equal_clusters"]
 
 
-def equal_clusters(clusters: int, size: int) -> NDArray[np.intp]:
-    """Return (items,) the cluster of each of `clusters` x `size` items."""
-    return np.repeat(np.arange(clusters), size)
+def equal_clusters(clusters: int, size: int, *, large: int = 0) -> NDArray[np.intp]:
+    """Return (items,) the cluster of each of `clusters` x `size` items, and of one more cluster of `large`."""
+    return np.repeat(np.arange(clusters + 1), [*[size] * clusters, large])
 
 
 def clustered_hits(
-    generator: np.random.Generator, *, rate: float, correlation: float, clusters: int, size: int, replicates: int
+    generator: np.random.Generator,
+    *,
+    rate: float,
+    correlation: float,
+    clusters: int,
+    size: int,
+    replicates: int,
+    large: int = 0,
 ) -> NDArray[np.bool_]:
     """Return (replicates, items) of hits whose rate varies by cluster (beta-binomial), with this intra-correlation."""
     spread = (1 - correlation) / correlation
-    rates = generator.beta(rate * spread, (1 - rate) * spread, size=(replicates, clusters))
-    hits: NDArray[np.bool_] = generator.random((replicates, clusters * size)) < np.repeat(rates, size, axis=1)
+    rates = generator.beta(rate * spread, (1 - rate) * spread, size=(replicates, clusters + (large > 0)))
+    keys = equal_clusters(clusters, size, large=large)
+    hits: NDArray[np.bool_] = generator.random((replicates, len(keys))) < rates[:, keys]
     return hits
 
 

@@ -30,7 +30,7 @@ def _wilson(point: Point, replicates: int, generator: np.random.Generator) -> tu
 
 
 def _clustered(point: Point, replicates: int, generator: np.random.Generator) -> tuple[Floats, Floats, float]:
-    clusters, size = int(point["clusters"]), int(point["size"])
+    clusters, size, large = (int(point.get(name, 0)) for name in ("clusters", "size", "large"))
     hits = clustered_hits(
         generator,
         rate=point["rate"],
@@ -38,8 +38,9 @@ def _clustered(point: Point, replicates: int, generator: np.random.Generator) ->
         clusters=clusters,
         size=size,
         replicates=replicates,
+        large=large,
     )
-    keys = equal_clusters(clusters, size).tolist()
+    keys = equal_clusters(clusters, size, large=large).tolist()
     rates = (Rate.over(row, keys) for row in hits.tolist())
     low, high = each(None if rate is None else (rate.low, rate.high) for rate in rates)
     return low, high, point["rate"]
@@ -76,6 +77,18 @@ PROPORTIONS: tuple[Check, ...] = (
         points=grid(clusters=(20, 50), size=(4,), correlation=(0.1, 0.4), rate=(0.5, 0.7, 0.9)),
         simulate=_clustered,
         fast=3,
+    ),
+    IntervalCheck(
+        name="rates: Wilson interval of clusters of unequal size",
+        points=(
+            *grid(clusters=(9,), size=(1,), large=(50,), correlation=(0.4,), rate=(0.5, 0.8)),
+            *grid(clusters=(20,), size=(1,), large=(20,), correlation=(0.4,), rate=(0.5, 0.8)),
+            *grid(clusters=(30,), size=(2,), large=(30,), correlation=(0.4,), rate=(0.5, 0.8)),
+        ),
+        simulate=_clustered,
+        fast=1,
+        conservative=True,
+        note="one large cluster among small ones tells little",
     ),
     IntervalCheck(
         name="drift: Tango interval of a paired difference",

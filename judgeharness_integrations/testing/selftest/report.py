@@ -10,7 +10,7 @@ from judgeharness_integrations.testing.selftest.check import Point, point_text
 __all__ = ["CheckFound", "Kind", "PointFound", "SelftestReport", "Verdict"]
 
 Kind: TypeAlias = Literal["coverage", "size"]
-Verdict: TypeAlias = Literal["ok", "conservative", "miss"]
+Verdict: TypeAlias = Literal["ok", "conservative", "unclear", "miss"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,7 +32,10 @@ class PointFound:
 
 @dataclass(frozen=True, kw_only=True)
 class CheckFound:
-    """One check: its points, the mean rate and the worst point, and what the rule made of them."""
+    """One check: its points, the mean rate and the worst point, and what the rule made of them.
+
+    `unclear`: what was found is beyond a limit, but by less than so few replicates may err; `full` tells.
+    """
 
     name: str
     kind: Kind

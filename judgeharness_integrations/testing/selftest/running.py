@@ -10,9 +10,9 @@ import numpy as np
 
 from judgeharness_integrations._errors import UnknownNameError, UsageError
 from judgeharness_integrations.testing.selftest.check import Check, IntervalCheck, Point, point_text
-from judgeharness_integrations.testing.selftest.report import CheckFound, PointFound, SelftestReport, Verdict
+from judgeharness_integrations.testing.selftest.report import CheckFound, Kind, PointFound, SelftestReport, Verdict
 
-__all__ = ["FAST_REPLICATES", "FULL_REPLICATES", "run_selftest"]
+__all__ = ["CRITERIA", "FAST_REPLICATES", "FULL_REPLICATES", "run_selftest"]
 
 FULL_REPLICATES = 4_000
 FAST_REPLICATES = 400
@@ -20,7 +20,12 @@ _MEAN = (0.935, 0.97)  # where the mean coverage of a nominal 95 % interval is t
 _WORST = 0.91  # what no point may fall below
 _SIZE = 0.065  # what a test at nominal 5 % may reject at most
 _TIMID = 0.03  # a test that rejects less often than that on average is called conservative
-_ERRORS = 3.0  # the fast version allows so many standard errors of a binomial share beyond the limits
+_ERRORS = 3.0  # the fast version calls no miss what is within so many standard errors of a binomial share
+
+CRITERIA: dict[Kind, str] = {
+    "coverage": f"mean {100 * _MEAN[0]:g} to {100 * _MEAN[1]:g} %, no point below {100 * _WORST:g} %",
+    "size": f"no point above {100 * _SIZE:g} %",
+}
 
 
 def run_selftest(
@@ -35,8 +40,8 @@ def run_selftest(
 
     Args:
         checks: what to check, all that are registered when None.
-        full: 4,000 replicates at every point and the limits as they are; otherwise at most 400 at a few points, with
-            limits that allow three standard errors of so few.
+        full: 4,000 replicates at every point; otherwise at most 400 at a few points, where what is beyond a limit by
+            less than three standard errors of so few is unclear.
         only: parts of names; the checks whose name holds one of them.
         seed: of the generators; a point has one of its own, whatever else is simulated.
         progress: called with a line before each point.
@@ -101,10 +106,13 @@ def _judged(check: Check, points: tuple[PointFound, ...], *, errors: float) -> C
     worst = unmeasured or min(points, key=lambda one: sign * (one.rate or 0.0))
     if mean is None or unmeasured is not None:
         verdict, reason = _miss(f"nothing is defined at {worst}")
-    elif isinstance(check, IntervalCheck):
-        verdict, reason = _coverage(check, mean, worst, total=sum(one.replicates for one in points), errors=errors)
     else:
-        verdict, reason = _size(mean, worst, errors=errors)
+        total = sum(one.replicates for one in points)
+        verdict, reason = _beyond(check, mean, worst, total=total, errors=errors)
+        if verdict != "miss" and errors:
+            strictly, told = _beyond(check, mean, worst, total=total, errors=0.0)
+            if strictly == "miss":
+                verdict, reason = "unclear", f"{told}, but so few replicates cannot tell: see --full"
     kind = "coverage" if coverage else "size"
     return CheckFound(
         name=check.name,
@@ -116,6 +124,12 @@ def _judged(check: Check, points: tuple[PointFound, ...], *, errors: float) -> C
         reason=reason,
         note=check.note,
     )
+
+
+def _beyond(check: Check, mean: float, worst: PointFound, *, total: int, errors: float) -> tuple[Verdict, str]:
+    if isinstance(check, IntervalCheck):
+        return _coverage(check, mean, worst, total=total, errors=errors)
+    return _size(mean, worst, errors=errors)
 
 
 def _coverage(

@@ -44,6 +44,18 @@ def _errors(interval: Callable[[ScoreErrors], Interval], truth: Callable[[float]
     return simulate
 
 
+_STEPS = (0.8, 0.15, 0.05)  # shares of the errors that are of one, two and three steps
+
+
+def _steps(point: Point, replicates: int, generator: np.random.Generator) -> tuple[Floats, Floats, float]:
+    """Scores of which most agree exactly with gold."""
+    shares = [point["exact"], *((1 - point["exact"]) * share for share in _STEPS)]
+    errors = generator.choice(len(shares), p=shares, size=(replicates, int(point["n"])))
+    found = (score_errors([(0.0, error) for error in row]) for row in errors.tolist())
+    low, high = each(None if one is None else one.mean_absolute_error_interval for one in found)
+    return low, high, sum(size * share for size, share in enumerate(shares))
+
+
 def _folded_mean(bias: float) -> float:
     """Return E|N(bias, 1)|."""
     return math.sqrt(2 / math.pi) * math.exp(-(bias**2) / 2) + bias * math.erf(bias / math.sqrt(2))
@@ -86,6 +98,12 @@ SCORES: tuple[Check, ...] = (
         points=_ERRORS,
         simulate=_errors(lambda errors: errors.mean_absolute_error_interval, _folded_mean),
         fast=1,
+    ),
+    IntervalCheck(
+        name="calibration: mean absolute error on a scale, most scores exact",
+        points=grid(exact=(0.8, 0.95), n=(20, 50, 150)),
+        simulate=_steps,
+        fast=2,
     ),
     IntervalCheck(
         name="calibration: bias of scores",
