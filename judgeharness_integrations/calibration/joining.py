@@ -93,7 +93,7 @@ def _labels(columns: Mapping[str, Any], where: str) -> tuple[str, Mapping[str, A
 def _several(columns: Mapping[str, Any]) -> bool:
     try:
         return float(columns.get(LABEL_COUNT) or 0) >= _SEVERAL
-    except ValueError:  # somebody's own column
+    except (TypeError, ValueError):  # somebody's own column
         return False
 
 

@@ -96,3 +96,13 @@ def test_labels_that_match_nothing_or_could_be_of_any_criterion_are_refused(tmp_
     rows = [VerdictRow(case_id="c1", verdict="PASS", criterion=name) for name in ("tone", "facts")]
     with pytest.raises(UsageError, match="names no criterion, and the log holds 2: add a column criterion"):
         joined(rows, labels)
+
+
+def test_a_column_of_somebodys_own_counts_no_ties(tmp_path: Path) -> None:
+    path = tmp_path / "gold.jsonl"
+    lines = ['{"case_id": "c1", "gold": "PASS"}', '{"case_id": "c2", "gold": null, "label_count": [3]}']
+    path.write_text("\n".join(lines), encoding="utf-8")
+    rows = [VerdictRow(case_id="c1", verdict="PASS")]
+    assert joined(rows, read_gold(path)).notes("gold.jsonl") == (
+        "labels of gold.jsonl: 1 of 1 cases of the log are labelled",
+    )
