@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar, get_args
 
-from judgeharness_integrations._errors import UnknownNameError
+from judgeharness_integrations._errors import UnknownNameError, UsageError
 from judgeharness_integrations.agreement.kappa.bootstrap import Bootstrap
 from judgeharness_integrations.agreement.kappa.pairs import COEFFICIENTS
 from judgeharness_integrations.agreement.kappa.ratings import Weights
 from judgeharness_integrations.agreement.kappa.table import AgreementTable
 from judgeharness_integrations.agreement.kappa.tabulating import agreement_table
 from judgeharness_integrations.agreement.panels.panel import Panel
+from judgeharness_integrations.cli._agreement_printing import check_folder
 from judgeharness_integrations.cli._alttest import Input
 from judgeharness_integrations.cli._json import print_json
 
@@ -33,6 +34,7 @@ class KappaRequest:
     weights: str | None = None
     order: Sequence[str] = ()
     bootstrap: Bootstrap
+    pairs: bool = False
     plot: Path | None = None
     as_json: bool = False
 
@@ -41,6 +43,7 @@ def kappa_of_logs(source: Input, request: KappaRequest) -> None:
     """Read labels, measure who agrees with whom and print it."""
     coefficient = _one_of("coefficient", request.coefficient, COEFFICIENTS)
     weights = None if request.weights is None else _one_of("weights", request.weights, _WEIGHTS)
+    check_folder(request.plot)
     panel = source.read()
     humans, candidates = _chosen(panel, request)
     table = agreement_table(
@@ -56,7 +59,7 @@ def kappa_of_logs(source: Input, request: KappaRequest) -> None:
     if request.as_json:
         print_json(table.to_dict())
         return
-    _print(table, ", ".join(map(str, source.logs)), drawn)
+    _print(table, ", ".join(map(str, source.logs)), drawn, pairs=request.pairs)
 
 
 def _one_of(kind: str, name: str, known: Sequence[_Name]) -> _Name:
@@ -72,6 +75,8 @@ def _chosen(panel: Panel, request: KappaRequest) -> tuple[tuple[str, ...], tuple
         candidates = panel.select(request.candidates, what="candidate")
         return tuple(name for name in panel.raters if name not in candidates), candidates
     humans = panel.select(request.raters)
+    if request.candidates and len(humans) == len(panel.raters):
+        raise UsageError("--raters took everybody, so that no candidate is left: name fewer.")
     return humans, panel.select(request.candidates, what="candidate", without=humans)
 
 
@@ -81,13 +86,13 @@ def _draw(table: AgreementTable, folder: Path) -> list[Path]:
     return draw_kappa(table, folder)
 
 
-def _print(table: AgreementTable, source: str, drawn: Sequence[Path]) -> None:
+def _print(table: AgreementTable, source: str, drawn: Sequence[Path], *, pairs: bool) -> None:
     from judgeharness_integrations.cli._kappa_tables import kappa_tables  # noqa: PLC0415 - JSON needs no tables
     from judgeharness_integrations.cli._printing import console, safe  # noqa: PLC0415
 
     screen = console()
     screen.print(safe(f"agreement in {source}", 200))
-    for part in kappa_tables(table, width=screen.width):
+    for part in kappa_tables(table, width=screen.width, listed=pairs):
         screen.print(part)
     for path in drawn:
         screen.print(safe(f"drawn: {path}", 400), soft_wrap=True)

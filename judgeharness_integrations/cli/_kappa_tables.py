@@ -3,33 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TypeAlias
 
 from rich.console import RenderableType
-from rich.text import Text
 
 from judgeharness_integrations.agreement.kappa.coefficient import Coefficient
-from judgeharness_integrations.agreement.kappa.table import AgreementTable, PairAgreement, RaterAgreement
-from judgeharness_integrations.cli._printing import percent, safe, table
+from judgeharness_integrations.agreement.kappa.table import (
+    AgreementTable,
+    ConsensusAgreement,
+    PairAgreement,
+    RaterAgreement,
+)
+from judgeharness_integrations.cli._agreement_printing import Limits, Row, limits, number, titled
+from judgeharness_integrations.cli._printing import percent, safe
 
 __all__ = ["kappa_tables"]
 
-Row: TypeAlias = "list[str | Text]"
-Limits: TypeAlias = "tuple[float, float] | None"
-
 _MOST_COLUMNS = 12
 _NAME = 20
-_CELL = 11
+_CELL = 14
+_MOST_RATERS = 12  # of whom pairs are listed without being asked for
 _MOST_NOTES = 12
 _LABEL_TITLE = "by label: coefficients of all at once, then means of pairs"
 
 
-def kappa_tables(report: AgreementTable, *, width: int) -> Iterator[RenderableType]:
-    """Yield the parts of a report, for a terminal of so many characters."""
+def kappa_tables(report: AgreementTable, *, width: int, listed: bool = False) -> Iterator[RenderableType]:
+    """Yield the parts of a report, for a terminal of so many characters; `listed`: every pair of many raters too."""
     yield from _preface(report)
     yield _rater_table(report)
-    columns = len(report.humans)
-    yield _matrix(report) if columns <= _MOST_COLUMNS and _fits(columns, width) else _pair_list(report)
+    columns, shown = len(report.humans), listed or len(report.raters) <= _MOST_RATERS
+    if shown and report.pairs:
+        yield _matrix(report) if columns <= _MOST_COLUMNS and _fits(columns, width) else _pair_list(report)
+    yield from _left_out(report, shown=shown)
     if report.groups:
         yield _group_table(report)
     if report.consensus:
@@ -37,11 +41,15 @@ def kappa_tables(report: AgreementTable, *, width: int) -> Iterator[RenderableTy
     if report.per_label:
         columns = len(report.candidates) + len(report.groups) + 1
         yield _label_table(report) if _fits(columns, width) else _label_list(report)
-    yield from _notes(report)
+    yield from _notes(report, pairs=shown)
 
 
 def _fits(columns: int, width: int) -> bool:
     return _NAME + _CELL * columns <= width
+
+
+def _between(interval: Limits) -> str:
+    return limits(interval, 2)
 
 
 def _level(report: AgreementTable) -> str:
@@ -66,14 +74,6 @@ def _preface(report: AgreementTable) -> Iterator[RenderableType]:
         yield safe(f"several answers of one rater about one item are folded by: {report.rule}", 200)
 
 
-def _limits(interval: Limits) -> str:
-    return "-" if interval is None else f"{interval[0]:.2f} {interval[1]:.2f}"
-
-
-def _value(value: float | None) -> str:
-    return "-" if value is None else f"{value:.3f}"
-
-
 def _rater_table(report: AgreementTable) -> RenderableType:
     folded = any(row.folded for row in report.raters)
     columns = [
@@ -89,14 +89,24 @@ def _rater_table(report: AgreementTable) -> RenderableType:
     title = f"each rater with the other {_humans(report)}"
     texts = 2 if report.candidates else 1
     rows = (_rater(row, roles=bool(report.candidates), folded=folded) for row in report.raters)
-    return table(title, columns, rows, texts=texts)
+    return titled(title, columns, rows, texts=texts)
 
 
 def _rater(row: RaterAgreement, *, roles: bool, folded: bool) -> Row:
     role = [row.role] if roles else []
     repeats = [str(row.folded), str(row.undecided)] if folded else []
-    mean = (_value(row.mean), _limits(row.interval), str(row.humans))
+    mean = (number(row.mean), _between(row.interval), str(row.humans))
     return [safe(row.rater), *role, str(row.answers), str(row.failed), *repeats, *mean]
+
+
+def _left_out(report: AgreementTable, *, shown: bool) -> Iterator[RenderableType]:
+    """Yield what is not shown of the pairs."""
+    if not shown:
+        yield f"\npairs: {len(report.pairs)}, listed with --pairs or --json"
+    if report.crowd:
+        yield "the pairs are too many for intervals of each and of the means of raters"
+    if report.unshared:
+        yield f"{report.unshared} more pairs share no item"
 
 
 def _matrix(report: AgreementTable) -> RenderableType:
@@ -110,16 +120,16 @@ def _matrix(report: AgreementTable) -> RenderableType:
         number = f"{place[row.rater]} " if row.rater in place else ""
         rows.append([safe(f"{number}{row.rater}"), *(_cell(cells.get((row.rater, human))) for human in columns)])
     title = f"pairs: value, {_level(report)}, items both answered"
-    return table(title, ["rater", *(str(place[human]) for human in columns)], rows)
+    return titled(title, ["rater", *(str(place[human]) for human in columns)], rows)
 
 
 def _cell(found: Coefficient | None) -> str:
-    return "" if found is None else f"{_value(found.value)}\n{_limits(found.interval)}\n{found.items}"
+    return "" if found is None else f"{number(found.value)}\n{_between(found.interval)}\n{found.items}"
 
 
 def _pair_list(report: AgreementTable) -> RenderableType:
     columns = ("rater", "with", "value", _level(report), "agree\n%", "by\nchance %", "items")
-    return table("pairs, over the items both answered", columns, map(_pair, report.pairs), texts=2)
+    return titled("pairs, over the items both answered", columns, map(_pair, report.pairs), texts=2)
 
 
 def _pair(pair: PairAgreement) -> Row:
@@ -127,7 +137,7 @@ def _pair(pair: PairAgreement) -> Row:
 
 
 def _measured(found: Coefficient) -> list[str]:
-    return [_value(found.value), _limits(found.interval), percent(found.observed), percent(found.expected)]
+    return [number(found.value), _between(found.interval), percent(found.observed), percent(found.expected)]
 
 
 def _group_table(report: AgreementTable) -> RenderableType:
@@ -139,10 +149,12 @@ def _group_table(report: AgreementTable) -> RenderableType:
         "agree\n%",
         "by\nchance %",
         "items\nused",
-        *(["of one\nanswer"] if singles else []),
+        *(["with one\nanswer"] if singles else []),
         "cate-\ngories",
     ]
-    return table(f"all {_humans(report)} at once", columns, (_group(found, singles=singles) for found in report.groups))
+    return titled(
+        f"all {_humans(report)} at once", columns, (_group(found, singles=singles) for found in report.groups)
+    )
 
 
 def _group(found: Coefficient, *, singles: bool) -> Row:
@@ -151,7 +163,8 @@ def _group(found: Coefficient, *, singles: bool) -> Row:
 
 
 def _consensus_table(report: AgreementTable) -> RenderableType:
-    rule = report.consensus[0].rule
+    median = report.consensus[0].rule == "median"
+    said = "median" if median else "most frequent answer"
     columns = (
         "candidate",
         "value",
@@ -159,14 +172,16 @@ def _consensus_table(report: AgreementTable) -> RenderableType:
         "agree\n%",
         "by\nchance %",
         "items",
-        f"items with\na {rule}",
-        "ties\nleft out",
+        "items with\na median" if median else "items with\none",
+        *([] if median else ["ties for\nthe most"]),
     )
-    rows: Iterator[Row] = (
-        [safe(row.candidate), *_measured(row.coefficient), *map(str, (row.coefficient.items, row.consensus, row.ties))]
-        for row in report.consensus
-    )
-    return table(f"candidates against the humans' {rule}", columns, rows)
+    rows = (_consensus(row, ties=not median) for row in report.consensus)
+    return titled(f"candidates against the humans' {said}", columns, rows)
+
+
+def _consensus(row: ConsensusAgreement, *, ties: bool) -> Row:
+    counts = [row.coefficient.items, row.consensus, *([row.ties] if ties else [])]
+    return [safe(row.candidate), *_measured(row.coefficient), *map(str, counts)]
 
 
 def _label_parts(report: AgreementTable, made: AgreementTable) -> list[tuple[str, float | None, Limits]]:
@@ -181,26 +196,30 @@ def _label_table(report: AgreementTable) -> RenderableType:
     first = next(iter(parts.values()))
     columns = ["label", *(safe(name, 30).plain.replace(" ", "\n", 1) for name, _, _ in first)]
     rows: Iterator[Row] = (
-        [safe(label), *(f"{_value(value)}\n{_limits(limits)}" for _, value, limits in mine)]
+        [safe(label), *(f"{number(value)}\n{_between(limits)}" for _, value, limits in mine)]
         for label, mine in parts.items()
     )
-    return table(_LABEL_TITLE, columns, rows)
+    return titled(_LABEL_TITLE, columns, rows)
 
 
 def _label_list(report: AgreementTable) -> RenderableType:
     rows: Iterator[Row] = (
-        [safe(label), safe(name), _value(value), _limits(limits)]
+        [safe(label), safe(name), number(value), _between(limits)]
         for label, made in report.per_label.items()
         for name, value, limits in _label_parts(report, made)
     )
-    return table(_LABEL_TITLE, ("label", "of", "value", _level(report)), rows, texts=2)
+    return titled(_LABEL_TITLE, ("label", "of", "value", _level(report)), rows, texts=2)
 
 
-def _notes(report: AgreementTable) -> Iterator[RenderableType]:
-    """Yield why a value or an interval is missing."""
-    found = [(f"{pair.first} with {pair.second}", pair.coefficient) for pair in report.pairs]
-    found += [(coefficient.title, coefficient) for coefficient in report.groups]
-    found += [(f"{row.candidate} against the {row.rule}", row.coefficient) for row in report.consensus]
+def _notes(report: AgreementTable, *, pairs: bool) -> Iterator[RenderableType]:
+    """Yield why a value or an interval is missing: of all at once first, then of the pairs that are shown."""
+    found = [(coefficient.title, coefficient) for coefficient in report.groups]
+    found += [
+        (f"{row.candidate} against the {'median' if row.rule == 'median' else 'most frequent answer'}", row.coefficient)
+        for row in report.consensus
+    ]
+    if pairs:
+        found += [(f"{pair.first} with {pair.second}", pair.coefficient) for pair in report.pairs]
     notes = [
         f"{name}: no {'value' if coefficient.value is None else 'interval'}, {coefficient.reason}"
         for name, coefficient in found

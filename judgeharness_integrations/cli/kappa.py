@@ -31,7 +31,9 @@ def kappa(  # noqa: PLR0917 - typer passes every option by name
     ] = None,
     candidate: Annotated[
         list[str] | None,
-        typer.Option(help="Who is compared with each rater and with their majority; globs too.", show_default=False),
+        typer.Option(
+            help="Who is compared with each rater and with their most frequent answer; globs too.", show_default=False
+        ),
     ] = None,
     coefficient: Annotated[str, typer.Option(help="Of the pairs: cohen, fleiss, alpha or gwet.")] = "cohen",
     weights: Annotated[
@@ -54,6 +56,7 @@ def kappa(  # noqa: PLR0917 - typer passes every option by name
     rater: Rater = None,
     columns: Columns = None,
     *,
+    pairs: Annotated[bool, typer.Option("--pairs", help="List every pair, also of more than 12 raters.")] = False,
     labels: Labels = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON (judgeharness.kappa/1).")] = False,
 ) -> None:
@@ -71,6 +74,7 @@ def kappa(  # noqa: PLR0917 - typer passes every option by name
             weights=weights,
             order=tuple(name.strip() for name in order.split(",")) if order else (),
             bootstrap=Bootstrap(replicates=resamples, seed=seed),
+            pairs=pairs,
             plot=plot,
             as_json=as_json,
         ),

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import random
+import re
 import struct
 import sys
 from pathlib import Path
@@ -87,7 +88,7 @@ def test_heat_maps_show_numbers_while_they_can_be_read(tmp_path: Path, raters: i
     draw_kappa(agreement_table(panel_of(names, items=30), humans=names), tmp_path)
     shown = texts_of(tmp_path / "kappa.svg")
     assert "Cohen's kappa" in shown
-    assert ("0.0" in shown or "0.1" in shown) is numbers
+    assert (len(re.findall(r"^-?0\.\d\d$", shown, re.MULTILINE)) > 20) is numbers
 
 
 def test_pairs_without_a_coefficient_stay_empty(tmp_path: Path) -> None:

@@ -6,12 +6,13 @@ import math
 import random
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.alttests import CANDIDATES, examine, panels, reference
 
-from judgeharness_integrations.agreement.alttest import overlap, positions
+from judgeharness_integrations.agreement.alttest import overlap
 
 FITTING = [
     ("labels", "accuracy"),
@@ -101,12 +102,22 @@ def test_large_vocabularies_and_small_memory_change_nothing(data: st.DataObject)
         assert examine(panel, **options).candidates == expected.candidates
 
 
-def test_equal_totals_of_positions_among_many_annotators_are_ties() -> None:
-    # candidate and first human agree with the others on the same number of positions, in another order
-    sets = [["a", "b", "c"], ["a"], [], ["b", "c"], ["a", "c"], ["b"], ["c"], ["a", "b"], ["a", "b", "c"]]
-    panel = {f"h{place}": {f"i{item}": said for item in range(3)} for place, said in enumerate(sets)}
-    panel["m1"] = panel["m2"] = {f"i{item}": ["a", "b"] for item in range(3)}
-    (test, _) = examine(panel, scores="hamming", min_instances=3).candidates
-    assert len(sets) > positions._SUMMED
-    assert test.annotators[7].n_tie == 3  # says the same as the candidate
-    assert test.annotators[7].rho_f == test.annotators[7].rho_h == 1.0
+@pytest.mark.parametrize("score", ["hamming", "jaccard", "macro_jaccard", "neg_rmse"])
+@pytest.mark.parametrize("humans", [3, 6, 9, 12])
+def test_ties_of_different_answers_are_decided_by_the_published_means(score: str, humans: int) -> None:
+    rng = np.random.default_rng(humans)
+
+    def answer() -> Any:
+        if score == "neg_rmse":
+            return int(rng.integers(10, 30)) / 10
+        return [label for label in "abcdef" if rng.random() < 0.4]
+
+    names = [f"h{number:02d}" for number in range(humans)]
+    panel = {name: {f"i{item}": answer() for item in range(120)} for name in [*names, *CANDIDATES]}
+    options: dict[str, Any] = {"score": score, "epsilon": 0.1, "multiplicative": False, "q": 0.05}
+    turned = {name: panel[name] for name in reversed(panel)}
+    for given_panel in (panel, turned):
+        for found in examine(given_panel, scores=score, epsilons=0.1).candidates:
+            expected = reference(panel, found.candidate, least=30, **options)
+            assert found.rho == pytest.approx(expected["rho"], abs=1e-12)
+            assert found.rho_human == pytest.approx(expected["rho_human"], abs=1e-12)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from support.alttests import examine, only, panels
 
 from judgeharness_integrations.agreement import Panel
 from judgeharness_integrations.agreement.alttest import fellows as fellows_module
+from judgeharness_integrations.agreement.alttest.ceiling import Ceiling
 from judgeharness_integrations.agreement.alttest.testing import alt_test
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
@@ -101,6 +103,28 @@ def _numbers(panel: dict[str, dict[str, str]]) -> dict[str, dict[str, Any]]:
     return {name: {item: int(label) for item, label in said.items()} for name, said in panel.items()}
 
 
+@pytest.mark.parametrize("kind", [str, int])
+def test_an_annotator_who_never_varies_has_no_kappa(kind: Any) -> None:
+    panel = people({"h0": 0.9, "h1": 0.9, "m": 0.9}, labels="1234") | {"h2": {f"i{item}": "1" for item in range(80)}}
+    answers = {name: {item: kind(label) for item, label in said.items()} for name, said in panel.items()}
+    found = {one.annotator: one.mean_kappa for one in examine(answers).scope.fellows}
+    assert found["h2"] is None
+    both = [[int(panel[name][f"i{item}"]) for item in range(80)] for name in ("h0", "h1")]
+    assert found["h0"] == pytest.approx(cohen_kappa_score(*both, weights="quadratic" if kind is int else None))
+
+
+def test_folded_answers_are_said_although_nothing_was_lost() -> None:
+    rows = [
+        VerdictRow(case_id=f"i{item}", judge=name, verdict="x", repetition=repetition)
+        for name in ("h0", "h1", "h2", "m")
+        for item in range(30)
+        for repetition in range(1 + (name == "m"))
+    ]
+    report = alt_test(Panel.from_rows(rows), humans=["h*"], candidates=["m"])
+    (found,) = [one for one in report.scope.sentences() if "several times" in one]
+    assert found.startswith("m answered 30 of 30 items; 30 items answered several times")
+
+
 def test_kappa_is_left_out_where_it_has_no_meaning_or_no_end(monkeypatch: pytest.MonkeyPatch) -> None:
     constant = {name: {f"i{item}": "x" for item in range(40)} for name in ("h0", "h1", "h2", "m")}
     assert {one.mean_kappa for one in examine(constant).scope.fellows} == {None}
@@ -136,7 +160,9 @@ def test_a_ceiling_names_the_epsilon_and_the_panel_that_would_do() -> None:
     sentences = report.scope.sentences()
     needed = f"they would from epsilon {strict.epsilon_needed:g}, or with {strict.annotators_needed} annotators"
     assert any("the humans disagree so much" in one and needed in one for one in sentences)
-    assert any("at epsilon 0.2 (accuracy) no candidate passed although one could" in one for one in sentences)
+    could = "at epsilon 0.2 (accuracy) no candidate passed although one could: the best possible answers pass in "
+    share = f"at least {100 * wide.passes:.0f} % of 200" if wide.passes < 1 else "all of 200"
+    assert f"{could}{share} redrawn panels" in sentences
 
 
 def test_a_ceiling_nothing_helps_says_so() -> None:
@@ -149,9 +175,43 @@ def test_a_ceiling_nothing_helps_says_so() -> None:
     (ceiling,) = report.scope.ceilings
     assert ceiling.hopeless
     assert ceiling.annotators_needed is None
-    assert any("or no panel of up to 30 annotators who label every item" in one for one in report.scope.sentences())
     assert ceiling.epsilon_needed is None
-    assert any("they would at no epsilon up to .5" in one for one in report.scope.sentences())
+    remedy = "neither an epsilon up to .5 nor a panel of up to 30 annotators who label every item would do"
+    assert any(remedy in one for one in report.scope.sentences())
+
+
+@pytest.mark.parametrize(
+    ("epsilon_needed", "annotators_needed", "remedy"),
+    [
+        (0.3, 8, "they would from epsilon 0.3, or with 8 annotators who label every item"),
+        (0.3, None, "they would from epsilon 0.3; no panel of up to 30 annotators who label every item would do"),
+        (None, 8, "they would with 8 annotators who label every item; no epsilon up to .5 would do"),
+    ],
+)
+def test_what_would_help_is_said_without_contradiction(
+    epsilon_needed: float | None, annotators_needed: int | None, remedy: str
+) -> None:
+    scope = examine(people({"h0": 0.9, "h1": 0.9, "h2": 0.9, "m": 0.9})).scope
+    ceiling = Ceiling(
+        score="accuracy",
+        epsilon=0.1,
+        multiplicative=False,
+        redraws=200,
+        passes=0.1,
+        epsilon_needed=epsilon_needed,
+        annotators_needed=annotators_needed,
+    )
+    (found,) = [one for one in replace(scope, ceilings=(ceiling,)).sentences() if "best possible" in one]
+    assert found.startswith("at epsilon 0.1 (accuracy) the humans disagree so much that even the best possible answers")
+    assert found.endswith(remedy)
+
+
+def test_unanimous_humans_are_not_said_to_disagree() -> None:
+    report = examine({name: {f"i{item}": "x" for item in range(120)} for name in ("h0", "h1", "h2", "m")}, epsilons=0)
+    (found,) = [one for one in report.scope.sentences() if "best possible" in one]
+    assert "disagree" not in found
+    assert "at epsilon 0 (accuracy) a candidate has to be better than the humans" in found
+    assert "they would from epsilon 0.05; no panel of up to 30" in found
 
 
 def test_no_ceiling_is_drawn_where_a_candidate_passes() -> None:
@@ -195,7 +255,10 @@ def test_every_rater_is_counted_with_what_was_lost() -> None:
     assert (judge.answered, judge.missing, judge.failed, judge.undecided, judge.folded) == (38, 2, 1, 1, 1)
     text = "\n".join(report.scope.sentences())
     assert "this task, these 40 items and this panel of 3 humans alone; who they were: two teachers" in text
-    assert "m answered 38 of 40 items; 1 answers without a verdict, 1 items its repeated answers left undecided" in text
+    folded = (
+        "1 items answered several times (repetitions, perturbations and runs alike) are folded by majority | median"
+    )
+    assert f"m answered 38 of 40 items; 1 answers without a verdict, {folded}, 1 of them left undecided" in text
     assert "of them m answered 38" in text
 
 
@@ -211,7 +274,7 @@ def test_of_many_raters_ten_are_named_and_the_others_counted() -> None:
     rows += [VerdictRow(case_id="i60", judge=name, verdict=None, outcome="refused") for name in names]
     report = alt_test(Panel.from_rows(rows), humans=["h*"], candidates=["m"])
     text = "\n".join(report.scope.sentences())
-    assert "110 more: 110 answers without a verdict, 0 items left undecided" in text
+    assert "110 more: 110 answers without a verdict, 0 items folded, 0 undecided" in text
     assert len(report.scope.outlying) == 12
     assert "and 2 more; read their labels before relying on this panel (6 of 120 by chance)" in text
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import optimize, stats
 from statsmodels.stats.multitest import multipletests
@@ -16,6 +18,7 @@ from support.alttests import examine, only
 from judgeharness_integrations.agreement import Panel
 from judgeharness_integrations.agreement.alttest.advantage import Advantage, Tally
 from judgeharness_integrations.agreement.alttest.hypothesis import (
+    FEWEST_CLUSTERS,
     benjamini_yekutieli,
     clustered_test,
     rejections,
@@ -98,6 +101,7 @@ def test_with_every_item_its_own_cluster_the_robust_test_is_the_t_test(
     counts: tuple[int, int, int], epsilon: float, *, multiplicative: bool
 ) -> None:
     human, tie, candidate = counts
+    assume(human + tie + candidate >= FEWEST_CLUSTERS)
     sign = np.array([-1] * human + [0] * tie + [1] * candidate, np.int8)
     found = advantage_of(sign)
     plain = t_test(found.tally, epsilon, multiplicative=multiplicative)
@@ -122,24 +126,61 @@ def advantage_of(sign: Any) -> Advantage:
     )
 
 
-def test_the_robust_variance_is_its_formula() -> None:
-    sign = np.array([1, 1, 0, -1, -1, -1, 0, 0, 1, 1], np.int8)
-    clusters = np.array([0, 0, 0, 1, 1, 1, 2, 2, 3, 3])
+@pytest.mark.parametrize("sizes", [(2, 2, 2, 2, 2, 2), (1, 1, 2, 2, 3, 3, 2)])
+def test_the_robust_variance_is_its_formula(sizes: tuple[int, ...]) -> None:
+    n, groups = sum(sizes), len(sizes)
+    sign = np.resize(np.array([1, 1, 0, -1, 0, -1, -1], np.int8), n)
+    clusters = np.repeat(np.arange(groups), sizes)
     d = -sign.astype(float)
-    sums = [((d - d.mean())[clusters == g]).sum() for g in range(4)]
-    variance = 4 / 3 * sum(one**2 for one in sums) / 10**2
+    sums = [((d - d.mean())[clusters == g]).sum() for g in range(groups)]
+    variance = groups / (groups - 1) * sum(one**2 for one in sums) / n**2
     t = (d.mean() - 0.1) / math.sqrt(variance)
+    effective = n**2 / sum(size**2 for size in sizes)
     found = clustered_test(advantage_of(sign), clusters, 0.1, multiplicative=False)
     assert found.statistic[0] == pytest.approx(t)
-    assert found.p[0] == pytest.approx(stats.t.cdf(t, 3))
+    assert found.p[0] == pytest.approx(stats.t.cdf(t, effective - 1))
+    assert found.effective is not None
+    assert found.effective[0] == pytest.approx(effective)
 
 
 @pytest.mark.parametrize(
-    ("sign", "clusters"), [([1, -1, 1, -1], [0, 0, 1, 1]), ([1, 1, 0, -1], [0, 0, 0, 0])], ids=["no spread", "one"]
+    ("sign", "clusters"),
+    [
+        ([1, -1] * 5, [0, 0, 1, 1, 2, 2, 3, 3, 4, 4]),
+        ([1, 1, 0, -1], [0, 0, 0, 0]),
+        ([1, 1, 1, 1], [0, 1, 2, 3]),
+        ([1, 0] * 10, [*[0] * 14, 1, 2, 3, 4, 5, 6]),
+    ],
+    ids=["no spread", "one", "four", "seven that count like two"],
 )
-def test_the_robust_test_is_undefined_where_clusters_show_no_spread(sign: list[int], clusters: list[int]) -> None:
+def test_the_robust_test_is_undefined_where_clusters_show_no_spread_or_are_few(
+    sign: list[int], clusters: list[int]
+) -> None:
     found = clustered_test(advantage_of(np.array(sign, np.int8)), np.array(clusters), 0.1, multiplicative=True)
     assert math.isnan(found.p[0])
+    assert math.isnan(found.statistic[0])
+
+
+def test_clusters_of_very_unequal_size_do_not_make_the_test_too_easy() -> None:
+    # with clusters - 1 degrees of freedom .10 of these are rejected at the edge of the null hypothesis
+    rng = np.random.default_rng(4)
+    sizes, replicates = [30, *[2] * 30], 2000
+    clusters, n = np.repeat(np.arange(31), sizes), sum(sizes)
+    own = rng.choice([-1, 0, 1], p=[0.3, 0.6, 0.1], size=(replicates, n))
+    shared = rng.choice([-1, 0, 1], p=[0.3, 0.6, 0.1], size=(replicates, 31))[:, clusters]
+    sign = np.where(rng.random(own.shape) < 0.5, shared, own).astype(np.int8).reshape(-1)
+    annotator = np.repeat(np.arange(replicates), n)
+    found = Advantage(
+        candidate="m",
+        score="accuracy",
+        annotator=annotator,
+        item=np.tile(np.arange(n), replicates),
+        sign=sign,
+        tally=Tally.of(sign, annotator, replicates),
+        tested=np.arange(replicates),
+        kept=n,
+    )
+    assert (clustered_test(found, clusters, 0.2, multiplicative=False).p <= 0.05).mean() < 0.085
 
 
 def rows_of_texts(texts: int, repeats: int) -> list[VerdictRow]:
@@ -169,7 +210,8 @@ def test_repeated_texts_are_not_independent_instances() -> None:
     assert test.omega_clustered is not None
     assert test.omega_clustered < 0.5
     assert {row.clusters for row in test.annotators} == {12}
-    assert any(warning.startswith("clustered by text, omega is") for warning in test.warnings)
+    assert "omega and omega clustered by text lie on two sides of .5" in test.warnings
+    assert {row.effective_clusters for row in test.annotators} == {12.0}
     assert (report.scope.cluster, report.scope.clusters) == ("text", 12)
     plain = only(alt_test(Panel.from_rows(rows_of_texts(12, 20)), humans=["h*"], candidates=["m"]))
     assert plain.omega_clustered is None
@@ -177,6 +219,113 @@ def test_repeated_texts_are_not_independent_instances() -> None:
     assert plain.rho_interval is not None
     assert test.rho_interval is not None
     assert test.rho_interval[0] < plain.rho_interval[0]
+
+
+def rows_in_clusters(sizes: dict[str, Sequence[int]], rng: Any) -> list[VerdictRow]:
+    """Raters whose items come from texts of these sizes; m1 and m2 are right as often as humans."""
+    return [
+        VerdictRow(
+            case_id=f"t{text}-{item}",
+            judge=name,
+            verdict="ab"[int(rng.random() < 0.2)],
+            attributes={"text": f"t{text}"},
+        )
+        for name, texts in sizes.items()
+        for text, size in enumerate(texts)
+        for item in range(size)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "reason"),
+    [
+        ((40,), "1 clusters are too few: it takes 5"),
+        ((20, 20), "2 clusters are too few: it takes 5"),
+        ((40, *[1] * 12), "13 clusters, which weigh as much as 1.7 of equal size, are too few: it takes 5"),
+    ],
+)
+def test_few_clusters_tell_nothing_instead_of_zero(sizes: tuple[int, ...], reason: str) -> None:
+    names = ("h0", "h1", "h2", "m1", "m2")
+    rows = rows_in_clusters(dict.fromkeys(names, sizes), np.random.default_rng(3))
+    report = alt_test(Panel.from_rows(rows, cluster="text"), humans=["h*"], candidates=["m*"], epsilons=0.3)
+    for test in report.candidates:
+        assert test.omega is not None
+        assert test.omega_clustered is None
+        assert test.clustered_reason == f"an annotator's instances come from few clusters (text): {reason}"
+        assert (test.rho_interval, test.interval_reason) == (None, reason)
+        assert {(row.clustered_p, row.clustered_rejected) for row in test.annotators} == {(None, None)}
+        assert not any("clustered" in warning for warning in test.warnings)
+    (pair,) = report.comparisons
+    assert pair.difference is not None
+    assert (pair.interval, pair.reason) == (None, reason)
+
+
+def test_nobody_tested_has_no_clusters_to_speak_of() -> None:
+    rows = rows_in_clusters(dict.fromkeys(("h0", "h1", "h2", "m"), (5, 5)), np.random.default_rng(3))
+    test = only(alt_test(Panel.from_rows(rows, cluster="text"), humans=["h*"], candidates=["m"]))
+    assert (test.omega, test.omega_clustered, test.clustered_reason, test.warnings) == (None, None, None, ())
+
+
+def test_annotators_of_few_clusters_are_left_out_of_the_clustered_test_alone() -> None:
+    sizes = {"h0": [8] * 10, "h1": [8] * 10, "h2": [8] * 10, "h3": [8] * 4, "m": [8] * 10}
+    rows = rows_in_clusters({name: sizes[name] for name in sizes}, np.random.default_rng(3))
+    test = only(alt_test(Panel.from_rows(rows, cluster="text"), humans=["h*"], candidates=["m"], epsilons=0.4))
+    assert (test.m_tested, test.clustered_reason) == (4, None)
+    decided = {row.annotator: row.clustered_rejected for row in test.annotators}
+    assert decided["h3"] is None
+    kept = [found for name, found in decided.items() if name != "h3"]
+    assert test.omega_clustered == sum(map(bool, kept)) / 3
+    assert any("clustered by text, 1 of 4 annotators are left out" in warning for warning in test.warnings)
+    p = np.array([row.clustered_p for row in test.annotators if row.annotator != "h3"])
+    adjusted = [row.clustered_p_adjusted for row in test.annotators if row.annotator != "h3"]
+    assert adjusted == pytest.approx(multipletests(p, method="fdr_by")[1])
+
+
+def test_clusters_that_do_not_differ_tell_nothing() -> None:
+    # in each of six texts every human wins once, the candidate once
+    said = {"h0": "xxz", "h1": "xxx", "h2": "xxx", "m": "xzx"}
+    rows = [
+        VerdictRow(case_id=f"t{text}-{item}", judge=name, verdict=answer, attributes={"text": f"t{text}"})
+        for name, answers in said.items()
+        for text in range(12)
+        for item, answer in enumerate(answers)
+    ]
+    panel = Panel.from_rows(rows, cluster="text")
+    test = only(alt_test(panel, humans=["h*"], candidates=["m"], epsilons=0.2))
+    assert test.clustered_reason == "the wins do not vary between the clusters of text, so that nothing can be tested"
+    assert test.omega_clustered is None
+    beside = Panel.from_rows(
+        [*rows, *(replace(row, judge="m2", verdict="x") for row in rows if row.judge == "m")], cluster="text"
+    )
+    (pair,) = alt_test(beside, humans=["h*"], candidates=["m", "m2"]).comparisons
+    assert (pair.interval, pair.reason) == (None, "the difference is the same in all 12 clusters")
+
+
+def test_an_interval_of_everything_is_none() -> None:
+    said = [("x", "z"), ("z", "x")]
+    rows = [
+        VerdictRow(case_id=f"t{text}-{item}", judge=name, verdict=verdict, attributes={"text": f"t{text}"})
+        for text in range(5)
+        for item in range(10)
+        for name, verdict in (("h0", "x"), ("h1", "x"), ("h2", "x"), *zip(("m1", "m2"), said[text % 2], strict=True))
+    ]
+    (pair,) = alt_test(Panel.from_rows(rows, cluster="text"), humans=["h*"], candidates=["m*"]).comparisons
+    assert pair.difference == pytest.approx(0.2)
+    assert (pair.interval, pair.reason) == (None, "the 5 clusters differ too much to tell anything")
+
+
+def test_a_turned_comparison_is_the_other_way_round() -> None:
+    rng = np.random.default_rng(5)
+    panel = random_panel(rng, 80, {"h0": 0.8, "h1": 0.8, "h2": 0.8, "m1": 0.85, "m2": 0.6})
+    (pair,) = examine(panel).comparisons
+    assert pair.interval is not None
+    turned = pair.turned()
+    assert (turned.first, turned.rho_first, turned.difference) == ("m2", pair.rho_second, -(pair.difference or 0))
+    assert turned.interval == (-pair.interval[1], -pair.interval[0])
+    assert turned.turned() == pair
+    few = examine({name: dict(list(said.items())[:20]) for name, said in panel.items()}).comparisons[0]
+    assert (few.turned().difference, few.turned().interval) == (None, None)
+    assert few.reason == "no annotator has 30 instances that both answered"
 
 
 def random_panel(rng: Any, items: int, right: dict[str, float]) -> dict[str, dict[str, str]]:

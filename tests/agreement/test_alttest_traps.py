@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from support.alttests import examine, only, wins
 
 from judgeharness_integrations._errors import UnknownNameError, UsageError
-from judgeharness_integrations.agreement import Panel
+from judgeharness_integrations.agreement import Panel, read_panel
+from judgeharness_integrations.agreement.alttest.advantage import Tally
+from judgeharness_integrations.agreement.alttest.hypothesis import t_test, tango_test
 from judgeharness_integrations.agreement.alttest.testing import alt_test
+from judgeharness_integrations.verdictlog.row import VerdictRow
 
+PANEL = Path(__file__).parents[1] / "data" / "panel.csv.gz"
 SETS = [["a"], ["a", "b"], ["b", "c"], ["a", "c"], ["c"], []]
 
 
@@ -174,11 +180,12 @@ def test_macro_jaccard_is_the_published_one() -> None:
 
 @pytest.mark.parametrize(
     ("values", "candidate", "sign"),
-    [((3, 4, 4), 5, 0), ((0.1, 0.2, 0.2), 0.3, 0), ((3, 4, 4), 4, 1), ((4, 4, 4), 5, -1), ((1e9, 3, 3), 3, 1)],
+    [((3, 4, 4), 5, 0), ((0.1, 0.2, 0.2), 0.3, 1), ((3, 4, 4), 4, 1), ((4, 4, 4), 5, -1), ((1e9, 3, 3), 3, 1)],
 )
-def test_numbers_as_far_from_the_mean_of_the_others_are_ties(
+def test_numbers_as_far_from_the_mean_of_the_others_are_ties_but_for_published_rounding(
     values: tuple[float, ...], candidate: float, sign: int
 ) -> None:
+    # .3 - .2 is a little less than .2 - .1
     panel = {f"h{place}": {f"i{item}": value for item in range(30)} for place, value in enumerate(values)}
     row = only(examine(panel | same([candidate] * 30, "m"))).annotators[0]
     assert (row.n_human_win, row.n_tie, row.n_candidate_win) == (30 * (sign < 0), 30 * (sign == 0), 30 * (sign > 0))
@@ -262,3 +269,59 @@ def test_a_function_is_not_asked_about_an_item_of_one_human() -> None:
 
     assert only(examine(panel, scores=counted)).n_instances == 40
     assert set(seen) == {2}
+
+
+def test_an_annotator_of_one_instance_has_an_undefined_p_for_its_own_reason() -> None:
+    panel = wins(5, 20, 5) | {"h3": {"i0": "x"}}
+    test = only(examine(panel, min_instances=1))
+    assert "1 of 4 p-values are undefined (one instance shows no spread): not rejected" in test.warnings
+    assert not any("d is epsilon" in warning for warning in test.warnings)
+
+
+def test_ids_that_do_not_match_are_said_with_one_of_each() -> None:
+    panel = wins(5, 20, 5)
+    panel["m"] = {item.replace("i", "item_"): said for item, said in panel["m"].items()}
+    test = only(examine(panel))
+    assert test.reason == (
+        "not testable: m answered none of the humans' items, which are named as 'i0' while its own are as 'item_0': "
+        "give both the same ids."
+    )
+    panel["m"]["i0"] = "x"
+    assert (only(examine(panel)).reason or "").startswith("not testable: no annotator shares 30 instances")
+
+
+def test_a_candidate_without_any_answer_is_not_testable() -> None:
+    rows = [
+        VerdictRow(case_id=f"i{item}", judge=name, verdict="x") for name in ("h0", "h1", "h2") for item in range(30)
+    ]
+    rows.append(VerdictRow(case_id="i0", judge="m", verdict=None, outcome="refused"))
+    test = only(alt_test(Panel.from_rows(rows), humans=["h*"], candidates=["m"]))
+    assert (test.reason or "").startswith("not testable: no annotator shares 30 instances with m and another human")
+    assert "(--min-instances)" in (test.reason or "")
+
+
+def test_near_the_edge_the_t_test_and_tangos_may_decide_for_all_annotators_otherwise() -> None:
+    # Benjamini-Yekutieli steps up: the largest p decides about every other
+    human, tie, candidate = np.array([[18, 12, 17], [18, 10, 19], [18, 14, 15], [20, 5, 22], [19, 11, 17]]).T
+    tally = Tally(human=human, tie=tie, candidate=candidate)
+    edge = [0.05 * k / (5 * (1 + 1 / 2 + 1 / 3 + 1 / 4 + 1 / 5)) for k in range(1, 6)]
+    p_t, p_tango = np.sort(t_test(tally, 0.3, multiplicative=False).p), np.sort(tango_test(tally, 0.3).p)
+    assert (p_t > edge).all()
+    assert p_tango[0] > edge[0]
+    assert p_tango[-1] <= edge[-1]
+    report = alt_test(
+        read_panel(PANEL), humans=["annotator_*"], candidates=["middling"], scores="hamming", epsilons=0.3
+    )
+    test = only(report)
+    assert (test.omega, test.omega_tango) == (0.0, 1.0)
+    assert any("lie on two sides of .5" in warning for warning in test.warnings)
+
+
+def test_humans_who_are_everybody_leave_no_candidate_and_a_named_candidate_is_no_human() -> None:
+    panel = Panel.from_annotations(wins(5, 20, 5))
+    with pytest.raises(UsageError, match=r"the humans \(--humans\) took every rater"):
+        alt_test(panel, humans=["*"], candidates=["gpt*"])
+    report = alt_test(panel, humans=["*"], candidates=["m"])
+    assert report.scope.humans == ("h0", "h1", "h2")
+    with pytest.raises(UsageError, match="'m' is named twice, as a human and as a candidate"):
+        alt_test(panel, humans=["h*, m"], candidates=["m"])

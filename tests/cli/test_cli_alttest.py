@@ -75,34 +75,41 @@ def test_a_report_for_people_holds_tables_verdicts_warnings_and_scope(alt_test: 
         "rho: average advantage probability",
         "omega by epsilon",
         "worse than the human by epsilon (additive) or more",
-        "strong (accuracy) at epsilon 0.2",
+        "\nstrong at epsilon 0.2\n",
         "rho compared on the instances both answered",
-        "strong - middling (accuracy)",
-        "strong (accuracy) passes at epsilon 0.2: H0 is rejected for 5 of 5 annotators.",
-        "weak (accuracy) does not pass at epsilon 0.2: H0 is rejected for 0 of 5 annotators.",
-        "warning: weak (accuracy): 52 % of the comparisons are ties",
+        "strong - middling ",
+        "strong passes at epsilon 0.2: H0 is rejected for 5 of 5 annotators.",
+        "weak does not pass at epsilon 0.2: H0 is rejected for 0 of 5 annotators.",
+        "warning: weak: 52 % of the comparisons are ties",
         "who they were: six students",
         "0.2 (experts)",
     ):
         assert line in ran.out
     assert "Traceback" not in ran.out
+    order = [ran.out.index(part) for part in ("6 humans:", "strong passes", "warning: weak", "\nrho: average", "scope")]
+    assert order == sorted(order)
+    assert "the humans among each other" in ran.out
 
 
 def test_several_epsilons_are_columns_and_leave_the_annotators_to_json(alt_test: Command) -> None:
     ran = alt_test(PANEL, "--score", "jaccard", "--epsilon", "0.3,0:0.2:0.1")
     assert "every annotator's test: with one candidate and one epsilon, or in --json" in ran.out
-    assert "strong (jaccard) passes at epsilon 0, 0.1, 0.2, 0.3." in ran.out
-    assert "weak (jaccard) passes at no epsilon tried." in ran.out
+    assert "strong passes at epsilon 0, 0.1, 0.2, 0.3." in ran.out
+    assert "weak passes at no epsilon tried." in ran.out
     multiplicative = alt_test(PANEL, "--multiplicative", candidate="weak")
     assert "by epsilon (multiplicative) or more" in multiplicative.out
-    assert "Tango  " not in multiplicative.out.split("weak (jaccard) at")[0]
+    assert "Tango's test is of additive epsilons alone" in multiplicative.out
+    assert multiplicative.out.count("Tango") == 1
     assert "rho compared" not in multiplicative.out
 
 
 def test_a_glob_of_candidates_takes_no_human_but_a_name_given_twice_is_refused(alt_test: Command) -> None:
     ran = alt_test(PANEL, "--json")
     assert {one["candidate"] for one in ran.json["candidates"]} == {"strong", "middling", "weak"}
-    refused = alt_test(PANEL, candidate="strong,annotator_1")
+    skipped = alt_test(PANEL, "--json", candidate="strong,annotator_1").json
+    assert {one["candidate"] for one in skipped["candidates"]} == {"strong", "annotator_1"}
+    assert "annotator_1" not in skipped["scope"]["humans"]
+    refused = alt_test(PANEL, humans="annotator_*,annotator_1", candidate="strong,annotator_1")
     assert (refused.code, refused.out) == (2, "")
     assert "'annotator_1' is named twice" in refused.err
 
@@ -141,6 +148,91 @@ def test_clusters_stand_beside_the_test(alt_test: Command, tmp_path: Path) -> No
     assert "author" in missing.err
 
 
+def clustered_log(tmp_path: Path, texts: int, *, judges: Sequence[str] = ("m",)) -> Path:
+    """Items of texts; judges are wrong about every item of each fourth text, or of each third, and so on."""
+    log = tmp_path / f"{texts}.csv"
+    lines = [
+        f"t{text}-{turn},{judge},{'y' if judge in judges and text % (4 + judges.index(judge)) == 0 else 'x'},t{text}"
+        for judge in ("h0", "h1", "h2", *judges)
+        for text in range(texts)
+        for turn in range(120 // texts)
+    ]
+    log.write_text("\n".join(["case_id,judge,verdict,text", *lines]))
+    return log
+
+
+def test_a_pass_that_clusters_do_not_bear_is_said_where_it_is_claimed(alt_test: Command, tmp_path: Path) -> None:
+    log = clustered_log(tmp_path, 12)
+    one = alt_test(log, "--cluster", "text", "--epsilon", "0.4", humans="h*", candidate="m")
+    assert "clusters: 12 of text" in one.out
+    assert "for 3 of 3 annotators, but not when clustered by text." in " ".join(one.out.split())
+    several = alt_test(log, "--cluster", "text", "--epsilon", "0.4,0.9", humans="h*", candidate="m")
+    said = " ".join(several.out.split())
+    assert "m passes at epsilon 0.4, 0.9, but not at epsilon 0.4 when clustered by text." in said
+    assert said.count("warning: m at epsilon 0.4: omega and omega clustered by text lie on two sides of .5") == 1
+    few = " ".join(
+        alt_test(
+            clustered_log(tmp_path, 3), "--cluster", "text", "--epsilon", "0.5,0.9", humans="h*", candidate="m"
+        ).out.split()
+    )
+    assert "m passes at epsilon 0.5, 0.9; clustered by text it cannot be told." in few
+    assert "nothing can be told: an annotator's instances come from few clusters (text): 3 clusters are too few" in few
+    assert "warning: m: no interval of rho: 3 clusters are too few: it takes 5" in few
+
+
+def test_of_many_candidates_only_the_best_is_compared_with_each(alt_test: Command, tmp_path: Path) -> None:
+    judges = [f"m{number}" for number in range(7)]
+    log = clustered_log(tmp_path, 24, judges=judges)
+    ran = alt_test(log, humans="h*")
+    pairs = [line for line in ran.out.splitlines() if " - m" in line]
+    assert len(pairs) == 6
+    found = alt_test(log, "--json", humans="h*").json
+    rho = {one["candidate"]: one["rho"] for one in found["candidates"]}
+    assert {line.split(" - ")[0] for line in pairs} == {max(rho, key=rho.__getitem__)}
+    assert "with the best alone; every pair is in --json" in " ".join(ran.out.split())
+    assert len(found["comparisons"]) == 21
+
+
+def test_why_a_comparison_has_no_interval_is_said_once(alt_test: Command, tmp_path: Path) -> None:
+    log = clustered_log(tmp_path, 2, judges=["m0", "m1", "m2"])
+    ran = " ".join(alt_test(log, "--cluster", "text", humans="h*").out.split())
+    assert "no interval of all: 2 clusters are too few: it takes 5" in ran
+    assert "warning: every candidate: no interval of rho: 2 clusters are too few: it takes 5" in ran
+    whole = clustered_log(tmp_path, 12, judges=["m0", "m1"])
+    with whole.open("a") as log_file:
+        log_file.writelines(f"\nt{text}-{turn},m2,x,t{text}" for text in range(12) for turn in range(10))
+        log_file.writelines(f"\nt{text}-{turn},m3,x,t{text}" for text in range(12) for turn in range(10))
+    found = " ".join(alt_test(whole, "--cluster", "text", "--score", "accuracy", humans="h*").out.split())
+    assert "no interval of m2 - m3: the difference is the same in all 12 clusters" in found
+
+
+def test_a_title_stands_on_one_line_above_a_narrow_table(alt_test: Command) -> None:
+    ran = alt_test(PANEL, candidate="weak")
+    assert "\nomega by epsilon (* passes)\n" in ran.out
+    assert "-0.000" not in ran.out
+
+
+def test_several_scores_name_themselves(alt_test: Command) -> None:
+    ran = alt_test(PANEL, "--score", "jaccard,hamming", "--epsilon", "0.3")
+    assert "strong (jaccard) passes at epsilon 0.3" in ran.out
+    assert "strong - middling (hamming)" in ran.out
+    both = "warning: middling (jaccard), middling (hamming): omega by the t-test and omega by Tango's test lie on two"
+    assert both in " ".join(ran.out.split())
+
+
+def test_many_humans_have_no_table_among_each_other(alt_test: Command, write: Callable[..., Path]) -> None:
+    answers = {f"h{number}": "ab" * 20 for number in range(13)} | {"m": "ab" * 20}
+    assert "among each other" not in alt_test(write("many.json", answers), humans="h*").out
+
+
+def test_a_file_is_no_folder_for_plots(alt_test: Command, command: Command) -> None:
+    ran = alt_test(PANEL, "--plot", PANEL)
+    assert (ran.code, ran.out) == (2, "")
+    assert "is a file: name a folder for the plots" in ran.err
+    kappa = command("agreement", "kappa", PANEL, "--plot", PANEL)
+    assert (kappa.code, kappa.out) == (2, "")
+
+
 def test_a_table_of_marks_is_read_by_its_columns(alt_test: Command, tmp_path: Path) -> None:
     table = tmp_path / "table.csv"
     rows = [f"{k},{who},{k % 2},{(k + 1) % 2}" for who in ("h0", "h1", "h2", "m") for k in range(30)]
@@ -154,7 +246,7 @@ def test_a_table_of_marks_is_read_by_its_columns(alt_test: Command, tmp_path: Pa
 def test_nobody_testable_is_a_result_and_not_an_error(alt_test: Command) -> None:
     ran = alt_test(PANEL, "--min-instances", "60")
     assert ran.code == 0
-    assert "strong (jaccard): not testable: no annotator shares 60 instances" in ran.out
+    assert "strong: not testable: no annotator shares 60 instances" in ran.out
     as_json = alt_test(PANEL, "--min-instances", "60", "--json").json
     assert {(one["omega"], one["passed"], one["m_tested"]) for one in as_json["candidates"]} == {(None, None, 0)}
 

@@ -70,7 +70,7 @@ def test_text_shows_values_intervals_and_denominators(kappa: Callable[..., Any])
     rater = next(line for line in lines if line.startswith("gpt-3.5-turbo  candidate"))
     assert rater.split()[2:5] == ["974", "25", "0.478"]
     assert next(line for line in lines if line.startswith("Gwet's AC1")).split()[2:3] == ["0.886"]
-    assert "candidates against the humans' majority" in ran.out
+    assert "candidates against the humans' most frequent answer" in ran.out
     assert "folded" not in ran.out
 
 
@@ -100,12 +100,41 @@ def test_many_raters_or_a_narrow_terminal_get_a_list(
 ) -> None:
     generator = np.random.default_rng(1)
     path = said(**{f"r{number}": "".join(generator.choice(list("AB"), 30)) for number in range(13)})
-    ran = kappa(path, "--resamples", 50)
+    short = kappa(path, "--resamples", 50)
+    assert "\npairs: 78, listed with --pairs or --json\n" in short.out
+    assert "pairs, over" not in short.out
+    ran = kappa(path, "--resamples", 50, "--pairs")
     assert "pairs, over the items both answered" in ran.out
     assert sum(line.startswith("r0 ") for line in ran.out.splitlines()) == 13
     assert "pairs: value, 95 %, items both answered" in kappa(path, "--raters", "r1,r2,r3,r10", "--resamples", 50).out
     monkeypatch.setenv("COLUMNS", "50")
     assert "pairs, over the items both answered" in kappa(path, "--raters", "r1,r2,r3,r10", "--resamples", 50).out
+
+
+def test_a_crowd_is_told_what_is_left_out(kappa: Callable[..., Any], said: Callable[..., Path]) -> None:
+    generator = np.random.default_rng(1)
+    raters = {f"r{place}": ["."] * 100 for place in range(70)}
+    for item in range(100):
+        for place in generator.choice(70, 3, replace=False).tolist():
+            raters[f"r{place}"][item] = str(generator.choice(list("AB")))
+    ran = kappa(said(**raters), "--resamples", 50)
+    assert "the pairs are too many for intervals of each and of the means of raters" in ran.out
+    assert "more pairs share no item" in ran.out
+    assert "no item was answered" not in ran.out
+
+
+def test_of_what_has_no_value_the_totals_come_first(kappa: Callable[..., Any], said: Callable[..., Path]) -> None:
+    constant = {f"r{number}": "AAAA" for number in range(6)}
+    ran = kappa(said(**constant), "--resamples", 0)
+    notes = [line for line in ran.out.splitlines() if ": no value" in line]
+    assert notes[0].startswith("Fleiss' kappa: no value, every answer is the same")
+    assert notes[-1].startswith("r")
+
+
+def test_raters_who_are_everybody_leave_no_candidate(kappa: Callable[..., Any]) -> None:
+    ran = kappa(PANDALM, "--raters", "*", "--candidate", "gpt*")
+    assert (ran.code, ran.out) == (2, "")
+    assert "--raters took everybody, so that no candidate is left" in ran.err
 
 
 @pytest.mark.parametrize(("width", "lines"), [("200", 3), ("70", 3 * 5)])
@@ -126,7 +155,7 @@ def test_one_human_has_candidates_and_no_group(kappa: Callable[..., Any], said: 
     ran = kappa(said(a="ABABAB", judge="ABABBB"), "--raters", "a", "--candidate", "judge")
     assert ran.code == 0
     assert "at once" not in ran.out
-    assert "candidates against the humans' majority" in ran.out
+    assert "candidates against the humans' most frequent answer" in ran.out
 
 
 def test_numbers_are_weighted_by_squares_unless_told_otherwise(

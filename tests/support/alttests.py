@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
 from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
@@ -49,8 +50,8 @@ def _mean(values: Iterable[Any]) -> Any:
     return sum(found) / len(found)
 
 
-def _jaccard(first: frozenset[str], second: frozenset[str]) -> Fraction:
-    return Fraction(len(first & second), len(first | second)) if first | second else Fraction(1)
+def _jaccard(first: frozenset[str], second: frozenset[str]) -> float:
+    return len(first & second) / len(first | second) if first | second else 1.0
 
 
 def _labels_of(annotations: Annotations) -> frozenset[str]:
@@ -58,21 +59,23 @@ def _labels_of(annotations: Annotations) -> frozenset[str]:
 
 
 def _score(name: str, everything: frozenset[str]) -> Callable[[Any, Sequence[Any]], Any]:
-    """S(prediction, R) in exact numbers; Hamming as the reference values have it, a mean of floats by names."""
+    """S(prediction, R) as it is published: a mean of floats, over the others in the order of their names."""
 
-    def macro(one: frozenset[str], other: frozenset[str]) -> Fraction:
+    def macro(one: frozenset[str], other: frozenset[str]) -> float:
         return (_jaccard(one, other) + _jaccard(everything - one, everything - other)) / 2
 
-    def hamming(one: frozenset[str], others: Sequence[frozenset[str]]) -> Any:
-        agreed = [len(everything) - len(one ^ other) for other in others]
-        return _mean(count / len(everything) for count in agreed) if everything else 0
+    def agreed(one: frozenset[str], other: frozenset[str]) -> float:
+        return (len(everything) - len(one ^ other)) / len(everything) if everything else 0.0
+
+    def over_sets(part: Callable[[frozenset[str], frozenset[str]], float]) -> Callable[[Any, Sequence[Any]], Any]:
+        return lambda one, others: np.mean([part(frozenset(one), frozenset(other)) for other in others])
 
     return {
-        "accuracy": lambda one, others: _mean(Fraction(one == other) for other in others),
-        "neg_rmse": lambda one, others: -_mean((Fraction(str(one)) - Fraction(str(other))) ** 2 for other in others),
-        "jaccard": lambda one, others: _mean(_jaccard(frozenset(one), frozenset(other)) for other in others),
-        "macro_jaccard": lambda one, others: _mean(macro(frozenset(one), frozenset(other)) for other in others),
-        "hamming": lambda one, others: hamming(frozenset(one), [frozenset(other) for other in others]),
+        "accuracy": lambda one, others: np.mean([one == other for other in others]),
+        "neg_rmse": lambda one, others: -np.sqrt(np.mean([(one - other) ** 2 for other in others])),
+        "jaccard": over_sets(_jaccard),
+        "macro_jaccard": over_sets(macro),
+        "hamming": over_sets(agreed),
     }[name]
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from judgeharness_integrations.agreement.alttest.ballots import Ballots, Replies
 from judgeharness_integrations.agreement.alttest.closeness import Closeness
+from judgeharness_integrations.agreement.alttest.published import as_published
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -49,7 +50,8 @@ class Advantage:
 
     `annotator`, `item` and `sign` (cells,) hold the kept instances of each annotator: 1 where the candidate alone wins
     (W_f = 1, W_h = 0), -1 where the human alone does, 0 where both do. `tally` counts them by annotator, `tested`
-    lists the annotators with at least `min_instances`, `kept` counts the instances.
+    lists the annotators with at least `min_instances`, `kept` counts the instances. `strangers` are an item of the
+    humans and one of the candidate, where they have none in common.
     """
 
     candidate: str
@@ -60,6 +62,7 @@ class Advantage:
     tally: Tally
     tested: NDArray[np.intp]
     kept: int
+    strangers: tuple[str, str] | None = None
 
     def of_tested(self) -> NDArray[np.bool_]:
         """Return (cells,) whether a cell is of a tested annotator."""
@@ -72,7 +75,7 @@ def advantage(
     """Compare a candidate with every human on the instances with two human labels and one of the candidate."""
     kept = (ballots.votes >= _PANEL) & replies.given
     cells = np.flatnonzero(kept[ballots.item])
-    signs = closeness.signs(replies, cells)
+    signs = as_published(closeness.signs(replies, cells), closeness, ballots, replies, cells)
     annotator = ballots.annotator[cells]
     tally = Tally.of(signs, annotator, len(ballots.annotators))
     return Advantage(
@@ -84,4 +87,12 @@ def advantage(
         tally=tally,
         tested=np.flatnonzero(tally.n >= min_instances),
         kept=int(kept.sum()),
+        strangers=_strangers(ballots, replies),
     )
+
+
+def _strangers(ballots: Ballots, replies: Replies) -> tuple[str, str] | None:
+    answered = np.flatnonzero(replies.given)
+    if not len(answered) or ballots.votes[answered].any():
+        return None
+    return ballots.items[ballots.item[0]], ballots.items[answered[0]]

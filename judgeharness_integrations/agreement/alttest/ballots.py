@@ -88,6 +88,23 @@ class Ballots:
         """(items,) how many humans answered."""
         return np.bincount(self.item, minlength=self.size)
 
+    @cached_property
+    def by_name(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """The cells by item, then annotator's name, and (cells,) where each stands among them."""
+        names = sorted(range(len(self.annotators)), key=self.annotators.__getitem__)
+        rank = np.empty(len(names), np.intp)
+        rank[names] = np.arange(len(names))
+        order = np.lexsort((rank[self.annotator], self.item))
+        place = np.empty(len(order), np.intp)
+        place[order] = np.arange(len(order))
+        return order, place
+
+    @cached_property
+    def seat(self) -> NDArray[np.intp]:
+        """(cells,) how many humans of the item stand before it by name."""
+        starts = np.cumsum(self.votes) - self.votes
+        return self.by_name[1] - starts[self.item]
+
     def take(self, cells: NDArray[np.intp], *, item: NDArray[np.intp], size: int) -> Ballots:
         """Return the answers of some cells as ballots about other items."""
         numbers = None if self.numbers is None else self.numbers[cells]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from judgeharness_integrations.agreement.alttest.advantage import Advantage
+from judgeharness_integrations.agreement.alttest.caveats import caveats, untold_by_cluster
 from judgeharness_integrations.agreement.alttest.decisions import Decisions, annotator_tests
 from judgeharness_integrations.agreement.alttest.hypothesis import clustered_test, t_test, tango_test
 from judgeharness_integrations.agreement.alttest.report import AltTest
@@ -18,10 +18,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = ["Setting", "candidate_tests"]
-
-_MANY_TIES = 0.5
-_PASSES = 0.5
-_FEW = 30
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -50,6 +46,7 @@ def _test(
 ) -> AltTest:
     own, tango, clustered = _decided(found, epsilon, setting)
     rejected = int(own.rejected.sum())
+    untold = None if clustered is None or rate is None else untold_by_cluster(clustered, setting.cluster_name)
     return AltTest(
         candidate=found.candidate,
         score=found.score,
@@ -68,9 +65,11 @@ def _test(
         rho_interval=None if rate is None else rate.interval,
         decisive_rate=None if rate is None else rate.decisive_rate,
         omega_tango=None if tango is None else tango.omega,
-        omega_clustered=None if clustered is None else clustered.omega,
+        omega_clustered=None if clustered is None or untold else clustered.omega,
+        clustered_reason=untold,
+        interval_reason=None if rate is None else rate.reason,
         reason=_untestable(found, setting) if rate is None else None,
-        warnings=() if rate is None else tuple(_warnings(found, rate, own, clustered, setting)),
+        warnings=() if rate is None else tuple(caveats(found, rate, own, (tango, clustered), setting.cluster_name)),
     )
 
 
@@ -88,29 +87,13 @@ def _decided(
 
 
 def _untestable(found: Advantage, setting: Setting) -> str:
+    if found.strangers:
+        human, candidate = (f"{name!r:.40}" for name in found.strangers)
+        return (
+            f"not testable: {found.candidate} answered none of the humans' items, which are named as {human} while its "
+            f"own are as {candidate}: give both the same ids."
+        )
     return (
         f"not testable: no annotator shares {setting.min_instances} instances with {found.candidate} and another human "
-        f"(at most {int(found.tally.n.max())}); collect more, or lower min_instances."
+        f"(at most {int(found.tally.n.max())}): collect more, or ask for fewer (--min-instances)."
     )
-
-
-def _warnings(
-    found: Advantage, rate: WinningRate, own: Decisions, clustered: Decisions | None, setting: Setting
-) -> Iterator[str]:
-    if rate.tie_rate >= _MANY_TIES:
-        wins = "there is no other comparison"
-        if rate.decisive_rate is not None:
-            wins = f"of the others the candidate wins {100 * rate.decisive_rate:.0f} %"
-        yield (
-            f"{100 * rate.tie_rate:.0f} % of the comparisons are ties, which both sides win, so rho and omega are high "
-            f"for any candidate; {wins}"
-        )
-    fewest = int(found.tally.n[found.tested].min())
-    if fewest < _FEW:
-        yield f"an annotator has {fewest} instances: below {_FEW} the t-test rejects too often, see Tango's test"
-    undefined = int(np.isnan(own.tested.p).sum())
-    if undefined:
-        yield f"{undefined} of {len(found.tested)} p-values are undefined (d is epsilon throughout): not rejected"
-    before, after = own.omega, None if clustered is None else clustered.omega
-    if before is not None and after is not None and (before >= _PASSES) != (after >= _PASSES):
-        yield f"clustered by {setting.cluster_name}, omega is {after:.2f} instead of {before:.2f}"

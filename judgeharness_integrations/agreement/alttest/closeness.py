@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections import defaultdict
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 
     from judgeharness_integrations.agreement.alttest.ballots import Ballots, Replies
 
-__all__ = ["Accuracy", "Closeness", "Distance", "Function", "chunks", "signs_of_totals"]
+__all__ = ["Accuracy", "Closeness", "Distance", "Function", "Summed", "chunks", "signs_of_totals"]
 
 _RELATIVE = 1e-9  # of the totals or of the item's spread: the order of a sum can neither make nor break a tie
 _ROUNDING = 1e-14  # of the numbers themselves: .1 + .2 is .3
@@ -44,6 +43,14 @@ class Closeness(ABC):
     @abstractmethod
     def signs(self, replies: Replies, cells: NDArray[np.intp]) -> NDArray[np.int8]:
         """Return, for some cells, 1 where the candidate is closer to R than the human, -1 farther, 0 as close."""
+
+
+class Summed(Closeness):
+    """A score that is a mean of parts, one for each of R, which floating point rounds."""
+
+    @abstractmethod
+    def mean(self, first: NDArray[np.intp], others: NDArray[np.intp]) -> NDArray[np.float64]:
+        """Return (cells,) S of answers against R as it is published, both codes (cells, R), evaluated in that order."""
 
 
 def chunks(cells: int, width: int) -> list[slice]:
@@ -93,7 +100,7 @@ class Accuracy(Closeness):
         return signs_of_totals(candidate, self._count(self._keys[cells]) - 1)
 
 
-class Distance(Closeness):
+class Distance(Summed):
     """S = -sqrt(mean((answer - r)^2 over R)).
 
     Sums of squares are never formed: sum((f-r)^2) - sum((h-r)^2) = 2|R| (f-h) ((f+h)/2 - mean(R)), so f is closer iff
@@ -129,21 +136,29 @@ class Distance(Closeness):
         tied = (np.abs(ahead) <= slack) | (np.abs(beyond) <= slack)
         return np.where(tied, 0, -np.sign(ahead) * np.sign(beyond)).astype(np.int8)
 
+    def mean(self, first: NDArray[np.intp], others: NDArray[np.intp]) -> NDArray[np.float64]:
+        """See `Summed`."""
+        numbers = np.asarray(self._ballots.words, np.float64)
+        root: NDArray[np.float64] = -np.sqrt(((numbers[first] - numbers[others]) ** 2).mean(axis=1))
+        return root
+
 
 class Function(Closeness):
     """S = a function (prediction, annotations) -> number; it is called once a cell and once more for the candidate."""
 
     def __init__(self, ballots: Ballots, score: Callable[[Any, Sequence[Any]], float]) -> None:
-        """Keep who said what about an item."""
+        """Keep the function."""
         self._ballots, self._score = ballots, score
-        self._said: defaultdict[int, list[int]] = defaultdict(list)
-        for item, code in zip(ballots.item.tolist(), ballots.codes.tolist(), strict=True):
-            self._said[item].append(code)
+        self._starts = np.cumsum(ballots.votes) - ballots.votes
 
-    def _value(self, prediction: int, item: int, without: int) -> float:
-        words, rest = self._ballots.words, sorted(self._said[item])  # sorted: the order of annotators must not matter
-        rest.remove(without)
-        value = self._score(words[prediction], [words[code] for code in rest])
+    def _value(self, prediction: int, cell: int) -> float:
+        """Return the score against R of a cell, in the order of names."""
+        ballots, item = self._ballots, self._ballots.item[cell]
+        start = self._starts[item]
+        there = ballots.by_name[0][start : start + ballots.votes[item]]
+        words = ballots.words
+        rest = [words[code] for code in ballots.codes[there[there != cell]].tolist()]
+        value = self._score(words[prediction], rest)
         try:
             number = float(value)
         except (TypeError, ValueError):
@@ -156,13 +171,14 @@ class Function(Closeness):
     def _standings(self) -> NDArray[np.float64]:
         """Return (cells,) the score of each human against the others; 0 where there is none."""
         ballots = self._ballots
-        pairs = zip(ballots.item.tolist(), ballots.codes.tolist(), strict=True)
-        values = [self._value(code, item, code) if ballots.votes[item] > 1 else 0.0 for item, code in pairs]
-        return np.array(values, np.float64)
+        shared = (ballots.votes[ballots.item] > 1).tolist()
+        codes = ballots.codes.tolist()
+        return np.array([self._value(codes[cell], cell) if shared[cell] else 0.0 for cell in range(len(codes))])
 
     def signs(self, replies: Replies, cells: NDArray[np.intp]) -> NDArray[np.int8]:
-        """See `Closeness`."""
-        item, codes = self._ballots.item[cells], self._ballots.codes[cells]
-        asked = zip(replies.codes[item].tolist(), item.tolist(), codes.tolist(), strict=True)
+        """See `Closeness`; what the function returns is compared as it is."""
+        answer = replies.codes[self._ballots.item[cells]]
+        asked = zip(answer.tolist(), cells.tolist(), strict=True)
         candidate = np.array([self._value(*one) for one in asked], np.float64)
-        return signs_of_totals(candidate, self.standing[cells])
+        same = answer == self._ballots.codes[cells]
+        return np.where(same, 0, np.sign(candidate - self.standing[cells])).astype(np.int8)

@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from judgeharness_integrations.agreement.alttest.advantage import Advantage
 from judgeharness_integrations.agreement.alttest.hypothesis import Tested, benjamini_yekutieli
 from judgeharness_integrations.agreement.alttest.report import AnnotatorTest
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
 __all__ = ["Decisions", "annotator_tests"]
@@ -20,7 +21,10 @@ __all__ = ["Decisions", "annotator_tests"]
 
 @dataclass(frozen=True, eq=False)
 class Decisions:
-    """A test of all tested annotators with its step-up decisions and adjusted p-values (NaN where undefined)."""
+    """A test of all tested annotators with its step-up decisions and adjusted p-values (NaN where undefined).
+
+    The step-up is over those the test counts.
+    """
 
     tested: Tested
     rejected: NDArray[np.bool_]
@@ -29,12 +33,15 @@ class Decisions:
     @classmethod
     def of(cls, tested: Tested, q: float) -> Decisions:
         """Decide at level q."""
-        return cls(tested, *benjamini_yekutieli(tested.p, q))
+        rejected, adjusted = np.zeros(len(tested.p), bool), np.full(len(tested.p), np.nan)
+        rejected[tested.counted], adjusted[tested.counted] = benjamini_yekutieli(tested.p[tested.counted], q)
+        return cls(tested, rejected, adjusted)
 
     @property
     def omega(self) -> float | None:
         """The share of rejections, None when nobody is tested."""
-        return float(self.rejected.mean()) if len(self.rejected) else None
+        counted = self.tested.counted
+        return float(self.rejected[counted].mean()) if counted.any() else None
 
 
 def _defined(values: NDArray[np.float64]) -> list[float | None]:
@@ -61,21 +68,28 @@ def annotator_tests(
         **_beside("tango", tango, len(found.tested)),
         **_beside("clustered", clustered, len(found.tested)),
     }
-    columns["clustered_t"] = columns.pop("clustered_statistic")
-    columns["clusters"] = columns.pop("clustered_clusters")
-    del columns["tango_statistic"], columns["tango_clusters"]
+    columns |= {"clustered_t": columns.pop("clustered_statistic"), **_clusters(clustered, len(found.tested))}
+    del columns["tango_statistic"]
     return tuple(AnnotatorTest(**dict(zip(columns, row, strict=True))) for row in zip(*columns.values(), strict=True))
 
 
 def _beside(name: str, decisions: Decisions | None, m: int) -> dict[str, list[float | bool | None]]:
     """Return the columns of a test beside the t-test."""
     if decisions is None:
-        return {f"{name}_{part}": [None] * m for part in ("statistic", "p", "p_adjusted", "rejected", "clusters")}
+        return {f"{name}_{part}": [None] * m for part in ("statistic", "p", "p_adjusted", "rejected")}
     tested = decisions.tested
+    decided = zip(decisions.rejected.tolist(), tested.counted.tolist(), strict=True)
     return {
         f"{name}_statistic": _defined(tested.statistic),
         f"{name}_p": _defined(tested.p),
         f"{name}_p_adjusted": _defined(decisions.adjusted),
-        f"{name}_rejected": decisions.rejected.tolist(),
-        f"{name}_clusters": [None] * m if tested.clusters is None else tested.clusters.tolist(),
+        f"{name}_rejected": [rejected if counted else None for rejected, counted in decided],
     }
+
+
+def _clusters(decisions: Decisions | None, m: int) -> dict[str, list[float | None]]:
+    """Return how many clusters each annotator has."""
+    tested = None if decisions is None else decisions.tested
+    if tested is None or tested.clusters is None or tested.effective is None:
+        return {"clusters": [None] * m, "effective_clusters": [None] * m}
+    return {"clusters": tested.clusters.tolist(), "effective_clusters": tested.effective.tolist()}

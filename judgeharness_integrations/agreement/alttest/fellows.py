@@ -136,20 +136,22 @@ def _mean_kappas(ballots: Ballots, chosen: NDArray[np.intp]) -> NDArray[np.float
 def _cohen(
     codes: NDArray[np.intp], place: tuple[NDArray[np.intp], NDArray[np.intp]], shape: tuple[int, int]
 ) -> NDArray[np.float64]:
-    """Return (annotators, annotators) Cohen's kappa on common items; NaN where it is undefined."""
+    """Return (annotators, annotators) Cohen's kappa on common items; NaN where one of the two never varies."""
     answered = np.zeros(shape)
     answered[place] = 1
     common = answered @ answered.T
-    agreed, expected = np.zeros_like(common), np.zeros_like(common)
+    agreed, expected, most = np.zeros_like(common), np.zeros_like(common), np.zeros_like(common)
     for code in range(int(codes.max()) + 1):
         said = np.zeros(shape)
         said[place] = codes == code
         margin = said @ answered.T  # how often one said it on the items common with the other
         agreed += said @ said.T
         expected += margin * margin.T
+        most = np.maximum(most, margin)
+    constant = (most == common) | (common == most.T)
     with np.errstate(divide="ignore", invalid="ignore"):
         agreed, expected = agreed / common, expected / common**2
-        return np.where(expected < 1 - _SAME, (agreed - expected) / (1 - expected), np.nan)
+        return np.where(constant, np.nan, (agreed - expected) / (1 - expected))
 
 
 def _concordances(
@@ -165,5 +167,6 @@ def _concordances(
         square = values**2 @ answered.T / common
         covariance = values @ values.T / common - mean * mean.T
         variance = square - mean**2
-        spread = variance + variance.T + (mean - mean.T) ** 2
-        return np.where(spread > _SAME * np.maximum(square, square.T), 2 * covariance / spread, np.nan)
+        varies = variance > _SAME * square
+        kappa = 2 * covariance / (variance + variance.T + (mean - mean.T) ** 2)
+        return np.where(varies & varies.T, kappa, np.nan)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from judgeharness_integrations.agreement.alttest.closeness import Closeness, chunks, signs_of_totals
+from judgeharness_integrations.agreement.alttest.closeness import Summed, chunks, signs_of_totals
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -20,7 +20,7 @@ _TABLE = 2000  # distinct sets up to which their similarities are computed once 
 _PAIRS = 1_000_000  # pairs of sets held at once
 
 
-class Jaccard(Closeness):
+class Jaccard(Summed):
     """S = mean of |a and b| / |a or b| over R; two empty sets are equal (1).
 
     Per item only its distinct sets are paired, so the cost is at most the number of pairs of cells of one item.
@@ -82,6 +82,11 @@ class Jaccard(Closeness):
         item = self._ballots.item[cells]
         own = self._similarity(replies.codes[item], self._ballots.codes[cells])
         return signs_of_totals(totals[item] - own, self.standing[cells] - 1)
+
+    def mean(self, first: NDArray[np.intp], others: NDArray[np.intp]) -> NDArray[np.float64]:
+        """See `Summed`."""
+        mean: NDArray[np.float64] = self._similarity(first.ravel(), others.ravel()).reshape(others.shape).mean(axis=1)
+        return mean
 
 
 class MacroJaccard(Jaccard):

@@ -20,7 +20,8 @@ class AnnotatorTest:
     `rho_f` and `rho_h` are the shares of instances where candidate and human are at least as close to the others as
     the other one is. `t` may be infinite (d constant); a p-value is None where it is undefined, which is never a
     rejection. Tango's score test and the cluster-robust t-test stand beside the t-test of the paper, each with its own
-    step-up decision; None where they do not apply.
+    step-up decision; None where they do not apply. The instances come from `clusters`, which weigh as much as
+    `effective_clusters` of one size; an annotator with fewer than 5 of those is not tested by cluster.
     """
 
     annotator: str
@@ -38,6 +39,7 @@ class AnnotatorTest:
     tango_p_adjusted: float | None
     tango_rejected: bool | None
     clusters: int | None
+    effective_clusters: float | None
     clustered_t: float | None
     clustered_p: float | None
     clustered_p_adjusted: float | None
@@ -50,7 +52,8 @@ class AltTest:
 
     `omega` is the share of the `m_tested` annotators for whom H0 is rejected, `passed` is omega >= .5; both are None
     when nobody could be tested, and `reason` says why. `rho`, `rho_human`, `tie_rate` and `decisive_rate` are as in
-    `WinningRate`. `omega_tango` and `omega_clustered` are the same share by the tests beside the t-test.
+    `WinningRate`. `omega_tango` and `omega_clustered` are the same share by the tests beside the t-test;
+    `clustered_reason` and `interval_reason` say why there is none although clusters are named, and no interval of rho.
     """
 
     candidate: str
@@ -71,6 +74,8 @@ class AltTest:
     decisive_rate: float | None
     omega_tango: float | None
     omega_clustered: float | None
+    clustered_reason: str | None
+    interval_reason: str | None
     reason: str | None
     warnings: tuple[str, ...]
 

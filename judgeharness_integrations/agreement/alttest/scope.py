@@ -80,21 +80,37 @@ class Scope:
         found += self._of_raters()
         found += self._of_fellows()
         found += _ceiling_sentences(self.ceilings)
-        if self.cluster is None:
-            found.append("items are taken as independent: name the column of their texts or authors as cluster if not")
+        found.append(
+            "items are taken as independent: name the column of their texts or authors as cluster if not"
+            if self.cluster is None
+            else f"the {self.items} items come from {self.clusters} clusters ({self.cluster}); the t-test of the paper "
+            "and Tango's test take items as independent all the same"
+        )
         return found
 
     def _of_raters(self) -> list[str]:
-        lost = [one for one in self.raters if one.failed or one.undecided]
+        lost = [one for one in self.raters if one.failed or one.folded]
         found = [
-            f"{one.rater} answered {one.answered} of {self.items} items; {one.failed} answers without a verdict, "
-            f"{one.undecided} items its repeated answers left undecided ({self.rule})"
+            f"{one.rater} answered {one.answered} of {self.items} items; {', '.join(self._lost(one))}"
             for one in lost[:_NAMED]
         ]
         if rest := lost[_NAMED:]:
-            failed, undecided = sum(one.failed for one in rest), sum(one.undecided for one in rest)
-            found.append(f"{len(rest)} more: {failed} answers without a verdict, {undecided} items left undecided")
+            failed, folded, undecided = (
+                sum(getattr(one, name) for one in rest) for name in ("failed", "folded", "undecided")
+            )
+            found.append(
+                f"{len(rest)} more: {failed} answers without a verdict, {folded} items folded, {undecided} undecided"
+            )
         return found
+
+    def _lost(self, one: Turnout) -> Iterator[str]:
+        if one.failed:
+            yield f"{one.failed} answers without a verdict"
+        if one.folded:
+            yield (
+                f"{one.folded} items answered several times (repetitions, perturbations and runs alike) are folded by "
+                f"{self.rule}, {one.undecided} of them left undecided"
+            )
 
     def _of_fellows(self) -> list[str]:
         if any(one.outlying is None for one in self.fellows):
@@ -132,23 +148,36 @@ def _ceiling_sentences(ceilings: Sequence[Ceiling]) -> Iterator[str]:
     for score in dict.fromkeys(one.score for one in ceilings):
         could = [one for one in ceilings if one.score == score and not one.hopeless]
         if could:
-            share = f"{100 * min(one.passes for one in could):.0f} % or more of {could[0].redraws} redrawn panels"
+            least, redraws = min(one.passes for one in could), could[0].redraws
+            share = f"at least {100 * least:.0f} % of {redraws}" if least < 1 else f"all of {redraws}"
             epsilons = ", ".join(f"{one.epsilon:g}" for one in could)
             yield (
                 f"at epsilon {epsilons} ({score}) no candidate passed although one could: the best possible answers "
-                f"pass in {share}"
+                f"pass in {share} redrawn panels"
             )
         yield from (_hopeless(one) for one in ceilings if one.score == score and one.hopeless)
 
 
 def _hopeless(one: Ceiling) -> str:
-    epsilon = "at no epsilon up to .5" if one.epsilon_needed is None else f"from epsilon {one.epsilon_needed:g}"
-    size = "no panel of up to 30" if one.annotators_needed is None else f"with {one.annotators_needed}"
+    cause = "the humans disagree so much that" if one.epsilon else "a candidate has to be better than the humans, and"
     return (
-        f"at epsilon {one.epsilon:g} ({one.score}) the humans disagree so much that even the best possible answers "
-        f"pass in only {100 * one.passes:.0f} % of {one.redraws} redrawn panels; they would {epsilon}, or {size} "
-        "annotators who label every item"
+        f"at epsilon {one.epsilon:g} ({one.score}) {cause} even the best possible answers pass in only "
+        f"{100 * one.passes:.0f} % of {one.redraws} redrawn panels; {_remedy(one)}"
     )
+
+
+def _remedy(one: Ceiling) -> str:
+    """Return what would let the best possible answers pass."""
+    panel = "annotators who label every item"
+    epsilon = None if one.epsilon_needed is None else f"from epsilon {one.epsilon_needed:g}"
+    size = None if one.annotators_needed is None else f"with {one.annotators_needed} {panel}"
+    if epsilon and size:
+        return f"they would {epsilon}, or {size}"
+    if epsilon:
+        return f"they would {epsilon}; no panel of up to 30 {panel} would do"
+    if size:
+        return f"they would {size}; no epsilon up to .5 would do"
+    return f"neither an epsilon up to .5 nor a panel of up to 30 {panel} would do"
 
 
 def epsilon_fits(epsilons: Sequence[float], *, multiplicative: bool) -> dict[str, str | None]:

@@ -26,7 +26,7 @@ from judgeharness_integrations.agreement.kappa.statistic import (
 if TYPE_CHECKING:
     from judgeharness_integrations.agreement.kappa.units import Units
 
-__all__ = ["Pair", "cohen_statistic", "unfit_for_cohen"]
+__all__ = ["Pair", "cohen_statistic", "of_moments", "unfit_for_cohen", "unless_constant"]
 
 Pair: TypeAlias = "tuple[int, int]"
 _CONSTANT = 1e-12
@@ -49,7 +49,7 @@ def cohen_statistic(ratings: Ratings, pairs: Sequence[Pair], units: Units, weigh
     first, second = (ratings.codes[list(side)] for side in zip(*pairs, strict=True))
     both = (first >= 0) & (second >= 0)
     if weights == "quadratic":
-        return LinearStatistic.over(units, _moments(ratings, first, second, both), _of_moments)
+        return LinearStatistic.over(units, _moments(ratings, first, second, both), of_moments)
     table = agreement_weights(ratings, weights)
     rows = _margins(table, first, second, both)
     return LinearStatistic.over(units, rows, lambda sums: _of_margins(sums, table))
@@ -75,7 +75,7 @@ def _of_margins(sums: Floats, table: Floats) -> Estimates:
         observed = sums[..., 0] / items
         expected = ((first @ table) * second).sum(axis=-1) / items**2
     constant = (first.max(axis=-1) == items) | (second.max(axis=-1) == items)
-    return _unless(constant, beyond_chance(observed, expected))
+    return unless_constant(constant, beyond_chance(observed, expected))
 
 
 def _moments(ratings: Ratings, first: Codes, second: Codes, both: Flags) -> Floats:
@@ -88,12 +88,14 @@ def _moments(ratings: Ratings, first: Codes, second: Codes, both: Flags) -> Floa
     return np.stack([both.astype(np.float64), one, two, one**2, two**2, (one - two) ** 2], axis=-1).swapaxes(0, 1)
 
 
-def _of_moments(sums: Floats) -> Estimates:
+def of_moments(sums: Floats) -> Estimates:
+    """Return estimates (...,) from sums (..., 6) of the rows of `_moments`."""
     with np.errstate(invalid="ignore", divide="ignore"):
         one, two, one_squared, two_squared, apart = np.moveaxis(sums[..., 1:] / sums[..., :1], -1, 0)
     constant = (one_squared - one**2 <= _CONSTANT * one_squared) | (two_squared - two**2 <= _CONSTANT * two_squared)
-    return _unless(constant, beyond_chance(1 - apart, 1 - (one_squared + two_squared - 2 * one * two)))
+    return unless_constant(constant, beyond_chance(1 - apart, 1 - (one_squared + two_squared - 2 * one * two)))
 
 
-def _unless(constant: Flags, found: Estimates) -> Estimates:
+def unless_constant(constant: Flags, found: Estimates) -> Estimates:
+    """Return estimates without a value where one of the two never varies."""
     return found._replace(value=np.where(constant, np.nan, found.value))

@@ -18,7 +18,7 @@ class Consensus:
     """One answer an item.
 
     Attributes:
-        rule: `majority` for labels and sets, `median` for numbers.
+        rule: `majority` for labels and sets: the most frequent answer, however few gave it; `median` for numbers.
         answers: (items,) as the humans', missing where nobody answered or the most frequent answers are tied.
         ties: how many items were left out for that.
 
@@ -38,16 +38,16 @@ def human_consensus(answers: Answers) -> Consensus:
     """
     if answers.dtype.kind == "f":
         return Consensus(rule="median", answers=_median(answers), ties=0)
-    humans, items = answers.shape
-    # how often each answer was given about its item; a missing one counts as never
-    same = np.zeros((humans, items), np.intp)
-    for row in answers:
-        same += (answers == row) & (answers >= 0)
-    most = same.max(axis=0, initial=0)
-    winners = np.where((same == most) & (most > 0), answers, -1)
-    one = winners.max(axis=0, initial=-1)
-    tied = ((winners >= 0) & (winners != one)).any(axis=0)
-    return Consensus(rule="majority", answers=np.where(tied, -1, one), ties=int(tied.sum()))
+    item = np.broadcast_to(np.arange(answers.shape[1]), answers.shape)[answers >= 0]
+    width = int(answers.max(initial=-1)) + 1
+    said, times = np.unique(item * width + answers[answers >= 0], return_counts=True)
+    about, code = np.divmod(said, max(width, 1))
+    most, first = np.zeros(answers.shape[1], np.intp), np.full(answers.shape[1], -1, np.intp)
+    np.maximum.at(most, about, times)
+    winning = times == most[about]
+    first[about[winning]] = code[winning]
+    tied = np.bincount(about[winning], minlength=answers.shape[1]) > 1
+    return Consensus(rule="majority", answers=np.where(tied, -1, first), ties=int(tied.sum()))
 
 
 def _median(answers: Answers) -> Answers:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from judgeharness_integrations.agreement.kappa.statistic import Codes, Statistic
     from judgeharness_integrations.agreement.kappa.units import Units
 
-__all__ = ["Sample", "measure", "unmeasured"]
+__all__ = ["Sample", "known", "measure", "unmeasured"]
 
 _PAIR = 2
 _NEVER = "no two answers agree, so resampling gives no interval"
@@ -57,9 +57,9 @@ class Sample:
         return Coefficient(
             name=self.name,
             weights=self.weights,
-            value=_known(value),
-            observed=_known(observed),
-            expected=_known(expected),
+            value=known(value),
+            observed=known(observed),
+            expected=known(expected),
             items=items,
             singles=int((answers == 1).sum()) if self.name in {"fleiss", "gwet"} else 0,
             raters=int((shown[:, answers >= _PAIR] >= 0).any(axis=1).sum()),
@@ -68,7 +68,8 @@ class Sample:
         )
 
 
-def _known(number: float) -> float | None:
+def known(number: float) -> float | None:
+    """Return a number, or None for NaN."""
     return float(number) if np.isfinite(number) else None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, TypeAlias
@@ -11,13 +12,14 @@ import numpy as np
 from judgeharness_integrations.agreement.kappa.alpha import Metric, alpha_statistic, unfit_for_alpha
 from judgeharness_integrations.agreement.kappa.bootstrap import Bootstrap, Resamples
 from judgeharness_integrations.agreement.kappa.chance import fleiss_statistic, gwet_statistic, unfit_for_categories
+from judgeharness_integrations.agreement.kappa.coefficient import Coefficient
 from judgeharness_integrations.agreement.kappa.cohen import Pair, cohen_statistic, unfit_for_cohen
-from judgeharness_integrations.agreement.kappa.measuring import Sample, measure, unmeasured
-from judgeharness_integrations.agreement.kappa.ratings import Ratings, Weights
+from judgeharness_integrations.agreement.kappa.crowd import cohen_values
+from judgeharness_integrations.agreement.kappa.measuring import Sample, known, measure, unmeasured
+from judgeharness_integrations.agreement.kappa.ratings import NO_ITEMS, Ratings, Weights
 from judgeharness_integrations.agreement.kappa.units import Units
 
 if TYPE_CHECKING:
-    from judgeharness_integrations.agreement.kappa.coefficient import Coefficient
     from judgeharness_integrations.agreement.kappa.statistic import Statistic
 
 __all__ = ["COEFFICIENTS", "METRICS", "CoefficientName", "Measured", "pairwise"]
@@ -52,9 +54,13 @@ def pairwise(
     units = Units.of_ratings(ratings)
     if coefficient == "cohen":
         return _cohen(ratings, pairs, units, weights, bootstrap)
-    parts = [
-        _other(_shared(ratings, pair), units, name=coefficient, weights=weights, bootstrap=bootstrap) for pair in pairs
-    ]
+    parts = []
+    for pair in pairs:
+        shared = _shared(ratings, pair)
+        if not bootstrap.replicates:  # nothing is drawn: only the items of this pair matter
+            shared = replace(shared, codes=shared.codes[:, shared.codes[0] >= 0], clusters=None)
+            units = Units.of_ratings(shared)
+        parts.append(_other(shared, units, name=coefficient, weights=weights, bootstrap=bootstrap))
     return [found for part, _ in parts for found in part], Resamples.beside([drawn for _, drawn in parts])
 
 
@@ -64,6 +70,8 @@ def _cohen(ratings: Ratings, pairs: Sequence[Pair], units: Units, weights: Weigh
     ]
     if reason := unfit_for_cohen(ratings, weights):
         return [unmeasured(sample, reason) for sample in samples], _nothing(len(pairs), units, bootstrap)
+    if not bootstrap.replicates:
+        return _bare(ratings, pairs, weights), _nothing(len(pairs), units, bootstrap)
     columns = 6 if weights == "quadratic" else 1 + 2 * ratings.categories
     block = max(1, _AT_ONCE // max(1, columns * ratings.codes.shape[1]))
     starts = range(0, len(pairs), block)
@@ -74,6 +82,27 @@ def _cohen(ratings: Ratings, pairs: Sequence[Pair], units: Units, weights: Weigh
         for at in starts
     ]
     return [found for part, _ in parts for found in part], Resamples.beside([drawn for _, drawn in parts])
+
+
+def _bare(ratings: Ratings, pairs: Sequence[Pair], weights: Weights) -> list[Coefficient]:
+    """Return Cohen's kappa of each pair without an interval."""
+    found, items = cohen_values(ratings, pairs, weights)
+    rows = zip(*(part.tolist() for part in (*found, items)), strict=True)
+    return [
+        Coefficient(
+            name="cohen",
+            weights=weights,
+            value=known(value),
+            observed=known(observed),
+            expected=known(expected),
+            items=int(shared),
+            singles=0,
+            raters=2 if shared else 0,
+            categories=ratings.categories,
+            reason="" if math.isfinite(value) else _CONSTANT if shared else NO_ITEMS,
+        )
+        for value, observed, expected, shared in rows
+    ]
 
 
 def _shared(ratings: Ratings, pair: Pair) -> Ratings:

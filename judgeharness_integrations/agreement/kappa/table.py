@@ -60,8 +60,8 @@ class RaterAgreement:
 class ConsensusAgreement:
     """A candidate against what the humans said together.
 
-    `rule` is `majority`, or `median` of numbers; `consensus` items have one, `ties` were left out since the humans'
-    most frequent answers are tied.
+    `rule` is `majority`, the humans' most frequent answer however few gave it, or `median` of numbers; `consensus`
+    items have one, `ties` were left out since several answers are the most frequent.
     """
 
     candidate: str
@@ -87,6 +87,9 @@ class AgreementTable:
         bootstrap: how intervals were drawn.
         raters: humans first.
         pairs: humans with humans, then humans with each candidate.
+        crowd: whether there are so many pairs (over 2000) that they and the means of raters have no intervals, and
+            pairs without a common item are left out.
+        unshared: how many those are.
         human_mean: mean over pairs of humans, with its interval; None without such a pair.
         groups: coefficients of all humans at once; empty below two of them.
         consensus: each candidate against the humans' majority or median.
@@ -105,6 +108,8 @@ class AgreementTable:
     bootstrap: Bootstrap
     raters: tuple[RaterAgreement, ...]
     pairs: tuple[PairAgreement, ...]
+    crowd: bool
+    unshared: int
     human_mean: float | None
     human_interval: tuple[float, float] | None
     groups: tuple[Coefficient, ...]

@@ -13,6 +13,7 @@ from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.agreement.kappa.alpha import Metric
 from judgeharness_integrations.agreement.kappa.bootstrap import Bootstrap, Resamples, bca_interval
 from judgeharness_integrations.agreement.kappa.coefficients import alpha, fleiss, gwet
+from judgeharness_integrations.agreement.kappa.crowd import shared_items
 from judgeharness_integrations.agreement.kappa.majority import human_consensus
 from judgeharness_integrations.agreement.kappa.pairs import COEFFICIENTS, CoefficientName, Measured, pairwise
 from judgeharness_integrations.agreement.kappa.ratings import Weights
@@ -27,12 +28,14 @@ from judgeharness_integrations.agreement.kappa.table import (
 
 if TYPE_CHECKING:
     from judgeharness_integrations.agreement.kappa.coefficient import Coefficient
+    from judgeharness_integrations.agreement.kappa.statistic import Floats
     from judgeharness_integrations.agreement.panels.panel import Panel
 
 __all__ = ["agreement_table"]
 
 _DEFAULT = Bootstrap()
 _PAIR = 2
+_MOST_PAIRS = 2000  # with more, intervals of each would take minutes
 _MARKS = ("absent", "present")
 
 
@@ -44,6 +47,11 @@ class _Question(NamedTuple):
     coefficient: CoefficientName
     weights: Weights
     bootstrap: Bootstrap
+    crowd: bool
+
+    def of_pairs(self) -> Bootstrap:
+        """Return how intervals of pairs are drawn: with very many there are none."""
+        return replace(self.bootstrap, replicates=0) if self.crowd else self.bootstrap
 
 
 class _Mean(NamedTuple):
@@ -86,7 +94,8 @@ def agreement_table(
     _check(humans, candidates, coefficient)
     chosen: Weights = weights or ("quadratic" if panel.kind == "numbers" else "none")
     scale = scale_of(panel, weights=chosen, order=order)
-    question = _Question(panel, scale, coefficient, chosen, bootstrap)
+    compared = len(humans) * (len(humans) - 1) // 2 + len(humans) * len(candidates)
+    question = _Question(panel, scale, coefficient, chosen, bootstrap, compared > _MOST_PAIRS)
     rows, pairs, human_mean = _human_rows(question, humans, "human" if candidates else "rater")
     for candidate in candidates:
         row, beside = _candidate_row(question, humans, candidate)
@@ -105,6 +114,8 @@ def agreement_table(
         bootstrap=bootstrap,
         raters=tuple(rows),
         pairs=tuple(pairs),
+        crowd=question.crowd,
+        unshared=compared - len(pairs),
         human_mean=human_mean.value,
         human_interval=human_mean.interval,
         groups=_groups(question, humans),
@@ -128,35 +139,52 @@ def _measured(question: _Question, raters: Sequence[str], pairs: Sequence[tuple[
         pairs,
         coefficient=question.coefficient,
         weights=question.weights,
-        bootstrap=question.bootstrap,
+        bootstrap=question.of_pairs(),
     )
+
+
+def _sharing(question: _Question, first: Sequence[str], second: Sequence[str]) -> Floats:
+    """Return (first, second): how many items each two answered; of a crowd, where most share none."""
+    grid = question.panel.grid
+    return shared_items(grid(first), grid(second))
 
 
 def _human_rows(
     question: _Question, humans: Sequence[str], role: Role
 ) -> tuple[list[RaterAgreement], list[PairAgreement], _Mean]:
-    pairs = list(combinations(range(len(humans)), 2))
-    if not pairs:
+    if len(humans) < _PAIR:
         nobody = _Mean(None, None, 0, "there is no other human")
         return [_rater(question.panel, humans[0], role, nobody)], [], nobody
+    pairs = list(combinations(range(len(humans)), 2))
+    if question.crowd:
+        shared = np.nonzero(np.triu(_sharing(question, humans, humans), 1))
+        pairs = list(zip(*(side.tolist() for side in shared), strict=True))
     found, drawn = _measured(question, humans, pairs)
-    rows = []
-    for place, human in enumerate(humans):
-        mine = [column for column, pair in enumerate(pairs) if place in pair]
-        rows.append(_rater(question.panel, human, role, _mean(found, drawn, mine, question.bootstrap)))
+    mine: list[list[int]] = [[] for _ in humans]
+    for column, (one, two) in enumerate(pairs):
+        mine[one].append(column)
+        mine[two].append(column)
+    bootstrap = question.of_pairs()
+    rows = [
+        _rater(question.panel, human, role, _mean(found, drawn, columns, bootstrap))
+        for human, columns in zip(humans, mine, strict=True)
+    ]
     made = [
         PairAgreement(first=humans[one], second=humans[two], role=role, coefficient=coefficient)
         for (one, two), coefficient in zip(pairs, found, strict=True)
     ]
-    return rows, made, _mean(found, drawn, range(len(pairs)), question.bootstrap)
+    return rows, made, _mean(found, drawn, range(len(pairs)), bootstrap)
 
 
 def _candidate_row(
     question: _Question, humans: Sequence[str], candidate: str
 ) -> tuple[RaterAgreement, list[PairAgreement]]:
+    if question.crowd:
+        shared = _sharing(question, humans, [candidate])[:, 0].tolist()
+        humans = [human for human, items in zip(humans, shared, strict=True) if items]
     last = len(humans)
     found, drawn = _measured(question, [*humans, candidate], [(human, last) for human in range(last)])
-    mean = _mean(found, drawn, range(last), question.bootstrap)
+    mean = _mean(found, drawn, range(last), question.of_pairs())
     pairs = [
         PairAgreement(first=human, second=candidate, role="candidate", coefficient=coefficient)
         for human, coefficient in zip(humans, found, strict=True)
