@@ -4,6 +4,7 @@ import random
 import re
 import struct
 import sys
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -11,6 +12,7 @@ import pytest
 
 from judgeharness_integrations._errors import NotInstalledError
 from judgeharness_integrations.agreement import Panel, agreement_table, alt_test, read_panel
+from judgeharness_integrations.agreement.panels.annotations import annotation_rows
 from judgeharness_integrations.agreement.plots import draw_alt_test, draw_kappa
 
 DATA = Path(__file__).parents[1] / "data"
@@ -112,3 +114,33 @@ def test_without_matplotlib_the_pip_line_is_named(
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(NotInstalledError, match=r"pip install 'judgeharness-integrations\[report\]'"):
         draw_alt_test(report, tmp_path)
+
+
+def test_places_without_a_panel_stay_empty(tmp_path: Path) -> None:
+    draw = random.Random(1)  # noqa: S311 - labels, not a secret
+    names = ["h1", "h2", "h3", "c"]
+    panel = Panel.from_annotations(
+        {name: {str(i): [label for label in "abcde" if draw.random() < 0.4] for i in range(40)} for name in names}
+    )
+
+    def alike(prediction: frozenset[str], annotations: list[frozenset[str]]) -> float:
+        return float(sum(len(prediction ^ one) for one in annotations))
+
+    scores = ["accuracy", "jaccard", "macro_jaccard", "hamming", alike]
+    epsilons = [step / 50 for step in range(14)]
+    report = alt_test(panel, humans=["h*"], candidates=["c"], scores=scores, epsilons=epsilons)
+    draw_alt_test(report, tmp_path)
+    assert "alike" in texts_of(tmp_path / "omega.svg")
+    assert "0.26" not in texts_of(tmp_path / "omega.svg")  # too many epsilons to name each
+    draw_kappa(agreement_table(panel, humans=["h*"], candidates=["c"]), tmp_path)
+    assert texts_of(tmp_path / "kappa_by_label.svg").count("Cohen's kappa") == 5
+
+
+def test_a_rho_without_an_interval_has_a_bar_alone(tmp_path: Path) -> None:
+    steps = {"h1": 1, "h2": 1, "h3": 3, "c": 1}
+    cells = ((name, str(item), "AB"[item * step % 2]) for name, step in steps.items() for item in range(40))
+    rows = [replace(row, attributes={"text": str(int(row.case_id) % 2)}) for row in annotation_rows(cells)[0]]
+    report = alt_test(Panel.from_rows(rows, cluster="text"), humans=["h*"], candidates=["c"])
+    assert report.candidates[0].rho_interval is None
+    draw_alt_test(report, tmp_path)
+    assert "c" in texts_of(tmp_path / "advantage.svg").splitlines()

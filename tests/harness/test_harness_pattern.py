@@ -106,7 +106,7 @@ def expected_criterion(verdict: str, status: str, reason: str) -> CriterionResul
     )
 
 
-def expected_calibration() -> CalibrationReport:
+def expected_calibration(rule_name: str) -> CalibrationReport:
     return CalibrationReport(
         name="human_labeled_set_v1",
         judge="SequencedJudge",
@@ -138,10 +138,19 @@ def expected_calibration() -> CalibrationReport:
                     n=1,
                     unordered=0,
                 ),
+                undefined={
+                    "macro_f1_interval": "every label and decision is 'PASS': nothing tells how the others fare",
+                },
             )
         },
         measured_at=NOW.isoformat(),
         parts=None,
+        design={
+            "perturbations": ["paraphrase", "format_change"],
+            "repetitions": 4,
+            "rule": rule_name,
+            "failure policy": "failures count in shares; quorum half of the planned samples",
+        },
         items=(LabelledItem(case_id="labelled-1", criterion="verdict", gold="PASS", verdict="PASS", status="decided"),),
     )
 
@@ -182,7 +191,7 @@ def test_the_pattern_gives_the_whole_expected_object(
         ),
         rows=tuple(expected_row(number, row) for number, row in enumerate(result.rows)),
         fingerprint=None,
-        calibration=expected_calibration(),
+        calibration=expected_calibration(name),
         calibration_state=CalibrationState(status="valid"),
         state="complete",
         skipped={},
