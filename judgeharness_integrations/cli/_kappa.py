@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar, get_args
 
-from judgeharness_integrations._errors import UnknownNameError, UsageError
+from judgeharness_integrations._errors import UnknownNameError
 from judgeharness_integrations.agreement.kappa.bootstrap import Bootstrap
 from judgeharness_integrations.agreement.kappa.pairs import COEFFICIENTS
 from judgeharness_integrations.agreement.kappa.ratings import Weights
@@ -74,10 +74,7 @@ def _chosen(panel: Panel, request: KappaRequest) -> tuple[tuple[str, ...], tuple
     if not request.raters:
         candidates = panel.select(request.candidates, what="candidate")
         return tuple(name for name in panel.raters if name not in candidates), candidates
-    humans = panel.select(request.raters)
-    if request.candidates and len(humans) == len(panel.raters):
-        raise UsageError("--raters took everybody, so that no candidate is left: name fewer.")
-    return humans, panel.select(request.candidates, what="candidate", without=humans)
+    return panel.roles(humans=request.raters, candidates=request.candidates, what="rater")
 
 
 def _draw(table: AgreementTable, folder: Path) -> list[Path]:

@@ -9,6 +9,23 @@ import typer
 
 __all__ = ["calibrate"]
 
+_Config = Annotated[
+    Path | None,
+    typer.Argument(help="A configuration whose judge is asked about the labelled cases.", show_default=False),
+]
+_Labels = Annotated[
+    Path | None,
+    typer.Option(
+        "--labels",
+        "--gold",
+        help="Cases with a gold column; with --log, case_id and gold are enough.",
+        show_default=False,
+    ),
+]
+_Log = Annotated[
+    Path | None,
+    typer.Option(help="An existing verdict log, with gold or with --labels, instead of CONFIG.", show_default=False),
+]
 _Plot = Annotated[
     Path | None, typer.Option(help="A folder for the risk-coverage curve (PNG and SVG).", show_default=False)
 ]
@@ -26,25 +43,9 @@ _Strict = Annotated[bool, typer.Option("--strict", help="Exit with 1 when the ch
 
 
 def calibrate(  # noqa: PLR0917 - typer passes every option by name
-    config: Annotated[
-        Path | None,
-        typer.Argument(help="A configuration whose judge is asked about the labelled cases.", show_default=False),
-    ] = None,
-    labels: Annotated[
-        Path | None,
-        typer.Option(
-            "--labels",
-            "--gold",
-            help="Cases with a gold column; with --log, case_id and gold are enough.",
-            show_default=False,
-        ),
-    ] = None,
-    log: Annotated[
-        Path | None,
-        typer.Option(
-            help="An existing verdict log, with gold or with --labels, instead of CONFIG.", show_default=False
-        ),
-    ] = None,
+    config: _Config = None,
+    labels: _Labels = None,
+    log: _Log = None,
     rule: Annotated[str | None, typer.Option(help="The rule to measure (with --log).", show_default=False)] = None,
     out: Annotated[Path | None, typer.Option(help="Where to save the calibration.", show_default=False)] = None,
     judge: Annotated[str | None, typer.Option(help="Which judge, when there are several.", show_default=False)] = None,

@@ -179,3 +179,16 @@ def test_the_order_of_rows_changes_nothing_but_the_order_of_names(seed: int) -> 
     assert sorted(one.raters) == sorted(other.raters)
     places = [other.items.index(item) for item in one.items]
     assert np.array_equal(one.grid(one.raters), other.grid(one.raters)[:, places])
+
+
+def test_no_glob_takes_whom_the_other_side_names(named: Panel) -> None:
+    everybody = set(named.raters)
+    humans, candidates = named.roles(humans=["*"], candidates=["gpt-4o@0.2, gpt-4o@0.7"])
+    assert candidates == ("gpt-4o@0.2", "gpt-4o@0.7")
+    assert set(humans) == everybody - set(candidates)
+    assert named.roles(humans=["author_1"], candidates=["*"])[1] == named.raters[1:]
+    assert named.roles(humans=["*"], candidates=[]) == (named.raters, ())
+    with pytest.raises(UsageError, match="'author_1' is named twice"):
+        named.roles(humans=["author_1"], candidates=["author_1"])
+    with pytest.raises(UsageError, match="the humans took everybody, so that no candidate is left"):
+        named.roles(humans=["*"], candidates=["gpt*"])

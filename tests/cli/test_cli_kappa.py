@@ -134,7 +134,7 @@ def test_of_what_has_no_value_the_totals_come_first(kappa: Callable[..., Any], s
 def test_raters_who_are_everybody_leave_no_candidate(kappa: Callable[..., Any]) -> None:
     ran = kappa(PANDALM, "--raters", "*", "--candidate", "gpt*")
     assert (ran.code, ran.out) == (2, "")
-    assert "--raters took everybody, so that no candidate is left" in ran.err
+    assert "the raters took everybody, so that no candidate is left" in ran.err
 
 
 @pytest.mark.parametrize(("width", "lines"), [("200", 3), ("70", 3 * 5)])

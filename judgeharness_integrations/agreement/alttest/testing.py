@@ -69,11 +69,7 @@ def alt_test(
     """
     steps = _epsilons(epsilons)
     _check(q, min_instances)
-    named = _named(panel, candidates)
-    people = panel.select(humans, what="human", without=named - _named(panel, humans))
-    if len(people) == len(panel.raters) and not named:
-        raise UsageError("the humans (--humans) took every rater, so that no candidate is left: name fewer.")
-    judges = panel.select(candidates, what="candidate", without=people)
+    people, judges = panel.roles(humans=humans, candidates=candidates)
     if not judges:
         raise UsageError("there is no candidate: name at least one.")
     ballots = Ballots.of(panel, people)
@@ -131,11 +127,6 @@ def _report(
         q=setting.q,
         min_instances=least,
     )
-
-
-def _named(panel: Panel, patterns: Sequence[str]) -> set[str]:
-    """Return the raters that patterns name as they are, which no glob of the other side takes."""
-    return {name.strip() for pattern in patterns for name in (pattern, *pattern.split(","))} & set(panel.raters)
 
 
 def _check_humans(answering: int) -> None:

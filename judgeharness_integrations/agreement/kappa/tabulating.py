@@ -89,8 +89,7 @@ def agreement_table(
         UnknownNameError: no rater of that name.
 
     """
-    humans = panel.select(humans, what="human")
-    candidates = panel.select(candidates, what="candidate", without=humans)
+    humans, candidates = panel.roles(humans=humans, candidates=candidates)
     _check(humans, candidates, coefficient)
     chosen: Weights = weights or ("quadratic" if panel.kind == "numbers" else "none")
     scale = scale_of(panel, weights=chosen, order=order)

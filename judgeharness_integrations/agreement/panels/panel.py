@@ -153,6 +153,30 @@ class Panel:
             chosen |= matched
         return tuple(rater for rater in self.raters if rater in chosen)
 
+    def roles(
+        self, *, humans: Sequence[str], candidates: Sequence[str], what: str = "human"
+    ) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return humans and candidates of names and globs; no glob takes whom the other side names as they are.
+
+        Args:
+            humans: names and globs.
+            candidates: names and globs.
+            what: what an error calls the humans.
+
+        Raises:
+            UnknownNameError: a name or glob matches nobody.
+            UsageError: a rater is named on both sides, or the humans took everybody.
+
+        """
+        named = self._as_they_are(candidates)
+        people = self.select(humans, what=what, without=named - self._as_they_are(humans))
+        if candidates and not named and len(people) == len(self.raters):
+            raise UsageError(f"the {what}s took everybody, so that no candidate is left: name fewer.")
+        return people, self.select(candidates, what="candidate", without=people)
+
+    def _as_they_are(self, patterns: Iterable[str]) -> set[str]:
+        return {name for pattern in patterns for name in self._names(pattern)} & set(self.raters)
+
     def _names(self, pattern: str) -> list[str]:
         whole = [pattern] if pattern in self.raters else pattern.split(",")
         return [name for part in whole if (name := part if part in self.raters else part.strip())]
