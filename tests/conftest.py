@@ -18,6 +18,9 @@ def pytest_configure(config: pytest.Config) -> None:
     # The async client of `ChatOpenAI` leaves its pooled connections open when `asyncio.run` closes their loop, and
     # nothing public closes them later. Whenever they are collected, the warning would fail the test that runs.
     config.addinivalue_line("filterwarnings", r"ignore:unclosed (transport|<socket\.socket):ResourceWarning")
+    # The background loop may collect them while pytest is about to set its filters, when "error" alone is in force.
+    unraisable = r"ignore:Exception ignored in. <(socket\.socket|function _SelectorTransport)"
+    config.addinivalue_line("filterwarnings", f"{unraisable}:pytest.PytestUnraisableExceptionWarning")
     # How long one example takes depends on who else uses the machine; each run draws other examples.
     calm = [HealthCheck.too_slow]
     settings.register_profile("shared machine", max_examples=50, deadline=None, suppress_health_check=calm)
