@@ -18,6 +18,7 @@ __all__ = [
     "pair_disagreement",
     "sign_test",
     "wilson",
+    "wilson_of",
 ]
 
 _LARGEST_N: Final = 200
@@ -139,11 +140,13 @@ def wilson(successes: int, trials: int, *, confidence: float = 0.95) -> tuple[fl
         return None
     from statistics import NormalDist  # noqa: PLC0415 - calibrations alone need it
 
-    z = NormalDist().inv_cdf((1 + confidence) / 2)
-    rate = successes / trials
+    return wilson_of(successes / trials, trials, NormalDist().inv_cdf((1 + confidence) / 2))
+
+
+def wilson_of(rate: float, trials: float, z: float) -> tuple[float, float]:
+    """Return Wilson's interval of a rate over a number of trials that may be effective, `z` standard errors wide."""
     spread = z * math.sqrt(rate * (1 - rate) / trials + z * z / (4 * trials * trials))
-    center = rate + z * z / (2 * trials)
-    scale = 1 + z * z / trials
-    low = (center - spread) / scale if successes else 0.0  # exactly, where rounding would leave 2e-17
-    high = (center + spread) / scale if successes < trials else 1.0
-    return (max(0.0, low), min(1.0, high))
+    center, scale = rate + z * z / (2 * trials), 1 + z * z / trials
+    low = (center - spread) / scale if rate else 0.0  # exactly, where rounding would leave 2e-17
+    high = (center + spread) / scale if rate < 1 else 1.0
+    return max(0.0, low), min(1.0, high)

@@ -6,19 +6,10 @@ import math
 from collections import Counter
 from collections.abc import Hashable, Sequence
 
-from judgeharness_integrations.aggregation.statistics import wilson
+from judgeharness_integrations.aggregation.statistics import wilson, wilson_of
 from judgeharness_integrations.calibration.estimate import Estimate, cluster_degrees, clustered_error, t_quantile
 
-__all__ = ["Tally", "share_estimate", "wilson_of"]
-
-
-def wilson_of(rate: float, trials: float, z: float) -> tuple[float, float]:
-    """Return Wilson's interval of a rate over an effective number of trials, `z` standard errors wide."""
-    spread = z * math.sqrt(rate * (1 - rate) / trials + z * z / (4 * trials * trials))
-    center, scale = rate + z * z / (2 * trials), 1 + z * z / trials
-    low = (center - spread) / scale if rate else 0.0  # exactly, where rounding would leave 2e-17
-    high = (center + spread) / scale if rate < 1 else 1.0
-    return max(0.0, low), min(1.0, high)
+__all__ = ["Tally", "share_estimate"]
 
 
 def share_estimate(

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import TypeAlias
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.cli._printing import table
 
-__all__ = ["Limits", "Row", "check_folder", "limits", "number", "titled"]
+__all__ = ["Limits", "Row", "limits", "number", "titled"]
 
 Row: TypeAlias = "list[str | Text]"
 Limits: TypeAlias = "tuple[float, float] | None"
@@ -35,14 +33,3 @@ def number(value: float | None, digits: int = 3) -> str:
 def limits(interval: Limits, digits: int = 3) -> str:
     """Return `0.050 to 0.130`."""
     return "-" if interval is None else " to ".join(number(limit, digits) for limit in interval)
-
-
-def check_folder(folder: Path | None) -> None:
-    """Refuse a folder for plots that is a file, before anything is measured.
-
-    Raises:
-        UsageError: it is one.
-
-    """
-    if folder is not None and folder.exists() and not folder.is_dir():
-        raise UsageError(f"--plot {str(folder)!r:.200} is a file: name a folder for the plots.")

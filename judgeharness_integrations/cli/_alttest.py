@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.cli._agreement_printing import check_folder
 from judgeharness_integrations.cli._json import print_json
+from judgeharness_integrations.reporting.figures import check_drawable
 
 if TYPE_CHECKING:
     from judgeharness_integrations.agreement.alttest.report import AltTestReport
@@ -94,7 +94,7 @@ def run_alt_test(
 ) -> None:
     """Read the panel, test every candidate and print the report."""
     steps = epsilons_of(epsilons)
-    check_folder(plot)
+    check_drawable(plot)
     from judgeharness_integrations.agreement.alttest.testing import alt_test  # noqa: PLC0415 - brings scipy
 
     report = alt_test(

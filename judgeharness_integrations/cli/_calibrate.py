@@ -17,6 +17,7 @@ from judgeharness_integrations.cli.exits import NOT_GRADED, OK
 from judgeharness_integrations.config import Config, build_harness_options, build_judge, load_config
 from judgeharness_integrations.execution.observing import Span, default_observers
 from judgeharness_integrations.harness import JudgeHarness
+from judgeharness_integrations.reporting.figures import check_drawable
 from judgeharness_integrations.verdictlog import VerdictRow
 
 __all__ = ["calibrate_config", "place_of", "refuse_both", "refuse_rule"]
@@ -66,6 +67,7 @@ def calibrate_config(path: Path | None, request: Request, *, rule: str | None, m
     refuse_rule(rule)
     config = load_config(path)
     check_file(request.out)
+    check_drawable(request.plot)
     refuse_same("--out", request.out, path, request.labels)
     place = place_of(config, request.judge)
     labelled = CalibrationSet.from_file(

@@ -26,6 +26,7 @@ from judgeharness_integrations.cli._failures import without_replay_advice
 from judgeharness_integrations.cli._replay import rule_of
 from judgeharness_integrations.cli._writing import check_file
 from judgeharness_integrations.replay import case_consistency, case_decisions, rows_of_judges
+from judgeharness_integrations.reporting.figures import check_drawable
 from judgeharness_integrations.reporting.plain import safe_text
 from judgeharness_integrations.verdictlog import VerdictRow, read_log
 
@@ -36,6 +37,7 @@ def calibrate_log(log: Path, rule: str | None, request: Request) -> None:
     """Measure a rule's decisions about an existing log against its gold column."""
     if rule is None:
         raise UsageError("--log needs --rule: which rule's decisions are to be measured?")
+    check_drawable(request.plot)
     if request.out is not None:
         check_file(request.out)
         refuse_same("--out", request.out, log, request.labels)

@@ -14,9 +14,9 @@ from judgeharness_integrations.agreement.kappa.ratings import Weights
 from judgeharness_integrations.agreement.kappa.table import AgreementTable
 from judgeharness_integrations.agreement.kappa.tabulating import agreement_table
 from judgeharness_integrations.agreement.panels.panel import Panel
-from judgeharness_integrations.cli._agreement_printing import check_folder
 from judgeharness_integrations.cli._alttest import Input
 from judgeharness_integrations.cli._json import print_json
+from judgeharness_integrations.reporting.figures import check_drawable
 
 __all__ = ["KappaRequest", "kappa_of_logs"]
 
@@ -43,7 +43,7 @@ def kappa_of_logs(source: Input, request: KappaRequest) -> None:
     """Read labels, measure who agrees with whom and print it."""
     coefficient = _one_of("coefficient", request.coefficient, COEFFICIENTS)
     weights = None if request.weights is None else _one_of("weights", request.weights, _WEIGHTS)
-    check_folder(request.plot)
+    check_drawable(request.plot)
     panel = source.read()
     humans, candidates = _chosen(panel, request)
     table = agreement_table(

@@ -4,23 +4,35 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from judgeharness_integrations._errors import NotInstalledError
+from judgeharness_integrations._errors import NotInstalledError, UsageError
 from judgeharness_integrations.reporting.plain import safe_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["GREY", "INK", "legend_below", "name_ticks", "new_figure", "plain_name", "save_figure", "series_style"]
+__all__ = [
+    "GREY",
+    "INK",
+    "check_drawable",
+    "legend_below",
+    "name_ticks",
+    "new_figure",
+    "plain_name",
+    "save_figure",
+    "series_style",
+]
 
 # Okabe and Ito 2008: told apart also by people who are colour-blind; the yellow of it is too pale for lines.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#6B4C9A", "#333333")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 INK, GREY = "#222222", "#8a8a8a"
 _DPI = 150
+_DRAWER = ("matplotlib, which draws plots,", "report")
 _LONGEST_NAME = 32
 _LETTERS_AN_INCH, _HANDLE = 12, 8  # of a legend; a handle is as wide as so many letters
 _LEGEND_LINE = 0.24  # inches
@@ -45,6 +57,22 @@ _STYLE: Any = {
 }
 
 
+def check_drawable(folder: Path | None) -> None:
+    """Refuse pictures that could not be drawn into a folder, before anything is measured or paid; None draws nothing.
+
+    Raises:
+        NotInstalledError: matplotlib is not installed.
+        UsageError: the folder is a file.
+
+    """
+    if folder is None:
+        return
+    if find_spec("matplotlib") is None:
+        raise NotInstalledError(*_DRAWER)
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f"--plot {str(folder)!r:.200} is a file: name a folder for the plots.")
+
+
 def new_figure(columns: int, rows: int = 1, *, width: float = 4.6, height: float = 3.6) -> tuple[Figure, list[Axes]]:
     """Return a figure of columns x rows axes, each `width` x `height` inches; no window, no global state.
 
@@ -56,7 +84,7 @@ def new_figure(columns: int, rows: int = 1, *, width: float = 4.6, height: float
         from matplotlib import rc_context  # noqa: PLC0415 - few draw
         from matplotlib.figure import Figure as NewFigure  # noqa: PLC0415
     except ModuleNotFoundError:
-        raise NotInstalledError("matplotlib, which draws plots,", "report") from None
+        raise NotInstalledError(*_DRAWER) from None
     with rc_context(_STYLE):
         figure = NewFigure(figsize=(width * columns, height * rows), layout="constrained")
         axes = figure.subplots(rows, columns, squeeze=False)

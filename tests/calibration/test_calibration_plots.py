@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -56,3 +57,24 @@ def test_the_command_draws_the_curve_of_a_log(tmp_path: Path, capsys: pytest.Cap
     assert main(["calibrate", "--log", str(log), "--rule", "majority", "--plot", str(folder)]) == 0
     assert f"drawn: {folder / 'risk_coverage.svg'}" in capsys.readouterr().out
     assert (folder / "risk_coverage.png").stat().st_size > 5000
+
+
+@pytest.mark.parametrize("drawer", [True, False])
+def test_a_picture_that_cannot_be_drawn_is_refused_before_a_judge_is_asked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *, drawer: bool
+) -> None:
+    (tmp_path / "judges.py").write_text("def never(case):\n    raise SystemExit('asked')\n", encoding="utf-8")
+    (tmp_path / "cases.csv").write_text("case_id,output,gold\nc1,x,PASS\n", encoding="utf-8")
+    config = tmp_path / "config.yaml"
+    judges = "judges: [{name: j, callable: 'judges:never'}]\ncases: cases.csv\n"
+    harness = "harness: {perturbations: [none], repetitions: 1, aggregation_rule: majority}\n"
+    config.write_text(judges + harness, encoding="utf-8")
+    plots = tmp_path / ("cases.csv" if drawer else "plots")
+    if not drawer:
+        monkeypatch.setitem(sys.modules, "matplotlib", None)
+    out = tmp_path / "cal.json"
+    given = ["calibrate", str(config), "--labels", str(tmp_path / "cases.csv"), "--out", str(out), "--plot", str(plots)]
+    assert main([*given, "--yes"]) == 2
+    told = capsys.readouterr().err
+    assert ("is a file: name a folder" if drawer else "judgeharness-integrations[report]") in told
+    assert not out.exists()

@@ -11,10 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from judgeharness_integrations.aggregation.statistics import wilson_of
 from judgeharness_integrations.calibration import Judged, Rate, measure_calibration
 from judgeharness_integrations.calibration.estimate import cluster_degrees, clustered_error, estimate, t_quantile
 from judgeharness_integrations.calibration.rates import score_errors
-from judgeharness_integrations.calibration.tally import Tally, share_estimate, wilson_of
+from judgeharness_integrations.calibration.tally import Tally, share_estimate
 
 
 def test_a_clustered_error_of_singles_is_that_of_a_mean() -> None:

@@ -10,9 +10,9 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
+from judgeharness_integrations.aggregation.statistics import wilson_of
 from judgeharness_integrations.calibration.corrected.sample import Sample
 from judgeharness_integrations.calibration.estimate import cluster_degrees, clustered_error, t_quantile
-from judgeharness_integrations.calibration.tally import wilson_of
 
 __all__ = ["DoubleSampling", "tenenbein"]
 
