@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING
 
 from judgeharness_integrations._errors import PlanError
+from judgeharness_integrations.aggregation.curtailing import curtails
 from judgeharness_integrations.aggregation.rules import Rule
+from judgeharness_integrations.execution.budget import Budget
 from judgeharness_integrations.perturbations import Perturbation
 
 if TYPE_CHECKING:
     from judgeharness_integrations.calibration.labels import CalibrationSet
     from judgeharness_integrations.calibration.report import CalibrationReport
+    from judgeharness_integrations.design import Design
 
-__all__ = ["check_calibration", "check_choices", "check_design", "check_kinds", "loaded"]
+__all__ = [
+    "check_calibration",
+    "check_choices",
+    "check_curtail",
+    "check_design",
+    "check_kinds",
+    "check_running",
+    "loaded",
+]
 
 
 def check_kinds(perturbations: object, aggregation_rule: object) -> None:
@@ -64,11 +75,39 @@ def check_choices(*, on_unfit: str, keep: str, log: object, observers: object) -
     """Raise a PlanError for a choice that is none, a log that takes no rows, and observers that cannot watch."""
     _check_observers(observers)
     if log is not None and not (hasattr(log, "append") and hasattr(log, "rows")):
-        raise PlanError(f"log is a MemoryLog or a JsonlLog of judgeharness_integrations.verdictlog, not {log!r}.")
+        raise PlanError(
+            f"log is a SqlLog, a MemoryLog or a JsonlLog of judgeharness_integrations.verdictlog, not {log!r}."
+        )
     if on_unfit not in ("error", "skip"):
         raise PlanError(f"on_unfit is 'error' or 'skip', not {on_unfit!r}.")
     if keep not in ("text", "hash", "none"):
         raise PlanError(f"keep is 'text', 'hash' or 'none', not {keep!r}.")
+
+
+def check_running(
+    *, budget: object, curtail: object, reuse: object, run: object, executor: object, rates: Mapping[str, object]
+) -> None:
+    """Raise a PlanError for arguments of a kind that says nothing, and for limits an executor would not hear of."""
+    if budget is not None and not isinstance(budget, Budget):
+        raise PlanError(f"budget is a Budget of judgeharness_integrations.execution, not {type(budget).__name__}.")
+    for name, switch in {"curtail": curtail, "reuse": reuse}.items():
+        if not isinstance(switch, bool):
+            raise PlanError(f"{name} is True or False, not {switch!r}.")
+    if run is not None and (not isinstance(run, str) or not run.strip()):
+        raise PlanError(f"run is a name, or None for a new one each time, not {run!r}.")
+    for name, rate in rates.items():
+        if isinstance(rate, bool):
+            raise PlanError(f"{name} must be a number above 0, not {rate!r}; leave it out for no limit.")
+        if executor is not None and rate is not None and getattr(getattr(executor, "rates", None), name, None) != rate:
+            raise PlanError(f"{name} is a limit of the executor: give it Rates({name}={rate!r}) instead.")
+
+
+def check_curtail(design: Design) -> None:
+    """Raise a PlanError for a rule whose decision can change until the last sample."""
+    if not design.curtail:
+        return
+    if (reason := curtails(design.rule)) is not None:
+        raise PlanError(f"{reason.rstrip('.')}: leave curtail out.")
 
 
 def check_design(perturbations: Sequence[Perturbation], **numbers: float | None) -> None:

@@ -8,6 +8,8 @@ JudgeHarnessError
 │   ├── CaseError             a case, case file or label set cannot be used
 │   ├── PlanError             perturbations, repetitions, rule and case do not fit together
 │   └── NotInstalledError     an optional framework is missing; the pip line is named
+├── LogStorageError           a verdict log's database cannot be opened, read or written
+├── RunBusyError              another process writes the run
 ├── BudgetError               the plan needs more calls than `max_calls` allows (exit code 2)
 ├── AmbiguousResultError      a single verdict was read from a result with several criteria
 └── UnsupportedEvaluatorError an evaluator that cannot be harnessed, with the reason
@@ -29,8 +31,10 @@ __all__ = [
     "ConfigError",
     "JudgeHarnessError",
     "LogFormatError",
+    "LogStorageError",
     "NotInstalledError",
     "PlanError",
+    "RunBusyError",
     "UnknownNameError",
     "UnsupportedEvaluatorError",
     "UsageError",
@@ -85,6 +89,14 @@ class NotInstalledError(UsageError):
     def __init__(self, what: str, extra: str) -> None:
         """Name what is missing and the exact pip line that brings it."""
         super().__init__(f"{what} is not installed: pip install 'judgeharness-integrations[{extra}]'")
+
+
+class LogStorageError(JudgeHarnessError):
+    """A verdict log's database cannot be opened, read or written; what was committed is kept."""
+
+
+class RunBusyError(JudgeHarnessError):
+    """Another process writes the run."""
 
 
 class BudgetError(JudgeHarnessError):

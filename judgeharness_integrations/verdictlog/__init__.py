@@ -1,7 +1,26 @@
 """The verdict log: every answer of every judge is a row, failures included."""
 
+from typing import TYPE_CHECKING
+
+from judgeharness_integrations._lazy import lazy
 from judgeharness_integrations.verdictlog.files import read_log, write_log
 from judgeharness_integrations.verdictlog.log import JsonlLog, MemoryLog, VerdictLog
 from judgeharness_integrations.verdictlog.row import Outcome, Verdict, VerdictRow
 
-__all__ = ["JsonlLog", "MemoryLog", "Outcome", "Verdict", "VerdictLog", "VerdictRow", "read_log", "write_log"]
+if TYPE_CHECKING:
+    from judgeharness_integrations.verdictlog.sql.log import SqlLog
+
+__all__ = [
+    "JsonlLog",
+    "MemoryLog",
+    "Outcome",
+    "SqlLog",
+    "Verdict",
+    "VerdictLog",
+    "VerdictRow",
+    "read_log",
+    "write_log",
+]
+
+# Loaded at first use: a log in memory or in a file should not pay for SQLAlchemy.
+__getattr__ = lazy(__name__, {"SqlLog": "sql.log"})

@@ -6,8 +6,9 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from functools import lru_cache
+from hashlib import blake2b
 from typing import Any, NoReturn, TypeAlias
 
 from judgeharness_integrations._errors import LogFormatError
@@ -22,7 +23,7 @@ from judgeharness_integrations.verdictlog.row import (
     verdict_from_json,
 )
 
-__all__ = ["Record", "decode"]
+__all__ = ["Record", "decode", "iter_decoded"]
 
 Record: TypeAlias = "tuple[int, dict[str, Any]]"
 _Group: TypeAlias = "tuple[str, str | None]"
@@ -59,7 +60,8 @@ class _Line:
             return None
         try:
             number = int(value)
-            whole = number == float(value)
+            # not compared as floats: those round large numbers
+            whole = math.isfinite(float(value)) and (isinstance(value, str) or number == value)
         except (TypeError, ValueError, OverflowError):
             number, whole = -1, False
         if number < 0 or not whole:
@@ -121,7 +123,8 @@ class _Line:
 
 _OPTIONAL: dict[str, Callable[[_Line, str], str | float | None]] = {
     **dict.fromkeys(
-        ("call_id", "reasoning", "raw", "model", "error", "asked_at"), lambda line, name: line.text(name, "")
+        ("call_id", "reasoning", "raw", "model", "error", "asked_at", "probe_hash"),
+        lambda line, name: line.text(name, ""),
     ),
     **dict.fromkeys(("input_tokens", "output_tokens", "attempts"), _Line.integer),
     "latency_s": _Line.decimal,
@@ -130,27 +133,56 @@ _OPTIONAL: dict[str, Callable[[_Line, str], str | float | None]] = {
 
 def decode(records: Sequence[Record], *, source: str, labels: bool = False) -> list[VerdictRow]:
     """Return the rows of a file's records; see `read_log`."""
-    if not records:
-        raise LogFormatError(f"{source}: holds no rows.")
-    _check_columns(records[0], source)
     lines = [_Line(source, record) for record in records]
-    for line in lines:
-        if line.columns.get("schema", LOG_SCHEMA) != LOG_SCHEMA:
-            _check_schema(line)
-    numeric = frozenset() if labels else _numeric_criteria(lines)
-    rows: list[VerdictRow] = []
-    seen: dict[RowKey, int] = {}
+    return list(_decoded(lambda: lines, source, _itself, labels=labels))
+
+
+def iter_decoded(records: Callable[[], Iterable[Record]], *, source: str, labels: bool = False) -> Iterator[VerdictRow]:
+    """Yield the rows of records that can be read twice: whether a criterion is numeric is known after the last one.
+
+    Besides a digest of each key, no record is held.
+    """
+    return _decoded(lambda: (_Line(source, record) for record in records()), source, _digest, labels=labels)
+
+
+def _itself(key: RowKey) -> RowKey:
+    return key
+
+
+def _digest(key: RowKey) -> bytes:
+    return blake2b(repr(key).encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+def _decoded(
+    lines: Callable[[], Iterable[_Line]], source: str, mark: Callable[[RowKey], Hashable], *, labels: bool
+) -> Iterator[VerdictRow]:
+    """Yield rows; `mark` is what is remembered of a key."""
+    numeric = _numeric_criteria(_checked(lines(), source), labels=labels)
+    seen: dict[Hashable, int] = {}
     repeated: Counter[tuple[str, ...]] = Counter()
     layouts = _Layouts()
-    for line in lines:
+    for line in lines():
         row = _row(line, repeated, numeric, layouts[tuple(line.columns)])
-        if (earlier := seen.setdefault(row.key, line.number)) != line.number:
+        if (earlier := seen.setdefault(mark(row.key), line.number)) != line.number:
             line.fail(
                 f"repeats the key of line {earlier}: {row.case_id!r}, {row.judge!r}, {row.criterion!r}, "
                 f"{row.perturbation!r}, repetition {row.repetition}."
             )
-        rows.append(row)
-    return rows
+        yield row
+
+
+def _checked(lines: Iterable[_Line], source: str) -> Iterator[_Line]:
+    """Yield lines of a schema that is known here, of a file that has rows and the columns rows need."""
+    first = True
+    for line in lines:
+        if first:
+            _check_columns((line.number, line.columns), source)
+        first = False
+        if line.columns.get("schema", LOG_SCHEMA) != LOG_SCHEMA:
+            _check_schema(line)
+        yield line
+    if first:
+        raise LogFormatError(f"{source}: holds no rows.")
 
 
 def _check_columns(first: Record, source: str) -> None:
@@ -166,11 +198,13 @@ def _check_schema(line: _Line) -> None:
         line.fail(f"schema {schema!r} is not known here: this version reads {LOG_SCHEMA}.")
 
 
-def _numeric_criteria(lines: Sequence[_Line]) -> frozenset[_Group]:
-    """Return the numeric groups: every verdict of them is a plain finite decimal."""
+def _numeric_criteria(lines: Iterable[_Line], *, labels: bool) -> frozenset[_Group]:
+    """Return the numeric groups: every verdict of them is a plain finite decimal; none if all are to be labels."""
     kinds: dict[_Group, tuple[bool, int]] = {}
     known: set[tuple[_Group, str]] = set()  # logs repeat a few verdicts many times
     for line in lines:
+        if labels:
+            continue
         value, group = line.columns.get("verdict"), line.group()
         text = value if isinstance(value, str) else None
         if value is None or (text is not None and ((group, text) in known or text.strip() in ("", ABSTAIN))):

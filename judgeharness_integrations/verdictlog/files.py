@@ -1,4 +1,4 @@
-"""Reading and writing verdict logs as CSV or JSONL, plain or gzipped."""
+"""Reading and writing verdict logs: CSV and JSONL, plain or gzipped, Parquet; databases are read as well."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from judgeharness_integrations._errors import LogFormatError
-from judgeharness_integrations.verdictlog.decoding import Record, decode
+from judgeharness_integrations.verdictlog.decoding import Record, decode, iter_decoded
 from judgeharness_integrations.verdictlog.encoding import (
     COLUMNS,
     LONE_SURROGATES,
@@ -22,23 +22,29 @@ from judgeharness_integrations.verdictlog.encoding import (
     to_cells,
     to_record,
 )
+from judgeharness_integrations.verdictlog.parquet import parquet_records, write_parquet
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
 if TYPE_CHECKING:
     from os import PathLike
 
-__all__ = ["open_text", "read_log", "read_records", "write_log"]
+__all__ = ["iter_log", "iter_records", "open_text", "read_log", "read_records", "write_log"]
 
 _GZIP_MAGIC = b"\x1f\x8b"
 _CSV_FIELD_LIMIT = 16 * 1024 * 1024
-FORMATS = (".csv", ".jsonl")
+_TEXTS = (".csv", ".jsonl")
+_DATABASES = (".sqlite", ".db")
 
 
 def _format(path: Path) -> str:
-    suffixes = [suffix.lower() for suffix in path.suffixes if suffix.lower() != ".gz"]
-    if not suffixes or suffixes[-1] not in FORMATS:
-        raise LogFormatError(f"{path}: a verdict log is .csv or .jsonl, each also as .gz.")
-    return suffixes[-1]
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    zipped = suffixes[-1:] == [".gz"]
+    kind = "".join(suffixes[-2:-1] if zipped else suffixes[-1:])
+    if kind not in _TEXTS and (zipped or kind not in (".parquet", *_DATABASES)):
+        raise LogFormatError(
+            f"{path}: a verdict log is .csv or .jsonl, each also as .gz, or .parquet, or a database (.sqlite, .db)."
+        )
+    return kind
 
 
 @contextmanager
@@ -101,44 +107,77 @@ def _jsonl_records(text: IO[str], source: str) -> Iterator[Record]:
         yield number, record
 
 
-def read_records(path: str | PathLike[str]) -> list[Record]:
-    """Return (line, columns) of every record of a CSV or JSONL file.
+def iter_records(path: str | PathLike[str]) -> Iterator[Record]:
+    """Yield (line, columns) of every record of a file; it is closed when exhausted or when this is.
 
     Raises:
         LogFormatError: the file or a line of it cannot be read; file and line are named.
 
     """
     path = Path(path)
-    parse = _csv_records if _format(path) == ".csv" else _jsonl_records
-    with open_text(path) as text:
-        return list(parse(text, str(path)))
+    kind = _format(path)
+    if kind in _TEXTS:
+        with open_text(path) as text:
+            yield from (_csv_records if kind == ".csv" else _jsonl_records)(text, str(path))
+    elif kind == ".parquet":
+        yield from parquet_records(path)
+    else:
+        yield from _database_records(path)
+
+
+def _database_records(path: Path) -> Iterator[Record]:
+    from judgeharness_integrations.verdictlog.sql.log import SqlLog  # noqa: PLC0415 - files should not pay for it
+
+    with SqlLog(path, create=False) as log:
+        for number, row in enumerate(log.rows(), start=1):
+            yield number, to_record(row)
+
+
+def read_records(path: str | PathLike[str]) -> list[Record]:
+    """Return the records of a file as a list; see `iter_records`."""
+    return list(iter_records(path))
 
 
 def read_log(path: str | PathLike[str], *, labels: bool = False) -> list[VerdictRow]:
     """Read a verdict log, also one another tool wrote; missing columns take the defaults of `VerdictRow`.
 
     Args:
-        path: `.csv` or `.jsonl`, each also as `.gz`.
+        path: `.csv` or `.jsonl`, each also as `.gz`, or `.parquet`, or a database `.sqlite` or `.db`: all its runs.
         labels: read every verdict as text, also where all are plain decimals.
 
     Raises:
         LogFormatError: a row is malformed, ragged, a duplicate, mixes labels and numbers, or there is none.
+        LogStorageError: a database cannot be read.
 
     """
     records = read_records(path)
     return decode(records, source=str(path), labels=labels)
 
 
+def iter_log(path: str | PathLike[str], *, labels: bool = False) -> Iterator[VerdictRow]:
+    """Yield what `read_log` returns; the file is read twice, and no more than a row of it is held."""
+    return iter_decoded(lambda: iter_records(path), source=str(path), labels=labels)
+
+
 def write_log(rows: Iterable[VerdictRow], path: str | PathLike[str]) -> Path:
-    """Write rows as CSV or JSONL by the file's ending (`.gz` compresses) and return the path."""
+    """Write rows as CSV, JSONL (`.gz` compresses) or Parquet by the file's ending, and return the path.
+
+    Rows are written as they come; CSV goes through them twice for the names of its columns, and holds what cannot be
+    gone through again.
+    """
     path = Path(path)
     kind = _format(path)
+    if kind in _DATABASES:
+        raise LogFormatError(f"{path}: rows get into a database by SqlLog(path).append or `judgeharness log import`.")
     path.parent.mkdir(parents=True, exist_ok=True)
+    if kind == ".parquet":
+        write_parquet(rows, path)
+        return path
     with _writer(path) as text:
         if kind == ".jsonl":
             text.writelines(json.dumps(to_record(row), ensure_ascii=False) + "\n" for row in rows)
         else:
-            _write_csv(list(rows), text)
+            _write_csv(list(rows) if isinstance(rows, Iterator) else rows, text)
     return path
 
 
@@ -157,7 +196,7 @@ def _writer(path: Path) -> Iterator[IO[str]]:
         yield text
 
 
-def _write_csv(rows: list[VerdictRow], text: IO[str]) -> None:
+def _write_csv(rows: Iterable[VerdictRow], text: IO[str]) -> None:
     extra = sorted({name for row in rows for name in attribute_columns(row)})
     writer = csv.writer(text, lineterminator="\r\n")  # RFC 4180; with "\n" alone a text's "\r" would stay unquoted
     writer.writerow([*COLUMNS, *extra])

@@ -38,6 +38,7 @@ class VerdictRow:
 
     `verdict` is None exactly when `outcome` is not `ok`. `call_id` joins the rows of one judge call;
     tokens, latency (seconds), attempts and raw text stand on the first of them, so that sums are right.
+    `probe_hash` identifies what was asked of whom: judge, shown content, perturbation and repetition.
     """
 
     case_id: str
@@ -60,6 +61,7 @@ class VerdictRow:
     attempts: int | None = None
     error: str | None = None
     asked_at: str | None = None
+    probe_hash: str | None = None
     attributes: Mapping[str, str | float] = field(default_factory=dict)
 
     @property

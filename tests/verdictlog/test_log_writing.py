@@ -176,7 +176,7 @@ def test_every_written_log_carries_a_schema_version(tmp_path: Path) -> None:
 
 def test_a_log_of_another_kind_is_not_written(tmp_path: Path) -> None:
     with pytest.raises(LogFormatError, match=r".csv or .jsonl"):
-        write_log([], tmp_path / "log.parquet")
+        write_log([], tmp_path / "log.xlsx")
     assert list(tmp_path.iterdir()) == []
 
 

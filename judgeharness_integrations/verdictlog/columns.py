@@ -1,0 +1,96 @@
+"""A row as values of typed columns, as databases and Parquet keep it: verdict, gold and attributes are JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+from judgeharness_integrations.verdictlog.encoding import ROW_FIELDS
+from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow, verdict_to_json
+from judgeharness_integrations.verdictlog.texts import restored, stored
+
+__all__ = ["REUSED_FROM", "ROW_COLUMNS", "to_row", "to_values"]
+
+ROW_COLUMNS = (*ROW_FIELDS, "attributes")
+REUSED_FROM = "reused_from"  # the attribute of a row that was taken from an earlier run: the run that paid
+
+
+@lru_cache(maxsize=4096, typed=True)  # typed: 7 equals 7.0, and neither is "7"
+def _encoded(verdict: Verdict) -> str:
+    return json.dumps(verdict_to_json(verdict))
+
+
+@lru_cache(maxsize=4096)
+def _decoded(text: str) -> Verdict:
+    value = json.loads(text)
+    return frozenset(value) if isinstance(value, list) else value
+
+
+def _stored(text: str | None) -> str | None:
+    return None if text is None else stored(text)
+
+
+def _restored(text: str | None) -> str | None:
+    return None if text is None else restored(text)
+
+
+def to_values(row: VerdictRow) -> tuple[Any, ...]:
+    """Return the values of `ROW_COLUMNS`."""
+    attributes = row.attributes
+    return (
+        stored(row.case_id),
+        None if row.verdict is None else _encoded(row.verdict),
+        stored(row.run),
+        stored(row.judge),
+        stored(row.criterion),
+        stored(row.perturbation),
+        row.repetition,
+        row.swapped,
+        row.outcome,
+        None if row.gold is None else _encoded(row.gold),
+        _stored(row.call_id),
+        _stored(row.reasoning),
+        _stored(row.raw),
+        _stored(row.model),
+        row.input_tokens,
+        row.output_tokens,
+        row.latency_s,
+        row.attempts,
+        _stored(row.error),
+        _stored(row.asked_at),
+        _stored(row.probe_hash),
+        json.dumps(dict(attributes)) if attributes else None,
+    )
+
+
+def to_row(values: Sequence[Any]) -> VerdictRow:
+    """Return the row of the values of `ROW_COLUMNS`."""
+    case_id, verdict, run, judge, criterion, perturbation, repetition, swapped, outcome, gold, *evidence = values
+    call_id, reasoning, raw, model, input_tokens, output_tokens, latency_s, attempts, *last = evidence
+    error, asked_at, probe_hash, attributes = last
+    return VerdictRow(
+        case_id=restored(case_id),
+        verdict=None if verdict is None else _decoded(verdict),
+        run=restored(run),
+        judge=restored(judge),
+        criterion=restored(criterion),
+        perturbation=restored(perturbation),
+        repetition=repetition,
+        swapped=bool(swapped),
+        outcome=outcome,
+        gold=None if gold is None else _decoded(gold),
+        call_id=_restored(call_id),
+        reasoning=_restored(reasoning),
+        raw=_restored(raw),
+        model=_restored(model),
+        input_tokens=input_tokens,
+        output_tokens=output_tokens,
+        latency_s=latency_s,
+        attempts=attempts,
+        error=_restored(error),
+        asked_at=_restored(asked_at),
+        probe_hash=_restored(probe_hash),
+        attributes=json.loads(attributes) if attributes else {},
+    )

@@ -1,0 +1,138 @@
+"""Finding rows: by field, by case, by what was asked, and case by case."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from operator import itemgetter
+from typing import Any
+
+from sqlalchemy import ColumnElement, Select, literal_column, select
+from sqlalchemy.engine import Connection
+
+from judgeharness_integrations._errors import UnknownNameError
+from judgeharness_integrations.verdictlog.columns import ROW_COLUMNS, to_row
+from judgeharness_integrations.verdictlog.row import VerdictRow
+from judgeharness_integrations.verdictlog.sql.schema import PROBES, VERDICTS
+from judgeharness_integrations.verdictlog.sql.store import Store
+from judgeharness_integrations.verdictlog.texts import stored
+
+__all__ = ["case_groups", "has_rows", "known_calls", "rows_of_cases", "rows_where", "taken_rows"]
+
+_AT_ONCE = 500  # values in one IN list
+_JSON = ("verdict", "gold", "attributes")  # compared as Python does: 7 equals 7.0
+_FEW = ("case_id", "probe_hash", "call_id")  # fields that few rows share
+_COLUMNS = tuple(VERDICTS.c[name] for name in ROW_COLUMNS)
+
+
+def rows_where(store: Store, where: Mapping[str, Any]) -> Iterator[VerdictRow]:
+    """Yield the rows whose fields equal `where`, in the order they came.
+
+    Raises:
+        UnknownNameError: rows have no such field.
+
+    """
+    for name in where:
+        if name not in ROW_COLUMNS:
+            raise UnknownNameError("field of a row", name, ROW_COLUMNS)
+    # SQLite would rather sort all rows of a run than read the table in order; the + keeps it from that
+    in_order = store.address.path is not None and not any(name in where for name in _FEW)
+    query = select(*_COLUMNS).order_by(VERDICTS.c.id)
+    for name, value in where.items():
+        if name not in _JSON:
+            column = literal_column(f"+{name}") if in_order else VERDICTS.c[name]
+            query = query.where(column == (stored(value) if isinstance(value, str) else value))
+    later = {name: value for name, value in where.items() if name in _JSON}
+    return _streamed(store, query, later)
+
+
+def _streamed(store: Store, query: Select[Any], where: Mapping[str, Any]) -> Iterator[VerdictRow]:
+    for values in store.stream(query):
+        row = to_row(values)
+        if all(getattr(row, name) == value for name, value in where.items()):
+            yield row
+
+
+def rows_of_cases(store: Store, *, run: str, judge: str, case_ids: Sequence[str]) -> dict[str, list[VerdictRow]]:
+    """Return case id -> its rows in the order they came; cases without rows are left out."""
+    mine = (VERDICTS.c.run == stored(run)) & (VERDICTS.c.judge == stored(judge))
+    found: dict[str, list[VerdictRow]] = {}
+    for values in _looked_up(store, mine, VERDICTS.c.case_id, case_ids):
+        row = to_row(values[1:])
+        found.setdefault(row.case_id, []).append(row)
+    return found
+
+
+def known_calls(store: Store, probe_hashes: Sequence[str], *, except_run: str) -> dict[str, list[list[VerdictRow]]]:
+    """Return probe hash -> the calls of other runs that asked this and did not fail, each as its rows, oldest first.
+
+    They are those that were paid for; copies stand in only where the log lacks all of them.
+    """
+    column = VERDICTS.c.probe_hash if store.address.path is None else PROBES.c.probe_hash
+    other = VERDICTS.c.run != stored(except_run)
+    if store.address.path is not None:
+        other &= PROBES.c.id == VERDICTS.c.id
+    known = _good(_looked_up(store, other & VERDICTS.c.reused_from.is_(None), column, probe_hashes))
+    unknown = [one for one in probe_hashes if one not in known]
+    return known | _good(_looked_up(store, other & VERDICTS.c.reused_from.is_not(None), column, unknown))
+
+
+def taken_rows(store: Store, probe_hashes: Sequence[str], *, run: str) -> list[VerdictRow]:
+    """Return the rows with these hashes that a run took over from others."""
+    # the + keeps SQLite from reading the whole run
+    name = literal_column("+run") if store.address.path is not None else VERDICTS.c.run
+    mine = (name == stored(run)) & VERDICTS.c.reused_from.is_not(None)
+    return [to_row(values[1:]) for values in _looked_up(store, mine, VERDICTS.c.probe_hash, probe_hashes)]
+
+
+def _good(found: Iterable[Sequence[Any]]) -> dict[str, list[list[VerdictRow]]]:
+    """Return hash -> its calls that did not fail; calls of one run share a hash where two cases show the same."""
+    calls: dict[str, dict[tuple[Any, ...], list[VerdictRow]]] = {}
+    for values in found:
+        row = to_row(values[1:])
+        call = (row.run, row.judge, row.case_id, row.perturbation, row.repetition)
+        calls.setdefault(row.probe_hash or "", {}).setdefault(call, []).append(row)
+    good = {
+        probe: [rows for rows in those.values() if all(row.outcome != "error" for row in rows)]
+        for probe, those in calls.items()
+    }
+    return {probe: those for probe, those in good.items() if those}
+
+
+def _looked_up(
+    store: Store, where: ColumnElement[bool], column: ColumnElement[Any], values: Sequence[str]
+) -> list[Sequence[Any]]:
+    """Return (id, row columns) where a column holds any of the values, in the order the rows came."""
+    wanted = list(dict.fromkeys(stored(value) for value in values))
+    found: list[Sequence[Any]] = []
+    for start in range(0, len(wanted), _AT_ONCE):
+        some = column.in_(wanted[start : start + _AT_ONCE])
+        found += store.read(_all(select(VERDICTS.c.id, *_COLUMNS).where(where, some)))
+    return sorted(found, key=itemgetter(0))
+
+
+def _all(query: Select[Any]) -> Callable[[Connection], Sequence[Sequence[Any]]]:
+    return lambda connection: connection.execute(query).all()
+
+
+def has_rows(store: Store, *, run: str | None = None, judge: str | None = None) -> bool:
+    """Whether there is a row of a run, of a judge."""
+    query = _of(select(VERDICTS.c.id), run, judge).limit(1)
+    return store.read(lambda connection: connection.execute(query).first()) is not None
+
+
+def case_groups(store: Store, *, run: str, judge: str | None = None) -> Iterator[list[VerdictRow]]:
+    """Yield all rows of every judge and case of a run, one case at a time, by judge and case id."""
+    key = VERDICTS.c
+    query = _of(select(key.id, *_COLUMNS), run, judge).order_by(
+        key.run, key.judge, key.case_id, key.criterion, key.perturbation, key.repetition
+    )
+    place = 1 + ROW_COLUMNS.index("judge"), 1 + ROW_COLUMNS.index("case_id")
+    for _, group in groupby(store.stream(query), key=itemgetter(*place)):
+        yield [to_row(values[1:]) for values in sorted(group, key=itemgetter(0))]
+
+
+def _of(query: Select[Any], run: str | None, judge: str | None) -> Select[Any]:
+    if run is not None:
+        query = query.where(VERDICTS.c.run == stored(run))
+    return query if judge is None else query.where(VERDICTS.c.judge == stored(judge))

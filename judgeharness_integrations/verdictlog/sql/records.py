@@ -1,0 +1,44 @@
+"""What a log knows of a run besides its rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias, get_args
+
+from judgeharness_integrations._errors import UnknownNameError
+
+__all__ = ["RUN_STATES", "RunRecord", "RunState", "check_state"]
+
+RunState: TypeAlias = Literal["running", "complete", "budget_exhausted", "interrupted", "failed"]
+RUN_STATES: tuple[RunState, ...] = get_args(RunState)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunRecord:
+    """A run of a log. Times are ISO 8601 in UTC; what is not known is None.
+
+    `config` (no secrets in it) and `parts` (what the answers depend on) are JSON objects, and so is `prices`.
+    """
+
+    run: str
+    state: RunState
+    created_at: str
+    updated_at: str
+    version: str
+    config: Mapping[str, Any] = field(default_factory=dict)
+    parts: Mapping[str, Any] = field(default_factory=dict)
+    planned_cases: int | None = None
+    planned_calls: int | None = None
+    prices: Any = None
+    attempts_spent: int | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse a state that does not exist."""
+        check_state(self.state)
+
+
+def check_state(state: str) -> None:
+    """Raise an UnknownNameError unless runs can be in this state."""
+    if state not in RUN_STATES:
+        raise UnknownNameError("run state", state, RUN_STATES)

@@ -1,0 +1,151 @@
+"""What a run used, summed by the database."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+from sqlalchemy import ColumnElement, Select, and_, case, distinct, func, literal, or_, select, union_all
+
+from judgeharness_integrations.verdictlog.sql.schema import VERDICTS
+from judgeharness_integrations.verdictlog.sql.store import Store
+from judgeharness_integrations.verdictlog.texts import restored, stored
+
+__all__ = ["ModelUsage", "usage_of"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelUsage:
+    """What one judge used of one model in a run. Sums that nothing was reported for are None.
+
+    Rows that share a `call_id` are one call, a row without one is a call of its own. An answer is paid for when its
+    call did not fail, was not re-used and did not come from a cache; tokens are those of such answers alone.
+
+    Args:
+        judge: its name.
+        model: as the rows name it.
+        rows: number of rows.
+        cases: cases with a row.
+        calls: calls with a row.
+        reused_calls: calls that an earlier run paid for.
+        made_calls: calls that were made: neither re-used nor given up before the first attempt.
+        unreported_calls: answers paid for that reported no tokens.
+        unpriced_calls: answers paid for that did not report both counts, so that their cost is not known.
+        attempts: attempts of all calls.
+        input_tokens: tokens read.
+        output_tokens: tokens written.
+        latency_s: sum over calls, in seconds.
+        errors: rows of calls that failed.
+        largest_input: the most tokens one call read.
+        largest_output: the most tokens one call wrote.
+
+    """
+
+    judge: str
+    model: str | None
+    rows: int
+    cases: int
+    calls: int
+    reused_calls: int = 0
+    made_calls: int = 0
+    unreported_calls: int = 0
+    unpriced_calls: int = 0
+    attempts: int | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    latency_s: float | None = None
+    errors: int = 0
+    largest_input: int | None = None
+    largest_output: int | None = None
+
+
+_FIELDS = tuple(one.name for one in fields(ModelUsage))
+_NOT_CACHED = ("false", "0", "0.0", '""')  # what a judge may say of an answer that came from no cache
+
+
+def usage_of(store: Store, run: str) -> tuple[ModelUsage, ...]:
+    """Return what a run used, by judge and model."""
+    calls = union_all(_calls(run, shared=False), _calls(run, shared=True)).subquery().c
+    paid = and_(calls.made == 1, calls.failed == 0, calls.cached == 0)
+    silent = (calls.input_tokens.is_(None), calls.output_tokens.is_(None))
+    query = (
+        select(
+            calls.judge,
+            calls.model,
+            func.sum(calls.rows),
+            func.count(distinct(calls.case_id)),
+            func.count(),
+            func.sum(calls.reused),
+            func.sum(calls.made),
+            func.sum(_flag(and_(paid, *silent))),
+            func.sum(_flag(and_(paid, or_(*silent)))),
+            func.sum(calls.attempts),
+            func.sum(case((paid, calls.input_tokens))),
+            func.sum(case((paid, calls.output_tokens))),
+            func.sum(calls.latency_s),
+            func.sum(calls.errors),
+            func.max(case((paid, calls.input_tokens))),
+            func.max(case((paid, calls.output_tokens))),
+        )
+        .group_by(calls.judge, calls.model)
+        .order_by(calls.judge, calls.model)
+    )
+    return store.read(lambda connection: tuple(_usage(found) for found in connection.execute(query)))
+
+
+def _calls(run: str, *, shared: bool) -> Select[Any]:
+    """Select a run's calls, a line each: those whose rows share a `call_id`, or those of one row."""
+    rows = VERDICTS.c
+    total, most, least = (func.sum, func.max, func.min) if shared else (_same, _same, _same)
+    reused = most(_flag(rows.reused_from.is_not(None)))
+    unmade = most(_flag(rows.attempts == 0))
+    failed = _flag(rows.outcome == "error")
+    query = select(
+        rows.judge,
+        rows.case_id,
+        most(rows.model).label("model"),
+        (func.count() if shared else literal(1)).label("rows"),
+        reused.label("reused"),
+        _flag(and_(reused == 0, unmade == 0)).label("made"),
+        least(failed).label("failed"),
+        most(_cached()).label("cached"),
+        *(total(rows[name]).label(name) for name in ("attempts", "input_tokens", "output_tokens", "latency_s")),
+        total(failed).label("errors"),
+    ).where(rows.run == stored(run))
+    if not shared:
+        return query.where(rows.call_id.is_(None))
+    return query.where(rows.call_id.is_not(None)).group_by(rows.judge, rows.case_id, rows.call_id)
+
+
+def _same(column: ColumnElement[Any]) -> ColumnElement[Any]:
+    return column
+
+
+def _flag(condition: ColumnElement[bool]) -> ColumnElement[int]:
+    return case((condition, 1), else_=0)
+
+
+def _cached() -> ColumnElement[int]:
+    """Read the attribute `cached` out of the JSON text, whose strings hold no quote that is not escaped.
+
+    Neither database's own JSON functions read every text that is JSON to Python: NaN, lone surrogates.
+    """
+    there = or_(_holds('{"cached": '), _holds(', "cached": '))
+    denied = [_holds(f'"cached": {value}{end}') for value in _NOT_CACHED for end in ",}"]
+    return case((VERDICTS.c.attributes.is_(None), 0), (and_(there, ~or_(*denied)), 1), else_=0)
+
+
+def _holds(text: str) -> ColumnElement[bool]:
+    attributes = VERDICTS.c.attributes
+    return func.replace(attributes, text, "") != attributes  # LIKE ignores case in one of the databases
+
+
+def _usage(found: Sequence[Any]) -> ModelUsage:
+    values = dict(zip(_FIELDS, found, strict=True))
+    for name, value in values.items():  # PostgreSQL sums to decimals
+        if value is not None and name not in ("judge", "model", "latency_s"):
+            values[name] = int(value)
+    values["judge"] = restored(values["judge"])
+    values["model"] = None if values["model"] is None else restored(values["model"])
+    return ModelUsage(**values)
