@@ -19,7 +19,9 @@ class Design:
 
     `min_valid` None means at least half of the planned samples. `tolerance` is how far two scores may lie apart
     and still agree, in units of the score. `rule_fixed` says whether the rule was chosen before the samples.
-    `wordings` identifies what rewords texts: digests of given instructions, the rewriter's name.
+    `wordings` identifies what rewords texts: digests of given instructions, the rewriter's name. `curtail`: a case gets
+    no further samples once its decision can no longer change; `stopping_rule` names the rule that stopped them where
+    `rule` is another one, chosen later.
     """
 
     perturbations: tuple[str, ...]
@@ -29,9 +31,15 @@ class Design:
     tolerance: float = 1.0
     rule_fixed: RuleFixed = "before"
     wordings: tuple[str, ...] = ()
+    curtail: bool = False
+    stopping_rule: str | None = None
 
     def parts(self) -> Mapping[str, object]:
-        """Return what of the design belongs to a fingerprint."""
+        """Return what of the design belongs to a fingerprint.
+
+        Early stopping does not: every decision is the one all samples would give, so a calibration holds with and
+        without it.
+        """
         wordings = {"wordings": list(self.wordings)} if self.wordings else {}
         return wordings | {
             "perturbations": list(self.perturbations),

@@ -14,15 +14,17 @@ from typing import TYPE_CHECKING, Any, Self
 from judgeharness_integrations._arguments import (
     check_calibration,
     check_choices,
+    check_curtail,
     check_design,
     check_kinds,
+    check_running,
     loaded,
 )
 from judgeharness_integrations._errors import BudgetError, UsageError
 from judgeharness_integrations.aggregation.rules import RuleLike, rule
-from judgeharness_integrations.calibration.harnessing import calibration_report
-from judgeharness_integrations.calibration.once import Once, SameObject
-from judgeharness_integrations.calibration.report import DEFAULT_MAX_AGE, CalibrationReport, CalibrationState
+from judgeharness_integrations.anchoring import Anchor
+from judgeharness_integrations.calibration.report import DEFAULT_MAX_AGE, CalibrationReport
+from judgeharness_integrations.casefiles import CaseFile
 from judgeharness_integrations.design import Design
 from judgeharness_integrations.execution.attempting import CallPolicy
 from judgeharness_integrations.execution.budget import Budget
@@ -30,11 +32,14 @@ from judgeharness_integrations.execution.local import Executor, LocalExecutor
 from judgeharness_integrations.execution.loop import run_sync, stream_sync
 from judgeharness_integrations.execution.observing import Observer, Spans, default_observers
 from judgeharness_integrations.execution.preparing import Rewritten
+from judgeharness_integrations.execution.rates import Rates
+from judgeharness_integrations.execution.rewrites import rewriter_name, rewriter_places
+from judgeharness_integrations.execution.sharing import claimed
 from judgeharness_integrations.judging import Judge, JudgeLike, as_judge, text_hash
 from judgeharness_integrations.perturbations import Perturbation, Rewriter, perturbation
 from judgeharness_integrations.plan import CasePlan, OnUnfit, Plan, plan_cases
 from judgeharness_integrations.presets import Shape, preset
-from judgeharness_integrations.running import Run, fingerprint_parts
+from judgeharness_integrations.running import Run
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -64,15 +69,19 @@ class JudgeHarness:
         min_valid: valid samples a verdict needs; at least half of the planned ones when None.
         seed: seed of every random choice a perturbation makes.
         max_concurrency, timeout_s, max_attempts: see `LocalExecutor`; `executor` replaces it.
+        requests_per_minute, tokens_per_minute: limits of the judge's model, shared by every run of this process;
+            an `executor` has limits of its own.
         max_calls: upper limit for a run, checked against the plan before the first call.
-        budget: calls that several harnesses or runs share, instead of `max_calls` for each run.
+        budget: calls, tokens or money that several harnesses or runs share, instead of `max_calls` for each run.
+        curtail: stop asking about a case when the rule's decision can no longer change.
         on_unfit: `error`, or `skip` perturbations that do not fit a case and report them.
         tolerance: how far two scores agree, in units of the score, where the judge declares no scale.
         rewriter: rewords texts for `paraphrase` and `prompt_variant`.
         instructions: the wordings of `prompt_variant(1)`, `prompt_variant(2)`, ...
         keep: how reasoning and raw text are stored in rows: `text`, `hash`, `none`.
-        log: where rows go as they come.
-        run: the run their rows carry; one of its own for each call that asks when None.
+        log: where rows go as they come; a `SqlLog` also gives back what it holds, so that nothing is paid twice.
+        run: the run their rows carry, which is continued when the log has rows of it; a new one each time when None.
+        reuse: take answers that other runs of the log hold to the same probe of the same judge.
         observers: who watches; a progress bar on a terminal when None.
         clock: returns the current time with offset, for expiry.
 
@@ -94,15 +103,19 @@ class JudgeHarness:
         max_concurrency: int = 16,
         timeout_s: float | None = 120.0,
         max_attempts: int = 4,
+        requests_per_minute: float | None = None,
+        tokens_per_minute: float | None = None,
         max_calls: int | None = None,
         budget: Budget | None = None,
         on_unfit: OnUnfit = "error",
         tolerance: float = 1.0,
         rewriter: Rewriter | None = None,
         instructions: Sequence[str] = (),
+        curtail: bool = False,
         keep: Keep = "text",
         log: VerdictLog | None = None,
         run: str | None = None,
+        reuse: bool = True,
         observers: Sequence[Observer] | None = None,
         executor: Executor | None = None,
         max_age: timedelta = DEFAULT_MAX_AGE,
@@ -115,9 +128,11 @@ class JudgeHarness:
         check_design(
             chosen, repetitions=repetitions, min_valid=min_valid, timeout_s=timeout_s, tolerance=tolerance, **counts
         )
+        limits = {"requests_per_minute": requests_per_minute, "tokens_per_minute": tokens_per_minute}
+        check_running(budget=budget, curtail=curtail, reuse=reuse, run=run, executor=executor, rates=limits)
         check_choices(on_unfit=on_unfit, keep=keep, log=log, observers=observers)
-        self.calibration = loaded(calibration)
-        check_calibration(self.calibration, calibration_set)
+        known = loaded(calibration)
+        check_calibration(known, calibration_set)
         self.perturbations = chosen
         self.design = Design(
             perturbations=tuple(p.name for p in chosen),
@@ -126,22 +141,20 @@ class JudgeHarness:
             min_valid=min_valid,
             tolerance=tolerance,
             wordings=_wordings(chosen, instructions),
+            curtail=curtail,
         )
-        self.calibration_set = calibration_set
-        self.seed = seed
-        self.max_calls = max_calls
-        self.budget = budget
+        check_curtail(self.design)
+        self.seed, self.max_calls, self.budget = seed, max_calls, budget
         self.on_unfit: OnUnfit = on_unfit
         self.keep: Keep = keep
-        self.log = log
-        self.run = run
-        self.observers = observers
-        self.max_age = max_age
-        self.clock = clock
+        self.log, self.run, self.reuse, self.observers = log, run, reuse, observers
         self.policy = CallPolicy(timeout_s=timeout_s, max_attempts=max_attempts)
-        self.executor: Executor = executor or LocalExecutor(max_concurrency=max_concurrency, policy=self.policy)
-        self._measured: Once[CalibrationReport] = Once()
+        local = LocalExecutor(max_concurrency=max_concurrency, policy=self.policy, rates=Rates(**limits))
+        self.executor: Executor = executor or local
         self._rewritten = Rewritten()
+        self._anchor = Anchor(
+            design=self.design, plan=self._plans, given=known, labels=calibration_set, max_age=max_age, clock=clock
+        )
 
     def __repr__(self) -> str:
         """Return the design."""
@@ -166,6 +179,16 @@ class JudgeHarness:
         """Twelve calls a case: four perturbations x 3, those that do not fit skipped and reported."""
         return cls(**preset("thorough", shape) | options)
 
+    @property
+    def calibration(self) -> CalibrationReport | None:
+        """The saved calibration it was given."""
+        return self._anchor.given
+
+    @property
+    def calibration_set(self) -> CalibrationSet | None:
+        """The labelled cases it calibrates on."""
+        return self._anchor.labels
+
     def with_calibration(self, calibration: CalibrationReport | str | PathLike[str] | None) -> Self:
         """Return the harness with a saved calibration, or its path; itself for None.
 
@@ -175,11 +198,12 @@ class JudgeHarness:
         """
         if calibration is None:
             return self
-        if self.calibration is not None or self.calibration_set is not None:
+        if self._anchor.given is not None or self._anchor.labels is not None:
             raise UsageError("the harness has a calibration already: give it there or here, not in both places.")
+        known = loaded(calibration)
+        check_calibration(known, None)
         harness = copy.copy(self)
-        harness.calibration = loaded(calibration)
-        check_calibration(harness.calibration, None)
+        harness._anchor = replace(self._anchor, given=known)  # noqa: SLF001 - a copy of this one
         return harness
 
     def watched_by(self, *observers: Observer) -> Self:
@@ -196,7 +220,7 @@ class JudgeHarness:
 
         """
         judge = as_judge(judge)
-        return self._cost(judge, list(self._plans(judge, cases)), None)
+        return self._cost(judge, self._plans(judge, cases), None)
 
     def evaluate(self, judge: JudgeLike, case: Case, judge_model: str | None = None) -> HarnessResult:
         """Measure one case; see `aevaluate`."""
@@ -259,8 +283,9 @@ class JudgeHarness:
         run = self._run(judge, judge_model, default_observers() if self.observers is None else self.observers)
         cost = Plan.of(plans, rewritten=self._rewritten)
         self._check_budget(cost)
-        with run.spans.around("run", judge.name, calls=cost.total) as span:
-            report = await self._calibrated(replace(run, span=span), calibration_set, plans)
+        async with claimed(self.log, self.run):
+            with run.spans.around("run", judge.name, calls=cost.total) as span:
+                report = await self._anchor.measured(replace(run, span=span), calibration_set, plans)
         if report is None:
             raise BudgetError(f"the calls allowed ended before {calibration_set.name!r} was judged: raise max_calls.")
         return report
@@ -273,15 +298,11 @@ class JudgeHarness:
             repetitions=self.design.repetitions,
             rule=self.design.rule,
             on_unfit=self.on_unfit,
+            unique=isinstance(cases, CaseFile) and cases.check().count > 0,  # which finds ids that occur twice
         )
 
-    def _cost(self, judge: Judge, plans: Sequence[CasePlan], judge_model: str | None) -> Plan:
-        cost = Plan.of(plans, rewritten=self._rewritten)
-        if self.calibration_set is None or self._calibration_key(judge, judge_model) in self._measured:
-            return cost
-        labelled = list(self._plans(judge, self.calibration_set.cases))
-        both = Plan.of([*plans, *labelled], rewritten=self._rewritten)
-        return replace(cost, calibration_calls=both.total - cost.total)
+    def _cost(self, judge: Judge, plans: Iterable[CasePlan], judge_model: str | None) -> Plan:
+        return Plan.of(plans, labelled=self._anchor.due(judge, judge_model), rewritten=self._rewritten)
 
     def _check_budget(self, plan: Plan) -> None:
         if self.max_calls is not None and plan.total > self.max_calls:
@@ -300,6 +321,8 @@ class JudgeHarness:
             keep=self.keep,
             judge_model=judge_model,
             log=self.log,
+            reuse=self.reuse,
+            rewriters=rewriter_places(self.perturbations),
             rewritten=self._rewritten,
         )
 
@@ -317,59 +340,19 @@ class JudgeHarness:
         if isinstance(cases, Sequence):
             plans = list(plans)
             self._check_budget(cost := self._cost(judge, plans, judge_model))
-        with run.spans.around("run", judge.name, calls=cost.total if cost else None) as span:
-            run = replace(run, span=span)
-            run.anchor = partial(self._anchored, run)
-            async with aclosing(run.results(plans)) as results:
-                async for result in results:
-                    yield result
-
-    def _calibration_key(self, judge: Judge, judge_model: str | None) -> object:
-        """Return what a calibration is known by: a fingerprint, or the judge itself when it has no identity."""
-        parts = fingerprint_parts(judge, self.design, judge_model)
-        return SameObject(getattr(judge, "function", judge)) if parts is None else repr(parts)
-
-    async def _anchored(self, run: Run, result: HarnessResult) -> HarnessResult:
-        report, state = await self._anchor(run)
-        return replace(result, calibration=report, calibration_state=state) if report else result
-
-    async def _anchor(self, run: Run) -> tuple[CalibrationReport | None, CalibrationState | None]:
-        """Return the calibration that goes with a result and whether it holds."""
-        if self.calibration is not None:
-            parts = fingerprint_parts(run.judge, self.design, run.judge_model)
-            return self.calibration, self.calibration.state(parts, now=self.clock(), max_age=self.max_age)
-        if self.calibration_set is None:
-            return None, None
-        calibration_set, key = self.calibration_set, self._calibration_key(run.judge, run.judge_model)
-
-        async def measure() -> CalibrationReport | None:
-            if run.budget.exhausted:
-                return None
-            return await self._calibrated(run, calibration_set, list(self._plans(run.judge, calibration_set.cases)))
-
-        report = await self._measured.get(key, measure)
-        return report, None if report is None else CalibrationState(status="valid")
-
-    async def _calibrated(
-        self, run: Run, calibration_set: CalibrationSet, plans: Sequence[CasePlan]
-    ) -> CalibrationReport | None:
-        """Return the report, or None when the run ended before every labelled case was judged."""
-        # rows of labelled cases are evidence for the report, not for the run's log
-        labelled = replace(run, log=None, anchor=None, labelled=calibration_set.name)
-        async with aclosing(labelled.results(plans)) as measured:
-            results = [result async for result in measured]
-        if any(result.state != "complete" for result in results):
-            return None
-        parts = fingerprint_parts(run.judge, self.design, run.judge_model)
-        return calibration_report(
-            results, calibration_set, judge=run.judge.name, parts=parts, measured_at=self.clock().isoformat()
-        )
+        async with claimed(self.log, self.run):
+            with run.spans.around("run", judge.name, calls=cost.total if cost else None) as span:
+                run = replace(run, span=span)
+                run.anchor = partial(self._anchor.anchored, run)
+                async with aclosing(run.results(plans)) as results:
+                    async for result in results:
+                        yield result
 
 
 def _wordings(perturbations: Sequence[Perturbation], instructions: Sequence[str]) -> tuple[str, ...]:
     """Return what identifies the wordings a calibration was measured with."""
     parts = [part for p in perturbations for part in (p.parts or (p,))]
     rewriters = [part.rewriter for part in parts if part.rewriter is not None]
-    names = sorted({str(getattr(rewriter, "__name__", type(rewriter).__name__)) for rewriter in rewriters})
+    names = sorted({rewriter_name(rewriter) for rewriter in rewriters})
     given = any("prompt_variant" in part.needs and part.rewriter is None for part in parts)
     return (*names, *(text_hash(text) for text in instructions if given))

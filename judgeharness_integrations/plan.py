@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
@@ -54,12 +55,28 @@ class Plan:
     calibration_calls: int = 0
 
     @classmethod
-    def of(cls, plans: Iterable[CasePlan], *, rewritten: Container[tuple[int, str]] = ()) -> Plan:
-        """Return the cost of several cases; a text is reworded once for all of them, one of `rewritten` not again."""
-        plans = list(plans)
-        texts = frozenset().union(*(plan.rewordings for plan in plans))
-        new = [text for text in texts if text[2] or text[:2] not in rewritten]
-        return cls(cases=len(plans), calls=sum(plan.calls for plan in plans), rewrites=len(new))
+    def of(
+        cls,
+        plans: Iterable[CasePlan],
+        *,
+        labelled: Iterable[CasePlan] = (),
+        rewritten: Container[tuple[int, str]] = (),
+    ) -> Plan:
+        """Return the cost of several cases and of calibrating on `labelled` ones.
+
+        A text is reworded once for all of them, one of `rewritten` not again.
+        """
+        cases = calls = labelled_calls = 0
+        new: set[bytes] = set()  # digests: the texts of many cases would fill the memory
+        for plan in plans:
+            cases += 1
+            calls += plan.calls
+            new.update(_new_texts(plan, rewritten))
+        rewrites = len(new)
+        for plan in labelled:
+            labelled_calls += plan.calls
+            new.update(_new_texts(plan, rewritten))
+        return cls(cases=cases, calls=calls, rewrites=rewrites, calibration_calls=labelled_calls + len(new) - rewrites)
 
     @property
     def total(self) -> int:
@@ -74,6 +91,15 @@ class Plan:
         if self.calibration_calls:
             parts.append(f"{self.calibration_calls} calls for calibration")
         return ", ".join(parts) + f": {self.total} calls, retries not counted"
+
+
+def _new_texts(plan: CasePlan, rewritten: Container[tuple[int, str]]) -> Iterator[bytes]:
+    return (_digest(text) for text in plan.rewordings if text[2] or text[:2] not in rewritten)
+
+
+def _digest(rewording: tuple[int, str, str]) -> bytes:
+    """Return 128 bits that stand for a text to be reworded."""
+    return hashlib.blake2b(repr(rewording).encode(), digest_size=16).digest()
 
 
 def _misfit(perturbation: Perturbation, case: Case, judge: Judge) -> str | None:
@@ -142,8 +168,17 @@ def _check_kinds(criteria: Iterable[Criterion], rule: Rule) -> None:
             check_rule_fits(rule, numeric=criterion.scale is not None, criterion=criterion.name)
 
 
-def plan_cases(cases: Iterable[Case], judge: Judge, *, rule: Rule, **options: Any) -> Iterator[CasePlan]:
+def plan_cases(
+    cases: Iterable[Case], judge: Judge, *, rule: Rule, unique: bool = False, **options: Any
+) -> Iterator[CasePlan]:
     """Plan one case after the other; see `plan_case`.
+
+    Args:
+        cases: the cases.
+        judge: who is asked.
+        rule: how the answers will be folded.
+        unique: ids are known to be unique, as those of a checked `CaseFile`: none is kept to compare with.
+        options: those of `plan_case`.
 
     Raises:
         CaseError: two cases share an id, or a single case was given.
@@ -161,7 +196,8 @@ def plan_cases(cases: Iterable[Case], judge: Judge, *, rule: Rule, **options: An
         if isinstance(case, AnswerCase) and case.criteria:
             _check_kinds(case.criteria, rule)
         plan = plan_case(case, judge, rule=rule, **options)
-        if plan.case_id in seen:
-            raise CaseError(f"two cases share the id {plan.case_id!r}: case ids must be unique.")
-        seen.add(plan.case_id)
+        if not unique:
+            if plan.case_id in seen:
+                raise CaseError(f"two cases share the id {plan.case_id!r}: case ids must be unique.")
+            seen.add(plan.case_id)
         yield plan

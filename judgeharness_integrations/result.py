@@ -10,6 +10,7 @@ from judgeharness_integrations._errors import AmbiguousResultError
 from judgeharness_integrations.aggregation.collapse import Independence
 from judgeharness_integrations.aggregation.decision import Status
 from judgeharness_integrations.design import Design, RuleFixed
+from judgeharness_integrations.usage import Usage
 from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ class PerturbationSummary:
     """The samples under one perturbation.
 
     `flip_rate` is the share of (unperturbed, perturbed) pairs of samples whose verdicts differ; None without an
-    unperturbed sample to compare with. `swapped`: the texts stood in the other order.
+    unperturbed sample to compare with, and with early stopping. `swapped`: the texts stood in the other order.
     """
 
     name: str
@@ -48,6 +49,13 @@ class CriterionResult:
     (for scores: the share within `tolerance` of the decision); `chance_consistency` what a judge choosing among
     `label_count` labels at random would show; `agreement` the unbiased share of agreeing pairs. `sd` is the sample
     standard deviation of scores. Rates that were not measured are None.
+
+    With early stopping (`Design.curtail`) `planned` stays what would have been asked at most and `taken` is what was.
+    `censored`: the samples ended early, so the distribution and all rates are those of a stopped sample, which shows
+    more agreement than a whole one. `chance_consistency`, `agreement` and flip rates are None then, and also where
+    sampling could have stopped but did not: they presume a number of samples that was fixed beforehand, and the cases
+    that go to the end are the divided ones. `unbiased_rate` is the rate of PASS (or A) without the bias of stopping,
+    where there is such an estimate (`aggregation.unbiased`).
     """
 
     criterion: str
@@ -67,6 +75,13 @@ class CriterionResult:
     perturbations: tuple[PerturbationSummary, ...]
     independence: Independence
     parser_conflicts: int = 0
+    censored: bool = False
+    unbiased_rate: float | None = None
+
+    @property
+    def taken(self) -> int:
+        """Number of samples asked, failures included."""
+        return sum(self.outcomes.values())
 
     @property
     def valid(self) -> int:
@@ -89,27 +104,13 @@ def _rewords_prompt(name: str) -> bool:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Usage:
-    """What the case cost: calls, attempts (retries included), rewrites, tokens, seconds of waiting for the judge.
-
-    Tokens and seconds are None where no call reported them.
-    """
-
-    calls: int
-    attempts: int
-    rewrites: int
-    input_tokens: int | None
-    output_tokens: int | None
-    latency_s: float | None
-
-
-@dataclass(frozen=True, kw_only=True)
 class HarnessResult:
     """The measurement of one case: one `CriterionResult` a criterion, and what produced it.
 
     `rows` are the verdict-log rows the measurement is computed from; it can be rebuilt from them, also under another
     rule (`judgeharness_integrations.measure.remeasure`). `skipped` maps perturbations that did not fit to the reason.
-    `model_families` names makers of judge and answers, where known, as (judge, *authors).
+    `model_families` names makers of judge and answers, where known, as (judge, *authors). `unasked` says of every
+    sample that early stopping left out, in plan order, whether it would have swapped the texts.
     """
 
     case_id: str
@@ -127,6 +128,7 @@ class HarnessResult:
     warnings: tuple[str, ...] = ()
     model_families: tuple[str | None, ...] = ()
     temperature: float | None = None
+    unasked: tuple[bool, ...] = ()
 
     @property
     def perturbations(self) -> tuple[str, ...]:

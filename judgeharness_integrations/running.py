@@ -10,18 +10,26 @@ from typing import TYPE_CHECKING, Any
 
 from judgeharness_integrations.cases import AnswerCase, Criterion, PairwiseCase
 from judgeharness_integrations.design import Design
+from judgeharness_integrations.execution.agenda import Agenda
 from judgeharness_integrations.execution.answering import Keep, RowMaker
 from judgeharness_integrations.execution.attempting import CallPolicy
 from judgeharness_integrations.execution.budget import Budget
+from judgeharness_integrations.execution.keeping import keeper_for
 from judgeharness_integrations.execution.local import Asking, Executor
 from judgeharness_integrations.execution.observing import Span, Spans
-from judgeharness_integrations.execution.preparing import Pending, Preparer, Rewritten
+from judgeharness_integrations.execution.opened import OpenCase
+from judgeharness_integrations.execution.preparing import Preparer, Rewritten
+from judgeharness_integrations.execution.probehash import judge_digest
+from judgeharness_integrations.execution.recalling import Recall, is_searchable
+from judgeharness_integrations.execution.reusing import Reuse
+from judgeharness_integrations.execution.rewrites import KeptRewrites, rewriter_name
+from judgeharness_integrations.execution.sharing import SharedRun, shared_run
+from judgeharness_integrations.execution.stopping import Stopping
 from judgeharness_integrations.fingerprint import Fingerprint
 from judgeharness_integrations.judging import Judge, call_maybe_async, model_family
 from judgeharness_integrations.measure import measure
 from judgeharness_integrations.plan import CasePlan
 from judgeharness_integrations.result import HarnessResult
-from judgeharness_integrations.verdictlog.row import VerdictRow
 
 if TYPE_CHECKING:
     from judgeharness_integrations.perturbations import Rewriter
@@ -47,17 +55,6 @@ def fingerprint_parts(judge: Judge, design: Design, judge_model: str | None = No
     }
 
 
-@dataclass
-class _Open:
-    """A case some of whose probes were asked."""
-
-    plan: CasePlan
-    span: Span | None
-    rows: list[VerdictRow] = field(default_factory=list)
-    calls_left: int = 0
-    rewrites: int = 0
-
-
 @dataclass(kw_only=True)
 class Run:
     """One judge, one design, one budget."""
@@ -73,42 +70,80 @@ class Run:
     keep: Keep = "text"
     judge_model: str | None = None
     log: VerdictLog | None = None
+    reuse: bool = True
+    rewriters: Mapping[int, str] = field(default_factory=dict)  # their places in the design
     span: Span | None = None
     rewritten: Rewritten = field(default_factory=Rewritten)
     anchor: Callable[[HarnessResult], Awaitable[HarnessResult]] | None = None  # adds the calibration to a result
     labelled: str | None = None  # the label set whose cases these are
+    _shared: SharedRun = field(init=False, default_factory=SharedRun)
 
     async def results(self, plans: Iterable[CasePlan]) -> AsyncGenerator[HarnessResult, None]:
         """Yield the measurement of every case as it completes.
 
         When the budget ends first, the cases it left unfinished follow as `not_graded`; so do those an executor of
         somebody else's gave up.
+
+        Raises:
+            UsageError: a case is being measured in this run already.
+
         """
-        left, opened = iter(plans), dict[str, _Open]()
+        with shared_run(self.log, self.run) as self._shared:
+            async with aclosing(self._results(plans)) as results:
+                async for result in results:
+                    yield result
+
+    async def _results(self, plans: Iterable[CasePlan]) -> AsyncGenerator[HarnessResult, None]:
+        opened: dict[str, OpenCase] = {}
         asking = self._asking()
-        preparer = Preparer(seed=self.seed, rewrite=partial(self._rewrite, asking, opened), rewritten=self.rewritten)
+        preparer = Preparer(
+            seed=self.seed,
+            rewrite=partial(self._rewrite, asking, opened),
+            rewritten=self.rewritten,
+            curtail=self.design.curtail,
+        )
+        agenda = Agenda(self._opening(iter(plans), opened, preparer, asking), recall=self._recall)
         try:
-            async with aclosing(
-                self.executor.ask(self.judge, self._probes(left, opened, preparer, asking), asking)
-            ) as calls:
+            async with aclosing(self.executor.ask(self.judge, agenda, asking)) as calls:
                 async for answered in calls:
                     case = opened[answered[0].case_id]
-                    case.rows.extend(answered)
-                    case.calls_left -= 1
-                    if not case.calls_left:
+                    case.add(answered)
+                    agenda.answered(case)
+                    if case.finished:
                         asking.parents.pop(case.plan.case_id, None)
                         yield await self._finished(opened.pop(case.plan.case_id))
-            state = "budget_exhausted" if self.budget.exhausted else "interrupted"
-            while opened:  # nothing is lost: a case that was not finished says so
-                yield await self._finished(opened.pop(next(iter(opened))), state=state)
-            if self.budget.exhausted:
-                for plan in left:
-                    yield await self._finished(_Open(plan, None), state=state)
+            async with aclosing(self._unfinished(agenda, opened, asking)) as unfinished:
+                async for result in unfinished:
+                    yield result
         finally:
+            if asking.keeper is not None:
+                await asking.keeper.settled()
             await preparer.close()
             for case in opened.values():
+                self._shared.end(self.judge.name, case.plan.case_id)
                 if case.span is not None:
                     self.spans.end(case.span)
+
+    async def _unfinished(
+        self, agenda: Agenda, opened: dict[str, OpenCase], asking: Asking
+    ) -> AsyncGenerator[HarnessResult, None]:
+        """Yield the cases that were begun, and after the end of a budget all others: nothing is lost."""
+        spent = self.budget.exhausted and not self.budget.ended
+        state = "budget_exhausted" if spent else "interrupted"
+        while opened:
+            yield await self._closed(opened.pop(next(iter(opened))), asking, state)
+        if spent:
+            async for case in agenda.rest():
+                yield await self._closed(opened.pop(case.plan.case_id), asking, state)
+
+    async def _closed(self, case: OpenCase, asking: Asking, state: str) -> HarnessResult:
+        """Measure a case nothing more is asked about, with what is known of it already."""
+        for pending in case.known_left():
+            if pending.known and not case.complete:
+                if not pending.stored:
+                    await asking.keep(pending.known)
+                case.add(pending.known)
+        return await self._finished(case, state="complete" if case.complete else state)
 
     def _asking(self) -> Asking:
         rows = RowMaker(
@@ -116,31 +151,59 @@ class Run:
             run=self.run,
             keep=self.keep,
             judge_model=self.judge_model,
-            log=self.log,
             folds=self.design.rule.kind,
+            digest=self._digest if is_searchable(self.log) else None,
         )
+        keeper = None if self.log is None else keeper_for(self.log)
         model = self._model or self.judge.name
-        return Asking(rows=rows, budget=self.budget, spans=self.spans, model=model)
+        return Asking(rows=rows, budget=self.budget, spans=self.spans, model=model, keeper=keeper)
 
-    def _probes(
-        self, left: Iterator[CasePlan], opened: dict[str, _Open], preparer: Preparer, asking: Asking
-    ) -> Iterator[Pending]:
-        for plan in left:
+    @property
+    def _recall(self) -> Recall | None:
+        if not is_searchable(self.log):
+            return None
+        mine: dict[str, Any] = {"run": self.run, "judge": self.judge.name, "digest": self._digest}
+        mine["shared"] = self._shared
+        knows = self.reuse and self.judge.identity is not None  # else nobody knows whose answers they are
+        return Recall(self.log, **mine, reuse=Reuse(log=self.log, keep=self.keep, **mine) if knows else None)
+
+    @cached_property
+    def _digest(self) -> bytes:
+        return judge_digest(self.judge, self.judge_model)
+
+    def _opening(
+        self, plans: Iterator[CasePlan], opened: dict[str, OpenCase], preparer: Preparer, asking: Asking
+    ) -> Iterator[OpenCase]:
+        for plan in plans:
+            self._shared.begin(self.run, self.judge.name, plan.case_id)
             span = None
             if self.spans:
                 span = self.spans.begin("case", plan.case_id, self.span, **self._facts(plan))
                 asking.parents[plan.case_id] = span
-            opened[plan.case_id] = _Open(plan, span, calls_left=plan.calls)
-            yield from preparer.probes(plan)
+            case = OpenCase(plan, span, list(preparer.probes(plan)), self._stopping(plan))
+            opened[plan.case_id] = case
+            yield case
+
+    def _stopping(self, plan: CasePlan) -> Stopping | None:
+        if not self.design.curtail:
+            return None
+        criteria = (*(self.judge.criteria or ()), *_own_criteria(plan.case))
+        names = tuple(criterion.name for criterion in criteria)
+        return Stopping(rule=self.design.rule, min_valid=self.design.min_valid, criteria=names)
 
     def _facts(self, plan: CasePlan) -> dict[str, Any]:
-        facts = {"judge": self.judge.name, "case": plan.case}
+        facts = {"judge": self.judge.name, "case": plan.case, "calls": plan.calls}
         return facts if self.labelled is None else {**facts, "calibration": self.labelled}
 
     async def _rewrite(
-        self, asking: Asking, opened: Mapping[str, _Open], rewriter: Rewriter, text: str, case_id: str
+        self, asking: Asking, opened: Mapping[str, OpenCase], rewriter: Rewriter, text: str, case_id: str
     ) -> str:
-        name = getattr(rewriter, "__name__", type(rewriter).__name__)
+        """Return a text in other words: those this run was given before, else what the rewriter answers now."""
+        kept = None
+        if is_searchable(self.log) and self.keep == "text":
+            kept = KeptRewrites(self.log, self.run, self.rewriters)
+        if kept is not None and (known := await kept.find(rewriter, text)) is not None:
+            return known
 
         async def call() -> str:
             rewritten: str = await call_maybe_async(rewriter, text)
@@ -148,13 +211,13 @@ class Run:
 
         opened[case_id].rewrites += 1
 
-        with self.spans.around("rewrite", name, asking.parents.get(case_id)) as span:
+        with self.spans.around("rewrite", rewriter_name(rewriter), asking.parents.get(case_id)) as span:
             answer, _ = await self.policy.attempt(call, self.budget)
             if isinstance(answer, Exception):
                 span.outcome["error"] = type(answer).__name__
         if isinstance(answer, Exception):
             raise answer
-        return answer
+        return answer if kept is None else await kept.keep(rewriter, text, answer)
 
     @property
     def _model(self) -> str | None:
@@ -166,22 +229,22 @@ class Run:
         parts = fingerprint_parts(self.judge, self.design, self.judge_model)
         return None if parts is None else Fingerprint(parts).digest
 
-    async def _finished(self, case: _Open, **state: Any) -> HarnessResult:
+    async def _finished(self, case: OpenCase, **state: Any) -> HarnessResult:
         result = self._measured(case, **state)
         try:
             if self.anchor is not None:
                 result = await self.anchor(result)
         finally:
+            self._shared.end(self.judge.name, case.plan.case_id)
             if case.span is not None:
                 self.spans.end(case.span, result=result)
         return result
 
-    def _measured(self, case: _Open, **state: Any) -> HarnessResult:
-        plan, rows = case.plan, case.rows
+    def _measured(self, case: OpenCase, **state: Any) -> HarnessResult:
+        plan = case.plan
         identity, criteria = self.judge.identity, (*(self.judge.criteria or ()), *_own_criteria(plan.case))
-        order = {perturbation.name: place for place, perturbation in enumerate(plan.perturbations)}
         return measure(
-            sorted(rows, key=lambda row: (order[row.perturbation], row.repetition)),
+            case.in_plan_order(),
             case_id=plan.case_id,
             judge=self.judge.name,
             design=self.design,
@@ -194,6 +257,7 @@ class Run:
             judge_model=self._model,
             fingerprint=self._fingerprint,
             skipped=plan.skipped,
+            remaining=[p.perturbation.swaps for p in case.unanswered()] if case.stopping is not None else (),
             model_families=(model_family(self._model), *_author_families(plan.case)),
             **state,
         )

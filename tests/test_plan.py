@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import weakref
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -65,8 +67,13 @@ def test_unequal_orders_are_refused_also_when_skipping_made_them_so() -> None:
         plan(ANSWER, "none", "position_swap", rule_name="swap_consensus", on_unfit="skip")
 
 
-def planned_all(cases: object, judge: ScriptedJudge = JUDGE, rule_name: str = "majority") -> list[str]:
-    options: dict[str, Any] = {"perturbations": [perturbation("none")], "repetitions": 1, "rule": rule(rule_name)}
+def planned_all(cases: object, judge: ScriptedJudge = JUDGE, rule_name: str = "majority", **more: Any) -> list[str]:
+    options: dict[str, Any] = {
+        "perturbations": [perturbation("none")],
+        "repetitions": 1,
+        "rule": rule(rule_name),
+        **more,
+    }
     return [planned.case_id for planned in plan_cases(cases, judge, **options)]  # type: ignore[arg-type]
 
 
@@ -77,6 +84,10 @@ def test_cases_are_planned_in_order_and_their_ids_are_unique() -> None:
     for single in ("text", {"case_id": "1"}, PAIR):
         with pytest.raises(CaseError, match="not a single"):
             planned_all(single)
+
+
+def test_ids_that_are_known_to_be_unique_are_not_kept() -> None:
+    assert planned_all(iter([PAIR, ANSWER, PAIR]), unique=True) == ["pair", "answer", "pair"]
 
 
 @pytest.mark.parametrize(
@@ -105,3 +116,25 @@ def test_a_plan_adds_up_and_reads_as_a_sentence() -> None:
     assert str(Plan(cases=1, calls=1, calibration_calls=4)) == (
         "1 judge calls for 1 cases, 4 calls for calibration: 5 calls, retries not counted"
     )
+
+
+def test_a_text_is_reworded_once_for_all_cases_and_not_again() -> None:
+    plans = [plan(AnswerCase(case_id=str(n), output="the same"), "none", "paraphrase") for n in range(3)]
+    plans.append(plan(AnswerCase(case_id="other", output="another"), "paraphrase"))
+    assert Plan.of(iter(plans)) == Plan(cases=4, calls=21, rewrites=2)
+    ((rewriter, text, _),) = plans[0].rewordings
+    assert Plan.of(plans, rewritten={(rewriter, text)}).rewrites == 1
+
+
+def test_a_sum_of_plans_holds_no_plan() -> None:
+    made: list[weakref.ref[Any]] = []
+
+    def plans() -> Iterator[Any]:
+        for _ in range(50):
+            one = plan(PAIR, "none")
+            made.append(weakref.ref(one))
+            yield one
+            del one
+            assert sum(known() is not None for known in made) <= 1
+
+    assert Plan.of(plans()).cases == 50

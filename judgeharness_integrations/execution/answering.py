@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
@@ -23,20 +24,29 @@ from judgeharness_integrations.verdictlog.row import (
 
 if TYPE_CHECKING:
     from judgeharness_integrations.perturbations import Perturbation
-    from judgeharness_integrations.verdictlog.log import VerdictLog
 
-__all__ = ["CallFacts", "Keep", "RowMaker", "Rows"]
+__all__ = ["CallFacts", "Keep", "RowMaker", "Rows", "kept"]
 
 Keep: TypeAlias = Literal["text", "hash", "none"]
 Rows: TypeAlias = tuple[VerdictRow, ...]
 _LONGEST_ERROR = 500
 _PREFERENCES = frozenset({"A", "B", "TIE"})
 
+_HASHED = "sha256:"
+_IS_HASH = re.compile(f"{_HASHED}[0-9a-f]{{64}}")
+
 _KEEPERS: Mapping[Keep, Callable[[str], str | None]] = {
     "text": lambda text: text,
-    "hash": lambda text: "sha256:" + hashlib.sha256(text.encode()).hexdigest(),
+    "hash": lambda text: _HASHED + hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest(),
     "none": lambda _: None,
 }
+
+
+def kept(text: str | None, keep: Keep) -> str | None:
+    """Return what is stored of a text, which may be the hash of one already."""
+    if text is None or (keep == "hash" and _IS_HASH.fullmatch(text)):
+        return text
+    return _KEEPERS[keep](text)
 
 
 class CallFacts(NamedTuple):
@@ -48,7 +58,7 @@ class CallFacts(NamedTuple):
 
 
 class RowMaker:
-    """Makes the rows of one judge's calls, and keeps them in the run's log."""
+    """Makes the rows of one judge's calls."""
 
     def __init__(
         self,
@@ -57,31 +67,37 @@ class RowMaker:
         run: str = "",
         keep: Keep = "text",
         judge_model: str | None = None,
-        log: VerdictLog | None = None,
         folds: Kind = "any",
+        digest: bytes | None = None,
     ) -> None:
-        """Prepare for one judge; `keep` decides how reasoning and raw text are stored, `folds` is the rule's kind."""
+        """Prepare for one judge.
+
+        Args:
+            judge: who answers.
+            run: the run the rows carry.
+            keep: how reasoning and raw text are stored.
+            judge_model: the model behind the judge, where it does not name its own.
+            folds: the kind of verdict the rule folds.
+            digest: the judge's, so that rows can be found again by what was asked; None where nobody will look.
+
+        """
         self._name = judge.name
         self._run = run
         self._keep, self._keeps_text = _KEEPERS[keep], keep == "text"
         self._model = judge_model or (judge.identity.model if judge.identity is not None else None)
         self._criteria: dict[str, Criterion] = {c.name: c for c in judge.criteria or ()}
-        self._log = log
+        self._digest = digest
         self._folds = folds
         self._numeric: dict[str, bool] = {}  # criterion -> whether its answers are scores, once one fitted the rule
 
     def of(self, pending: Pending, answer: object, call: CallFacts) -> Rows:
-        """Return the rows of a call that answered, or that raised `answer`; they are in the log by then."""
+        """Return the rows of a call that answered, or that raised `answer`."""
         if isinstance(answer, Exception):
-            rows = self._failed(pending, answer, call)
-        else:
-            try:
-                rows = self._answered(pending, as_judgment(answer), call)
-            except Exception as error:  # noqa: BLE001 - a verdict that cannot be restored is a failed call
-                rows = self._failed(pending, error, call)
-        if self._log is not None:
-            self._log.append(rows)
-        return rows
+            return self._failed(pending, answer, call)
+        try:
+            return self._answered(pending, as_judgment(answer), call)
+        except Exception as error:  # noqa: BLE001 - a verdict that cannot be restored is a failed call
+            return self._failed(pending, error, call)
 
     def _answered(self, pending: Pending, judgment: Judgment, call: CallFacts) -> Rows:
         """Return one row a criterion; a declared criterion without an answer is unparsed."""
@@ -136,9 +152,8 @@ class RowMaker:
         error: str | None = None,
     ) -> Rows:
         perturbation, facts = pending.perturbation, pending.facts
-        several = len(answers) > 1
-        place = (self._run, pending.case_id, self._name, perturbation.name, str(pending.repetition))
-        call_id = "/".join(part for part in place if part) if several else None
+        call_id = pending.call_id(self._run, self._name) if len(answers) > 1 else None
+        hashed = None if self._digest is None else pending.hash(self._digest)
         attributes = (
             {**facts.attributes, **judgment.facts} if judgment is not None and judgment.facts else facts.attributes
         )
@@ -167,6 +182,7 @@ class RowMaker:
                     attempts=call.attempts if number == 0 else None,
                     error=error,
                     asked_at=call.asked_at,
+                    probe_hash=hashed,
                     attributes=attributes,
                 )
             )

@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 from judgeharness_integrations.execution.budget import Budget, BudgetExhausted
-from judgeharness_integrations.execution.retrying import is_transient, retry
+from judgeharness_integrations.execution.limits import Limits
+from judgeharness_integrations.execution.prices import Spent
+from judgeharness_integrations.execution.retrying import is_refusal, is_transient, retry, retry_after_s
 
 __all__ = ["CallPolicy", "own_failure"]
 
@@ -40,53 +42,122 @@ class CallPolicy:
     max_attempts: int = 4
     transient: Callable[[BaseException], bool] = is_transient
 
-    async def attempt(self, call: Callable[[], Awaitable[_T]], budget: Budget) -> tuple[_T | Exception, int]:
+    async def attempt(
+        self,
+        call: Callable[[], Awaitable[_T]],
+        budget: Budget,
+        limiter: Limits | None = None,
+        spent: Callable[[_T], Spent] | None = None,
+    ) -> tuple[_T | Exception, int]:
         """Return what a call answered, or what its last attempt raised, and the number of attempts.
 
+        Args:
+            call: makes one attempt.
+            budget: what each attempt is counted against.
+            limiter: admits each attempt and learns how it ended; the caller holds a slot of it.
+            spent: reads what an answer took, for budget and limiter; without it calls alone are counted.
+
         Raises:
-            BudgetExhausted: not even a first attempt was left.
+            BudgetExhausted: there was no attempt left that the call still needed: it was neither answered nor given up.
 
         """
-        attempts = 0
-
-        async def once() -> _T:
-            nonlocal attempts
-            budget.take()
-            attempts += 1
-            try:
-                return await self._before_deadline(call)
-            except (Exception, asyncio.CancelledError, SystemExit) as error:  # noqa: BLE001
-                raise own_failure(error)  # noqa: B904 - it is the same error, or carries its cause
-
+        one = _Attempts(call, self.timeout_s, budget, limiter, spent)
         try:
-            return await once(), attempts
+            return await one.make(), one.made
         except BudgetExhausted:
             raise
         except Exception as error:  # noqa: BLE001 - whatever a judge raises becomes a row
             if self.max_attempts <= 1 or not self.transient(error):
-                return error, attempts
+                return error, one.made
             first_error = error
         left = self.max_attempts - 1
         try:
-            answer = await retry(once, first_error=first_error, attempts_left=left, transient=self._is_worth_another)
+            answer = await retry(
+                one.make, first_error=first_error, attempts_left=left, transient=self._is_worth_another
+            )
         except BudgetExhausted:
-            return first_error, attempts
-        except Exception as error:  # noqa: BLE001
-            return error, attempts
-        return answer, attempts
+            raise
+        except Exception as error:  # noqa: BLE001 - the last attempt's
+            return error, one.made
+        return answer, one.made
 
     def _is_worth_another(self, error: BaseException) -> bool:
         final = isinstance(error, BudgetExhausted) or not isinstance(error, Exception)
         return not final and self.transient(error)
 
-    async def _before_deadline(self, call: Callable[[], Awaitable[_T]]) -> _T:
-        if self.timeout_s is None:
-            return await call()
-        deadline = asyncio.timeout(self.timeout_s)
+
+class _Attempts(Generic[_T]):
+    """The attempts of one call: each is paid for, admitted, made, and its end told to whom it concerns."""
+
+    __slots__ = ("_budget", "_call", "_limiter", "_metered", "_spent", "_timeout_s", "made")
+
+    def __init__(
+        self,
+        call: Callable[[], Awaitable[_T]],
+        timeout_s: float | None,
+        budget: Budget,
+        limiter: Limits | None,
+        spent: Callable[[_T], Spent] | None,
+    ) -> None:
+        self._call, self._timeout_s = call, timeout_s
+        self._budget, self._limiter, self._spent = budget, limiter, spent
+        self._metered = spent is not None and budget.is_metered
+        self.made = 0
+
+    async def make(self) -> _T:
+        """Make one attempt."""
+        if self._metered:
+            await self._budget.reserve()
+            try:
+                return await self._limited()
+            finally:
+                self._budget.release()
+        self._budget.take()
+        return await self._limited()
+
+    async def _limited(self) -> _T:
+        limiter = self._limiter
+        if limiter is None:
+            answer = await self._tried()
+            self._counted(answer)
+            return answer
         try:
-            async with deadline:
-                return await call()
-        except TimeoutError as error:
-            if deadline.expired():
-                raise TimeoutError(f"no answer within {self.timeout_s:g} s") from error
+            admission = await limiter.admit()
+        except BaseException:
+            self._budget.give_back()
             raise
+        try:
+            answer = await self._tried()
+            tokens = self._counted(answer)
+        except BaseException as error:
+            if is_refusal(error):
+                limiter.refused(admission, retry_after_s(error))
+            else:
+                limiter.failed(admission)
+            raise
+        limiter.answered(admission, tokens)
+        return answer
+
+    def _counted(self, answer: _T) -> int | None:
+        """Count what an answer took; return its tokens."""
+        if self._spent is None:
+            return None
+        spent = self._spent(answer)
+        self._budget.settle(spent)
+        return spent.tokens
+
+    async def _tried(self) -> _T:
+        self.made += 1
+        try:
+            if self._timeout_s is None:
+                return await self._call()
+            deadline = asyncio.timeout(self._timeout_s)
+            try:
+                async with deadline:
+                    return await self._call()
+            except TimeoutError as error:
+                if deadline.expired():
+                    raise TimeoutError(f"no answer within {self._timeout_s:g} s") from error
+                raise
+        except (Exception, asyncio.CancelledError, SystemExit) as error:  # noqa: BLE001
+            raise own_failure(error)  # noqa: B904 - it is the same error, or carries its cause

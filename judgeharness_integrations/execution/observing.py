@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -11,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 if TYPE_CHECKING:
-    from rich.progress import Progress, TaskID
+    from rich.progress import Progress, ProgressColumn, Task, TaskID
 
 __all__ = [
     "Observer",
@@ -148,10 +149,12 @@ def model_span(model: str, **facts: Any) -> Iterator[dict[str, Any]]:
 class ProgressBar:
     """A progress bar on standard error: calls made, of calls planned."""
 
-    def __init__(self) -> None:
-        """Prepare; nothing is drawn before the run begins."""
+    def __init__(self, *, calls: int | None = None) -> None:
+        """Prepare for a run of so many calls, where it does not say so itself; nothing is drawn before it begins."""
+        self._calls = calls
         self._progress: Progress | None = None
         self._task: TaskID | None = None
+        self._called: Counter[int] = Counter()  # case span -> its calls that have ended
 
     def begin(self, span: Span) -> None:
         """Draw the bar when the run begins."""
@@ -160,23 +163,49 @@ class ProgressBar:
         from rich.console import Console  # noqa: PLC0415 - only terminals pay for the import
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn  # noqa: PLC0415
 
-        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+        shown = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+        columns = (*shown, _pause_column())
         progress = Progress(*columns, console=Console(stderr=True), transient=True)
-        self._task = progress.add_task(span.name, total=span.facts.get("calls"))
+        self._task = progress.add_task(span.name, total=span.facts.get("calls") or self._calls)
         progress.start()
         self._progress = progress
 
     def end(self, span: Span) -> None:
-        """Advance after a call; remove the bar after the run."""
+        """Advance after a call, and after a case by what needed no call; remove the bar after the run."""
         if self._progress is None or self._task is None:
             return
         if span.kind in ("call", "rewrite"):
             self._progress.advance(self._task)
+            if span.kind == "call" and span.parent is not None:
+                self._called[id(span.parent)] += 1
+        elif span.kind == "case":
+            called, result = self._called.pop(id(span), 0), span.outcome.get("result")
+            if result is not None and result.state == "complete":
+                self._progress.advance(self._task, span.facts.get("calls", 0) - called)
         elif span.kind == "run":
             self._progress.stop()
             self._progress = None
 
 
-def default_observers() -> tuple[Observer, ...]:
-    """Return a progress bar when standard error is a terminal, nothing otherwise."""
-    return (ProgressBar(),) if sys.stderr is not None and sys.stderr.isatty() else ()  # pythonw has no stderr
+def _pause_column() -> ProgressColumn:
+    """Return a column that says why nothing moves while a server's Retry-After lasts."""
+    from rich.progress import ProgressColumn  # noqa: PLC0415 - only terminals pay for the import
+    from rich.text import Text  # noqa: PLC0415
+
+    from judgeharness_integrations.execution.limiter import longest_pause_s  # noqa: PLC0415
+
+    class Pause(ProgressColumn):
+        max_refresh = 0.5
+
+        def render(self, task: Task) -> Text:
+            del task
+            seconds = longest_pause_s()
+            return Text(f"the server asked to wait {seconds:.0f} s" if seconds >= 1 else "")
+
+    return Pause()
+
+
+def default_observers(*, calls: int | None = None) -> tuple[Observer, ...]:
+    """Return a progress bar when standard error is a terminal, nothing otherwise; see `ProgressBar` for `calls`."""
+    shown = sys.stderr is not None and sys.stderr.isatty()  # pythonw has no stderr
+    return (ProgressBar(calls=calls),) if shown else ()

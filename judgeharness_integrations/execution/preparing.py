@@ -6,14 +6,19 @@ import asyncio
 import inspect
 import random
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, TypeAlias, TypeVar
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from judgeharness_integrations.cases import AnswerCase, Case, Criterion, PairwiseCase
+from judgeharness_integrations.execution.probehash import content_digest, probe_hash
 from judgeharness_integrations.judging import Probe
 from judgeharness_integrations.perturbations import Context, Perturbation, Rewriter
 from judgeharness_integrations.plan import CasePlan
 from judgeharness_integrations.verdictlog.row import Verdict, verdict_from_json
+
+if TYPE_CHECKING:
+    from judgeharness_integrations.execution.answering import Rows
+    from judgeharness_integrations.execution.opened import Slot
 
 __all__ = ["CaseFacts", "Pending", "Preparation", "Preparer", "Rewrite", "Rewritten"]
 
@@ -21,6 +26,7 @@ __all__ = ["CaseFacts", "Pending", "Preparation", "Preparer", "Rewrite", "Rewrit
 Rewrite: TypeAlias = Callable[[Rewriter, str, str], Coroutine[Any, Any, str]]
 _T = TypeVar("_T")
 _MOST_REWRITES = 10_000
+PLANNED_SAMPLES = "planned_samples"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,6 +78,13 @@ class Preparation:
     is_made: bool = False
     changed: Case = None
     _making: asyncio.Future[Case] | None = None
+    _digest: bytes | None = None
+
+    def digest(self) -> bytes | None:
+        """Return the digest of the perturbed case; None before it was made, or for one that cannot be written down."""
+        if self._digest is None and self.is_made:
+            self._digest = content_digest(self.changed)
+        return self._digest
 
     async def case(self) -> Case:
         """Return the perturbed case, applying the perturbation at the first call only."""
@@ -95,14 +108,19 @@ class Preparation:
             self.changed, self.is_made = changed, True
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False, weakref_slot=True)
 class Pending:
-    """A probe whose case may still have to be perturbed."""
+    """A probe whose case may still have to be perturbed.
+
+    `known` are the rows that answer it already; it must not be asked then. `stored`: they are rows of this run.
+    """
 
     preparation: Preparation
     repetition: int
     seed: int
     facts: CaseFacts
+    known: Rows | None = None
+    stored: bool = False
 
     @property
     def case_id(self) -> str:
@@ -113,6 +131,25 @@ class Pending:
     def perturbation(self) -> Perturbation:
         """The perturbation it is asked under."""
         return self.preparation.perturbation
+
+    @property
+    def slot(self) -> Slot:
+        """Its place in the plan of its case."""
+        return self.preparation.perturbation.name, self.repetition
+
+    def call_id(self, run: str, judge: str) -> str:
+        """Return what joins the rows of one call."""
+        place = (run, self.case_id, judge, self.perturbation.name, str(self.repetition))
+        return "/".join(part for part in place if part)
+
+    def hash(self, judge: bytes) -> str | None:
+        """Return the hash of the probe for a judge of this digest; None before its case was made."""
+        content = self.preparation.digest()
+        if content is None:
+            return None
+        return probe_hash(
+            judge, content, perturbation=self.perturbation.name, repetition=self.repetition, seed=self.seed
+        )
 
     def at_hand(self) -> Probe | None:
         """Return the probe if its case was perturbed before; most were, by an earlier repetition."""
@@ -145,9 +182,15 @@ class Rewritten(dict[tuple[int, str], str]):
 class Preparer:
     """Makes the probes of cases, and ends what is still being prepared when the run does."""
 
-    def __init__(self, *, seed: int, rewrite: Rewrite, rewritten: Rewritten | None = None) -> None:
-        """Prepare with a seed, a way to call rewriters, and what is reworded already."""
+    def __init__(
+        self, *, seed: int, rewrite: Rewrite, rewritten: Rewritten | None = None, curtail: bool = False
+    ) -> None:
+        """Prepare with a seed, a way to call rewriters, and what is reworded already.
+
+        With `curtail`, rows say how many samples were planned for their case, since there may be fewer of them.
+        """
         self.seed = seed
+        self._curtail = curtail
         self._rewrite = rewrite
         self._rewritten = Rewritten() if rewritten is None else rewritten
         self._rewriting: dict[tuple[int, str], asyncio.Future[str]] = {}
@@ -187,6 +230,8 @@ class Preparer:
     def probes(self, plan: CasePlan) -> Iterator[Pending]:
         """Yield the probes of one case in plan order: perturbation by perturbation, repetition by repetition."""
         facts = CaseFacts.of(plan.case)
+        if self._curtail:
+            facts = replace(facts, attributes={**facts.attributes, PLANNED_SAMPLES: plan.calls})
 
         async def once(rewriter: Rewriter, text: str) -> str:
             return await self._reworded(rewriter, text, plan.case_id)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 if TYPE_CHECKING:
     from tenacity import RetryCallState
 
-__all__ = ["is_transient", "retry", "retry_after_s"]
+__all__ = ["is_refusal", "is_transient", "retry", "retry_after_s", "status_of"]
 
 _T = TypeVar("_T")
 _TRANSIENT_STATUS = frozenset({408, 409, 425, 429})
@@ -27,13 +27,15 @@ _TRANSIENT_NAMES = (
     "toomanyrequests",
     "resourceexhausted",
 )
+_BUSY_NAMES = ("ratelimit", "throttl", "toomanyrequests", "resourceexhausted")
+_BUSY_STATUS = frozenset({503, 529})
 _FIRST_ERROR = 400
 _TOO_MANY, _OUT_OF_MONEY = 429, "insufficient_quota"  # a 429 that no waiting mends
 _OTHER_LOOP = ("Event loop is closed", "bound to a different event loop")
 _FIRST_WAIT_S, _LONGEST_WAIT_S, _LONGEST_RETRY_AFTER_S = 0.5, 30.0, 300.0
 
 
-def _status(error: BaseException) -> int | None:
+def status_of(error: BaseException) -> int | None:
     """Return the HTTP status an error of openai, httpx, requests, aiohttp or google.api_core carries."""
     places = ((error, "status_code"), (getattr(error, "response", None), "status_code"), (error, "status"))
     for holder, name in (*places, (error, "code")):  # one after the other: aiohttp warns when its `code` is read
@@ -45,9 +47,9 @@ def _status(error: BaseException) -> int | None:
 
 def is_transient(error: BaseException) -> bool:
     """Whether another attempt may help: 408, 409, 425, 429 (but no empty account), 5xx, timeouts, lost connections."""
-    status = _status(error)
-    if status == _TOO_MANY and not hasattr(error, "status") and getattr(error, "code", None) == _OUT_OF_MONEY:
-        return False  # aiohttp's errors, which have a `status`, warn when their `code` is read
+    status = status_of(error)
+    if status == _TOO_MANY and _is_out_of_money(error):
+        return False
     if status is not None and status < _FIRST_ERROR and isinstance(error, ValueError):
         return True  # the body of a good answer was garbled on its way
     if status is not None:
@@ -56,6 +58,21 @@ def is_transient(error: BaseException) -> bool:
         return True
     names = [kind.__name__.lower() for kind in type(error).__mro__]
     return any(word in name for name in names for word in _TRANSIENT_NAMES)
+
+
+def _is_out_of_money(error: BaseException) -> bool:
+    # aiohttp's errors, which have a `status`, warn when their `code` is read
+    return not hasattr(error, "status") and getattr(error, "code", None) == _OUT_OF_MONEY
+
+
+def is_refusal(error: BaseException) -> bool:
+    """Whether the server had too much to do: 429 (but no empty account), or 503 and 529 that say when to come back."""
+    status = status_of(error)
+    if status is None:
+        return any(word in kind.__name__.lower() for kind in type(error).__mro__ for word in _BUSY_NAMES)
+    if status == _TOO_MANY:
+        return not _is_out_of_money(error)
+    return status in _BUSY_STATUS and retry_after_s(error) is not None
 
 
 def _lost_loop(error: BaseException) -> bool:

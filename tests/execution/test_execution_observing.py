@@ -6,16 +6,20 @@ import asyncio
 import contextvars
 import os
 import pty
+import re
 import subprocess
 import sys
 from contextlib import aclosing
 from itertools import pairwise
+from types import SimpleNamespace
 
 import pytest
 
 from judgeharness_integrations import CalibrationSet, HarnessResult, JudgeHarness, PairwiseCase
+from judgeharness_integrations.execution import limiter as limiting
 from judgeharness_integrations.execution import observing
 from judgeharness_integrations.execution.budget import Budget
+from judgeharness_integrations.execution.limiter import limiter_for
 from judgeharness_integrations.execution.observing import ProgressBar, Span, default_observers, model_span
 from judgeharness_integrations.judging import Judgment, Probe
 from judgeharness_integrations.testing import ScriptedJudge
@@ -66,7 +70,7 @@ def test_spans_nest_run_case_call_and_rewrite() -> None:
     recorder.check()
     (run,), (case,) = recorder.of("run"), recorder.of("case")
     assert (run.name, run.parent, run.facts) == ("j", None, {"calls": 8})
-    assert (case.name, case.parent, case.facts) == ("pair", run, {"judge": "j", "case": PAIR})
+    assert (case.name, case.parent, case.facts) == ("pair", run, {"judge": "j", "case": PAIR, "calls": 6})
     assert case.outcome == {"result": results[0]}
     assert [(span.name, span.parent) for span in recorder.of("rewrite")] == [("rewriter", case)] * 2
     calls = recorder.of("call")
@@ -216,6 +220,14 @@ def test_the_bar_advances_with_calls_and_goes_away_with_the_run(
     for kind in ("call", "rewrite", "case"):
         bar.end(Span(kind=kind, name=kind))  # type: ignore[arg-type]
     assert progress.tasks[0].completed == 2
+    for state, advanced in (("complete", 4), ("interrupted", 2)):
+        before = progress.tasks[0].completed
+        case = Span(kind="case", name="half of it was asked", facts={"calls": 4})
+        case.outcome["result"] = SimpleNamespace(state=state)
+        for _ in range(2):
+            bar.end(Span(kind="call", name="sample", parent=case))
+        bar.end(case)
+        assert progress.tasks[0].completed - before == advanced
     bar.end(run)
     assert bar._progress is None
     assert "judge" not in capsys.readouterr().out
@@ -276,3 +288,18 @@ def test_model_calls_nobody_watches_leave_no_span() -> None:
     assert harness().evaluate(_Modelling(["A"]), PAIR).verdict == "A"
     with model_span("model-1") as outcome:
         outcome["input_tokens"] = 7
+
+
+def test_the_bar_says_when_a_server_asked_to_wait() -> None:
+    bar, limiter = ProgressBar(), limiter_for("one that asks to wait")
+    bar.begin(Span(kind="run", name="judge", facts={"calls": 2}))
+    progress = bar._progress
+    assert progress is not None
+    column, task = progress.columns[-1], progress.tasks[0]
+    assert column.render(task).plain == ""  # type: ignore[union-attr]
+    with limiter.run(1):
+        admission = asyncio.run(limiter.admit())
+        limiter.refused(admission, 42.0)
+        assert re.fullmatch("the server asked to wait 4[12] s", column.render(task).plain)  # type: ignore[union-attr]
+    limiting._limiters.pop("one that asks to wait")
+    bar.end(Span(kind="run", name="judge"))

@@ -15,7 +15,7 @@ import pytest
 from judgeharness_integrations import HarnessResult, JudgeHarness
 from judgeharness_integrations.execution import retrying
 from judgeharness_integrations.execution.attempting import CallPolicy
-from judgeharness_integrations.execution.budget import Budget
+from judgeharness_integrations.execution.budget import Budget, BudgetExhausted
 from judgeharness_integrations.execution.retrying import is_transient, retry, retry_after_s
 from judgeharness_integrations.testing import ScriptedJudge
 
@@ -207,12 +207,13 @@ def test_one_attempt_is_one_attempt(waits: list[float]) -> None:
     assert waits == []
 
 
-def test_a_budget_that_ends_between_attempts_leaves_the_first_error(waits: list[float]) -> None:
-    first, budget = HttpError(500), Budget(max_calls=2)
-    assert attempted(flaky(first, HttpError(502), HttpError(503)), budget) == (first, 2)
+def test_a_call_whose_next_attempt_the_budget_does_not_allow_has_no_end(waits: list[float]) -> None:
+    budget = Budget(max_calls=2)
+    with pytest.raises(BudgetExhausted, match="max_calls=2 reached"):
+        attempted(flaky(HttpError(500), HttpError(502), HttpError(503)), budget)
     assert (budget.spent, budget.exhausted) == (2, True)
-    greedy, budget = HttpError(500), Budget(max_calls=1)
-    assert attempted(flaky(greedy), budget, transient=lambda _: True) == (greedy, 1)
+    with pytest.raises(BudgetExhausted):
+        attempted(flaky(HttpError(500)), Budget(max_calls=1), transient=lambda _: True)
     assert len(waits) == 3
 
 

@@ -21,7 +21,9 @@ from judgeharness_integrations import (
     Perturbation,
 )
 from judgeharness_integrations._errors import PlanError, UnknownNameError, UsageError
+from judgeharness_integrations.execution.local import LocalExecutor
 from judgeharness_integrations.execution.observing import ProgressBar
+from judgeharness_integrations.execution.rates import Rates
 from judgeharness_integrations.presets import PRESETS, preset
 from judgeharness_integrations.testing import ScriptedJudge
 
@@ -29,6 +31,19 @@ GOOD: dict[str, Any] = {"perturbations": ["none"], "repetitions": 2, "aggregatio
 RICH = 'He said "yes" - and it\'s *done*.\n\n- one\n- two  items\n'
 
 BAD: list[tuple[dict[str, Any], str]] = [
+    ({"budget": {"calls": 2}}, "budget is a Budget of judgeharness_integrations.execution, not dict."),
+    ({"curtail": "yes"}, "curtail is True or False, not 'yes'."),
+    ({"reuse": "no"}, "reuse is True or False, not 'no'."),
+    ({"run": 5}, "run is a name, or None for a new one each time, not 5."),
+    ({"run": " "}, "run is a name, or None for a new one each time, not ' '."),
+    (
+        {"requests_per_minute": True},
+        "requests_per_minute must be a number above 0, not True; leave it out for no limit.",
+    ),
+    (
+        {"executor": LocalExecutor(), "tokens_per_minute": 6},
+        "tokens_per_minute is a limit of the executor: give it Rates(tokens_per_minute=6) instead.",
+    ),
     ({"perturbations": []}, "there is no perturbation: give at least ['none']."),
     ({"perturbations": "none"}, "perturbations is a list: write ['none', 'position_swap'], even for a single one."),
     (
@@ -62,7 +77,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"calibration": 3}, "calibration is a CalibrationReport, not int: read it with "),
     (
         {"log": "a.jsonl"},
-        "log is a MemoryLog or a JsonlLog of judgeharness_integrations.verdictlog, not 'a.jsonl'.",
+        "log is a SqlLog, a MemoryLog or a JsonlLog of judgeharness_integrations.verdictlog, not 'a.jsonl'.",
     ),
 ]
 
@@ -86,6 +101,7 @@ def test_what_cannot_be_used_is_refused_with_one_sentence(change: dict[str, Any]
         {"min_valid": 2},
         {"tolerance": 0},
         {"timeout_s": 0.5},
+        {"executor": LocalExecutor(rates=Rates(requests_per_minute=6)), "requests_per_minute": 6},
         {"perturbations": ("none",)},
         {"aggregation_rule": lambda rows: rows[0].verdict} and {"aggregation_rule": max},
     ],

@@ -161,7 +161,7 @@ def test_a_calibration_the_budget_cut_short_is_none() -> None:
     assert "uncalibrated" in results[0].report()
     assert budget.exhausted
     later = harness(calibration_set=LABELS)
-    later._measured = one._measured
+    later._anchor = one._anchor
     assert later.evaluate(judge, "c").calibrated_precision == 1.0
     with pytest.raises(BudgetError, match="ended before 'labels' was judged"):
         harness(budget=Budget(max_calls=3)).calibrate(judge, LABELS)

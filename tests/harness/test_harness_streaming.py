@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import aclosing
 
 import pytest
@@ -183,11 +183,12 @@ def test_a_single_case_is_not_a_list_of_cases(cases: object) -> None:
 class ForgetfulExecutor:
     """An executor of somebody else's that gives up after the first probe."""
 
-    async def ask(self, judge: object, probes: Iterator[object], asking: Asking) -> object:
-        for pending in probes:
+    async def ask(self, judge: object, probes: AsyncIterator[object], asking: Asking) -> object:
+        async for pending in probes:
             yield asking.rows.of(pending, "PASS", CallFacts("", 0.0, 1))  # type: ignore[arg-type]
             break
-        list(probes)
+        async for _ in probes:
+            pass
 
 
 def test_cases_an_executor_gives_up_are_not_lost() -> None:

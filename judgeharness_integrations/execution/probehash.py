@@ -1,0 +1,76 @@
+"""What identifies a probe across runs: who is asked, what is shown, under which perturbation, the how-manieth time."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from judgeharness_integrations.cases import Case
+    from judgeharness_integrations.judging import Judge
+
+__all__ = ["content_digest", "judge_digest", "probe_hash"]
+
+_DIGEST_BYTES = 16
+_NOT_SHOWN = frozenset({"case_id", "gold", "author", "author_b"})
+
+
+def judge_digest(judge: Judge, judge_model: str | None = None) -> bytes:
+    """Return the digest of what makes a judge this judge.
+
+    One without identity has that of all judges nobody knows again: hashes made of it tell what was asked, not of whom.
+    """
+    identity = judge.identity
+    criteria = [[c.name, c.description, c.labels, c.scale] for c in judge.criteria or ()]
+    if identity is None:
+        return _digest(json.dumps({"unknown judge": criteria}, sort_keys=True, default=repr))
+    parts = {
+        "judge": identity.name,
+        "model": judge_model or identity.model,
+        "parameters": dict(identity.parameters),
+        "prompt": identity.prompt_hash,
+        "criteria": criteria,
+    }
+    return _digest(json.dumps(parts, sort_keys=True, default=repr))
+
+
+def content_digest(case: Case) -> bytes | None:
+    """Return the digest of what a judge is shown of a case; None where that cannot be written down."""
+    try:
+        return _digest(json.dumps(_plain(case), sort_keys=True, default=_plain))
+    except (TypeError, ValueError, RecursionError):
+        return None
+
+
+def probe_hash(judge: bytes, content: bytes, *, perturbation: str, repetition: int, seed: int) -> str:
+    """Return the hash of a probe, 32 hexadecimal digits."""
+    place = f"|{perturbation}|{repetition}|{seed}".encode()
+    return hashlib.blake2b(judge + content + place, digest_size=_DIGEST_BYTES).hexdigest()
+
+
+def _digest(text: str) -> bytes:
+    return hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=_DIGEST_BYTES).digest()
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as JSON can keep it, its kind included; gold labels and authors are not shown to a judge.
+
+    Raises:
+        TypeError: nobody knows how.
+
+    """
+    if is_dataclass(value) and not isinstance(value, type):
+        shown = {f.name: getattr(value, f.name) for f in fields(value) if f.name not in _NOT_SHOWN}
+        return {"kind": type(value).__name__, **shown}
+    if isinstance(value, (str, int, float, list, tuple, dict)) or value is None:
+        return value
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, (set, frozenset)):
+        return sorted(value)
+    if (dump := getattr(value, "model_dump", None)) is not None:  # pydantic
+        return {"kind": type(value).__name__, "model": dump(mode="json")}
+    raise TypeError(type(value).__name__)
