@@ -40,6 +40,8 @@ KEYS = [
     "consistency_rate",
     "within_case_sd",
     "mean_absolute_error",
+    "curtailed",
+    "censored",
 ]
 
 

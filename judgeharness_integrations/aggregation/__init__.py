@@ -1,5 +1,6 @@
 """Named rules: the rows of one case and criterion -> a decision, and the statistics that belong beside it."""
 
+from judgeharness_integrations.aggregation.curtailing import curtails, needed, settled
 from judgeharness_integrations.aggregation.deciding import decide, quorum
 from judgeharness_integrations.aggregation.decision import Decision, Status, abstained, decided, not_graded
 from judgeharness_integrations.aggregation.position import PositionBias, position_bias
@@ -24,13 +25,16 @@ __all__ = [
     "abstained",
     "agreement",
     "chance_consistency",
+    "curtails",
     "decide",
     "decided",
     "modal_share",
+    "needed",
     "not_graded",
     "position_bias",
     "quorum",
     "rule",
+    "settled",
     "sign_test",
     "variance_split",
     "wilson",

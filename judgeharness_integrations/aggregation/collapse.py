@@ -55,10 +55,10 @@ def _text(row: VerdictRow) -> str | None:
 def _copies(group: Sequence[VerdictRow], temperature: float | None) -> dict[int, str]:
     """Return position -> why that sample is a copy of another one of the group, in whatever order the group came."""
     copies: dict[int, str] = {}
-    group = sorted(group, key=lambda row: (row.attributes.get("cached") == "shared", row.repetition))
+    group = sorted(group, key=_age)
     first = group[0]
     seen_ids, seen_texts = {first.attributes.get("response_id")}, {_text(first)}
-    same_answer = all((_text(row), row.verdict) == (_text(first), first.verdict) for row in group)
+    frozen = temperature == 0 and all((_text(row), row.verdict) == (_text(first), first.verdict) for row in group)
     for position, row in enumerate(group[1:], start=1):
         response, text = row.attributes.get("response_id"), _text(row)
         if row.attributes.get("cached") == "shared":
@@ -67,8 +67,12 @@ def _copies(group: Sequence[VerdictRow], temperature: float | None) -> dict[int,
             copies[position] = "repeated response id"
         elif text is not None and len(text) >= _LONG_TEXT and text in seen_texts:
             copies[position] = "identical long texts"
-        elif temperature == 0 and same_answer:
+        elif frozen:
             copies[position] = "temperature 0"
         seen_ids.add(response)
         seen_texts.add(text)
     return copies
+
+
+def _age(row: VerdictRow) -> tuple[bool, int]:
+    return (row.attributes.get("cached") == "shared", row.repetition)

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.verdictlog.row import EVERY_CRITERION, VerdictRow, is_number
+from judgeharness_integrations.verdictlog.row import EVERY_CRITERION, Verdict, VerdictRow, is_number
 
-__all__ = ["DEFAULT_CRITERION", "EVERY_CRITERION", "by_case", "by_criterion", "by_judge", "is_numeric"]
+__all__ = [
+    "DEFAULT_CRITERION",
+    "EVERY_CRITERION",
+    "by_case",
+    "by_criterion",
+    "by_judge",
+    "is_numeric",
+    "omitted_answers",
+]
 
 DEFAULT_CRITERION = "verdict"
 
@@ -36,17 +44,69 @@ def by_case(rows: Iterable[VerdictRow]) -> dict[tuple[str, str], list[VerdictRow
 def by_criterion(rows: Iterable[VerdictRow], declared: Iterable[str] = ()) -> dict[str, list[VerdictRow]]:
     """Return criterion -> rows of one judge, `declared` ones first, also without rows.
 
-    Rows that failed for every criterion are in each group.
+    Rows that failed for every criterion are in each group, and so are `omitted_answers`.
     """
+    rows, declared = list(rows), tuple(declared)
     groups: dict[str, list[VerdictRow]] = {name: [] for name in declared}
     groups |= _grouped(rows, "criterion")
     shared = groups.pop(EVERY_CRITERION, [])
-    if not shared:
-        return groups
-    return {
-        name: [*groups.get(name, ()), *(replace(row, criterion=name) for row in shared)]
-        for name in (groups or [DEFAULT_CRITERION])
-    }
+    if shared:
+        groups = {
+            name: [*groups.get(name, ()), *(replace(row, criterion=name) for row in shared)]
+            for name in (groups or [DEFAULT_CRITERION])
+        }
+    if len(groups) > 1:
+        for row in omitted_answers(rows, declared):
+            groups[row.criterion].append(row)
+    return groups
+
+
+def omitted_answers(rows: Iterable[VerdictRow], declared: Sequence[str] = ()) -> Iterator[VerdictRow]:
+    """Yield an unparsed row for every call that answered about a case but left out one of its criteria.
+
+    The criteria of a case are those its rows name, and the `declared` ones. Where answers about several criteria stand
+    in one place (perturbation and repetition) without a `call_id`, each was a call of its own and nothing is left out.
+    """
+    cases: dict[tuple[str, str, str], list[VerdictRow]] = {}
+    for row in rows:
+        cases.setdefault((row.run, row.judge, row.case_id), []).append(row)
+    for group in cases.values():
+        yield from _omitted(group, declared)
+
+
+def _omitted(rows: Sequence[VerdictRow], declared: Sequence[str]) -> Iterator[VerdictRow]:
+    """Yield the omitted answers of one case."""
+    names = dict.fromkeys([*declared, *(row.criterion for row in rows)])
+    names.pop(EVERY_CRITERION, None)
+    if len(names) == 1:
+        return
+    calls: dict[tuple[str, int], dict[str, VerdictRow]] = {}
+    for row in rows:
+        calls.setdefault((row.perturbation, row.repetition), {})[row.criterion] = row
+    if any(len(call) > 1 and any(row.call_id is None for row in call.values()) for call in calls.values()):
+        return
+    golds = {row.criterion: row.gold for row in rows if row.gold is not None}
+    for call in calls.values():
+        if EVERY_CRITERION not in call:
+            row = next(reversed(call.values()))
+            yield from (_unanswered(row, name, golds.get(name)) for name in names if name not in call)
+
+
+def _unanswered(row: VerdictRow, criterion: str, gold: Verdict | None) -> VerdictRow:
+    """Return what a call says about a criterion that its row, of another one, left out; the call's cost stays there."""
+    return replace(
+        row,
+        criterion=criterion,
+        verdict=None,
+        outcome="unparsed",
+        gold=gold,
+        reasoning=None,
+        raw=None,
+        input_tokens=None,
+        output_tokens=None,
+        latency_s=None,
+        attempts=None,
+    )
 
 
 def is_numeric(rows: Sequence[VerdictRow]) -> bool | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
 
@@ -14,7 +13,10 @@ __all__ = ["abstain_on_disagreement", "leading", "majority", "strict_majority", 
 
 def leading(rows: Sequence[VerdictRow]) -> tuple[list[Verdict], int]:
     """Return the most frequent verdicts (several when tied, none without valid samples) and their count."""
-    counts = Counter(row.verdict for row in rows if row.verdict is not None)
+    counts: dict[Verdict, int] = {}  # a case has few samples: a Counter would take longer
+    for row in rows:
+        if row.verdict is not None:
+            counts[row.verdict] = counts.get(row.verdict, 0) + 1
     top = max(counts.values(), default=0)
     return [verdict for verdict, count in counts.items() if count == top], top
 

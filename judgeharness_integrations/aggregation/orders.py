@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from judgeharness_integrations.aggregation.decision import Decision, abstained, decided, not_graded
 from judgeharness_integrations.aggregation.labels import leading
-from judgeharness_integrations.verdictlog.row import VerdictRow, verdict_text
+from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow, verdict_text
 
-__all__ = ["net_preference", "swap_consensus"]
+__all__ = ["PREFERENCE", "net_preference", "swap_consensus"]
 
 TIE = "TIE"
-_PREFERENCE = {"A": 1, "B": -1, TIE: 0}
+PREFERENCE: Mapping[Verdict, int] = {"A": 1, "B": -1, TIE: 0}
 
 
 def _orders(rows: Sequence[VerdictRow]) -> tuple[list[VerdictRow], list[VerdictRow]]:
@@ -46,10 +46,10 @@ def net_preference(rows: Sequence[VerdictRow]) -> Decision:
     shown, swapped = _orders(rows)
     if refusal := _unequal(shown, swapped):
         return refusal
-    foreign = {verdict_text(row.verdict) for row in rows if row.ok and row.verdict not in _PREFERENCE}
+    foreign = {verdict_text(row.verdict) for row in rows if row.ok and row.verdict not in PREFERENCE}
     if foreign:
         return not_graded(f"net_preference reads A, B and TIE, not {', '.join(sorted(foreign))}")
-    net = sum(_PREFERENCE[row.verdict] for row in rows if isinstance(row.verdict, str))
+    net = sum(PREFERENCE[row.verdict] for row in rows if isinstance(row.verdict, str))
     one_order = not any(row.ok for row in shown) or not any(row.ok for row in swapped)
     reason = f"net preference {net:+d}" + (", resting on one order" if one_order else "")
     return decided(TIE if net == 0 else "A" if net > 0 else "B", reason)

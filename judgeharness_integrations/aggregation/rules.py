@@ -14,7 +14,7 @@ from judgeharness_integrations.aggregation.by_kind import ByKind
 from judgeharness_integrations.aggregation.decision import Decision, abstained, decided
 from judgeharness_integrations.verdictlog.row import ABSTAIN, VerdictRow, verdict_from_json
 
-__all__ = ["RULE_NAMES", "Kind", "Rule", "RuleLike", "rule"]
+__all__ = ["RULE_NAMES", "Bound", "Kind", "Rule", "RuleLike", "rule"]
 
 Kind: TypeAlias = Literal["labels", "numbers", "any"]
 
@@ -68,13 +68,14 @@ class _Entry:
 
 
 @dataclass(frozen=True)
-class _Bound:
+class Bound:
     """A rule's function with its parameters; equal when both are, so that a rule read back equals the one written."""
 
     function: Callable[..., Decision]
     values: tuple[tuple[str, Fraction], ...]
 
     def __call__(self, rows: Sequence[VerdictRow]) -> Decision:
+        """Decide with these parameters."""
         return self.function(rows, **dict(self.values))
 
 
@@ -143,7 +144,7 @@ def _by_name(spec: str) -> Rule:
     positional = [text for key, text in written.items() if entry.parameters[key].default is not None]
     named = [f"{key}={text}" for key, text in written.items() if entry.parameters[key].default is None]
     full_name = f"{name}({', '.join(positional + named)})" if written else name
-    return Rule(full_name, _Bound(entry.function, values), entry.kind, entry.both_orders)
+    return Rule(full_name, Bound(entry.function, values), entry.kind, entry.both_orders)
 
 
 def _read_arguments(name: str, text: str, parameters: Mapping[str, _Parameter]) -> dict[str, str]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.aggregation.grouping import by_case, is_numeric
+from judgeharness_integrations.aggregation.planned import samples_planned
 from judgeharness_integrations.aggregation.statistics import agreement
 from judgeharness_integrations.aggregation.variance import VarianceSplit, variance_split
 from judgeharness_integrations.planning.components import Components
@@ -51,9 +52,14 @@ def pilot_of(rows: Sequence[VerdictRow]) -> Pilot:
     """Return what the rows of one judge and criterion say.
 
     Raises:
-        UsageError: they hold fewer than two cases with a verdict, or labels and numbers.
+        UsageError: they hold fewer than two cases with a verdict, or labels and numbers, or cases were stopped early.
 
     """
+    if samples_planned(rows):
+        raise UsageError(
+            "the pilot stopped asking early (curtail), and samples of no fixed size say nothing of variances: "
+            "give one that was asked to the end."
+        )
     numeric = is_numeric(rows)
     answered = [replace(row, run="") for row in rows if row.ok]  # a case that was asked in several runs is one case
     groups = list(by_case(answered).values())

@@ -45,6 +45,8 @@ def _probing(result: HarnessResult) -> Iterator[str]:
         yield "sensitivity to formatting was not measured"
     if not asked & {"paraphrase", "prompt_variant"}:
         yield "sensitivity to wording was not measured"
+    if result.design.curtail and len(result.perturbations) > 1:
+        yield "what a perturbation changes was not measured: early stopping asks later ones only where it is still open"
     for name, reason in result.skipped.items():
         yield f"{name} was skipped: {reason.rstrip('.')}"
 
@@ -61,9 +63,11 @@ def _samples(result: HarnessResult) -> Iterator[str]:
 
 
 def _criterion(measured: CriterionResult) -> Iterator[str]:
-    failed = measured.planned - measured.valid
-    if failed > 0:
-        yield f"{failed} of {measured.planned} samples of {measured.criterion} hold no verdict"
+    asked = measured.taken if measured.censored else measured.planned
+    if failed := max(asked - measured.valid, 0):
+        yield f"{failed} of {asked} samples of {measured.criterion} hold no verdict"
+    if measured.censored:
+        yield f"consistency of all {measured.planned} samples of {measured.criterion}: {asked} settled the decision"
     independence = measured.independence
     if independence.status == "collapsed":
         evidence = ", ".join(independence.evidence)

@@ -17,7 +17,7 @@ from judgeharness_integrations.verdictlog.row import VerdictRow, is_number, verd
 __all__ = ["EVIDENCE_TEXTS", "RESULT_SCHEMA", "result_document"]
 
 RESULT_SCHEMA = "judgeharness.result/1"
-EVIDENCE_TEXTS = ("call_id", "reasoning", "raw", "model", "error", "asked_at")
+EVIDENCE_TEXTS = ("call_id", "reasoning", "raw", "model", "error", "asked_at", "probe_hash")
 
 
 def result_document(result: HarnessResult, *, rows: bool = False) -> dict[str, Any]:
@@ -47,6 +47,8 @@ def result_document(result: HarnessResult, *, rows: bool = False) -> dict[str, A
         "temperature": result.temperature if is_number(result.temperature) else None,  # whatever a client calls it
         "model_families": list(result.model_families),
     }
+    if result.unasked:
+        document["unasked"] = list(result.unasked)
     if rows:
         document["calibration_report"] = _calibration_report(result)
         document["rows"] = [_record(row) for row in result.rows]
@@ -62,6 +64,8 @@ def _design(design: Design) -> dict[str, Any]:
         "min_valid": design.min_valid,
         "tolerance": design.tolerance,
         "wordings": list(design.wordings),
+        "curtail": design.curtail,
+        "stopping_rule": design.stopping_rule,
     }
 
 
@@ -101,6 +105,9 @@ def _criterion(measured: CriterionResult, result: HarnessResult) -> dict[str, An
         "sample_distribution": _distribution(measured.sample_distribution),
         "outcomes": dict(measured.outcomes),
         "planned": measured.planned,
+        "taken": measured.taken,
+        "censored": measured.censored,
+        "unbiased_rate": measured.unbiased_rate,
         "consistency_rate": measured.consistency_rate if aggregated else None,
         "chance_consistency": measured.chance_consistency if aggregated else None,
         "label_count": measured.label_count,

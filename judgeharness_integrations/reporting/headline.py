@@ -49,7 +49,9 @@ def _samples(measured: CriterionResult) -> str:
     failed = [f"{count} {name}" for name, count in measured.outcomes.items() if name != "ok" and count]
     asked = sum(measured.outcomes.values())
     text = f"{', '.join(counts + failed) or 'no sample'} of {measured.planned}"
-    return text if asked == measured.planned else f"{text} ({asked} asked)"
+    if asked == measured.planned:
+        return text
+    return f"{text} (stopped early after {asked})" if measured.censored else f"{text} ({asked} asked)"
 
 
 def _calibrated(result: HarnessResult, criterion: str) -> str:

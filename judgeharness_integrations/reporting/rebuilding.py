@@ -86,6 +86,7 @@ def _measured(document: Mapping[str, Any], own: RuleLike | None) -> HarnessResul
         temperature=document["temperature"],
         rewrites=document["usage"]["rewrites"],
         state=document["state"],
+        remaining=tuple(document.get("unasked", ())),
         fingerprint=document["fingerprint"],
         skipped=dict(document["skipped"]),
         model_families=tuple(document["model_families"]),
@@ -107,6 +108,8 @@ def _design(document: Mapping[str, Any], own: RuleLike | None) -> Design:
         tolerance=design["tolerance"],
         rule_fixed=design["rule_fixed"],
         wordings=tuple(design["wordings"]),
+        curtail=design.get("curtail", False),
+        stopping_rule=design.get("stopping_rule"),
     )
 
 

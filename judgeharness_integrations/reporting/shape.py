@@ -30,6 +30,8 @@ class _Design(Shape):
     min_valid: Positive | None
     tolerance: _Distance
     wordings: list[Text]
+    curtail: bool = False
+    stopping_rule: Text | None = None
 
 
 class _Usage(Shape):
@@ -60,6 +62,7 @@ class _Row(Shape):
     model: Text = ""
     error: Text = ""
     asked_at: Text = ""
+    probe_hash: Text = ""
     gold: Text | bool | Number | list[Text] | None = None
     verdict: Any = None
     swapped: Any = None
@@ -87,5 +90,6 @@ class ResultShape(Shape):
     design: _Design
     temperature: Number | None
     model_families: list[Text | None]
+    unasked: list[bool] = Field(default_factory=list)
     calibration_report: dict[str, Any] | None
     rows: list[_Row]

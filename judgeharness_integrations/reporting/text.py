@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from judgeharness_integrations.aggregation.unbiased import positive_label
 from judgeharness_integrations.reporting.boundary import boundary
 from judgeharness_integrations.reporting.calibrationtext import calibration_text
 from judgeharness_integrations.reporting.plain import distribution_text, number_text, safe_text
 from judgeharness_integrations.reporting.rationales import dissent, rationale, shown_order
 from judgeharness_integrations.result import CriterionResult, HarnessResult
+from judgeharness_integrations.usage import reused_from
 from judgeharness_integrations.verdictlog.row import VerdictRow, verdict_text
 
 __all__ = ["text_report"]
@@ -71,7 +73,8 @@ def _details(result: HarnessResult, measured: CriterionResult) -> Iterator[str]:
     failures = ", ".join(f"{count} {outcome}" for outcome, count in measured.outcomes.items())
     yield f"samples: {measured.planned} planned: {failures}"
     if not result.informal:
-        yield _consistency(measured)
+        yield from _stopping(measured)
+        yield _consistency(measured, fixed=not result.design.curtail)
         yield f"independence: {measured.independence.status}, {measured.independence.effective} effective samples"
         yield "by perturbation:"
         names = [safe_text(p.name, 60) for p in measured.perturbations]
@@ -96,17 +99,33 @@ def _reasons(row: VerdictRow) -> str:
     return safe_text(row.reasoning or row.raw or "")
 
 
-def _consistency(measured: CriterionResult) -> str:
+def _stopping(measured: CriterionResult) -> Iterator[str]:
+    if measured.censored:
+        yield f"stopped early: {measured.taken} of {measured.planned} planned samples; distribution censored"
+    if measured.unbiased_rate is not None:
+        label = positive_label(measured.sample_distribution)
+        yield f"unbiased rate of {label}: {number_text(measured.unbiased_rate)}"
+
+
+def _consistency(measured: CriterionResult, *, fixed: bool) -> str:
+    """Return how consistent the samples are; `fixed`: their number was, as a chance level and agreement presume."""
     rate, n = number_text(measured.consistency_rate), measured.valid
     if measured.numeric:
         center = "decision" if measured.status == "decided" else "median"
         near = f"{rate} of {n} scores within {number_text(measured.tolerance)} of the {center}"
         return f"consistency: {near}; SD {number_text(measured.sd)}"
+    if not fixed:
+        return f"consistency: {rate} over {n} valid samples; with early stopping it has no chance level"
     chance = (
         f"a judge guessing among {measured.label_count} labels would show {number_text(measured.chance_consistency)}"
     )
     null = "" if measured.label_count is None else f" {chance};"
     return f"consistency: {rate} over {n} valid samples;{null} agreement of pairs {number_text(measured.agreement)}"
+
+
+def _reused(result: HarnessResult) -> str:
+    runs, many = [safe_text(run, 60) for run in reused_from(result.rows)], result.usage.reused
+    return f"{many} call{'s' if many > 1 else ''} re-used from run{'s' if len(runs) > 1 else ''} {', '.join(runs)}"
 
 
 def _case(result: HarnessResult) -> Iterator[str]:
@@ -124,7 +143,8 @@ def _case(result: HarnessResult) -> Iterator[str]:
         if usage.input_tokens is not None
         else "tokens unknown"
     )
-    yield f"usage: {usage.calls} calls, {usage.attempts} attempts, {usage.rewrites} rewrites, {tokens}"
+    reused = f", {_reused(result)}" if usage.reused else ""
+    yield f"usage: {usage.calls} calls, {usage.attempts} attempts, {usage.rewrites} rewrites, {tokens}{reused}"
     for warning in result.warnings:
         yield f"warning: {safe_text(warning)}"
     yield "not measured:"

@@ -6,12 +6,13 @@ import struct
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
 
 from judgeharness_integrations._errors import NotInstalledError
-from judgeharness_integrations.agreement import Panel, agreement_table, alt_test, read_panel
+from judgeharness_integrations.agreement import Panel, agreement_table, alt_test, plots, read_panel
 from judgeharness_integrations.agreement.panels.annotations import annotation_rows
 from judgeharness_integrations.agreement.plots import draw_alt_test, draw_kappa
 
@@ -116,7 +117,9 @@ def test_without_matplotlib_the_pip_line_is_named(
         draw_alt_test(report, tmp_path)
 
 
-def test_places_without_a_panel_stay_empty(tmp_path: Path) -> None:
+def test_places_without_a_panel_stay_empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    figures: dict[str, Any] = {}
+    monkeypatch.setattr(plots, "save_figure", lambda figure, _, name: [figures.setdefault(name, figure)])
     draw = random.Random(1)  # noqa: S311 - labels, not a secret
     names = ["h1", "h2", "h3", "c"]
     panel = Panel.from_annotations(
@@ -130,10 +133,17 @@ def test_places_without_a_panel_stay_empty(tmp_path: Path) -> None:
     epsilons = [step / 50 for step in range(14)]
     report = alt_test(panel, humans=["h*"], candidates=["c"], scores=scores, epsilons=epsilons)
     draw_alt_test(report, tmp_path)
-    assert "alike" in texts_of(tmp_path / "omega.svg")
-    assert "0.26" not in texts_of(tmp_path / "omega.svg")  # too many epsilons to name each
     draw_kappa(agreement_table(panel, humans=["h*"], candidates=["c"]), tmp_path)
-    assert texts_of(tmp_path / "kappa_by_label.svg").count("Cohen's kappa") == 5
+    for name in ("omega", "advantage", "scatter"):
+        assert [axes.axison for axes in figures[name].axes] == [True] * 5 + [False], name
+        assert figures[name].axes[4].get_title(loc="left") == "alike"
+    ticks = [tick.get_text() for tick in figures["omega"].axes[0].get_xticklabels()]
+    assert "0.26" not in ticks  # too many epsilons to name each
+    maps = figures["kappa_by_label"].axes
+    assert [(axes.axison, axes.get_title(loc="left")) for axes in maps] == [
+        *((True, f"{label}: Cohen's kappa") for label in "abcde"),
+        (False, ""),
+    ]
 
 
 def test_a_rho_without_an_interval_has_a_bar_alone(tmp_path: Path) -> None:

@@ -14,6 +14,8 @@ from support.alttests import CANDIDATES, examine, panels, reference
 
 from judgeharness_integrations.agreement.alttest import overlap
 
+pytestmark = pytest.mark.slow
+
 FITTING = [
     ("labels", "accuracy"),
     ("numbers", "accuracy"),

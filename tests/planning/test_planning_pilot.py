@@ -94,3 +94,9 @@ def test_a_case_asked_in_several_runs_is_one_case() -> None:
 def test_one_case_is_no_pilot() -> None:
     with pytest.raises(UsageError, match="at least two cases with a verdict"):
         pilot_of([*sampled(["A", "B"]), *sampled([None], case_id="c2")])
+
+
+def test_a_pilot_that_stopped_early_says_nothing_of_variances() -> None:
+    stopped = rows({f"c{n}": {"none": [n, n + 1]} for n in range(30)}, attributes={"planned_samples": 6})
+    with pytest.raises(UsageError, match="the pilot stopped asking early"):
+        pilot_of(stopped)

@@ -185,6 +185,8 @@ def test_the_design_is_complete_where_nothing_was_folded_or_asked() -> None:
         "min_valid": None,
         "tolerance": 1.0,
         "wordings": [],
+        "curtail": False,
+        "stopping_rule": None,
     }
     skipped = SHAPES["skipped"].to_dict()
     assert skipped["perturbations"] == ["none"]

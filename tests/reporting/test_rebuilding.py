@@ -68,9 +68,16 @@ PECULIAR: dict[str, HarnessResult] = {
     "several criteria": measured(RUBRIC[:3] + RUBRIC[6:], criteria=["tone", "empty"], label_counts={"tone": 4}),
     "a call that failed as a whole": measured([failed(0), failed(1)], planned=2),
     "calls that failed among others": measured([*sampled("AA"), failed(2), failed(3, outcome="refused", error=None)]),
-    "a criterion left out of an answer": measured([*sampled("AA", criterion="x"), *sampled("B", criterion="y")]),
+    "a criterion left out of an answer": measured(
+        [*sampled("AA", criterion="x", call_id="k"), *sampled("B", criterion="y", call_id="k")]
+    ),
     "counted rows that differ": measured(
-        [*sampled("AA", criterion="x"), *sampled("B", criterion="y"), failed(0), failed(5)]
+        [
+            *sampled("AA", criterion="x", call_id="k"),
+            *sampled("B", criterion="y", call_id="k"),
+            failed(0),
+            failed(5),
+        ]
     ),
     "only criteria without rows": measured([], criteria=["x", "y"], planned=4, state="interrupted"),
     "nothing at all": measured([]),
@@ -165,6 +172,8 @@ def test_the_full_design_comes_back() -> None:
         tolerance=0.25,
         rule_fixed="after",
         wordings=("rewriter", "0123"),
+        curtail=True,
+        stopping_rule="majority",
     )
     assert all(getattr(every, f.name) != f.default for f in fields(Design))  # whoever adds a field is reminded here
     result = measure(sampled("AAAA"), case_id="c1", judge="j", design=every, judge_model="gpt-4o")

@@ -1,0 +1,185 @@
+"""The cases of one judge and criterion folded one at a time, in memory that does not grow with their number."""
+
+from __future__ import annotations
+
+import copy
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from judgeharness_integrations._errors import JudgeHarnessError, UsageError
+from judgeharness_integrations.aggregation.deciding import check_rule_fits
+from judgeharness_integrations.aggregation.grouping import is_numeric
+from judgeharness_integrations.aggregation.rules import Rule
+from judgeharness_integrations.replay.deciding import CaseDecision, case_consistency, decided_case
+from judgeharness_integrations.replay.exactsum import ExactMean
+from judgeharness_integrations.replay.labelcounts import LabelCounts
+from judgeharness_integrations.replay.positioncounts import PositionCounts
+from judgeharness_integrations.replay.report import FIXED_SAMPLES_ONLY, JudgeReplay
+from judgeharness_integrations.replay.scoresums import ScoreSums
+from judgeharness_integrations.verdictlog.row import VerdictRow, is_number
+
+__all__ = ["CriterionFold"]
+
+
+@dataclass(kw_only=True)
+class _Counts:
+    """What was counted so far. Until a case holds a verdict, nobody knows whether they are labels or scores."""
+
+    cases: int = 0
+    rows: int = 0
+    unparsed: int = 0
+    curtailed: int = 0
+    censored: int = 0
+    statuses: Counter[str] = field(default_factory=Counter)
+    consistency: ExactMean = field(default_factory=ExactMean)
+    labels: LabelCounts = field(default_factory=LabelCounts)
+    scores: ScoreSums = field(default_factory=ScoreSums)
+    position: PositionCounts = field(default_factory=PositionCounts)
+
+
+class CriterionFold:
+    """One judge and criterion under one rule: `add` every case once, then `finish`.
+
+    Args:
+        judge: the judge's name.
+        criterion: the criterion's name.
+        rule: how to fold each case.
+        min_valid: valid samples a verdict needs; see `replay`.
+        tolerance: how far two scores lie apart and still agree, in units of the score.
+
+    """
+
+    def __init__(
+        self, *, judge: str, criterion: str, rule: Rule, min_valid: int | None = None, tolerance: float = 1.0
+    ) -> None:
+        """Start without cases."""
+        self.judge, self.criterion, self.rule = judge, criterion, rule
+        self.min_valid, self.tolerance = min_valid, tolerance
+        self._counts = _Counts()
+        self._numeric: bool | None = None
+        self._examples: list[VerdictRow] = []  # the first verdict, and the first of the other kind
+        self._broken: JudgeHarnessError | None = None
+
+    @property
+    def cases(self) -> int:
+        """Number of cases added."""
+        return self._counts.cases
+
+    def named(self, criterion: str) -> CriterionFold:
+        """Return a copy for another criterion, which goes on from here."""
+        other = copy.copy(self)
+        own = {"_counts": copy.deepcopy(self._counts), "_examples": [*self._examples]}
+        vars(other).update(own, criterion=criterion)
+        return other
+
+    def add(self, rows: Sequence[VerdictRow], *, planned: int | None = None) -> CaseDecision | None:
+        """Take in all rows of one case and return what was decided.
+
+        Args:
+            rows: its rows, of one run, failures included; at least one.
+            planned: samples that were to be asked; the rows present when None.
+
+        Returns:
+            The decision; None when the rows cannot be folded, which `finish` will say.
+
+        """
+        self._counts.cases += 1
+        self._note_kinds(rows)
+        if self._broken is not None:
+            return None
+        try:
+            case = decided_case(rows, self.rule, planned=planned, min_valid=self.min_valid)
+        except JudgeHarnessError as error:
+            self._broken = error
+            return None
+        self._count(case)
+        return case
+
+    def _note_kinds(self, rows: Sequence[VerdictRow]) -> None:
+        """Learn whether the verdicts are scores, and refuse a rule that folds the other kind."""
+        for row in rows:
+            verdict = row.verdict
+            if verdict is None or (not isinstance(verdict, str) and is_number(verdict)) is self._numeric:
+                continue
+            if self._numeric is None:
+                self._numeric = is_number(verdict)
+                self._examples.append(row)
+                self._check_fits(numeric=self._numeric)
+            elif len(self._examples) == 1:
+                self._examples.append(row)
+                self._broken = self._broken or _mixed(self._examples)
+
+    def _check_fits(self, *, numeric: bool) -> None:
+        try:
+            check_rule_fits(self.rule, numeric=numeric, criterion=self.criterion)
+        except UsageError as error:
+            self._broken = self._broken or error
+
+    def _count(self, case: CaseDecision) -> None:
+        counts, rows = self._counts, case.rows
+        counts.rows += len(rows)
+        counts.statuses[case.decision.status] += 1
+        for row in rows:
+            if row.outcome == "unparsed":
+                counts.unparsed += 1
+        counts.curtailed += case.curtailed
+        counts.censored += case.censored
+        counts.position.add(rows)
+        if self._numeric:
+            counts.scores.add(case)
+        else:
+            counts.labels.add(case)
+        consistency = case_consistency(case, numeric=bool(self._numeric), tolerance=self.tolerance)
+        if consistency is not None:
+            counts.consistency.add(consistency)
+
+    @property
+    def problem(self) -> JudgeHarnessError | None:
+        """Why the rule cannot fold these verdicts: they mix kinds, are of the wrong kind, or a case is broken."""
+        return _mixed(self._examples) if len(self._examples) > 1 else self._broken
+
+    def finish(self, *, unasked: int = 0) -> JudgeReplay:
+        """Return what the cases come to.
+
+        Args:
+            unasked: cases without any row, to be counted as not graded.
+
+        Raises:
+            UsageError: labels and scores are mixed, the rule does not fit them, or a case has two gold labels.
+
+        """
+        if (problem := self.problem) is not None:
+            raise problem
+        counts = self._counts
+        numeric = self.rule.kind == "numbers" if self._numeric is None else self._numeric
+        cases, decided = counts.cases + unasked, counts.statuses["decided"]
+        found = JudgeReplay(
+            judge=self.judge,
+            criterion=self.criterion,
+            kind="numbers" if numeric else "labels",
+            cases=cases,
+            decided=decided,
+            abstained=counts.statuses["abstained"],
+            not_graded=counts.statuses["not_graded"] + unasked,
+            coverage=decided / cases if cases else None,
+            unparsed=counts.unparsed,
+            consistency_rate=counts.consistency.value,
+            curtailed=counts.curtailed,
+            censored=counts.censored,
+            rows=counts.rows,
+            **counts.position.measured(),
+            **counts.scores.measured() if numeric else counts.labels.measured(pairwise=counts.position.pairwise),
+        )
+        unknown: dict[str, Any] = dict.fromkeys(FIXED_SAMPLES_ONLY)
+        return replace(found, pairs=0, **unknown) if counts.curtailed else found
+
+
+def _mixed(examples: Sequence[VerdictRow]) -> JudgeHarnessError:
+    """Return the error about verdicts of two kinds."""
+    try:
+        is_numeric(examples)
+    except UsageError as error:
+        return error
+    raise AssertionError(examples)  # pragma: no cover - two examples are of two kinds

@@ -1,0 +1,255 @@
+"""Early stopping against brute force: every answer to every sample that is still to come."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from judgeharness_integrations.aggregation import RULE_NAMES, Rule, curtails, decide, needed, rule, settled
+from judgeharness_integrations.verdictlog.row import VerdictRow
+
+LABEL_RULES = (
+    "majority",
+    "strict_majority",
+    "supermajority(2/3)",
+    "supermajority(1/4)",
+    "supermajority(1)",
+    "abstain_on_disagreement",
+)
+ORDER_RULES = ("swap_consensus", "net_preference")
+NUMBER_RULES = ("median", "median(pass_at=5)", "mode", "mode(pass_at=5)")
+KIND_RULES = ("majority | median", "supermajority(2/3) | mode")
+SIDES = ("A", "B", "TIE", None)
+MANY_LABELS = ("A", "B", "C", "D", "E", None)
+SCORES = (4, 5, 7.5, None)
+ANY_SCORE = (*SCORES, -1e9, 4.5, 6, 1e9)
+
+
+@lru_cache(typed=True)
+def sample(verdict: Any, swapped: bool) -> VerdictRow:  # noqa: FBT001 - as it stands in a plan
+    return VerdictRow(case_id="c1", verdict=verdict, outcome="error" if verdict is None else "ok", swapped=swapped)
+
+
+def asked(verdicts: Any, flags: Any) -> list[VerdictRow]:
+    return [sample(verdict, swapped) for verdict, swapped in zip(verdicts, flags, strict=False)]
+
+
+class Force:
+    """All completions of one plan, worked out backwards; the order of samples within an order does not matter."""
+
+    def __init__(self, name: str, flags: tuple[bool, ...], min_valid: int | None, answers: Any, rest: Any) -> None:
+        self.rule, self.flags, self.min_valid = rule(name), flags, min_valid
+        self.answers, self.rest = answers, rest
+        self._outcomes: dict[Any, frozenset[Any]] = {}
+        self._fewest: dict[Any, int] = {}
+
+    def key(self, verdicts: tuple[Any, ...]) -> Any:
+        shown = sorted(zip(self.flags, map(repr, verdicts), strict=False))
+        return tuple(shown)
+
+    def outcomes(self, verdicts: tuple[Any, ...]) -> frozenset[Any]:
+        """Return every (status, verdict) that completions lead to."""
+        key = self.key(verdicts)
+        if key not in self._outcomes:
+            if len(verdicts) == len(self.flags):
+                decision = decide(asked(verdicts, self.flags), self.rule, min_valid=self.min_valid)
+                self._outcomes[key] = frozenset({(decision.status, decision.verdict)})
+            else:
+                self._outcomes[key] = frozenset().union(*(self.outcomes((*verdicts, v)) for v in self.rest))
+        return self._outcomes[key]
+
+    def fewest(self, verdicts: tuple[Any, ...]) -> int:
+        """Return how many samples it takes at least until one outcome is left."""
+        key = self.key(verdicts)
+        if key not in self._fewest:
+            one = len(self.outcomes(verdicts)) == 1
+            self._fewest[key] = 0 if one else 1 + min(self.fewest((*verdicts, v)) for v in self.answers)
+        return self._fewest[key]
+
+    def check(self, *, exact: bool = True) -> int:
+        """Compare every state of the plan and return how many there were."""
+        self.fewest(())
+        states: dict[Any, tuple[Any, ...]] = {self.key(()): ()}
+        for verdicts in (queue := [()]):
+            if len(verdicts) < len(self.flags):
+                for v in self.answers:
+                    longer = (*verdicts, v)
+                    if self.key(longer) not in states:
+                        states[self.key(longer)] = longer
+                        queue.append(longer)
+            self.compare(verdicts, exact=exact)
+        return len(states)
+
+    def compare(self, verdicts: tuple[Any, ...], *, exact: bool) -> None:
+        rows, remaining = asked(verdicts, self.flags), self.flags[len(verdicts) :]
+        limits = {"remaining": remaining, "min_valid": self.min_valid}
+        fewest, found = needed(rows, self.rule, **limits), settled(rows, self.rule, **limits)
+        where = (self.rule.name, verdicts, self.flags, self.min_valid)
+        assert (found is None) == (len(self.outcomes(verdicts)) > 1), where
+        assert (fewest == 0) == (found is not None), where
+        assert fewest == self.fewest(verdicts) if exact else fewest <= self.fewest(verdicts), where
+        if found is not None:
+            assert {(found.status, found.verdict)} == self.outcomes(verdicts), where
+            if remaining:
+                told = f"; settled after {len(verdicts)} of {len(self.flags)} samples"
+                assert found.reason.endswith(told), where
+
+
+def quorums(samples: int) -> list[int | None]:
+    return [None, *sorted({1, 2, samples, samples + 1})]
+
+
+@pytest.mark.parametrize("name", LABEL_RULES)
+def test_labels_are_settled_exactly_when_no_completion_can_differ(name: str) -> None:
+    for samples in range(1, 6):
+        for min_valid in quorums(samples):
+            Force(name, (False,) * samples, min_valid, MANY_LABELS, MANY_LABELS).check()
+
+
+@pytest.mark.parametrize("name", LABEL_RULES)
+def test_with_few_labels_nothing_is_asked_past_the_moment_it_is_settled(name: str) -> None:
+    for samples in (6, 7, 8):
+        Force(name, (False,) * samples, None, SIDES, SIDES).check(exact=False)
+
+
+@pytest.mark.parametrize("name", NUMBER_RULES)
+def test_scores_are_settled_exactly_when_no_completion_can_differ(name: str) -> None:
+    for samples in range(1, 6):
+        for min_valid in quorums(samples):
+            Force(name, (False,) * samples, min_valid, SCORES, ANY_SCORE).check(exact=False)
+
+
+@pytest.mark.parametrize("flags", ["01", "10", "0011", "0101", "1001", "000111", "010101", "011100", "001", "1"])
+@pytest.mark.parametrize("name", ORDER_RULES)
+def test_both_orders_are_settled_exactly_when_no_completion_can_differ(name: str, flags: str) -> None:
+    swapped = tuple(flag == "1" for flag in flags)
+    labels = SIDES if name == "net_preference" else ("A", "B", "C", "D", None)
+    for min_valid in quorums(len(flags)):
+        Force(name, swapped, min_valid, labels, labels).check()
+
+
+@pytest.mark.parametrize("name", KIND_RULES)
+@pytest.mark.parametrize(("answers", "rest"), [(SIDES, SIDES), (SCORES, ANY_SCORE)])
+def test_rules_by_kind_are_settled_as_the_rule_for_what_the_judge_answers(name: str, answers: Any, rest: Any) -> None:
+    for samples in (3, 4):
+        force = Force(name, (False,) * samples, None, answers, rest)
+        for verdicts in [("A",), ("A", "A"), ("A", None, "B")] if answers is SIDES else [(4,), (4, 4), (4, None, 5)]:
+            force.compare(verdicts, exact=False)
+
+
+def test_before_the_first_answer_the_quicker_of_two_rules_by_kind_counts() -> None:
+    open_plan: dict[str, Any] = {"remaining": [False] * 5, "min_valid": 1}
+    alone = {name: needed([], rule(name), **open_plan) for name in ("supermajority(1)", "majority", "median")}
+    assert alone == {"supermajority(1)": 2, "majority": 3, "median": 3}
+    assert needed([], rule("supermajority(1) | median"), **open_plan) == 2
+    assert needed([], rule("majority | median"), **open_plan) == 3
+    assert settled([], rule("majority | median"), **open_plan) is None
+
+
+def verdicts_for(name: str) -> st.SearchStrategy[Any]:
+    if name in NUMBER_RULES:
+        return st.one_of(st.integers(1, 9), st.sampled_from([5, 5.0, 4.5]), st.none())
+    return st.one_of(st.sampled_from(["A", "B", "TIE"]), st.sampled_from(["A", "A", "B", None]))
+
+
+@st.composite
+def samplings(draw: st.DrawFn) -> tuple[str, tuple[Any, ...], tuple[bool, ...], int | None]:
+    name = draw(st.sampled_from([*LABEL_RULES, *ORDER_RULES, *NUMBER_RULES, *KIND_RULES]))
+    flags = draw(st.lists(st.booleans(), min_size=1, max_size=13))
+    if rule(name).both_orders:
+        half = 1 + len(flags) // 2
+        flags = draw(st.permutations([False] * half + [True] * half))
+    verdicts = draw(st.lists(verdicts_for(name), min_size=len(flags), max_size=len(flags)))
+    return name, tuple(verdicts), tuple(flags), draw(st.one_of(st.none(), st.integers(1, len(flags) + 1)))
+
+
+@settings(max_examples=300)
+@given(samplings())
+def test_asking_what_is_needed_stops_at_the_first_settled_moment_with_the_full_decision(sampling: Any) -> None:
+    name, verdicts, flags, min_valid = sampling
+    rows = asked(verdicts, flags)
+    full = decide(rows, rule(name), min_valid=min_valid)
+    taken = 0
+    while more := needed(rows[:taken], rule(name), remaining=flags[taken:], min_valid=min_valid):
+        taken += more
+    decisions = [
+        settled(rows[:count], rule(name), remaining=flags[count:], min_valid=min_valid)
+        for count in range(len(rows) + 1)
+    ]
+    assert [decision is not None for decision in decisions].index(True) == taken
+    for decision in decisions[taken:]:
+        assert decision is not None
+        assert (decision.status, decision.verdict) == (full.status, full.verdict)
+
+
+@given(st.lists(st.one_of(st.integers(-9, 9), st.floats(-1e99, 1e99)), max_size=7), st.integers(1, 5), st.data())
+def test_a_settled_median_is_the_median_of_whatever_follows(scores: Any, left: int, data: st.DataObject) -> None:
+    pass_at = data.draw(st.sampled_from(["", "(pass_at=0)", "(pass_at=5/2)"]))
+    rows, remaining = asked(scores, [False] * len(scores)), [False] * left
+    decision = settled(rows, rule(f"median{pass_at}"), remaining=remaining, min_valid=1)
+    if decision is not None:
+        more = st.one_of(st.none(), st.floats(-1e100, 1e100), st.sampled_from([*scores, -1e100, 1e100]))
+        rest = data.draw(st.lists(more, min_size=left, max_size=left))
+        full = decide(asked([*scores, *rest], [False] * 20), rule(f"median{pass_at}"), min_valid=1)
+        assert (decision.status, decision.verdict) == (full.status, full.verdict)
+
+
+def test_a_settled_decision_says_so_in_its_reason() -> None:
+    rows = asked("AAAA", [False] * 4)
+    decision = settled(rows, rule("majority"), remaining=[False] * 2)
+    assert decision is not None
+    assert decision.reason == "4 of 6 samples; settled after 4 of 6 samples"
+    assert settled(rows, rule("majority"), remaining=[]) == decide(rows, rule("majority"))
+
+
+@pytest.mark.parametrize("first", ["A", "B", "TIE", None])
+def test_one_sample_an_order_cannot_be_cut_short_under_swap_consensus(first: str | None) -> None:
+    consensus = rule("swap_consensus")
+    for flags in ([False, True], [True, False]):
+        assert needed([], consensus, remaining=flags) == 2
+        assert settled(asked([first], flags), consensus, remaining=flags[1:]) is None
+        assert needed(asked([first], flags), consensus, remaining=flags[1:]) == 1
+
+
+def test_a_quorum_that_cannot_be_met_settles_a_case() -> None:
+    lost = settled(asked([None, None], [False] * 2), rule("median"), remaining=[False])
+    assert lost is not None
+    assert (lost.status, lost.reason) == ("not_graded", "0 valid of 3 samples, 2 needed; settled after 2 of 3 samples")
+    assert needed([], rule("majority"), remaining=[False] * 3, min_valid=4) == 0
+
+
+def test_a_preference_that_nothing_reads_settles_the_refusal() -> None:
+    foreign = settled(asked(["C"], [False]), rule("net_preference"), remaining=[True, False, True])
+    assert foreign is not None
+    assert foreign.status == "not_graded"
+
+
+def test_verdicts_the_rule_does_not_fold_are_asked_for_to_the_end() -> None:
+    for name, verdicts in (("majority", [7]), ("median", ["A"]), ("majority | median", ["A", 7])):
+        rows = asked(verdicts, [False] * 2)
+        assert needed(rows, rule(name), remaining=[False] * 4) == 4
+        assert settled(rows, rule(name), remaining=[False] * 4) is None
+
+
+def test_every_named_rule_can_be_cut_short_or_says_why_not() -> None:
+    refused = {name: curtails(rule(name)) for name in RULE_NAMES}
+    assert {name for name, why in refused.items() if why} == {"mean", "trimmed_mean"}
+    assert refused["mean"] == "every further score can change what rule mean decides: scores have no bounds"
+    assert "mean(pass_at=7)" in str(curtails(rule("mean(pass_at=7)")))
+    assert [curtails(rule(name)) for name in (*LABEL_RULES, *ORDER_RULES, *NUMBER_RULES, *KIND_RULES)] == [None] * 14
+    assert "rule mean " in str(curtails(rule("majority | mean")))
+    own = "what rule majority makes of further samples is not known: it is a function of the caller's own"
+    assert curtails(Rule("majority", len)) == own
+
+
+@pytest.mark.parametrize("name", ["mean", "trimmed_mean(0.1)", "majority | mean"])
+def test_a_rule_that_cannot_be_cut_short_is_settled_by_the_last_sample(name: str) -> None:
+    rows = asked([7, 7, 7], [False] * 3)
+    assert settled(rows, rule(name), remaining=[False]) is None
+    assert needed(rows, rule(name), remaining=[False] * 2) == 2
+    assert needed(rows, rule(name), remaining=[]) == 0
+    assert settled(rows, rule(name), remaining=[]) == decide(rows, rule(name))
