@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import typer
 from rich.text import Text
@@ -30,8 +30,16 @@ def check_cost(total: int, max_calls: int | None) -> None:
         raise BudgetError(f"the plan is {total} calls, more than max_calls={max_calls}: nothing was asked.")
 
 
-def print_plans(plans: Mapping[str, Plan], config: Config, *, max_calls: int | None, stderr: bool) -> None:
-    """Print what each judge will be asked."""
+def print_plans(
+    plans: Mapping[str, Plan],
+    config: Config,
+    *,
+    max_calls: int | None,
+    stderr: bool,
+    budget: str | None = None,
+    notes: Iterable[str] = (),
+) -> None:
+    """Print what each judge will be asked, what limits that, and `notes` about it."""
     columns = ("judge", "cases", "judge\ncalls", "rewrites", "calibration\ncalls", "all\ncalls")
     rows: list[Sequence[str | Text]] = [
         (safe(name), *map(str, (plan.cases, plan.calls, plan.rewrites, plan.calibration_calls, plan.total)))
@@ -43,11 +51,18 @@ def print_plans(plans: Mapping[str, Plan], config: Config, *, max_calls: int | N
     screen.print(table("plan", columns, rows))
     attempts = config.execution.max_attempts
     tries = "" if attempts == 1 else "; a call that fails is tried again, which is not counted here"
-    screen.print(f"upper limit: {max_calls} calls, retries included" if max_calls else f"no upper limit given{tries}")
+    if budget is not None:
+        screen.print(f"budget of the whole run: {budget}")
+    else:
+        screen.print(
+            f"upper limit: {max_calls} calls, retries included" if max_calls else f"no upper limit given{tries}"
+        )
+    for note in notes:
+        screen.print(Text(note))
 
 
-def confirm(total: int, *, yes: bool) -> None:
-    """Ask whether to go on, where somebody is there to answer.
+def confirm(total: int, *, yes: bool, at_most: bool = False) -> None:
+    """Ask whether to go on, where somebody is there to answer; `at_most`: some answers may be known already.
 
     Raises:
         UsageError: the answer was no.
@@ -55,5 +70,5 @@ def confirm(total: int, *, yes: bool) -> None:
     """
     if yes or not (sys.stdin.isatty() and sys.stdout.isatty()):
         return
-    if not typer.confirm(f"Make {total} calls?", err=True):
+    if not typer.confirm(f"Make {'up to ' if at_most else ''}{total} calls?", err=True):
         raise UsageError("not confirmed: nothing was asked.")

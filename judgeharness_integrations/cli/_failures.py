@@ -13,39 +13,65 @@ from judgeharness_integrations.config import without_secrets
 from judgeharness_integrations.reporting.plain import safe_text
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
-__all__ = ["failures", "told", "without_replay_advice"]
+__all__ = ["FailureKinds", "failures", "told", "without_replay_advice"]
 
 _MOST_KEPT, _MOST_SHOWN = 10, 3
 _LONGEST_ERROR = 200
+_MOST_KINDS = 1000  # told apart; each error a text of its own must not fill the memory
+_OTHERS = "of other kinds"
 _VARIES = re.compile(r"\b(?=\w*\d)\w{8,}\b|\b\d+\.\d+|\b\d+(?=m?s\b)")  # request ids, waiting times
 _REPLAY_ALONE = re.compile(r",? or (?:--labels|read (?:a log )?with labels=True(?: \(--labels\))?)")
 
 
-def failures(rows: Iterable[VerdictRow], settings: Any) -> list[dict[str, Any]]:
-    """Return the kinds of failed samples, most frequent first, as `{outcome, error, count}`.
+class FailureKinds:
+    """Counts kinds of failed samples, in memory that does not grow with their number.
 
     Errors that differ in ids and waiting times alone are one kind, shown by its first. A call about several criteria
-    is one sample. `settings` are what the judge was built from; no secret of theirs is in a text.
+    is one sample.
     """
-    kinds: Counter[tuple[str, str]] = Counter()
-    first: dict[tuple[str, str], str] = {}
-    counted: set[tuple[object, ...]] = set()
-    for row in rows:
+
+    def __init__(self) -> None:
+        """Start without failures."""
+        self._counts: Counter[tuple[str, str]] = Counter()
+        self._first: dict[tuple[str, str], str] = {}
+
+    def add(self, rows: Iterable[VerdictRow]) -> None:
+        """Take in rows; those of one call must come together."""
+        counted: set[tuple[object, ...]] = set()
+        for row in rows:
+            if row.ok:
+                continue
+            kind = self._kind(row)
+            call = (*kind, row.key if row.call_id is None else row.call_id)
+            if call not in counted:
+                counted.add(call)
+                self._counts[kind] += 1
+                self._first.setdefault(kind, _OTHERS if kind[1] == _OTHERS else row.error or "")
+
+    def _kind(self, row: VerdictRow) -> tuple[str, str]:
         kind = (row.outcome, _VARIES.sub("#", row.error or ""))
-        call = (*kind, row.key if row.call_id is None else row.call_id)
-        if row.ok or call in counted:
-            continue
-        counted.add(call)
-        kinds[kind] += 1
-        first.setdefault(kind, row.error or "")
-    return [
-        {
-            "outcome": kind[0],
-            "error": safe_text(without_secrets(first[kind], settings), _LONGEST_ERROR) or None,
-            "count": count,
-        }
-        for kind, count in kinds.most_common(_MOST_KEPT)
-    ]
+        return kind if kind in self._counts or len(self._counts) < _MOST_KINDS else (row.outcome, _OTHERS)
+
+    def to_list(self, settings: Any) -> list[dict[str, Any]]:
+        """Return the kinds, most frequent first, as `{outcome, error, count}`.
+
+        `settings` are what the judge was built from; no secret of theirs is in a text.
+        """
+        return [
+            {
+                "outcome": kind[0],
+                "error": safe_text(without_secrets(self._first[kind], settings), _LONGEST_ERROR) or None,
+                "count": count,
+            }
+            for kind, count in self._counts.most_common(_MOST_KEPT)
+        ]
+
+
+def failures(rows: Iterable[VerdictRow], settings: Any) -> list[dict[str, Any]]:
+    """Return the kinds of failed samples among rows; see `FailureKinds`."""
+    kinds = FailureKinds()
+    kinds.add(rows)
+    return kinds.to_list(settings)
 
 
 def told(judge: str, kinds: Sequence[Mapping[str, Any]]) -> Iterator[str]:

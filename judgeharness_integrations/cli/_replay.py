@@ -7,14 +7,18 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from judgeharness_integrations._errors import UnknownNameError, UsageError
 from judgeharness_integrations.aggregation.grouping import by_criterion
 from judgeharness_integrations.aggregation.rules import Rule
 from judgeharness_integrations.aggregation.rules import rule as named_rule
 from judgeharness_integrations.cli._json import print_json
 from judgeharness_integrations.replay import ReplayReport, replay, rows_about, rows_of_judges
+from judgeharness_integrations.reporting.plain import safe_text
 from judgeharness_integrations.verdictlog import VerdictRow, read_log
 
 __all__ = ["replay_log", "rule_of"]
+
+_REUSED_FROM = "reused_from"  # attribute of a copied row: the run that paid for the answer
 
 
 def rule_of(spec: str) -> Rule:
@@ -24,6 +28,23 @@ def rule_of(spec: str) -> Rule:
     from judgeharness_integrations.config.importing import imported_rule  # noqa: PLC0415 - few rules are imported
 
     return imported_rule(spec, folder=Path.cwd(), where="--rule")
+
+
+def _rows_of_run(rows: list[VerdictRow], run: str | None, *, source: str) -> list[VerdictRow]:
+    """Return the rows of a run; of all runs when it is None, as long as no answer would count twice."""
+    if run is not None:
+        found = [row for row in rows if row.run == run]
+        if not found:
+            raise UnknownNameError("run", run, {row.run for row in rows})
+        return found
+    holders: dict[str, dict[str, None]] = {}  # the run that paid for answers -> the runs that hold them
+    for row in rows:
+        holders.setdefault(str(row.attributes.get(_REUSED_FROM, row.run)), {})[row.run] = None
+    shared = next((list(runs) for runs in holders.values() if len(runs) > 1), None)
+    if shared is not None:
+        names = safe_text(", ".join(repr(name) for name in shared), 200)
+        raise UsageError(f"{source}: runs {names} share answers, which would count twice: choose one with --run.")
+    return rows
 
 
 @contextmanager
@@ -44,15 +65,21 @@ def replay_log(
     *,
     judges: Sequence[str] | None = None,
     criteria: Sequence[str] | None = None,
+    run: str | None = None,
     labels: bool = False,
     min_valid: int | None = None,
     tolerance: float = 1.0,
     as_json: bool = False,
 ) -> None:
-    """Read a log, fold it and print the report."""
+    """Read a log, or one run of it, fold it and print the report.
+
+    Raises:
+        UsageError: runs of the log share answers, and none was chosen.
+
+    """
     chosen = rule_of(rule)
     with _without_garbage_collection():
-        rows = rows_about(read_log(log, labels=labels), criteria)
+        rows = rows_about(_rows_of_run(read_log(log, labels=labels), run, source=str(log)), criteria)
         report = replay(rows, chosen, judges=judges, min_valid=min_valid, tolerance=tolerance)
         if as_json:
             print_json(report.to_dict())

@@ -13,7 +13,7 @@ from judgeharness_integrations.cli._printing import percent, safe, share, share_
 from judgeharness_integrations.replay import JudgeReplay, ReplayReport
 from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow, verdict_text
 
-__all__ = ["decision_table", "replay_tables"]
+__all__ = ["decision_table", "replay_tables", "stopping_sentences"]
 
 _ALMOST_ZERO = 0.001
 
@@ -21,6 +21,7 @@ _ALMOST_ZERO = 0.001
 def replay_tables(report: ReplayReport, groups: Sequence[Sequence[VerdictRow]]) -> Iterator[RenderableType]:
     """Yield the tables of a report and of the rows behind each of its entries."""
     yield decision_table(report.judges)
+    yield from stopping_sentences(report.judges)
     if any(entry.mean_absolute_error is not None for entry in report.judges):
         yield "accuracy is of labels; scores show their mean absolute error against gold instead"
     labels = [entry for entry in report.judges if entry.kind == "labels"]
@@ -31,7 +32,24 @@ def replay_tables(report: ReplayReport, groups: Sequence[Sequence[VerdictRow]]) 
     numbers = [entry for entry in report.judges if entry.kind == "numbers"]
     if numbers:
         yield _score_table(numbers)
-    yield _variance_table(report.judges, groups)
+    pairs = [pair for pair in zip(report.judges, groups, strict=True) if not pair[0].curtailed]
+    if pairs:
+        yield _variance_table(pairs)
+
+
+def stopping_sentences(entries: Sequence[JudgeReplay]) -> Iterator[str]:
+    """Yield what is to be known about samples of early stopping; nothing where there are none."""
+    if censored := sum(entry.censored for entry in entries):
+        yield (
+            f"{censored} of {sum(entry.cases for entry in entries)} cases hold fewer samples than were planned for "
+            "them: consistency is that of stopped (censored) samples, and a case counts as decided only where no "
+            "further sample could change it"
+        )
+    if any(entry.curtailed for entry in entries):
+        yield (
+            "with early stopping, later samples are asked only about cases that earlier ones left open: accuracy by "
+            "perturbation, position, spread and variance would show that choice, and are left out"
+        )
 
 
 def _who(entry: JudgeReplay) -> Text:
@@ -130,12 +148,12 @@ def _number(value: float | None) -> str:
     return "-" if value is None else f"{value:.3f}"
 
 
-def _variance_table(entries: Sequence[JudgeReplay], groups: Sequence[Sequence[VerdictRow]]) -> RenderableType:
-    if not any(map(_repeated, groups)):
+def _variance_table(pairs: Sequence[tuple[JudgeReplay, Sequence[VerdictRow]]]) -> RenderableType:
+    if not any(_repeated(group) for _, group in pairs):
         return "\nvariance of single samples: cannot be split, nothing was asked twice under one perturbation"
     splits = [
         (entry, positive, variance_split(group) if positive is None else variance_split(group, positive=positive))
-        for entry, group in zip(entries, groups, strict=True)
+        for entry, group in pairs
         for positive in [None if entry.kind == "numbers" else _positive(group)]
     ]
     columns = ("judge", "of", "cases\n%", "pertur-\nbations %", "repeti-\ntions %", "ICC(1)", "negative,\nset to 0")

@@ -1,183 +1,176 @@
-"""What `judgeharness run` does: the judges one after the other, every answer a row of one log."""
+"""What `judgeharness run` does: the judges one after the other, every answer a row of one log, continued if cut off."""
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from judgeharness_integrations._errors import JudgeHarnessError, UsageError
+from judgeharness_integrations import __version__
+from judgeharness_integrations.anchoring import calibration_run
+from judgeharness_integrations.casefiles import CaseFile
 from judgeharness_integrations.cli._asking import check_cost, confirm, judge_model, print_plans
-from judgeharness_integrations.cli._failures import told, without_replay_advice
-from judgeharness_integrations.cli._json import print_json
-from judgeharness_integrations.cli._run_tables import print_summary
-from judgeharness_integrations.cli._stopping import Terminated, terminable
-from judgeharness_integrations.cli._summary import JudgeTally, summary_document
-from judgeharness_integrations.cli._writing import check_folder
-from judgeharness_integrations.cli.exits import INTERRUPTED, NOT_GRADED, OK, TERMINATED
+from judgeharness_integrations.cli._run_going import RunGoing, go
+from judgeharness_integrations.cli._run_notes import Before, plan_notes
+from judgeharness_integrations.cli._run_parts import check_unchanged, run_parts
+from judgeharness_integrations.cli._run_place import RunPlace
+from judgeharness_integrations.cli._run_request import RunRequest, Spending
+from judgeharness_integrations.cli._stopping import terminable
+from judgeharness_integrations.cli._summary import JudgeTally
 from judgeharness_integrations.config import (
     Config,
+    SendableJudge,
     build_calibration,
     build_cases,
+    build_executor,
     build_harness_options,
     build_judge,
+    cases_digest,
     load_config,
-    without_secrets,
+    redacted,
 )
-from judgeharness_integrations.execution.budget import Budget
 from judgeharness_integrations.harness import JudgeHarness
-from judgeharness_integrations.measure import QUOTED_ERROR
 from judgeharness_integrations.plan import plan_cases
-from judgeharness_integrations.verdictlog import JsonlLog, MemoryLog, VerdictRow
-from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES
+
+if TYPE_CHECKING:
+    from judgeharness_integrations.cases import AnswerCase
+    from judgeharness_integrations.judging import Judge
+    from judgeharness_integrations.verdictlog import SqlLog
 
 __all__ = ["run_config"]
 
 DEFAULT_OUT = "judgeharness-out"
-VERDICTS, RESULTS, SUMMARY = "verdicts.jsonl", "results.jsonl", "summary.json"
-
-
-class _Rows:
-    """A log that keeps rows in memory as well, for the summary, and no secret of the configuration in an error."""
-
-    def __init__(self, file: JsonlLog, settings: object) -> None:
-        self.file, self.memory, self.settings = file, MemoryLog(), settings
-
-    def append(self, rows: Iterable[VerdictRow]) -> None:
-        rows = [
-            row if row.error is None else replace(row, error=without_secrets(row.error, self.settings)) for row in rows
-        ]
-        self.file.append(rows)
-        self.memory.append(rows)
-
-    def rows(self, **where: object) -> Iterable[VerdictRow]:
-        return self.memory.rows(**where)
 
 
 @terminable()
-def run_config(
-    path: Path, *, out: Path | None, max_calls: int | None, yes: bool, overwrite: bool, as_json: bool
-) -> int:
-    """Run a configuration and return the exit code; 130 after SIGINT, 143 after SIGTERM, both with a summary."""
+def run_config(path: Path, request: RunRequest) -> int:
+    """Run a configuration, or go on with it, and return the exit code.
+
+    130 after SIGINT, 143 after SIGTERM, both with a summary; a run that was cut off in any way goes on next time.
+    """
     config = load_config(path)
-    limit = config.execution.max_calls if max_calls is None else max_calls
-    folder = out or config.resolve(config.out or DEFAULT_OUT)
-    check_folder(folder, (VERDICTS, RESULTS, SUMMARY), overwrite=overwrite)
-    cases = build_cases(config)
-    judges = [build_judge(config, place) for place in range(len(config.judges))]
-    harness = JudgeHarness(
-        **build_harness_options(config),
-        **build_calibration(config),
-        budget=Budget(max_calls=limit),
-        run=os.urandom(6).hex(),
+    place = RunPlace.of(config, out=request.out, log=request.log, default=DEFAULT_OUT)
+    place.check(overwrite=request.overwrite)
+    spending = Spending.of(config, request)
+    asked = _asked(config, request)
+    with ExitStack() as stack:
+        stack.enter_context(place.held())  # before it is read which run stands there
+        log = stack.enter_context(place.open()) if place.holds_run or place.log is not None else None
+        before = _before(place, log, request)
+        parts = run_parts(config, asked.harness, asked.judges, cases=cases_digest(asked.cases))
+        if before.record is not None:
+            check_unchanged(before.record.run, before.record.parts, parts)
+        asked.harness.budget = budget = spending.budget(before.usage, spent=before.spent)
+        for tally in asked.tallies:
+            budget.check_price(tally.model_name)
+        _agree(asked, before, spending, request, is_shared=log is not None and asked.harness.reuse)
+        log = stack.enter_context(place.open()) if log is None else log
+        going = _begun(asked, place, log, before, request=request, parts=parts, spending=spending)
+        with log.claim(str(asked.harness.run)):
+            return go(going)
+
+
+def _before(place: RunPlace, log: SqlLog | None, request: RunRequest) -> Before:
+    """Return what the log holds of the run that is to go on; also of one whose rows alone were imported."""
+    if log is None or request.new_run:
+        return Before(run=request.run)
+    run, record = place.run_of(log, request.run)
+    usage = () if run is None else (*log.usage(run), *log.usage(calibration_run(run)))
+    return Before(run=run, record=record, usage=usage)
+
+
+def _agree(asked: _Asked, before: Before, spending: Spending, request: RunRequest, *, is_shared: bool) -> None:
+    """Show the plan and what it costs at most, and ask whether to go on."""
+    plans = {tally.judge.name: tally.plan for tally in asked.tallies}
+    notes = plan_notes(before, plans, asked.judges)
+    print_plans(
+        plans, asked.config, max_calls=spending.planned, stderr=request.as_json, budget=spending.shown, notes=notes
     )
-    plans = {judge.name: harness.plan(judge, cases) for judge in judges}
     total = sum(plan.total for plan in plans.values())
-    print_plans(plans, config, max_calls=limit, stderr=as_json)
-    check_cost(total, limit)
-    confirm(total, yes=yes)
+    check_cost(total, spending.planned)
+    confirm(max(total - before.calls, 0), yes=request.yes, at_most=is_shared)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Asked:
+    """What a configuration asks: whom, about what, measured how."""
+
+    config: Config
+    harness: JudgeHarness
+    judges: Sequence[Judge]
+    cases: list[AnswerCase] | CaseFile
+    tallies: Sequence[JudgeTally]
+
+
+def _asked(config: Config, request: RunRequest) -> _Asked:
+    """Build all that a configuration names and plan every case: what cannot be asked is known before the first call."""
+    cases = build_cases(config)
+    judges: list[Judge] = [build_judge(config, place) for place in range(len(config.judges))]
+    options = build_harness_options(config) | build_calibration(config)
+    options["reuse"] = config.reuse and not request.fresh
+    if (executor := build_executor(config, options, engine=request.engine)) is not None:
+        judges = [SendableJudge(judge, config, place) for place, judge in enumerate(judges)]
+    harness = JudgeHarness(**options, executor=executor)
     tallies = [
         JudgeTally(
-            judge=judge, model=judge_model(judge, one), plan=plans[judge.name], planned=_planned(harness, judge, cases)
+            judge=judge,
+            model=judge_model(judge, one),
+            plan=harness.plan(judge, cases),
+            planned=partial(_planned, harness, judge, cases),
         )
         for judge, one in zip(judges, config.judges, strict=True)
     ]
-    return _measured(config, harness, cases, tallies, folder, as_json=as_json)
+    return _Asked(config=config, harness=harness, judges=judges, cases=cases, tallies=tallies)
 
 
-def _planned(harness: JudgeHarness, judge: object, cases: Sequence[object]) -> dict[str, int]:
+def _planned(harness: JudgeHarness, judge: Judge, cases: Iterable[AnswerCase]) -> Iterator[tuple[str, int]]:
     plans = plan_cases(
         cases,
-        judge,  # type: ignore[arg-type]
+        judge,
         perturbations=harness.perturbations,
         repetitions=harness.design.repetitions,
         rule=harness.design.rule,
         on_unfit=harness.on_unfit,
+        unique=isinstance(cases, CaseFile),  # it was checked: no id need be remembered
     )
-    return {plan.case_id: plan.calls for plan in plans}
+    return ((plan.case_id, plan.calls) for plan in plans)
 
 
-def _measured(
-    config: Config,
-    harness: JudgeHarness,
-    cases: Sequence[object],
-    tallies: Sequence[JudgeTally],
-    folder: Path,
+def _begun(
+    asked: _Asked,
+    place: RunPlace,
+    log: SqlLog,
+    before: Before,
     *,
-    as_json: bool,
-) -> int:
-    folder.mkdir(parents=True, exist_ok=True)
-    for name in (RESULTS, SUMMARY):
-        (folder / name).unlink(missing_ok=True)
-    stopped: BaseException | None = None
-    with ExitStack() as stack:
-        file = stack.enter_context(JsonlLog(folder / VERDICTS))
-        results = stack.enter_context((folder / RESULTS).open("w", encoding="utf-8", errors=LONE_SURROGATES))
-        harness.log = log = _Rows(file, config.model_dump())  # type: ignore[assignment]
-        try:
-            for tally in tallies:
-                _ask(harness, tally, cases, results, config.model_dump())
-        except (JudgeHarnessError, OSError, KeyboardInterrupt, Terminated) as error:
-            stopped = error  # what was answered is summed up all the same
-    rows = list(log.rows())
-    document = summary_document(config, harness, tallies, rows, stopped=stopped)
-    _tell(document, folder, as_json=as_json)
-    return _ended(document, folder, len(rows), stopped)
-
-
-def _tell(document: Mapping[str, Any], folder: Path, *, as_json: bool) -> None:
-    text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
-    (folder / SUMMARY).write_text(text + "\n", encoding="utf-8", errors=LONE_SURROGATES)
-    if as_json:
-        print_json(document)
-    else:
-        print_summary(document, folder)
-
-
-def _ask(harness: JudgeHarness, tally: JudgeTally, cases: Sequence[object], results: TextIO, settings: object) -> None:
-    with without_replay_advice():
-        for result in harness.evaluate_many(tally.judge, cases, tally.model):
-            document = result.to_dict()
-            errors = {row.error for row in result.rows if row.error}
-            for measured in document["criteria"].values():
-                measured["reason"] = _reason(measured["reason"], errors, settings)
-            tally.add(result, document)
-            results.write(json.dumps(document, ensure_ascii=False, allow_nan=False) + "\n")
-            results.flush()
-
-
-def _reason(reason: str, errors: Iterable[str], settings: object) -> str:
-    """Return a reason in which no secret of the configuration occurs, not even where the error it quotes is cut."""
-    for error in errors:
-        reason = reason.replace(error[:QUOTED_ERROR], without_secrets(error, settings)[:QUOTED_ERROR])
-    return without_secrets(reason, settings)
-
-
-def _ended(document: Mapping[str, Any], folder: Path, rows: int, stopped: BaseException | None) -> int:
-    """Say on standard error how the run ended and why samples failed, and return the exit code."""
-    missing, state = document["not_graded_cases"], document["state"]
-    if isinstance(stopped, OSError):
-        raise stopped
-    if state == "failed":
-        raise UsageError(f"{document['error']} What was answered is kept: {rows} rows in {folder / VERDICTS}.")
-    if state == "interrupted":
-        how = "terminated" if isinstance(stopped, Terminated) else "interrupted"
-        typer.echo(f"{how}: {rows} rows are in {folder / VERDICTS}.", err=True)
-    elif missing:
-        unasked = document["not_asked_cases"]
-        what = f"{missing} of {document['judged_cases'] + unasked} cases ended not_graded"
-        what += f", {unasked} of them never asked" if unasked else ""
-        why = "max_calls was reached" if state == "budget_exhausted" else "too few valid answers"
-        typer.echo(f"{what}: {why} (see {folder / SUMMARY}).", err=True)
-    for judge in document["judges"]:
-        for line in told(judge["judge"], judge["failures"]):
-            typer.echo(line, err=True)
-    if state == "interrupted":
-        return TERMINATED if isinstance(stopped, Terminated) else INTERRUPTED
-    return NOT_GRADED if missing else OK
+    request: RunRequest,
+    parts: dict[str, Any],
+    spending: Spending,
+) -> RunGoing:
+    """Note the run in its log and in its folder, before anything is asked."""
+    run = before.run or os.urandom(6).hex()
+    facts: dict[str, Any] = {
+        "state": "running",
+        "config": redacted(asked.config.model_dump(mode="json", exclude_none=True)),
+        "planned_cases": sum(tally.plan.cases for tally in asked.tallies),
+        "planned_calls": sum(tally.plan.calls for tally in asked.tallies),
+        "prices": {name: [price.input, price.output] for name, price in spending.prices.items()} or None,
+        "version": __version__,
+    }
+    asked.harness.run = run
+    return RunGoing(
+        config=asked.config,
+        harness=asked.harness,
+        cases=asked.cases,
+        tallies=asked.tallies,
+        place=place,
+        log=log,
+        prices=spending.prices,
+        facts=facts,
+        parts=parts,
+        is_new=before.record is None,
+        as_json=request.as_json,
+    )

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, cast
 
 from rich.text import Text
 
 from judgeharness_integrations.cli._printing import console, percent, safe, share, share_labelled, table
+from judgeharness_integrations.cli._replay_tables import stopping_sentences
 from judgeharness_integrations.reporting.plain import safe_text
+
+if TYPE_CHECKING:
+    from judgeharness_integrations.replay import JudgeReplay
 
 __all__ = ["print_summary"]
 
 _MOST_VERDICTS = 6
 
 
-def print_summary(document: Mapping[str, Any], folder: Path) -> None:
+def print_summary(document: Mapping[str, Any], folder: Path, *, log: str) -> None:
     """Print what was decided, against what, and where everything stands."""
     screen = console()
     screen.print()
@@ -43,9 +48,12 @@ def print_summary(document: Mapping[str, Any], folder: Path) -> None:
     usage = document["usage"]
     tokens = "unknown" if usage["input_tokens"] is None else f"{usage['input_tokens']} + {usage['output_tokens'] or 0}"
     attempts = f"{usage['attempts'] or 0} attempts in rows, {document['attempts_spent']} attempts spent in all"
-    screen.print(f"usage: {usage['calls']} calls, {attempts}, tokens {tokens}")
-    screen.print(f"state: {document['state'].replace('_', ' ')}")
-    written = f"written to {safe_text(str(folder))}: verdicts.jsonl, results.jsonl, summary.json"
+    cost = "" if usage["cost"] is None else f", cost {usage['cost']:.4f} by the prices given"
+    screen.print(f"usage: {usage['calls']} calls, {attempts}, tokens {tokens}{cost}")
+    for run, calls in document["reused_from"].items():
+        screen.print(Text(f"re-used: {calls} calls that run {safe_text(run)} paid for"))
+    screen.print(f"run: {document['run']}, state: {document['state'].replace('_', ' ')}")
+    written = f"log: {safe_text(log)}; written to {safe_text(str(folder))}: verdicts.jsonl, results.jsonl, summary.json"
     screen.print(Text(written), soft_wrap=True)
 
 
@@ -75,6 +83,9 @@ def _about(judge: Mapping[str, Any]) -> Iterator[str]:
     if unasked := judge["not_asked_cases"]:
         cases = judge["judged_cases"] + unasked
         yield f"{unasked} of {cases} cases, counted as not graded, were never asked or cut off before an answer"
+    if judge["saved_calls"]:
+        yield f"{judge['saved_calls']} calls saved by stopping early"
+    yield from stopping_sentences([cast("JudgeReplay", SimpleNamespace(**entry)) for entry in judge["criteria"]])
     for entry in judge["criteria"]:
         if entry["error"]:
             yield f"{entry['criterion']} is not graded: {entry['error']}"

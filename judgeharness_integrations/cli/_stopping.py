@@ -7,9 +7,14 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
-__all__ = ["Terminated", "terminable"]
+import typer
+
+if TYPE_CHECKING:
+    from judgeharness_integrations.execution.budget import Budget
+
+__all__ = ["Terminated", "finishing", "terminable", "undisturbed"]
 
 
 class Terminated(BaseException):
@@ -31,6 +36,43 @@ def terminable() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, signal.SIG_DFL if before is None else before)
+
+
+@contextmanager
+def finishing(budget: Budget | None) -> Iterator[None]:
+    """Let the first SIGINT begin nothing more, so that the calls in flight, which are paid for, are kept.
+
+    The next one interrupts, as it would without this.
+    """
+    main = threading.current_thread() is threading.main_thread()
+    if budget is None or not main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield
+        return
+
+    def finish(number: int, _frame: FrameType | None) -> None:
+        signal.signal(number, signal.default_int_handler)
+        budget.end("interrupted")
+        typer.echo("finishing the calls in flight (Ctrl-C again drops them)", err=True)
+
+    signal.signal(signal.SIGINT, finish)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """Ignore SIGINT and SIGTERM while what was answered is written down; outside the main thread nothing changes."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.signal(number, signal.SIG_IGN) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, signal.SIG_DFL if handler is None else handler)
 
 
 def _stop(number: int, _frame: FrameType | None) -> NoReturn:

@@ -19,9 +19,11 @@ from judgeharness_integrations.cli import (
     corrected_rate,
     demo,
     label,
+    log,
     plan,
     replay,
     run,
+    runs,
     selftest,
 )
 from judgeharness_integrations.cli._stopping import Terminated
@@ -45,6 +47,8 @@ app = typer.Typer(
 )
 app.command("demo", short_help="What rules change, on real recorded verdicts.")(demo.demo)
 app.command("run", short_help="Measure judges on cases.")(run.run)
+app.command("runs", short_help="How far the runs of a log are, and what they cost.")(runs.runs)
+app.add_typer(log.app, name="log", short_help="Rows in and out of a database.")
 app.command("replay", short_help="Fold an existing verdict log.")(replay.replay)
 app.command("label", short_help="Label cases, blind to judges.")(label.label)
 app.command("calibrate", short_help="Measure a rule against labels, or drift.")(calibrate.calibrate)

@@ -11,7 +11,10 @@ __all__ = ["replay"]
 
 
 def replay(
-    log: Annotated[Path, typer.Argument(help="A verdict log: .csv or .jsonl, each also as .gz.", show_default=False)],
+    log: Annotated[
+        Path,
+        typer.Argument(help="A verdict log: .sqlite, .parquet, .csv or .jsonl (.gz).", show_default=False),
+    ],
     rule: Annotated[str, typer.Option(help="The rule, as supermajority(2/3), or module:function.", show_default=False)],
     judge: Annotated[
         list[str] | None, typer.Option(help="Only this judge; may be given several times.", show_default=False)
@@ -19,6 +22,7 @@ def replay(
     criterion: Annotated[
         list[str] | None, typer.Option(help="Only this criterion; may be given several times.", show_default=False)
     ] = None,
+    run: Annotated[str | None, typer.Option(help="Only this run of the log.", show_default="all")] = None,
     *,
     labels: Annotated[bool, typer.Option("--labels", help="Read every verdict as a label, numbers too.")] = False,
     min_valid: Annotated[
@@ -35,6 +39,7 @@ def replay(
         rule,
         judges=judge or None,
         criteria=criterion or None,
+        run=run,
         labels=labels,
         min_valid=min_valid,
         tolerance=tolerance,

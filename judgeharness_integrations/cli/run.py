@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -10,29 +11,93 @@ import typer
 __all__ = ["run"]
 
 
-def run(
-    config: Annotated[Path, typer.Argument(help="A configuration: .yaml, .toml or .json.", show_default=False)],
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            help="Folder for verdicts.jsonl, results.jsonl, summary.json.",
-            show_default="the key out, else judgeharness-out beside CONFIG",
-        ),
-    ] = None,
-    max_calls: Annotated[
-        int | None, typer.Option(help="Upper limit for all judges together, retries included.", show_default=False)
-    ] = None,
-    *,
-    yes: Annotated[
-        bool, typer.Option("--yes", "-y", help="Do not ask before the first call; without a terminal nothing is asked.")
-    ] = False,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the files of an earlier run.")] = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print summary.json; progress and plan go to stderr.")
-    ] = False,
-) -> None:
-    """Measure judges on cases as a configuration says: plan and cost first, then every answer as a row."""
-    from judgeharness_integrations.cli._run import run_config  # noqa: PLC0415 - keeps --help fast
+class Engine(StrEnum):
+    """Where judges are asked from: this process, or the workers of a Ray cluster."""
 
-    code = run_config(config, out=out, max_calls=max_calls, yes=yes, overwrite=overwrite, as_json=as_json)
-    raise typer.Exit(code)
+    local = "local"
+    ray = "ray"
+
+
+_Config = Annotated[Path, typer.Argument(help="A configuration: .yaml, .toml or .json.", show_default=False)]
+_Out = Annotated[
+    Path | None,
+    typer.Option(
+        help="Folder for verdicts.jsonl, results.jsonl, summary.json.",
+        show_default="the key out, else judgeharness-out beside CONFIG",
+    ),
+]
+_Log = Annotated[
+    str | None,
+    typer.Option(
+        help="Log to write to: a .sqlite path, or postgresql+psycopg://... for runs several machines share.",
+        envvar="JUDGEHARNESS_LOG",
+        show_default="the key log, else verdicts.sqlite in the folder",
+    ),
+]
+_Run = Annotated[
+    str | None, typer.Option("--run", help="Run to go on with, or the name of a new one.", show_default=False)
+]
+_MaxCalls = Annotated[
+    int | None, typer.Option(help="Refuse a larger plan; upper limit with retries.", show_default=False)
+]
+_BudgetCalls = Annotated[
+    int | None, typer.Option(help="End the run after so many calls, retries included.", min=1, show_default=False)
+]
+_BudgetTokens = Annotated[int | None, typer.Option(help="End the run after so many tokens.", min=1, show_default=False)]
+_BudgetCost = Annotated[
+    float | None, typer.Option(help="End the run after so much money, by the key prices.", show_default=False)
+]
+_Engine = Annotated[
+    Engine | None, typer.Option(help="Where judges are asked from.", show_default="the key execution.engine")
+]
+_Yes = Annotated[
+    bool, typer.Option("--yes", "-y", help="Do not ask before the first call; without a terminal nothing is asked.")
+]
+_NewRun = Annotated[
+    bool, typer.Option("--new-run", help="Begin a new run; answers of earlier ones that still fit are re-used.")
+]
+_Fresh = Annotated[bool, typer.Option("--fresh", help="Take no answers of other runs: every sample is asked for anew.")]
+_Overwrite = Annotated[bool, typer.Option("--overwrite", help="Write into a folder that holds something else.")]
+_Json = Annotated[bool, typer.Option("--json", help="Print summary.json; progress and plan go to stderr.")]
+
+
+def run(
+    config: _Config,
+    *,
+    out: _Out = None,
+    log: _Log = None,
+    run_id: _Run = None,
+    max_calls: _MaxCalls = None,
+    budget_calls: _BudgetCalls = None,
+    budget_tokens: _BudgetTokens = None,
+    budget_cost: _BudgetCost = None,
+    engine: _Engine = None,
+    yes: _Yes = False,
+    new_run: _NewRun = False,
+    fresh: _Fresh = False,
+    overwrite: _Overwrite = False,
+    as_json: _Json = False,
+) -> None:
+    """Measure judges on cases as a configuration says: plan and cost first, then every answer as a row.
+
+    The same command again goes on with a run that was cut off; nothing that is in its log is asked twice.
+    """
+    from judgeharness_integrations.cli._run import run_config  # noqa: PLC0415 - keeps --help fast
+    from judgeharness_integrations.cli._run_request import RunRequest  # noqa: PLC0415
+
+    request = RunRequest(
+        out=out,
+        log=log,
+        run=run_id,
+        new_run=new_run,
+        fresh=fresh,
+        engine=None if engine is None else engine.value,
+        max_calls=max_calls,
+        budget_calls=budget_calls,
+        budget_tokens=budget_tokens,
+        budget_cost=budget_cost,
+        yes=yes,
+        overwrite=overwrite,
+        as_json=as_json,
+    )
+    raise typer.Exit(run_config(config, request))

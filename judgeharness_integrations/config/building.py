@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import hashlib
 import inspect
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from judgeharness_integrations._errors import ConfigError, JudgeHarnessError
 from judgeharness_integrations.adapters import Adapter, JudgeSpec, find_adapter
 from judgeharness_integrations.calibration import CalibrationReport, CalibrationSet
-from judgeharness_integrations.casefiles import read_cases
+from judgeharness_integrations.casefiles import CaseFile
 from judgeharness_integrations.cases import AnswerCase, Criterion
 from judgeharness_integrations.config.importing import import_object, imported_rule
 from judgeharness_integrations.config.redacting import without_secrets
 from judgeharness_integrations.config.schema import Config, JudgeConfig, RewriterConfig
+from judgeharness_integrations.execution.attempting import CallPolicy
+from judgeharness_integrations.execution.local import LocalExecutor
+from judgeharness_integrations.execution.probehash import content_digest
+from judgeharness_integrations.execution.rates import Rates
 from judgeharness_integrations.judging import (
     FunctionJudge,
     Judge,
@@ -30,9 +35,19 @@ from judgeharness_integrations.perturbations import Perturbation, perturbation
 from judgeharness_integrations.presets import preset
 
 if TYPE_CHECKING:
+    from judgeharness_integrations.execution import Executor
     from judgeharness_integrations.perturbations import Rewriter
 
-__all__ = ["build_calibration", "build_cases", "build_harness_options", "build_judge"]
+_ASKING = {"max_concurrency", "timeout_s", "max_attempts", "requests_per_minute", "tokens_per_minute"}
+
+__all__ = [
+    "build_calibration",
+    "build_cases",
+    "build_executor",
+    "build_harness_options",
+    "build_judge",
+    "cases_digest",
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,8 +143,11 @@ def _rewriter(rewriter: RewriterConfig) -> Rewriter:
         return adapter.build_rewriter(rewriter.model, rewriter.model_options)
 
 
-def build_cases(config: Config) -> list[AnswerCase]:
-    """Return the cases of the file the configuration names; one that ends in `.json` is read by a judge's adapter."""
+def build_cases(config: Config) -> list[AnswerCase] | CaseFile:
+    """Return the cases of the file the configuration names, checked; they are read anew each time they are iterated.
+
+    A file that ends in `.json` is read as a whole, by a judge's adapter.
+    """
     if config.cases is None:
         raise ConfigError("key 'cases' is missing: the path of a CSV or JSONL file with case_id, input, output.")
     path = config.resolve(config.cases)
@@ -137,7 +155,49 @@ def build_cases(config: Config) -> list[AnswerCase]:
         for adapter in _used_adapters(config):
             if adapter.read_cases is not None:
                 return adapter.read_cases(path)
-    return read_cases(path)
+    cases = CaseFile(path)
+    cases.check()
+    return cases
+
+
+def cases_digest(cases: list[AnswerCase] | CaseFile) -> dict[str, Any]:
+    """Return how many cases there are and a digest of their content."""
+    if isinstance(cases, CaseFile):
+        found = cases.check()
+        return {"count": found.count, "content": found.digest}
+    contents = [content_digest(replace(case, gold=None)) or b"" for case in cases]
+    joined = b"".join(contents) + repr([(case.case_id, case.gold) for case in cases]).encode(errors="surrogatepass")
+    return {"count": len(cases), "content": hashlib.blake2b(joined, digest_size=16).hexdigest()}
+
+
+def build_executor(config: Config, options: Mapping[str, Any], *, engine: str | None = None) -> Executor | None:
+    """Return what asks from elsewhere than this process; None for the local engine.
+
+    Args:
+        config: the configuration.
+        options: the arguments of the harness, for limits and retries.
+        engine: `local` or `ray`, instead of the configuration's.
+
+    Raises:
+        NotInstalledError: Ray is missing.
+
+    """
+    execution = config.execution
+    if (engine or execution.engine) == "local":
+        return None
+    from judgeharness_integrations.execution.ray_engine import RayExecutor  # noqa: PLC0415 - Ray is an extra
+
+    def given(*names: str) -> dict[str, Any]:
+        return {name: options[name] for name in names if name in options}
+
+    workers = execution.ray.workers
+    return RayExecutor(
+        address=execution.ray.address,
+        workers=workers,
+        concurrency_per_worker=max(1, -(-options.get("max_concurrency", LocalExecutor.max_concurrency) // workers)),
+        rates=Rates(**given("requests_per_minute", "tokens_per_minute")),
+        policy=CallPolicy(**given("timeout_s", "max_attempts")),
+    )
 
 
 def _used_adapters(config: Config) -> Iterator[Adapter]:
@@ -155,13 +215,17 @@ def _perturbations(config: Config, specs: Sequence[str], rewriter: Rewriter | No
 
 
 def build_harness_options(config: Config) -> dict[str, Any]:
-    """Return the arguments of `JudgeHarness` a configuration stands for; `max_calls` and the log are the run's."""
+    """Return the arguments of `JudgeHarness` a configuration stands for.
+
+    What may be spent, the engine and the log are not among them: they are the run's.
+    """
     harness, execution = config.harness, config.execution
     options: dict[str, Any] = {}
     if harness.shape is not None:
         options |= preset(harness.preset or "standard", harness.shape)
     given = harness.model_dump(exclude_none=True, exclude={"preset", "shape", "rewriter", "aggregation_rule"})
-    options |= given | execution.model_dump(exclude_none=True, exclude={"max_calls"}) | {"keep": config.keep}
+    asked = execution.model_dump(exclude_none=True, include=_ASKING)
+    options |= given | asked | {"keep": config.keep, "reuse": config.reuse}
     if harness.aggregation_rule is not None:
         options["aggregation_rule"] = imported_rule(
             harness.aggregation_rule, folder=config.folder, where="harness.aggregation_rule"

@@ -59,6 +59,7 @@ class HarnessConfig(_Section):
     on_unfit: Literal["error", "skip"] | None = None
     seed: int | None = None
     tolerance: float | None = None
+    curtail: bool | None = None
     instructions: list[str] | None = None
     rewriter: RewriterConfig | None = None
 
@@ -72,6 +73,31 @@ class HarnessConfig(_Section):
         return self
 
 
+class BudgetConfig(_Section):
+    """What a run may spend before it ends: attempts, tokens (input and output), money in the currency of the prices."""
+
+    calls: int | None = Field(default=None, ge=1)
+    tokens: int | None = Field(default=None, ge=1)
+    cost: float | None = Field(default=None, gt=0)
+
+
+class PriceConfig(_Section):
+    """What a model costs per million tokens."""
+
+    input: float = Field(ge=0)
+    output: float = Field(ge=0)
+
+
+class RayConfig(_Section):
+    """The cluster that `engine: ray` asks on, and how many workers share `max_concurrency`.
+
+    `address` is `auto`, `host:port` or `ray://host:port`; without it, a cluster of this machine's own is started.
+    """
+
+    address: str | None = None
+    workers: int = Field(default=2, ge=1)
+
+
 class ExecutionConfig(_Section):
     """How judges are asked; what is left out takes the defaults of `JudgeHarness`."""
 
@@ -79,6 +105,18 @@ class ExecutionConfig(_Section):
     timeout_s: float | None = None
     max_attempts: int | None = None
     max_calls: int | None = None
+    requests_per_minute: float | None = None
+    tokens_per_minute: float | None = None
+    budget: BudgetConfig = BudgetConfig()
+    prices: dict[str, PriceConfig] = {}
+    engine: Literal["local", "ray"] = "local"
+    ray: RayConfig = RayConfig()
+
+    @model_validator(mode="after")
+    def _priced(self) -> ExecutionConfig:
+        if self.budget.cost is not None and not self.prices:
+            raise ValueError("a budget of cost needs prices: prices: {MODEL: {input: 2.5, output: 10}} per million")
+        return self
 
 
 class CalibrationConfig(_Section):
@@ -111,6 +149,8 @@ class Config(_Section):
     execution: ExecutionConfig = ExecutionConfig()
     calibration: CalibrationConfig | None = None
     keep: Literal["text", "hash", "none"] = "text"
+    log: str | None = None
+    reuse: bool = True
     out: str | None = None
     _path: Path = PrivateAttr(default=Path("config"))
 
@@ -121,6 +161,11 @@ class Config(_Section):
             if names.count(name) > 1:
                 raise ValueError(f"two judges are named {name!r}: names must differ")
         return self
+
+    @property
+    def path(self) -> Path:
+        """The file it stands in."""
+        return self._path
 
     @property
     def folder(self) -> Path:

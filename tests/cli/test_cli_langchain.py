@@ -69,7 +69,7 @@ def test_two_langchain_judges_end_to_end(command: Command, tmp_path: Path, opena
     assert len(rows) == 12
     assert len({row.run for row in rows}) == 1
     for file in (tmp_path / "out").iterdir():
-        assert "sk-loopback" not in file.read_text()
+        assert b"sk-loopback" not in file.read_bytes()
 
 
 def test_a_langchain_judge_is_calibrated_and_the_calibration_holds(

@@ -52,13 +52,16 @@ JSON = json.dumps(
 )
 
 
+FILES = ["results.jsonl", "run.json", "summary.json", "verdicts.jsonl", "verdicts.sqlite"]
+
+
 @pytest.mark.parametrize(("name", "text"), [("run.yaml", YAML), ("run.toml", TOML), ("run.json", JSON)])
 def test_two_judges_end_to_end(command: Command, folder: Path, name: str, text: str) -> None:
     (folder / name).write_text(text)
     ran = command("run", folder / name, "--json")
     assert ran.code == 0
     out = folder / "results"
-    assert sorted(path.name for path in out.iterdir()) == ["results.jsonl", "summary.json", "verdicts.jsonl"]
+    assert sorted(path.name for path in out.iterdir()) == FILES
     summary = json.loads((out / "summary.json").read_text())
     assert ran.json == summary
     assert "calibration" in ran.err  # the plan
@@ -178,22 +181,20 @@ def test_judges_after_the_budget_are_not_graded(command: Command, configure: Com
     assert {name: sum(judge[name] for judge in judges) for name in counts} == {name: ran.json[name] for name in counts}
     assert ran.json["not_graded_cases"] == 6
     assert judges[1] == {"judged_cases": 0, "not_graded_cases": 3, "not_asked_cases": 3}
-    assert ran.json["usage"]["attempts"] <= ran.json["attempts_spent"] == 12
+    assert (ran.json["usage"]["attempts"] or 0) <= ran.json["attempts_spent"] == 12
 
 
 def test_an_out_folder_is_not_overwritten_unasked(command: Command, configure: Command, folder: Path) -> None:
     path = configure("good")
     out = folder / "out"
-    assert command("run", path, "--out", out).code == 0
-    (out / "mine.txt").write_text("mine")
-    before = (out / "verdicts.jsonl").read_bytes()
+    out.mkdir()
+    (out / "verdicts.jsonl").write_text("mine")
     ran = command("run", path, "--out", out)
     assert ran.code == 2
     assert "is not empty" in ran.err
-    assert (out / "verdicts.jsonl").read_bytes() == before
+    assert [file.read_text() for file in out.iterdir()] == ["mine"]
     assert command("run", path, "--out", out, "--overwrite").code == 0
     assert len(read_log(out / "verdicts.jsonl")) == 6
-    assert (out / "mine.txt").exists()
 
 
 def test_an_empty_out_folder_is_fine_and_a_file_is_not(command: Command, configure: Command, folder: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.cli._failures import failures, told, without_replay_advice
-from judgeharness_integrations.cli._run import _reason
+from judgeharness_integrations.cli._run_going import _reason
 from judgeharness_integrations.harness import JudgeHarness
 from judgeharness_integrations.result import HarnessResult
 from judgeharness_integrations.verdictlog import VerdictRow, read_log
@@ -35,7 +35,7 @@ def test_an_error_after_paid_calls_leaves_a_summary(command: Command, configure:
     assert (summary["state"], summary["usage"]["calls"], summary["not_graded_cases"]) == ("failed", rows, 3)
     assert summary["error"].startswith("rule median folds numbers, but criterion 'verdict' holds labels")
     assert summary["judges"][0]["criteria"][0]["error"] == summary["error"]
-    kept = f"What was answered is kept: {rows} rows in {folder / 'out' / 'verdicts.jsonl'}."
+    kept = f"What was answered is kept: {rows} rows in {folder / 'out' / 'verdicts.sqlite'}."
     assert ran.err.splitlines()[-1] == f"error: {summary['error']} {kept}"
 
 
@@ -83,6 +83,7 @@ def test_an_error_between_two_results(
     ran = command("run", path, "--out", folder / "out")
     assert ran.code == 2
     assert ("no way to go on. What" if isinstance(problem, UsageError) else "disk: No space left") in ran.err
+    assert "was answered is kept: " in ran.err
     summary = summary_of(folder)
     assert (summary["state"], summary["error"]) == ("failed", str(problem))
     assert summary["judges"][0]["criteria"][0]["decided"] >= 1
@@ -127,12 +128,15 @@ def test_failed_samples_say_why(command: Command, configure: Command, folder: Pa
 def test_a_run_out_of_calls_says_so(command: Command, configure: Command, folder: Path) -> None:
     (folder / "cli_judges.py").write_text("def failing(case):\n    raise TimeoutError('always')\n")
     execution = {"max_calls": 6, "max_attempts": 20, "max_concurrency": 1}
-    ran = command("run", configure("failing", execution=execution), "--out", folder / "out")
+    path = configure("failing", execution=execution)
+    ran = command("run", path, "--out", folder / "out")
     assert ran.code == 3
-    assert "3 of 3 cases ended not_graded, 2 of them never asked: max_calls was reached" in ran.err
+    assert "3 of 3 cases ended not_graded, 3 of them never asked: max_calls=6 reached; with a larger one" in ran.err
     assert "never" in ran.out
-    assert "failing: 2 of 3 cases, counted as not graded, were never asked or cut off before an answer" in ran.out
-    assert "1 calls, 6 attempts in rows, 6 attempts spent in all" in ran.out
+    assert "failing: 3 of 3 cases, counted as not graded, were never asked or cut off before an answer" in ran.out
+    assert "0 calls, 0 attempts in rows, 6 attempts spent in all" in ran.out
+    again = command("run", path, "--out", folder / "out")
+    assert "0 attempts in rows, 6 attempts spent in all" in again.out  # a budget is of the whole run, whatever has rows
 
 
 def row(error: str | None, place: int, **fields: Any) -> VerdictRow:
@@ -227,7 +231,8 @@ def test_no_secret_of_a_configuration_is_written_or_shown(
     assert [ran.code for ran in shown] == [3, 3]
     assert "RuntimeError: [redacted]" in shown[0].err
     texts = [text for ran in shown for text in (ran.out, ran.err)]
-    texts += [file.read_text() for name in ("out", "text") for file in (folder / name).iterdir()]
+    files = [file for name in ("out", "text") for file in (folder / name).iterdir()]
+    texts += [file.read_bytes().decode(errors="replace") for file in files]
     for secret in SECRETS:
         assert not [text for text in texts if secret in text]
     assert shown[0].json["config"]["judges"][0]["model_options"] == {

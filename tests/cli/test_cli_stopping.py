@@ -6,18 +6,20 @@ from __future__ import annotations
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from judgeharness_integrations.cli._stopping import Terminated, terminable
+from judgeharness_integrations.cli import _run_going, _summary
+from judgeharness_integrations.cli._stopping import Terminated, terminable, undisturbed
 from judgeharness_integrations.harness import JudgeHarness
 from judgeharness_integrations.result import HarnessResult
 from judgeharness_integrations.verdictlog import read_log
@@ -33,6 +35,16 @@ HERE = [
         "from judgeharness_integrations.cli import main; sys.exit(main())"
     ),
 ]
+FINISHING = "finishing the calls in flight (Ctrl-C again drops them)\n"
+TAKES_A_WHILE = """
+import pathlib, time
+
+def slow(case):
+    with pathlib.Path(__file__).with_name("asked").open("a") as asked:
+        asked.write("x\\n")
+    time.sleep(2)
+    return "A"
+"""
 ASKED = """
 import asyncio, pathlib
 
@@ -66,6 +78,18 @@ def started(*arguments: object) -> Iterator[subprocess.Popen[str]]:
         process.communicate()
 
 
+def rows_in(log: Path) -> int:
+    """Count committed rows as any reader could, while the run writes."""
+    if not log.exists():
+        return 0
+    with closing(sqlite3.connect(f"file:{log}?mode=ro", uri=True)) as connection:
+        try:
+            (count,) = connection.execute("SELECT count(*) FROM judgeharness_verdicts").fetchone()
+        except sqlite3.OperationalError:  # the tables are being made
+            return 0
+    return int(count)
+
+
 def wait_for(condition: Callable[[], bool]) -> None:
     deadline = time.monotonic() + 30
     while time.monotonic() < deadline and not condition():
@@ -80,17 +104,22 @@ def test_an_interrupted_run_leaves_a_valid_log(
     configure: Command, folder: Path, number: signal.Signals, code: int, how: str
 ) -> None:
     path = configure("slow", "good", execution={"max_concurrency": 8})
-    log = folder / "out" / "verdicts.jsonl"
+    out_folder = folder / "out"
+    log, rows = out_folder / "verdicts.sqlite", out_folder / "verdicts.jsonl"
     with started("run", path, "--out", folder / "out") as process:
-        wait_for(lambda: log.exists() and log.read_text().count("\n") == 4)
+        wait_for(lambda: rows_in(log) == 4)
         process.send_signal(number)
+        if number == signal.SIGINT:  # the first one waits for the calls in flight
+            assert process.stderr is not None
+            assert process.stderr.readline() == FINISHING
+            process.send_signal(number)
         out, err = process.communicate(timeout=30)
     assert process.returncode == code
-    assert err == f"{how}: 4 rows are in {log}.\n"
+    assert err == f"{how}: 4 rows in {log}; the same command goes on from there.\n"
     assert "state: interrupted" in out
     assert "slow: 1 of 3 cases, counted as not graded, were never asked or cut off before an answer" in out
     assert "4 attempts in rows, 6 attempts spent in all" in out
-    assert len(read_log(log)) == 4
+    assert len(read_log(rows)) == 4
     summary = json.loads((folder / "out" / "summary.json").read_text())
     assert summary["state"] == "interrupted"
     assert (summary["judged_cases"], summary["not_graded_cases"], summary["not_asked_cases"]) == (2, 4, 4)
@@ -98,6 +127,23 @@ def test_an_interrupted_run_leaves_a_valid_log(
     assert [judge["not_asked_cases"] for judge in summary["judges"]] == [1, 3]
     assert summary["judges"][0]["criteria"][0]["decided"] == 2
     assert (summary["usage"]["attempts"], summary["attempts_spent"]) == (4, 6)
+
+
+def test_an_interrupt_waits_for_the_calls_in_flight_and_keeps_them(configure: Command, folder: Path) -> None:
+    (folder / "cli_judges.py").write_text(TAKES_A_WHILE)
+    path, asked = configure("slow", execution={"max_concurrency": 2}), folder / "asked"
+    log = folder / "out" / "verdicts.sqlite"
+    with started("run", path, "--out", folder / "out") as process:
+        wait_for(lambda: asked.exists() and asked.read_text().count("x") == 2)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert err == f"{FINISHING}interrupted: 2 rows in {log}; the same command goes on from there.\n"
+    assert asked.read_text().count("x") == rows_in(log) == 2
+    with started("run", path, "--out", folder / "out") as process:
+        process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert asked.read_text().count("x") == 6
 
 
 @pytest.mark.parametrize(
@@ -127,7 +173,7 @@ def test_an_interrupt_in_this_process_puts_the_handler_back(
     monkeypatch.setattr(JudgeHarness, "evaluate_many", terminated)
     ran = command("run", configure("good"), "--out", folder / "out", "--json")
     assert (ran.code, ran.json["state"], ran.json["not_asked_cases"]) == (143, "interrupted", 3)
-    assert ran.err.splitlines()[-1].startswith("terminated: 0 rows")
+    assert ran.err.splitlines()[-1].startswith("terminated: 0 rows in ")
     monkeypatch.setattr(JudgeHarness, "calibrate", terminated)
     ran = command("calibrate", configure("good"), "--labels", folder / "cases.csv", "--out", folder / "cal.json")
     assert (ran.code, ran.err) == (143, "error: terminated.\n")
@@ -147,6 +193,36 @@ def test_only_the_first_sigterm_interrupts(before: object) -> None:
             os.kill(os.getpid(), signal.SIGTERM)
         os.kill(os.getpid(), signal.SIGTERM)
     assert signal.getsignal(signal.SIGTERM) is before
+
+
+def test_nothing_cuts_off_what_is_written_down(before: object) -> None:
+    handler = signal.getsignal(signal.SIGINT)
+    with undisturbed():
+        for number in (signal.SIGINT, signal.SIGTERM):
+            os.kill(os.getpid(), number)
+        thread = threading.Thread(target=undisturbed().__enter__)
+        thread.start()
+        thread.join()
+    assert (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)) == (handler, before)
+
+
+def test_a_second_interrupt_during_the_summary_changes_nothing(
+    command: Command, configure: Command, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    def summed_up(*arguments: Any, **options: Any) -> Any:
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.01)
+        return _summary.summary_document(*arguments, **options)
+
+    monkeypatch.setattr(JudgeHarness, "evaluate_many", interrupted)
+    monkeypatch.setattr(_run_going, "summary_document", summed_up)
+    ran = command("run", configure("good"), "--out", folder / "out")
+    assert ran.code == 130
+    assert ran.err.endswith("; the same command goes on from there.\n")
+    assert json.loads((folder / "out" / "summary.json").read_text())["state"] == "interrupted"
 
 
 def test_ignored_signals_stay_ignored_and_other_threads_change_nothing(before: object) -> None:

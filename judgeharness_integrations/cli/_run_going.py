@@ -1,0 +1,210 @@
+"""A run under way: asking, and what is left behind however it ends."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, TextIO
+
+import typer
+
+from judgeharness_integrations._errors import CaseError, JudgeHarnessError, LogStorageError, UsageError
+from judgeharness_integrations.cli._failures import told, without_replay_advice
+from judgeharness_integrations.cli._json import print_json
+from judgeharness_integrations.cli._run_place import RESULTS, SUMMARY, VERDICTS, RunPlace
+from judgeharness_integrations.cli._run_spent import noting_spent
+from judgeharness_integrations.cli._run_tables import print_summary
+from judgeharness_integrations.cli._stopping import Terminated, finishing, undisturbed
+from judgeharness_integrations.cli._summary import JudgeTally, summary_document
+from judgeharness_integrations.cli.exits import INTERRUPTED, NOT_GRADED, OK, TERMINATED
+from judgeharness_integrations.config import Config, without_secrets
+from judgeharness_integrations.execution.observing import default_observers
+from judgeharness_integrations.harness import JudgeHarness
+from judgeharness_integrations.measure import QUOTED_ERROR
+from judgeharness_integrations.verdictlog import write_log
+from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES
+from judgeharness_integrations.verdictlog.sql.records import RunRecord
+
+if TYPE_CHECKING:
+    from judgeharness_integrations.cases import AnswerCase
+    from judgeharness_integrations.execution.prices import Price
+    from judgeharness_integrations.verdictlog import SqlLog, VerdictRow
+
+__all__ = ["RunGoing", "go"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunGoing:
+    """Everything a run needs once it may ask; `facts` and `parts` go to its record."""
+
+    config: Config
+    harness: JudgeHarness
+    cases: Iterable[AnswerCase]
+    tallies: Sequence[JudgeTally]
+    place: RunPlace
+    log: SqlLog
+    prices: Mapping[str, Price]
+    facts: Mapping[str, Any]
+    parts: Mapping[str, Any]
+    is_new: bool
+    as_json: bool
+
+    @property
+    def run(self) -> str:
+        """The run's id."""
+        return str(self.harness.run)
+
+
+class _Redacting:
+    """The run's log, into which no secret of the configuration goes with an error."""
+
+    def __init__(self, log: SqlLog, settings: object) -> None:
+        self._log, self._settings = log, settings
+
+    def append(self, rows: Iterable[VerdictRow]) -> None:
+        self._log.append(
+            row if row.error is None else replace(row, error=without_secrets(row.error, self._settings)) for row in rows
+        )
+
+    def rows(self, **where: Any) -> Iterator[VerdictRow]:
+        return self._log.rows(**where)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._log, name)
+
+
+def go(going: RunGoing) -> int:
+    """Ask what is not answered yet, write everything down, and return the exit code."""
+    _note_beginning(going)
+    (going.place.folder / SUMMARY).unlink(missing_ok=True)
+    going.harness.log = _Redacting(going.log, going.config.model_dump())
+    stopped = _asked_all(going)
+    with undisturbed():
+        if isinstance(stopped, LogStorageError):  # nothing can be noted in a log that cannot be written
+            raise stopped
+        try:
+            return _written_down(going, stopped)
+        except OSError as error:
+            file, reason = error.filename or going.place.folder, error.strerror or error
+            raise UsageError(
+                f"{file}: {reason}: make room, or make it writable. What was answered is kept: {_where(going)}; the "
+                "same command goes on from there."
+            ) from error
+
+
+def _asked_all(going: RunGoing) -> BaseException | None:
+    """Ask every judge; return what ended that early: what was answered is summed up all the same."""
+    path, settings = going.place.folder / RESULTS, going.config.model_dump()
+    with path.open("w", encoding="utf-8", errors=LONE_SURROGATES) as results:
+        try:
+            with finishing(going.harness.budget), noting_spent(going.log, going.run, going.harness.budget):
+                for tally in going.tallies:
+                    going.harness.observers = default_observers(calls=tally.plan.total)
+                    _ask(going, tally, results, settings)
+        except (JudgeHarnessError, OSError, KeyboardInterrupt, Terminated) as error:
+            return error
+    ended = going.harness.budget is not None and going.harness.budget.ended
+    return KeyboardInterrupt() if ended else None
+
+
+def _written_down(going: RunGoing, stopped: BaseException | None) -> int:
+    try:
+        document = summary_document(
+            going.config, going.harness, going.tallies, going.log, stopped=stopped, prices=going.prices
+        )
+    except CaseError as error:  # which cases were planned cannot be read any more
+        _export(going, state="failed")
+        raise UsageError(
+            f"{error} What was answered is kept: {_where(going)}. With the cases as they were the same command goes "
+            "on; --new-run asks about those that stand there now, and takes over every answer that still fits."
+        ) from error
+    _export(going, state=document["state"])
+    _tell(document, going)
+    return _ended(document, going, stopped)
+
+
+def _export(going: RunGoing, *, state: str) -> None:
+    """Note how the run ended, and write its rows to a file."""
+    spent = None if going.harness.budget is None else going.harness.budget.spent
+    going.log.note(going.run, state=state, attempts_spent=spent)
+    write_log(going.log.rows(run=going.run), going.place.folder / VERDICTS)
+
+
+def _where(going: RunGoing) -> str:
+    return f"{sum(used.rows for used in going.log.usage(going.run))} rows in {going.log.name}"
+
+
+def _note_beginning(going: RunGoing) -> None:
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    if going.is_new:
+        record = RunRecord(run=going.run, created_at=now, updated_at=now, parts=going.parts, **going.facts)
+        going.log.begin(record)
+    else:
+        going.log.note(going.run, **going.facts)
+    going.place.mark(going.run)
+
+
+def _tell(document: Mapping[str, Any], going: RunGoing) -> None:
+    text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
+    (going.place.folder / SUMMARY).write_text(text + "\n", encoding="utf-8", errors=LONE_SURROGATES)
+    if going.as_json:
+        print_json(document)
+    else:
+        print_summary(document, going.place.folder, log=going.log.name)
+
+
+def _ask(going: RunGoing, tally: JudgeTally, results: TextIO, settings: object) -> None:
+    with without_replay_advice():
+        for result in going.harness.evaluate_many(tally.judge, going.cases, tally.model):
+            document = result.to_dict()
+            errors = {row.error for row in result.rows if row.error}
+            for measured in document["criteria"].values():
+                measured["reason"] = _reason(measured["reason"], errors, settings)
+            tally.add(result, document)
+            results.write(json.dumps(document, ensure_ascii=False, allow_nan=False) + "\n")
+            results.flush()
+
+
+def _reason(reason: str, errors: Iterable[str], settings: object) -> str:
+    """Return a reason in which no secret of the configuration occurs, not even where the error it quotes is cut."""
+    for error in errors:
+        reason = reason.replace(error[:QUOTED_ERROR], without_secrets(error, settings)[:QUOTED_ERROR])
+    return without_secrets(reason, settings)
+
+
+def _ended(document: Mapping[str, Any], going: RunGoing, stopped: BaseException | None) -> int:
+    """Say on standard error how the run ended and why samples failed, and return the exit code."""
+    missing, state = document["not_graded_cases"], document["state"]
+    if isinstance(stopped, OSError):
+        raise stopped
+    if state == "failed":
+        raise UsageError(f"{document['error']} What was answered is kept: {_where(going)}.")
+    if state == "interrupted":
+        how = "terminated" if isinstance(stopped, Terminated) else "interrupted"
+        typer.echo(f"{how}: {_where(going)}; the same command goes on from there.", err=True)
+    elif missing:
+        typer.echo(_missing(document, going), err=True)
+    for judge in document["judges"]:
+        for line in told(judge["judge"], judge["failures"]):
+            typer.echo(line, err=True)
+    if state == "interrupted":
+        return TERMINATED if isinstance(stopped, Terminated) else INTERRUPTED
+    return NOT_GRADED if missing or state == "budget_exhausted" else OK
+
+
+def _missing(document: Mapping[str, Any], going: RunGoing) -> str:
+    """Return how many cases ended without a grade, why, and what to do about it."""
+    missing, unasked = document["not_graded_cases"], document["not_asked_cases"]
+    what = f"{missing} of {document['judged_cases'] + unasked} cases ended not_graded"
+    what += f", {unasked} of them never asked" if unasked else ""
+    if document["state"] == "budget_exhausted":
+        reason = going.harness.budget.reason if going.harness.budget is not None else None
+        larger = (
+            "" if reason and "cannot be kept" in reason else "; with a larger one, the same command goes on from there"
+        )
+        return f"{what}: {reason or 'the budget is spent'}{larger}."
+    again = "; --new-run asks failed calls again and takes over the other answers"
+    failed = any(judge["failures"] for judge in document["judges"])
+    return f"{what}: too few valid answers (see {going.place.folder / SUMMARY}){again if failed else ''}."

@@ -1,0 +1,130 @@
+"""What a `judgeharness run` was asked for: options of the command, which go before the keys of the configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from judgeharness_integrations._errors import UsageError
+from judgeharness_integrations.cli._summary_usage import cost_of
+from judgeharness_integrations.config import Config
+from judgeharness_integrations.execution.budget import Budget
+from judgeharness_integrations.execution.prices import Price, Spent, price_of
+
+if TYPE_CHECKING:
+    from judgeharness_integrations.verdictlog.sql.usage import ModelUsage
+
+__all__ = ["RunRequest", "Spending"]
+
+_LIMITS = ("calls", "tokens", "cost")
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunRequest:
+    """The options of one `judgeharness run`; None leaves a choice to the configuration."""
+
+    out: Path | None = None
+    log: str | None = None
+    run: str | None = None
+    new_run: bool = False
+    fresh: bool = False
+    engine: str | None = None
+    max_calls: int | None = None
+    budget_calls: int | None = None
+    budget_tokens: int | None = None
+    budget_cost: float | None = None
+    yes: bool = False
+    overwrite: bool = False
+    as_json: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spending:
+    """What a run may spend as a whole, over all its goes; `planned` refuses a larger plan before the first call.
+
+    `named` are the limits as they were given: by options of the command, or by keys.
+    """
+
+    planned: int | None
+    calls: int | None
+    tokens: int | None
+    cost: float | None
+    prices: dict[str, Price]
+    named: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, config: Config, request: RunRequest) -> Spending:
+        """Return the limits of a configuration and of options, which go first."""
+        execution, budget = config.execution, config.execution.budget
+        found: dict[str, Any] = {}
+        named: dict[str, str] = {}
+        for name, option, key in (
+            ("planned", request.max_calls, execution.max_calls),
+            ("calls", request.budget_calls, budget.calls),
+            ("tokens", request.budget_tokens, budget.tokens),
+            ("cost", request.budget_cost, budget.cost),
+        ):
+            found[name] = key if option is None else option
+            word = "max_calls" if name == "planned" else f"budget.{name}"
+            named[name] = word if option is None else "--" + word.replace("_", "-").replace(".", "-")
+        prices = {name: Price(input=p.input, output=p.output) for name, p in execution.prices.items()}
+        return cls(**found, prices=prices, named=named)
+
+    @property
+    def shown(self) -> str | None:
+        """The budget in words; None without one."""
+        calls = self.calls if self.planned is None else min(self.planned, self.calls or self.planned)
+        if self.calls is None and self.tokens is None and self.cost is None:
+            return None
+        parts = [] if calls is None else [f"{calls} calls, retries included"]
+        parts += [] if self.tokens is None else [f"{self.tokens} tokens"]
+        parts += [] if self.cost is None else [f"{self.cost:g} by the prices given"]
+        return ", ".join(parts)
+
+    def budget(self, usage: Sequence[ModelUsage] = (), *, spent: int | None = None) -> Budget:
+        """Return the budget of a run that has used this much before; `spent` attempts were noted of it.
+
+        Raises:
+            UsageError: there is a limit of money without prices, or what was used of it is not known.
+
+        """
+        if self.cost is not None and not self.prices:
+            raise UsageError(
+                f"{self.named['cost']} needs prices, per million tokens: add execution.prices to the configuration, as "
+                "in prices: {gpt-4o: {input: 2.5, output: 10}}."
+            )
+        limits = [(limit, name) for name in ("planned", "calls") if (limit := getattr(self, name)) is not None]
+        calls, named = min(limits, default=(None, "calls"))
+        cost = cost_of(usage, self.prices)
+        if self.tokens is not None and any(one.unreported_calls for one in usage):
+            raise UsageError(_unknown("tokens", usage, self.prices))
+        if self.cost is not None and cost is None:
+            raise UsageError(_unknown("cost", usage, self.prices))
+        return Budget(
+            max_calls=calls,
+            max_tokens=self.tokens,
+            max_cost=self.cost,
+            prices=self.prices or None,
+            spent=max(spent or 0, sum(one.attempts or 0 for one in usage)),
+            tokens=sum((one.input_tokens or 0) + (one.output_tokens or 0) for one in usage),
+            cost=cost,
+            largest=tuple(Spent(one.largest_input, one.largest_output, one.model) for one in usage),
+            named={
+                f"max_{name}": self.named.get(named if name == "calls" else name, f"max_{name}") for name in _LIMITS
+            },
+        )
+
+
+def _unknown(limit: str, usage: Sequence[ModelUsage], prices: Mapping[str, Price]) -> str:
+    """Say why it is not known what a run used before."""
+    if silent := sum(one.unpriced_calls for one in usage):
+        why = f"{silent} of its answers did not report their tokens: limit the calls instead"
+    else:
+        models = {one.model for one in usage if one.input_tokens is not None and price_of(one.model, prices) is None}
+        names = ", ".join(sorted(repr(model) if model else "a judge that names no model" for model in models))
+        why = f"there is no price for {names}: add it to prices, or one for '*'"
+    return (
+        f"the budget of {limit} cannot be kept, for what the run spent before is not known: {why}; nothing was asked."
+    )
