@@ -50,11 +50,14 @@ class HarnessBlock(BaseModel):
     on_unfit: Literal["error", "skip"] | None = None
     seed: int | None = None
     names: list[str] = Field(default_factory=list)
+    curtail: bool | None = None
     rewriter: str | None = None
     max_concurrency: int | None = Field(default=None, ge=1)
     timeout_s: float | None = None
     max_attempts: int | None = None
     max_calls: int | None = None
+    requests_per_minute: float | None = None
+    tokens_per_minute: float | None = None
     keep: Literal["text", "hash", "none"] | None = None
     calibration: str | None = None
     on_abstain: OnAbstain = "fail"
@@ -120,7 +123,7 @@ def harness_of(
         exclude_none=True,
         include={
             *("perturbations", "repetitions", "min_valid", "on_unfit", "seed", "timeout_s", "max_attempts"),
-            *("max_calls", "keep"),
+            *("max_calls", "keep", "curtail", "requests_per_minute", "tokens_per_minute"),
         },
     )
     rewriter = None if block.rewriter is None else model_rewriter(block.rewriter)

@@ -41,7 +41,9 @@ class Preparation:
         await self.limiter.acquire()
         try:
             with spans.around("call", f"prepare[{case_id}]", case_id=case_id) as span, calling(spans, span):
-                reply, _ = await self.harness.policy.attempt(partial(self.judge.model.ask, prompt), budget)
+                reply, _ = await self.harness.policy.attempt(
+                    partial(self.judge.model.ask, prompt), budget, limiter=self.limiter
+                )
         except BudgetExhausted:
             return RuntimeError("max_calls was reached")
         finally:

@@ -148,7 +148,7 @@ def _measures(result: HarnessResult, measured: CriterionResult) -> dict[str, tup
     return {
         "consistency": _consistency(result, measured),
         "valid_samples": (measured.valid, f"of {asked} asked, {measured.planned} planned{failed and f': {failed}'}"),
-        "position_flip": _flip(measured.perturbations),
+        "position_flip": _flip(measured.perturbations, curtailed=result.design.curtail),
         "calibrated_precision": _rate(None if rates is None else rates.precision, result),
         "calibrated_recall": _rate(None if rates is None else rates.recall, result),
     }
@@ -162,8 +162,10 @@ def _consistency(result: HarnessResult, measured: CriterionResult) -> tuple[floa
     return rate, f"share of {measured.valid} valid samples{beside}"
 
 
-def _flip(perturbations: Sequence[PerturbationSummary]) -> tuple[float | None, str]:
+def _flip(perturbations: Sequence[PerturbationSummary], *, curtailed: bool) -> tuple[float | None, str]:
     """Return the flip rate of the plainest swap."""
+    if curtailed:
+        return None, "not measured: samples may stop early"
     swapped = sorted((one for one in perturbations if one.swapped), key=lambda one: one.name.count("+"))
     if not swapped or swapped[0].flip_rate is None:
         return None, "not measured: no valid sample in both orders"

@@ -36,6 +36,8 @@ from support.adk_bench import (
 from support.adk_offline import process_environment
 from support.adk_outcomes import HALLUCINATIONS, MATCH, MULTI_TURN, TOOL_USE, evaluate_with
 
+pytestmark = pytest.mark.slow
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path

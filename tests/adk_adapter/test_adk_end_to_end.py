@@ -40,6 +40,8 @@ from judgeharness_adk.sidecar import SUFFIX
 from judgeharness_integrations import CalibrationReport, HarnessResult
 from judgeharness_integrations._errors import ConfigError
 
+pytestmark = pytest.mark.slow
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path

@@ -688,3 +688,11 @@ def test_adk_makes_an_evaluator_of_every_metric() -> None:
 def test_raw_text_of_a_refusal_is_kept_apart() -> None:
     silent = ours(in_turn("yes", "yes", "yes", Raw("")))
     assert facts(silent)["failed"]["unparsed"] >= 1
+
+
+def test_a_rubric_is_asked_no_further_once_nothing_can_change() -> None:
+    stopped = ours(always("yes"), samples=5, block={"curtail": True, "aggregation_rule": "majority"})
+    assert stopped.judge.calls == 3
+    assert stopped.status == "PASSED"
+    whole = ours(in_turn("yes", "no"), samples=5, block={"curtail": True, "aggregation_rule": "majority"})
+    assert whole.judge.calls == 5

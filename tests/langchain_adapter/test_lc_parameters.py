@@ -142,7 +142,7 @@ def test_a_calibration_expires_when_the_endpoint_changes(openai_server: Serve) -
     case = PairwiseCase(case_id="c", input="q", output="a", output_b="bb")
     harness = JudgeHarness.quick("pairwise")
     judge = EvaluatorJudge.of(classic_load("pairwise_string", llm=chat_model(one)))
-    harness.calibration = harness.calibrate(judge, CalibrationSet("people", ((case, "B"),)))
+    harness = harness.with_calibration(harness.calibrate(judge, CalibrationSet("people", ((case, "B"),))))
     moved = EvaluatorJudge.of(classic_load("pairwise_string", llm=chat_model(other)))
     again = EvaluatorJudge.of(classic_load("pairwise_string", llm=chat_model(one)))
     states = [harness.evaluate(j, case).calibration_state for j in (judge, again, moved)]

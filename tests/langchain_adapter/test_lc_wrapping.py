@@ -453,9 +453,8 @@ def test_a_harness_is_a_judge_harness_and_holds_one_calibration(openai_server: S
     with pytest.raises(UsageError, match=r"harness is a JudgeHarness, .* not a str"):
         harness_evaluator(evaluator, "standard")  # type: ignore[arg-type]
     labels = CalibrationSet("people", ((PairwiseCase(case_id="c", input="q", output="a", output_b="bb"), "B"),))
-    harness = JudgeHarness.standard("pairwise")
-    report = harness.calibrate(EvaluatorJudge.of(evaluator), labels)
-    harness.calibration_set = labels
+    report = JudgeHarness.standard("pairwise").calibrate(EvaluatorJudge.of(evaluator), labels)
+    harness = JudgeHarness.standard("pairwise", calibration_set=labels)
     with pytest.raises(UsageError, match="has a calibration already"):
         harness_evaluator(evaluator, harness, report)
 

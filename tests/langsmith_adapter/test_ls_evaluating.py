@@ -226,6 +226,11 @@ def test_the_position_flip_of_a_pair_is_reported(langsmith_unset: None) -> None:
     found = {one.key: one for one in evaluator.evaluate_run(a_run())["results"]}
     assert (found["better"].value, found["better.position_flip"].score) == ("ABSTAIN", 1.0)
     assert found["better.position_flip"].comment == "share of sample pairs that differ between none and position_swap"
+    stopping = HarnessRunEvaluator(
+        lambda case: "A", JudgeHarness.standard("pairwise", curtail=True), pair, key="better"
+    )
+    flip = next(one for one in stopping.evaluate_run(a_run())["results"] if one.key == "better.position_flip")
+    assert (flip.score, flip.comment) == (None, "not measured: samples may stop early")
 
 
 def test_a_judge_that_takes_runs_or_is_none_is_refused_in_one_sentence(langsmith_unset: None) -> None:

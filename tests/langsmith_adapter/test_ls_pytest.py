@@ -15,6 +15,8 @@ from judgeharness_integrations.testing import ScriptedJudge
 from judgeharness_langsmith.pytest_plugin import Harnessed, harnessed
 from judgeharness_langsmith.testing import Measure
 
+pytestmark = pytest.mark.slow
+
 __all__ = ["harnessed"]  # a fixture
 
 pytest_plugins = ["pytester"]

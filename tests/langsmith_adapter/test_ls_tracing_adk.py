@@ -31,6 +31,8 @@ from support.openai_server import OpenAIServer
 import judgeharness_adk
 from judgeharness_langsmith import LangSmithTracing
 
+pytestmark = pytest.mark.slow
+
 REGISTER = "import judgeharness_adk\njudgeharness_adk.register()"
 OBSERVE = f"{REGISTER}\nimport judgeharness_langsmith\n"
 OBSERVE += "judgeharness_adk.observe(judgeharness_langsmith.LangSmithTracing({}))"

@@ -19,6 +19,8 @@ from judgeharness_integrations import JudgeHarness
 from judgeharness_langsmith import LangSmithTracing
 from judgeharness_openevals import harness_judge
 
+pytestmark = pytest.mark.slow
+
 pytest_plugins = ["pytester"]
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from judgeharness_adk.results.records import AdkResult
+from judgeharness_integrations.aggregation.planned import samples_planned
 from judgeharness_integrations.aggregation.variance import variance_split
 from judgeharness_integrations.reporting.plain import safe_text
 from judgeharness_integrations.verdictlog.row import VerdictRow
@@ -25,8 +26,9 @@ class RubricVariance:
     evaluations differ by is therefore in `between_cases`, which cases that come twice otherwise make too small:
     `AdkResults.latest` is free of both.
 
-    None means not estimable: one case, one run of each case, or one sample of each run. Where no case ran twice,
-    `between_cases` holds what runs would add to it. Components that came out negative are 0 and named in `clipped`.
+    None means not estimable: one case, one run of each case, one sample of each run, or samples that may stop early
+    (`curtail`). Where no case ran twice, `between_cases` holds what runs would add to it. Components that came out
+    negative are 0 and named in `clipped`.
     `cases`, `runs` and `samples` count what the estimate rests on; samples that failed are in none of them.
     """
 
@@ -79,7 +81,7 @@ def _nested(one: AdkResult, rows: Sequence[VerdictRow]) -> list[VerdictRow]:
 
 
 def _split(metric: str, fingerprint: str | None, rubric: str, rows: Sequence[VerdictRow]) -> RubricVariance:
-    split = variance_split(rows)
+    split = variance_split([] if samples_planned(rows) else rows)
     return RubricVariance(
         metric=metric,
         rubric=rubric,
