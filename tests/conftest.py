@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 from typing import TYPE_CHECKING
 
 import pytest
@@ -23,8 +24,12 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("filterwarnings", f"{unraisable}:pytest.PytestUnraisableExceptionWarning")
     # How long one example takes depends on who else uses the machine; each run draws other examples.
     calm = [HealthCheck.too_slow]
-    settings.register_profile("shared machine", max_examples=50, deadline=None, suppress_health_check=calm)
+    settings.register_profile("shared machine", max_examples=30, deadline=None, suppress_health_check=calm)
     settings.load_profile("shared machine")
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()  # what was collected lives as long as the session: no collection need look at it again
 
 
 @pytest.fixture

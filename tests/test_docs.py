@@ -48,7 +48,11 @@ def evaluated_example(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @contextlib.contextmanager
 def where_it_belongs(source: str, request: pytest.FixtureRequest) -> Iterator[None]:
-    """Run a block about ADK in the example's folder, and leave ADK as it was."""
+    """Run a block about ADK in the example's folder and leave ADK as it was, one about logs in a folder of its own."""
+    if "SqlLog(" in source:
+        with contextlib.chdir(request.getfixturevalue("tmp_path")):
+            yield
+        return
     if "judgeharness_adk" not in source:
         yield
         return
