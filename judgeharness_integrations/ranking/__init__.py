@@ -1,0 +1,1 @@
+"""Which judge to use: judges and pairs ranked by who was right about what."""

@@ -1,0 +1,79 @@
+"""Whether the data rank the judges at all: Ford's condition (Ford 1957), judge by judge.
+
+One judge beats another where some pair has it right and the other wrong. A finite maximum of the likelihood exists if
+and only if every judge can be reached from every other by such steps; else Elo is whatever the iteration stopped at.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components, shortest_path
+
+from judgeharness_integrations.ranking.arrays import Marks
+from judgeharness_integrations.ranking.credits import Credits
+
+__all__ = ["Connections", "Place", "connections_of"]
+
+Place: TypeAlias = Literal["rated", "above", "below", "apart"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Connections:
+    """Where each judge stands towards the largest group of judges that can be rated together.
+
+    `rated` judges are that group. Those `above` beat it and are never beaten by it, directly or over others; `below` is
+    the reverse; `apart` is neither, so that nothing compares them with it.
+    """
+
+    places: tuple[tuple[str, Place], ...]
+
+    def judges(self, place: Place) -> tuple[str, ...]:
+        """Return the judges of a place, in order of the matrix."""
+        return tuple(judge for judge, found in self.places if found == place)
+
+    @property
+    def connected(self) -> bool:
+        """Whether all judges are rated together."""
+        return all(place == "rated" for _, place in self.places)
+
+
+def connections_of(matrix: Credits) -> Connections:
+    """Return which judges can be rated together, and where the others stand."""
+    beats = _beats(matrix)
+    _, component = connected_components(csr_array(beats), directed=True, connection="strong")
+    asked = matrix.seen.sum(axis=0)
+    sizes = [
+        (int((component == number).sum()), int(asked[component == number].sum()))
+        for number in range(max(component) + 1)
+    ]
+    main = component == sizes.index(max(sizes))
+    reaches = np.isfinite(shortest_path(csr_array(beats), unweighted=True))
+    above = reaches[:, main].any(axis=1) & ~main
+    below = reaches[main].any(axis=0) & ~main
+    return Connections(
+        places=tuple(
+            (judge, _place(rated=bool(main[place]), above=bool(above[place]), below=bool(below[place])))
+            for place, judge in enumerate(matrix.judges)
+        )
+    )
+
+
+def _beats(matrix: Credits) -> Marks:
+    """Return (judges, judges): whether some pair gives the row's judge credit and denies some to the column's."""
+    won = (np.nan_to_num(matrix.values, nan=0.0) > 0).astype(np.float32)
+    lost = (np.nan_to_num(matrix.values, nan=1.0) < 1).astype(np.float32)
+    beats = (won.T @ lost) > 0
+    np.fill_diagonal(beats, val=False)
+    return np.asarray(beats, np.bool_)
+
+
+def _place(*, rated: bool, above: bool, below: bool) -> Place:
+    if rated:
+        return "rated"
+    if above:
+        return "above"
+    return "below" if below else "apart"

@@ -1,0 +1,95 @@
+"""Differences between judges: only they are free of the gauge, and only they say who is better."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from scipy import special
+
+from judgeharness_integrations.ranking.arrays import Floats
+
+__all__ = ["LEVEL", "Z95", "Contrast", "contrasts_of", "false_discovery_adjusted", "rank_ranges"]
+
+LEVEL: Final = 0.05
+Z95: Final = float(special.ndtri(1 - LEVEL / 2))
+_NO_SPREAD = 1e-6  # Elo: judges that answered alike throughout
+
+
+@dataclass(frozen=True, kw_only=True)
+class Contrast:
+    """`judge` minus `other` in Elo; `p` two-sided, `p_adjusted` over all contrasts (Benjamini-Hochberg).
+
+    p is None where the two answered alike throughout: there is nothing to test.
+    """
+
+    judge: str
+    other: str
+    difference: float
+    se: float
+    ci95: tuple[float, float]
+    p: float | None
+    p_adjusted: float | None
+
+    @property
+    def significant(self) -> bool:
+        """Whether the two differ at a false discovery rate of 5 %."""
+        return self.p_adjusted is not None and self.p_adjusted <= LEVEL
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the contrast as JSON keeps it."""
+        return {name: getattr(self, name) for name in self.__dataclass_fields__} | {"ci95": list(self.ci95)}
+
+
+def contrasts_of(judges: Sequence[str], elo: Floats, covariance: Floats) -> tuple[Contrast, ...]:
+    """Return every pair of judges, the higher first, in order of their ranks.
+
+    Args:
+        judges: their names.
+        elo: (judges,) ratings.
+        covariance: (judges, judges) of them, in Elo squared.
+
+    """
+    order = np.argsort(-elo, kind="stable")
+    one, other = (order[places] for places in np.triu_indices(len(order), k=1))
+    difference = elo[one] - elo[other]
+    variance = covariance[one, one] + covariance[other, other] - 2 * covariance[one, other]
+    se = np.sqrt(np.maximum(variance, 0.0))
+    tested = se > _NO_SPREAD
+    p = np.where(tested, 2 * special.ndtr(-np.abs(difference) / np.where(tested, se, 1.0)), np.nan)
+    adjusted = false_discovery_adjusted(p)
+    return tuple(
+        Contrast(
+            judge=judges[one[place]],
+            other=judges[other[place]],
+            difference=float(difference[place]),
+            se=float(se[place]),
+            ci95=(float(difference[place] - Z95 * se[place]), float(difference[place] + Z95 * se[place])),
+            p=float(p[place]) if tested[place] else None,
+            p_adjusted=float(adjusted[place]) if tested[place] else None,
+        )
+        for place in range(len(one))
+    )
+
+
+def false_discovery_adjusted(p: Floats) -> Floats:
+    """Return p-values (tests,) adjusted by Benjamini and Hochberg 1995; NaN is no test, and stays."""
+    adjusted = np.full(len(p), np.nan)
+    tested = np.flatnonzero(~np.isnan(p))
+    order = tested[np.argsort(p[tested], kind="stable")]
+    scaled = p[order] * len(order) / np.arange(1, len(order) + 1)
+    adjusted[order] = np.minimum(1.0, np.minimum.accumulate(scaled[::-1])[::-1])
+    return adjusted
+
+
+def rank_ranges(judges: Sequence[str], contrasts: Sequence[Contrast]) -> dict[str, tuple[int, int]]:
+    """Return judge -> the best and the worst rank that no significant difference speaks against."""
+    better = dict.fromkeys(judges, 0)
+    worse = dict.fromkeys(judges, 0)
+    for contrast in contrasts:
+        if contrast.significant:
+            worse[contrast.judge] += 1
+            better[contrast.other] += 1
+    return {judge: (1 + better[judge], len(judges) - worse[judge]) for judge in judges}
