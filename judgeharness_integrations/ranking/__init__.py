@@ -1,1 +1,28 @@
 """Which judge to use: judges and pairs ranked by who was right about what."""
+
+from typing import TYPE_CHECKING
+
+from judgeharness_integrations._lazy import lazy
+
+if TYPE_CHECKING:
+    from judgeharness_integrations.ranking.credits import Credits
+    from judgeharness_integrations.ranking.judges.facts import read_judge_facts
+    from judgeharness_integrations.ranking.ranking import rank
+    from judgeharness_integrations.ranking.rating import rate
+    from judgeharness_integrations.ranking.report import RankReport
+    from judgeharness_integrations.ranking.request import RankRequest
+
+__all__ = ["Credits", "RankReport", "RankRequest", "rank", "rate", "read_judge_facts"]
+
+# Loaded at first use: numpy and scipy are for those who rank.
+__getattr__ = lazy(
+    __name__,
+    {
+        "Credits": "credits",
+        "RankReport": "report",
+        "RankRequest": "request",
+        "rank": "ranking",
+        "rate": "rating",
+        "read_judge_facts": "judges.facts",
+    },
+)

@@ -89,10 +89,11 @@ def curate(
 
 def _hardest(difficulty: Floats, share: float, cut_ties: CutTies) -> Marks:
     """Return marks (pairs,) of the hardest share, tied pairs together."""
-    wanted = int(share * len(difficulty) + 1e-9)
+    known = difficulty[~np.isnan(difficulty)]
+    wanted = int(share * len(known) + 1e-9)
     if not wanted:
         return np.zeros(len(difficulty), np.bool_)
-    edge = np.sort(difficulty)[::-1][wanted - 1]
+    edge = np.sort(known)[::-1][wanted - 1]
     cut = difficulty >= edge - _SAME
     if int(cut.sum()) > wanted and cut_ties == "keep":
         cut = difficulty > edge + _SAME

@@ -28,8 +28,8 @@ _NOBODY = "fewer than two judges can be compared: some pair has to tell them apa
 class Rating:
     """Informative credits and what the methods make of them.
 
-    `matrix`: all judges, no unanimous pair. The fits are of the judges that can be rated together (see `Connections`) and
-    of the pairs that tell those apart; None where a method cannot be used, and `reasons` say why: method -> sentence.
+    `matrix`: all judges, no unanimous pair. The fits are of the judges that can be rated together (see `Connections`)
+    and of the pairs that tell those apart; None where a method cannot be used; `reasons`: method -> why.
     """
 
     matrix: Credits
@@ -48,7 +48,7 @@ class Rating:
 
     @property
     def difficulty(self) -> Floats:
-        """(pairs,) of `matrix`, on the judges' scale; infinite where all rated judges are right (-) or wrong; NaN unrated."""
+        """(pairs,) of `matrix`, on the judges' scale; infinite where all rated judges agree, NaN without any."""
         if self.joint is None:
             return np.full(len(self.matrix.pairs), np.nan)
         known = dict(zip(self.joint.pairs, self.joint.difficulty.tolist(), strict=True))

@@ -161,9 +161,10 @@ def _modules(folder: Path) -> Iterator[None]:
 
 def forget_modules(folder: Path) -> None:
     """Drop the modules loaded from files under `folder`: ADK names every agent package `agent`."""
+    under = os.path.join(folder, "")  # noqa: PTH118 - `Path.is_relative_to` takes 0.3 s over some thousand modules
     for name, module in list(sys.modules.items()):
-        file = getattr(module, "__file__", None)
-        if file and Path(file).is_relative_to(folder):
+        file = vars(module).get("__file__")  # a lazy module would be loaded by `getattr`
+        if file and file.startswith(under):
             del sys.modules[name]
 
 

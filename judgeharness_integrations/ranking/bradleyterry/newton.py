@@ -13,6 +13,7 @@ __all__ = ["JointEstimate", "JointModel", "maximise"]
 
 _TOLERANCE = 1e-9  # logits
 _LONGEST_STEP = 3.0  # logits
+_BEYOND = 60.0  # logits: on the way to infinity
 _MOST_STEPS = 200
 _HALVINGS = 40
 
@@ -63,6 +64,8 @@ def maximise(model: JointModel) -> JointEstimate | None:
     value = _log_likelihood(model, ability, easiness, shift)
     for step in range(1, _MOST_STEPS + 1):
         state = _state(model, ability, easiness, shift)
+        if max(float(np.abs(part).max()) for part in (ability, easiness, shift)) > _BEYOND:
+            return None
         move, ease_move = _direction(model, state)
         longest = max(float(np.abs(move).max()), float(np.abs(ease_move).max()))
         if not np.isfinite(longest):

@@ -51,12 +51,13 @@ def order_effect(better_first: Credits, better_second: Credits) -> OrderEffect |
         better_second: the same judges and pairs the other way round.
 
     Returns:
-        The effect; None where the judges cannot be rated together, or only one of the two orders was shown.
+        The effect; None where the judges cannot be rated together, no pair was shown in both orders, or nothing but the
+        order decides.
 
     """
     both = np.stack([better_first.values, better_second.values])
     played = ~np.isnan(both)
-    if not played.any(axis=(1, 2)).all():
+    if not played.any(axis=2).all(axis=0).any():  # else the effect cannot be told from the pairs' difficulty
         return None
     times = played.sum(axis=0)
     mean = np.divide(np.nansum(both, axis=0), times, out=np.full(times.shape, np.nan), where=times > 0)

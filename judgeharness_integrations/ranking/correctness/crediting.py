@@ -36,17 +36,17 @@ def credits_of(decisions: Decisions, criteria: Sequence[str] | None = None) -> C
 def by_better_first(decisions: Decisions, criterion: str) -> tuple[Credits, Credits] | None:
     """Return the credits where the better answer was shown first, and where it was shown second.
 
-    None for a criterion that is no choice between A and B.
+    None for a criterion that is no choice between A and B, or has no gold.
 
     Raises:
         UnknownNameError: the criterion is not known.
 
     """
     entry = decisions.criterion(criterion)
-    if not {"A", "B"} <= set(entry.labels):
+    if not entry.pairwise or not entry.labelled.any():
         return None
-    shown_first = entry.gold == entry.labels.index("A")
-    sided = shown_first | (entry.gold == entry.labels.index("B"))
+    shown_first = entry.gold == entry.coded("A")
+    sided = shown_first | (entry.gold == entry.coded("B"))
     as_given, swapped = (
         np.where(sided[:, None], entry.credit(codes, decisions.policy), np.nan) for codes in entry.orders
     )

@@ -37,11 +37,20 @@ class CriterionDecisions:
         """Return the credit of (..., pairs, judges) codes; NaN where not asked, missing, or without gold."""
         gold = self.gold[:, None]
         earned = (codes == gold).astype(np.float64)
-        if TIE in self.labels:
-            earned[(codes == self.labels.index(TIE)) & (codes != gold)] = policy.tie_credit
+        earned[(codes == self.coded(TIE)) & (codes != gold)] = policy.tie_credit
         earned[codes == ABSTAINED] = policy.tie_credit
         absent = (codes == NOT_ASKED) | ((codes == FAILED) & (policy.failures == "missing"))
         return np.where(absent | (gold < 0), np.nan, earned)
+
+    @property
+    def pairwise(self) -> bool:
+        """Whether this is a choice between A and B: A and B may be grades beside C and D."""
+        used = set(self.labels)
+        return used <= {"A", "B", TIE} and bool(used & {"A", "B"})
+
+    def coded(self, label: str) -> int:
+        """Return a label's code; one that no cell holds where nobody used the label."""
+        return self.labels.index(label) if label in self.labels else len(self.labels)
 
     @property
     def labelled(self) -> Marks:

@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from judgeharness_integrations._errors import UsageError
+from judgeharness_integrations.aggregation.deciding import check_rule_fits
 from judgeharness_integrations.aggregation.decision import Decision
 from judgeharness_integrations.aggregation.grouping import is_numeric
 from judgeharness_integrations.aggregation.labels import majority
 from judgeharness_integrations.aggregation.planned import samples_planned
+from judgeharness_integrations.aggregation.rules import Rule
 from judgeharness_integrations.ranking.correctness.codes import ABSTAINED, FAILED, NOT_ASKED
 from judgeharness_integrations.ranking.correctness.policy import Policy
 from judgeharness_integrations.replay.deciding import decided_case
@@ -33,9 +35,9 @@ def fold(rows: Sequence[VerdictRow], policy: Policy, orders: tuple[Folded, Folde
 
     """
     if policy.fold is not None:
-        numeric = policy.fold.kind == "labels" and is_numeric(rows)
-        labelled = [replace(row, verdict=_text(row)) for row in rows] if numeric else rows
-        return _label(decided_case(labelled, policy.fold).decision)
+        if policy.fold.both_orders and NOT_ASKED in orders:
+            return NOT_ASKED
+        return _label(decided_case(_fitting(rows, policy.fold), policy.fold).decision)
     if samples_planned(rows) > len(rows):
         raise UsageError(
             f"case {rows[0].case_id!r} was sampled with early stopping, and {policy.rule} needs all samples of an "
@@ -47,6 +49,16 @@ def fold(rows: Sequence[VerdictRow], policy: Policy, orders: tuple[Folded, Folde
         if code in orders:
             return code
     return orders[0] if orders[0] == orders[1] else ABSTAINED
+
+
+def _fitting(rows: Sequence[VerdictRow], rule: Rule) -> Sequence[VerdictRow]:
+    """Return the rows as the rule takes them: scores as texts, for a rule that folds labels."""
+    numeric = None if rule.kind == "any" else is_numeric(rows)
+    if numeric and rule.kind == "labels":
+        return [replace(row, verdict=_text(row)) for row in rows]
+    if numeric is not None:
+        check_rule_fits(rule, numeric=numeric, criterion=rows[0].criterion)
+    return rows
 
 
 def _text(row: VerdictRow) -> str | None:

@@ -27,7 +27,7 @@ class Policy:
     decision, are `wrong` or earn `half`.
 
     Raises:
-        UnknownNameError: a policy is not known.
+        UnknownNameError: a policy is not known, or a rule without a function.
 
     """
 
@@ -41,6 +41,8 @@ class Policy:
         for kind, value, known in (("failures", self.failures, Failures), ("ties", self.ties, Ties)):
             if value not in get_args(known):
                 raise UnknownNameError(f"{kind} policy", value, get_args(known))
+        if self.fold is None and self.rule not in ORDER_RULES:
+            raise UnknownNameError("rule", self.rule, ORDER_RULES)
 
     @classmethod
     def of(cls, rule: RuleLike, *, failures: Failures = "wrong", ties: Ties = "wrong") -> Policy:
@@ -51,8 +53,8 @@ class Policy:
             PlanError: a parameter of the rule cannot be used.
 
         """
-        if isinstance(rule, str) and rule in ORDER_RULES:
-            return cls(rule=rule, failures=failures, ties=ties)
+        if isinstance(rule, str) and (name := rule.strip().replace("-", "_")) in ORDER_RULES:
+            return cls(rule=name, failures=failures, ties=ties)
         fold = named_rule(rule)
         return cls(rule=fold.name, failures=failures, ties=ties, fold=fold)
 

@@ -1,0 +1,203 @@
+"""What there is to analyse beside the ranking itself, each as a function of one study."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from itertools import combinations
+from types import MappingProxyType
+from typing import Any, Final
+
+from judgeharness_integrations._errors import UsageError
+from judgeharness_integrations.ranking.audit import AuditCurve, audit_curve
+from judgeharness_integrations.ranking.cascade import CascadeRow, cascade
+from judgeharness_integrations.ranking.classes.bias import ClassBias, class_bias
+from judgeharness_integrations.ranking.classes.confusion import Confusion, confusions
+from judgeharness_integrations.ranking.comparing.against import Against
+from judgeharness_integrations.ranking.comparing.comparison import Comparison
+from judgeharness_integrations.ranking.comparing.correlation import RankCorrelation, correlate
+from judgeharness_integrations.ranking.comparing.leaveout import LeftOut, leave_one_out
+from judgeharness_integrations.ranking.comparing.robustness import robustness
+from judgeharness_integrations.ranking.comparing.scoregap import ScoreGap, score_gaps
+from judgeharness_integrations.ranking.comparing.stability import StabilityPoint, stability
+from judgeharness_integrations.ranking.curation import curate
+from judgeharness_integrations.ranking.judges.pairwise import pairwise_criterion
+from judgeharness_integrations.ranking.judges.pareto import ParetoPoint, pareto
+from judgeharness_integrations.ranking.judges.selfpreference import SelfPreference, self_preference
+from judgeharness_integrations.ranking.judges.variants import Variant, variants
+from judgeharness_integrations.ranking.rating import METHODS
+from judgeharness_integrations.ranking.report import RankReport
+from judgeharness_integrations.ranking.studying import RankStudy
+
+__all__ = ["ANALYSES", "Analysis", "Material"]
+
+_MOST_VALUES = 20  # of a column that divides pairs into kinds
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Material:
+    """What analyses are made of.
+
+    `pointwise`: the same judges' scores of single answers, where those are in a log of their own; `against`: a
+    comparison with another log; `audit`: a column of audit labels, which leaves no pair out; `seed`, `draws`: of the
+    stability under fewer matches.
+    """
+
+    found: RankStudy
+    report: RankReport
+    pointwise: RankStudy | None = None
+    against: Against | None = None
+    audit: str | None = None
+    seed: int = 0
+    draws: int = 50
+
+
+@dataclass(frozen=True, kw_only=True)
+class Analysis:
+    """How results are made, () where nothing applies, and what is missing then."""
+
+    make: Callable[[Material], tuple[Any, ...]]
+    needs: str
+
+
+def _methods(material: Material) -> tuple[RankCorrelation, ...]:
+    rated = {name: scores for name in METHODS if (scores := material.found.rating.scores(name))}
+    return tuple(correlate(rated[x], rated[y], labels=(x, y)) for x, y in combinations(rated, 2))
+
+
+def _groups(material: Material) -> tuple[RankCorrelation, ...]:
+    method, found = material.found.request.method, material.found
+    every = found.rating.scores(method)
+    return tuple(
+        correlate(every, group.scores(method), labels=("all", name), group=name)
+        for name, group in found.groups.items()
+        if every and group.scores(method)
+    )
+
+
+def _class_bias(material: Material) -> tuple[ClassBias, ...]:
+    found = material.found
+    return tuple(one for name in found.criteria for one in class_bias(found.decisions, name, by=found.request.by))
+
+
+def _confusions(material: Material) -> tuple[Confusion, ...]:
+    found = material.found
+    return tuple(one for name in found.criteria for one in confusions(found.decisions, name, by=found.request.by))
+
+
+def _cascade(material: Material) -> tuple[CascadeRow, ...]:
+    found = material.found
+    chosen = [found.request.by] if found.request.by else []
+    for name, values in found.matrix.columns.items():
+        if name not in chosen and 1 < len({value for value in values if value is not None}) <= _MOST_VALUES:
+            chosen.append(name)
+    return cascade(found.curation, chosen)
+
+
+def _audit(material: Material) -> tuple[AuditCurve, ...]:
+    column = material.audit or material.found.request.flagged
+    if column is None:
+        return ()
+    curves = tuple(one for one in audit_curve(curate(material.found.matrix), column) if one.points)
+    if not curves:
+        raise UsageError(f"no pair that has a difficulty has a label in column {column!r}")
+    return curves
+
+
+def _tokens(material: Material) -> tuple[ParetoPoint, ...]:
+    return _front(material.report, {one.judge: one.measures.tokens for one in material.report.judges})
+
+
+def _money(material: Material) -> tuple[ParetoPoint, ...]:
+    return _front(material.report, {one.judge: one.measures.cost for one in material.report.judges})
+
+
+def _front(report: RankReport, spent: Mapping[str, float | None]) -> tuple[ParetoPoint, ...]:
+    points: dict[str, tuple[float, float]] = {}
+    for one in report.judges:
+        x = spent[one.judge]
+        if x is not None and one.elo is not None:
+            points[one.judge] = (x, one.elo)
+    return pareto(points)
+
+
+def _self_preference(material: Material) -> tuple[SelfPreference, ...]:
+    decisions = material.found.decisions
+    pairwise = pairwise_criterion(decisions)
+    return () if pairwise is None else self_preference(decisions, pairwise.criterion, material.found.request.facts)
+
+
+def _variants(material: Material) -> tuple[Variant, ...]:
+    judges = material.report.judges
+    return variants(
+        material.found.matrix,
+        {one.judge: one.elo for one in judges if one.elo is not None},
+        {one.judge: one.measures.tokens for one in judges},
+    )
+
+
+def _score_gaps(material: Material) -> tuple[ScoreGap, ...]:
+    scored = material.found.scored or (material.pointwise.scored if material.pointwise else ())
+    return score_gaps(scored) if scored else ()
+
+
+def _robustness(material: Material) -> tuple[Comparison, ...]:
+    found = material.found
+    return robustness(
+        found.decisions,
+        found.criteria,
+        share=found.request.cut,
+        cut_ties=found.request.cut_ties,
+        flagged=found.flagged,
+        by=found.request.by,
+        pointwise=None if material.pointwise is None else material.pointwise.decisions,
+        eip_options=found.request.eip,
+    )
+
+
+def _leave_one_out(material: Material) -> tuple[LeftOut, ...]:
+    found, request = material.found, material.found.request
+    return leave_one_out(
+        found.matrix.of_pairs(~found.curation.flagged),
+        method=request.method,
+        share=request.cut,
+        cut_ties=request.cut_ties,
+        eip_options=request.eip,
+    )
+
+
+def _stability(material: Material) -> tuple[StabilityPoint, ...]:
+    found = material.found
+    return stability(
+        found.rating.matrix,
+        method=found.request.method,
+        draws=material.draws,
+        seed=material.seed,
+        by=found.request.by,
+        eip_options=found.request.eip,
+    )
+
+
+def _against(material: Material) -> tuple[Against, ...]:
+    return () if material.against is None else (material.against,)
+
+
+ANALYSES: Final[Mapping[str, Analysis]] = MappingProxyType(
+    {
+        "methods": Analysis(make=_methods, needs="fewer than two methods could be used"),
+        "groups": Analysis(make=_groups, needs="no --by column"),
+        "class_bias": Analysis(make=_class_bias, needs="no labels"),
+        "confusions": Analysis(make=_confusions, needs="no labels"),
+        "cascade": Analysis(make=_cascade, needs="no pairs"),
+        "audit": Analysis(make=_audit, needs="no --flagged or --audit column"),
+        "tokens": Analysis(make=_tokens, needs="the log holds no tokens"),
+        "money": Analysis(make=_money, needs="no tokens in the log, or no prices in --judges-info"),
+        "self_preference": Analysis(make=_self_preference, needs="no columns author and author_b"),
+        "variants": Analysis(make=_variants, needs="no two judges are named model@variant of one model"),
+        "score_gaps": Analysis(make=_score_gaps, needs="no scores of single answers"),
+        "robustness": Analysis(make=_robustness, needs="nothing to compare"),
+        "leave_one_out": Analysis(make=_leave_one_out, needs="too few judges"),
+        "stability": Analysis(make=_stability, needs="too few matches"),
+        "against": Analysis(make=_against, needs="no --against log"),
+    }
+)

@@ -1,0 +1,1 @@
+"""Which classes judges prefer, and which they mistake for which."""

@@ -1,0 +1,69 @@
+"""Every picture of a study that has something to show."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from judgeharness_integrations.ranking.plots.audit import draw_audit
+from judgeharness_integrations.ranking.plots.classbias import draw_class_bias
+from judgeharness_integrations.ranking.plots.confusion import draw_confusion
+from judgeharness_integrations.ranking.plots.difficulty import draw_difficulty
+from judgeharness_integrations.ranking.plots.leaderboard import draw_leaderboard
+from judgeharness_integrations.ranking.plots.looks import looks_of
+from judgeharness_integrations.ranking.plots.pareto import draw_pareto
+from judgeharness_integrations.ranking.plots.robustness import draw_robustness
+from judgeharness_integrations.ranking.plots.selfpreference import draw_self_preference
+from judgeharness_integrations.ranking.plots.slopes import draw_slopes
+from judgeharness_integrations.ranking.plots.stability import draw_stability
+from judgeharness_integrations.ranking.plots.variants import draw_variants
+from judgeharness_integrations.ranking.portfolio import Portfolio
+from judgeharness_integrations.ranking.studying import RankStudy
+
+__all__ = ["draw_all"]
+
+
+def draw_all(
+    found: RankStudy, made: Portfolio, folder: Path, *, tell: Callable[[str], object] | None = None
+) -> dict[str, list[Path]]:
+    """Draw into a folder and return picture -> files, none where there is nothing to show.
+
+    Args:
+        found: the study.
+        made: its analyses.
+        folder: is made where it is missing.
+        tell: is called with the name of each picture before it is drawn.
+
+    Raises:
+        NotInstalledError: matplotlib is not installed.
+
+    """
+    files: dict[str, list[Path]] = {}
+    for name, draw in _pictures(found, made, folder).items():
+        if tell is not None:
+            tell(f"drawing {name}")
+        files[name] = draw()
+    return files
+
+
+def _pictures(found: RankStudy, made: Portfolio, folder: Path) -> dict[str, Callable[[], list[Path]]]:
+    """Return what draws each picture."""
+    report = made.report
+    order = [one.judge for one in report.judges]
+    looks = looks_of({one.judge: one.measures for one in report.judges})
+    return {
+        "leaderboard": lambda: draw_leaderboard(report, folder),
+        "difficulty": lambda: draw_difficulty(found.curation, folder, by=report.by),
+        "class_bias": lambda: draw_class_bias(made.class_bias, folder, order=order),
+        "confusion": lambda: draw_confusion(made.confusions, folder, order=order),
+        "pareto_tokens": lambda: draw_pareto(made.tokens, folder, looks=looks),
+        "pareto_money": lambda: draw_pareto(
+            made.money, folder, name="pareto_money", x_label="money per pair", log=True, looks=looks
+        ),
+        "stability": lambda: draw_stability(made.stability, folder),
+        "robustness": lambda: draw_robustness(made.robustness, folder, looks=looks),
+        "audit": lambda: draw_audit(made.audit, folder),
+        "self_preference": lambda: draw_self_preference(made.self_preference, folder, looks=looks),
+        "variants": lambda: draw_variants(made.variants, folder),
+        "slopes": lambda: [path for one in made.against for path in draw_slopes(one, folder)],
+    }

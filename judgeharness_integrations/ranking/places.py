@@ -1,0 +1,37 @@
+"""Who is first: ranks by a method, the judges beyond any finite rating included."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from judgeharness_integrations.ranking.credits import Credits
+from judgeharness_integrations.ranking.rating import Method, Rating
+
+__all__ = ["ranked", "ranks_of"]
+
+_DECIMALS = 6  # ratings of judges with the same credits differ by rounding alone
+
+
+def ranked(scores: Mapping[str, float]) -> dict[str, int]:
+    """Return name -> rank, 1 for the highest; the same score shares the better rank."""
+    rounded = {name: round(score, _DECIMALS) for name, score in scores.items()}
+    return {name: 1 + sum(other > score for other in rounded.values()) for name, score in rounded.items()}
+
+
+def ranks_of(rating: Rating, method: Method, matrix: Credits) -> dict[str, int]:
+    """Return judge -> rank; judges that nothing compares are left out, all of them where no scale holds all.
+
+    Judges that are never beaten come first and those that never win come last, by their share of credit.
+    """
+    scores = rating.scores(method)
+    if not scores or method == "eip":
+        return ranked(scores)
+    share = dict(zip(matrix.judges, np.nanmean(matrix.values, axis=0).tolist(), strict=True))
+    found: dict[str, int] = {}
+    for place in ("above", "rated", "below"):
+        judges = rating.connections.judges(place)
+        values = scores if place == "rated" else share
+        found |= {name: rank + len(found) for name, rank in ranked({judge: values[judge] for judge in judges}).items()}
+    return found

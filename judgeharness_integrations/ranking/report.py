@@ -1,0 +1,117 @@
+"""What a ranking says: judges in order, with intervals, and what the numbers rest on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from judgeharness_integrations.ranking.bradleyterry.connections import Place
+from judgeharness_integrations.ranking.bradleyterry.contrasts import Contrast
+from judgeharness_integrations.ranking.rating import Method
+
+if TYPE_CHECKING:
+    from judgeharness_integrations.ranking.diagnostics import Diagnostics
+    from judgeharness_integrations.ranking.judges.measures import JudgeMeasures
+
+__all__ = ["RANK_SCHEMA", "JudgeRank", "RankReport"]
+
+RANK_SCHEMA = "judgeharness.rank/1"
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgeRank:
+    """One judge. Elo and errors in Elo points; None where a judge cannot be rated (see `place`) or a method not used.
+
+    `elo`, `se`, `ci95`: of the chosen method (Bradley-Terry beside EIP), judges' mean 1500. `elo_published`,
+    `se_published`: joint Bradley-Terry in the gauges of the paper. `rank_range`: the ranks that no significant
+    difference speaks against. `accuracy` = `correct` / `n`: credits over all labelled pairs the judge was asked about,
+    before curation. `groups`: value of the `by` column -> Elo among the pairs of that group.
+    """
+
+    judge: str
+    rank: int | None
+    rank_range: tuple[int, int] | None
+    place: Place
+    elo: float | None
+    se: float | None
+    ci95: tuple[float, float] | None
+    elo_published: float | None
+    se_published: float | None
+    elo_conditional: float | None
+    se_conditional: float | None
+    ci95_conditional: tuple[float, float] | None
+    eip: float | None
+    correct: float
+    n: int
+    accuracy: float | None
+    measures: JudgeMeasures
+    groups: Mapping[str, float | None] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the judge as JSON keeps it, what was measured of it beside its ratings."""
+        values = {name: getattr(self, name) for name in self.__dataclass_fields__ if name not in ("measures", "groups")}
+        plain = {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+        return (
+            plain
+            | {name: value for name, value in self.measures.to_dict().items() if name not in plain}
+            | {"groups": dict(self.groups)}
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class RankReport:
+    """A leaderboard: judges by rank, those without one last.
+
+    Pairs: `n_pairs_total` with a gold label, of which `n_flagged` by people, `n_unanimous` (all judges right, or all
+    wrong) and `n_cut` (the hardest share) are left out; `n_pairs` are ranked by. `n_unlabelled` pairs have no gold.
+    """
+
+    method: Method
+    rule: str
+    failures: str
+    ties: str
+    criteria: tuple[str, ...]
+    by: str | None
+    n_pairs_total: int
+    n_unlabelled: int
+    n_flagged: int
+    n_unanimous: int
+    n_cut: int
+    n_pairs: int
+    judges: tuple[JudgeRank, ...]
+    contrasts: tuple[Contrast, ...]
+    diagnostics: Diagnostics
+
+    @property
+    def rated(self) -> tuple[JudgeRank, ...]:
+        """The judges that have Elo."""
+        return tuple(entry for entry in self.judges if entry.elo is not None)
+
+    def judge(self, name: str) -> JudgeRank:
+        """Return a judge's entry.
+
+        Raises:
+            KeyError: no such judge was ranked.
+
+        """
+        return next((entry for entry in self.judges if entry.judge == name), None) or _missing(name)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the report as JSON keeps it (schema `judgeharness.rank/1`)."""
+        nested = ("judges", "contrasts", "diagnostics", "criteria")
+        plain = {name: getattr(self, name) for name in self.__dataclass_fields__ if name not in nested}
+        return (
+            {"schema": RANK_SCHEMA}
+            | plain
+            | {
+                "criteria": list(self.criteria),
+                "judges": [entry.to_dict() for entry in self.judges],
+                "contrasts": [contrast.to_dict() for contrast in self.contrasts],
+                "diagnostics": self.diagnostics.to_dict(),
+            }
+        )
+
+
+def _missing(name: str) -> JudgeRank:
+    raise KeyError(name)

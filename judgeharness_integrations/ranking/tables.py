@@ -1,0 +1,121 @@
+"""A study and its analyses as tables of plain rows, and those as CSV files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from judgeharness_integrations.ranking.comparing.correlation import RankCorrelation
+from judgeharness_integrations.ranking.csvfile import flat, write_csv
+from judgeharness_integrations.ranking.portfolio import Portfolio
+from judgeharness_integrations.ranking.studying import RankStudy
+from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES
+
+__all__ = ["Tables", "tables_of", "write_document", "write_tables"]
+
+Tables: TypeAlias = "dict[str, list[dict[str, Any]]]"
+
+_PLAIN = (
+    *("class_bias", "cascade", "self_preference", "variants", "score_gaps", "leave_one_out", "stability"),
+    *("tokens", "money"),
+)
+
+
+def tables_of(found: RankStudy, made: Portfolio) -> Tables:
+    """Return name -> rows: judges, contrasts, pairs, and each analysis that has results.
+
+    `correlations` holds those of all analyses, named by `analysis`; points of curves and scatter plots are a row each.
+    """
+    report = made.report
+    tables: Tables = {
+        "leaderboard": [flat(one.to_dict()) for one in report.judges],
+        "contrasts": [flat(one.to_dict()) | {"significant": one.significant} for one in report.contrasts],
+        "pairs": list(_pairs(found)),
+        "confusions": [cell for one in made.confusions for cell in one.cells()],
+        "correlations": list(_correlations(made)),
+        "robustness": [
+            {
+                "comparison": one.name,
+                "group": one.group,
+                "judge": judge,
+                "x_label": one.x_label,
+                "y_label": one.y_label,
+                "x": x,
+                "y": y,
+            }
+            for one in made.robustness
+            for judge, x, y in one.points
+        ],
+    }
+    return {name: rows for name, rows in (tables | _others(made)).items() if rows}
+
+
+def _others(made: Portfolio) -> Tables:
+    effect = made.report.diagnostics.order_effect
+    plain = {name: [flat(one.to_dict()) for one in getattr(made, name)] for name in _PLAIN}
+    return plain | {
+        "audit": [
+            {"column": one.column, "label": one.label, "share_of_pairs": pairs, "share_of_labels": labels}
+            for one in made.audit
+            for pairs, labels in one.points
+        ],
+        "against": [
+            {"name": one.name, "name_against": one.name_against, **flat(slope.to_dict())}
+            for one in made.against
+            for slope in one.slopes
+        ],
+        "order_effect": []
+        if effect is None
+        else [{"judge": judge, "elo": elo, "se": se} for judge, elo, se in effect.judges],
+    }
+
+
+def _pairs(found: RankStudy) -> Iterator[dict[str, Any]]:
+    """Yield what became of each labelled pair, with its difficulty where it has one."""
+    curation, matrix = found.curation, found.matrix
+    eip = found.rating.eip
+    of_eip = {} if eip is None else dict(zip(found.rating.matrix.pairs, eip.pairs.tolist(), strict=True))
+    right, asked = np.nansum(matrix.values, axis=1), matrix.seen.sum(axis=1)
+    kept = dict(zip(found.rating.matrix.pairs, found.rating.difficulty.tolist(), strict=True))
+    for place, pair in enumerate(matrix.pairs):
+        became = ("flagged", "unanimous", "hardest")
+        step = next((name for name in became if getattr(curation, name)[place]), "kept")
+        difficulty = kept.get(pair, float(curation.difficulty[place]))
+        yield {
+            "pair": pair,
+            "step": step,
+            "difficulty": difficulty if np.isfinite(difficulty) else None,
+            "difficulty_eip": of_eip.get(pair),
+            "credit": float(right[place]),
+            "judges": int(asked[place]),
+            **{name: values[place] for name, values in matrix.columns.items()},
+        }
+
+
+def _correlations(made: Portfolio) -> Iterator[dict[str, Any]]:
+    named: list[tuple[str, RankCorrelation | None]] = [("methods", one) for one in made.methods]
+    named += [("groups", one) for one in made.groups]
+    named += [(one.name, one.correlation) for one in made.robustness]
+    for one in made.against:
+        named.append(("against", one.correlation))
+        named.append(("against, without generators", one.correlation_without_generators))
+    for name, found in named:
+        if found is not None:
+            top = {f"top{k}": share for k, share in found.top}
+            yield {"analysis": name, **flat(found.to_dict()), **top}
+
+
+def write_tables(tables: Tables, folder: Path) -> list[Path]:
+    """Write each table as `name`.csv and return the files."""
+    return [write_csv(folder / f"{name}.csv", rows) for name, rows in tables.items()]
+
+
+def write_document(document: dict[str, Any], path: Path) -> Path:
+    """Write a document of JSON and return the file."""
+    text = json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False)
+    path.write_text(text + "\n", encoding="utf-8", errors=LONE_SURROGATES)
+    return path
