@@ -21,6 +21,7 @@ from judgeharness_integrations.cli import (
     label,
     log,
     plan,
+    rank,
     replay,
     run,
     runs,
@@ -54,6 +55,7 @@ app.command("label", short_help="Label cases, blind to judges.")(label.label)
 app.command("calibrate", short_help="Measure a rule against labels, or drift.")(calibrate.calibrate)
 app.command("corrected-rate", short_help="The rate behind a judged rate.")(corrected_rate.corrected_rate)
 app.command("plan", short_help="How many cases, samples and labels.")(plan.plan)
+app.command("rank", short_help="Which judge to use: a leaderboard.")(rank.rank)
 app.add_typer(agreement.app, name="agreement", short_help="May a judge replace annotators? Kappa.")
 app.command("selftest", short_help="Do the printed intervals cover?")(selftest.selftest)
 app.command("adapters", short_help="Which frameworks are ready.")(adapters.adapters)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from judgeharness_integrations.ranking.bradleyterry.connections import Connections
+from judgeharness_integrations.ranking.bradleyterry.connections import PLACES, Connections
 from judgeharness_integrations.ranking.bradleyterry.ordereffect import OrderEffect
 from judgeharness_integrations.ranking.rating import Method
 
@@ -46,6 +46,7 @@ class Diagnostics:
             "never_beaten": list(self.connections.judges("above")),
             "never_winning": list(self.connections.judges("below")),
             "not_comparable": list(self.connections.judges("apart")),
+            "no_answer": list(self.connections.judges("unseen")),
             "order_effect": None if self.order_effect is None else self.order_effect.to_dict(),
             "eip": None if self.eip is None else dict(self.eip),
             "reasons": dict(self.reasons),
@@ -66,7 +67,9 @@ class Diagnostics:
             )
 
     def _separated(self) -> Iterator[str]:
-        above, below, apart = (self.connections.judges(place) for place in ("above", "below", "apart"))
+        above, below, apart, unseen = (self.connections.judges(place) for place in PLACES[1:])
+        if unseen:
+            yield f"{_listed(unseen)}: no answer that counts about any pair that is ranked by, so no rank."
         if above:
             yield (
                 f"{_listed(above)}: never wrong where a rated judge is right, so no finite Elo exists (Ford's "

@@ -24,7 +24,7 @@ __all__ = ["draw_all"]
 
 
 def draw_all(
-    found: RankStudy, made: Portfolio, folder: Path, *, tell: Callable[[str], object] | None = None
+    found: RankStudy, made: Portfolio, folder: Path, *, tell: Callable[[str], object]
 ) -> dict[str, list[Path]]:
     """Draw into a folder and return picture -> files, none where there is nothing to show.
 
@@ -40,8 +40,7 @@ def draw_all(
     """
     files: dict[str, list[Path]] = {}
     for name, draw in _pictures(found, made, folder).items():
-        if tell is not None:
-            tell(f"drawing {name}")
+        tell(f"drawing {name}")
         files[name] = draw()
     return files
 

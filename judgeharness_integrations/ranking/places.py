@@ -28,7 +28,8 @@ def ranks_of(rating: Rating, method: Method, matrix: Credits) -> dict[str, int]:
     scores = rating.scores(method)
     if not scores or method == "eip":
         return ranked(scores)
-    share = dict(zip(matrix.judges, np.nanmean(matrix.values, axis=0).tolist(), strict=True))
+    earned = np.nansum(matrix.values, axis=0) / np.maximum(matrix.seen.sum(axis=0), 1)
+    share = dict(zip(matrix.judges, earned.tolist(), strict=True))
     found: dict[str, int] = {}
     for place in ("above", "rated", "below"):
         judges = rating.connections.judges(place)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,19 +13,25 @@ from judgeharness_integrations._errors import NotInstalledError, UsageError
 from judgeharness_integrations.reporting.plain import safe_text
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 __all__ = [
+    "COLOURS",
     "GREY",
     "INK",
+    "MARKERS",
+    "any_letter",
     "check_drawable",
+    "lay_out",
     "legend_below",
     "name_ticks",
     "new_figure",
     "plain_name",
     "save_figure",
     "series_style",
+    "styled",
 ]
 
 # Okabe and Ito 2008: told apart also by people who are colour-blind; the yellow of it is too pale for lines.
@@ -80,28 +87,50 @@ def new_figure(columns: int, rows: int = 1, *, width: float = 4.6, height: float
         NotInstalledError: matplotlib is not installed.
 
     """
-    try:
-        from matplotlib import rc_context  # noqa: PLC0415 - few draw
-        from matplotlib.figure import Figure as NewFigure  # noqa: PLC0415
-    except ModuleNotFoundError:
-        raise NotInstalledError(*_DRAWER) from None
-    with rc_context(_STYLE):
+    with styled():
+        from matplotlib.figure import Figure as NewFigure  # noqa: PLC0415 - few draw
+
         figure = NewFigure(figsize=(width * columns, height * rows), layout="constrained")
         axes = figure.subplots(rows, columns, squeeze=False)
     return figure, list(axes.flat)
 
 
+def styled() -> AbstractContextManager[None]:
+    """Return a context in which texts and lines that are added to a figure look like the rest, names as they are.
+
+    Raises:
+        NotInstalledError: matplotlib is not installed.
+
+    """
+    try:
+        from matplotlib import rc_context  # noqa: PLC0415 - few draw
+    except ModuleNotFoundError:
+        raise NotInstalledError(*_DRAWER) from None
+    return rc_context(_STYLE)
+
+
 def save_figure(figure: Figure, folder: Path, name: str) -> list[Path]:
     """Write a figure as `name`.png and `name`.svg and return their paths."""
-    from matplotlib import rc_context  # noqa: PLC0415 - few draw
-
     folder.mkdir(parents=True, exist_ok=True)
     paths = [folder / f"{name}.{kind}" for kind in ("png", "svg")]
-    with rc_context(_STYLE), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Glyph .* missing from font")  # a box in the PNG, whole in the SVG
+    with styled(), any_letter():
         figure.savefig(paths[0], dpi=_DPI, metadata={"Software": None})
         figure.savefig(paths[1], metadata={"Date": None})
     return paths
+
+
+def lay_out(figure: Figure) -> None:
+    """Settle where everything of a figure stands, so that texts can be placed beside it."""
+    with styled(), any_letter():
+        figure.draw_without_rendering()
+
+
+@contextmanager
+def any_letter() -> Iterator[None]:
+    """Measure and draw texts without a warning of letters that the font lacks."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing from font")  # a box in the PNG, whole in the SVG
+        yield
 
 
 def plain_name(name: str, limit: int = _LONGEST_NAME) -> str:
@@ -120,9 +149,13 @@ def name_ticks(axes: Axes, names: Sequence[str], *, axis: str = "x", turned: boo
     which.set_ticks(range(len(names)), [plain_name(name) for name in names], parse_math=False, **turn)
 
 
-def legend_below(figure: Figure, axes: Axes) -> None:
-    """Put one legend for all axes below them, of what the first of them names, as wide as the figure."""
-    handles, names = axes.get_legend_handles_labels()
+def legend_below(figure: Figure, axes: Axes, handles: Sequence[Artist] | None = None) -> None:
+    """Put one legend for all axes below them, as wide as the figure: of the handles, or what these axes name."""
+    known, names = axes.get_legend_handles_labels()
+    if handles is None:
+        handles = known
+    else:
+        names = [str(handle.get_label()) for handle in handles]
     if handles:
         room = figure.get_size_inches()[0] * _LETTERS_AN_INCH
         columns = max(1, int(room // (max(map(len, names)) + _HANDLE)))

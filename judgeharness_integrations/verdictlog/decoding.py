@@ -32,6 +32,7 @@ _DECIMAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})
 _INFINITE = frozenset({"nan", "inf", "infinity"})
 _TRUE, _FALSE = frozenset({"true", "1", "yes"}), frozenset({"false", "0", "no"})
 _PASS_OR_FAIL = ("PASS", "FAIL")
+_OF_PAIRS = ("A", "B", "TIE", "better", "worse")
 _KEY = frozenset({"run", "case_id", "judge", "criterion", "perturbation", "repetition"})
 _CORE = _KEY | {"verdict", "gold", "outcome", "swapped", "schema"}
 
@@ -304,6 +305,8 @@ def _verdict(line: _Line) -> tuple[Verdict | None, Any]:
 def _gold(line: _Line, to_kind: Callable[[Verdict | None], Verdict | None]) -> Verdict | None:
     gold = line.verdict("gold")
     if gold in _PASS_OR_FAIL:  # people may have said PASS or FAIL where the judge gives scores
+        return gold
+    if gold in _OF_PAIRS and line.columns.get("pair") and line.columns.get("side"):  # ... or which of two is better
         return gold
     try:
         return to_kind(gold)

@@ -49,6 +49,11 @@ def test_ratings_that_differ_by_rounding_are_tied() -> None:
     assert correlated(level, exact).pearson is None
 
 
+def test_scores_from_0_to_1_are_tied_within_what_iterations_leave() -> None:
+    scores = np.array([0.0, 0.4, 0.4 + 3e-9, 1.0])
+    assert correlated(scores, np.array([1.0, 3.0, 2.0, 4.0])).kendall == pytest.approx(5 / np.sqrt(5 * 6))
+
+
 def test_small_scales_keep_their_order() -> None:
     scores = np.array([1e-7, 3e-7, 2e-7, 9e-7])
     assert correlated(scores, 1e9 * scores).kendall == 1.0

@@ -80,6 +80,18 @@ def test_groups_follow_all_data_and_rest_on_their_own_matches() -> None:
     assert alone[1] == points[1] != points[2]
 
 
+def test_groups_of_the_same_credits_have_draws_of_their_own() -> None:
+    half = planted(8, 60)
+    twice = Credits(
+        judges=half.judges,
+        pairs=tuple(f"p{place}" for place in range(120)),
+        values=np.vstack([half.values, half.values]),
+        columns={"domain": ("law",) * 60 + ("tax",) * 60},
+    )
+    _, law, tax = stability(twice, method="bradley-terry", fractions=(0.3,), draws=3, by="domain")
+    assert law.spearman != tax.spearman
+
+
 def test_a_column_has_to_exist() -> None:
     with pytest.raises(UnknownNameError, match="domain"):
         stability(planted(3, 9), method="bradley-terry", by="domian")

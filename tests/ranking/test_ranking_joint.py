@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.drawn_credits import credits_from, rasch_credits, rateable_credits
 from support.dense_likelihood import POINTS, matches_of
+from support.drawn_credits import credits_from, rasch_credits, rateable_credits
 
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.ranking.bradleyterry.jointfit import JointFit, fit_joint

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judgeharness_integrations import UsageError
+from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.ranking import RankRequest
 from judgeharness_integrations.ranking.analyses import ANALYSES, Material
 from judgeharness_integrations.ranking.csvfile import flat, write_csv
@@ -34,7 +34,7 @@ RIGHT = {
 }
 
 
-def log(right: dict[str, str] = RIGHT, **columns: str) -> list[VerdictRow]:
+def log(right: dict[str, str] = RIGHT, **columns: Sequence[str]) -> list[VerdictRow]:
     """Rows of pairs whose better answer is A."""
     return [
         VerdictRow(
@@ -106,7 +106,7 @@ def test_audit_labels_of_no_pair_are_said() -> None:
 def test_self_preference_and_costs_where_the_log_has_them() -> None:
     rows = [
         replace(row, input_tokens=10 + len(row.judge), output_tokens=5)
-        for row in log(author=["one"] * 5 + ["three"] * 5, author_b=["three"] * 5 + ["one"] * 5)  # type: ignore[arg-type]
+        for row in log(author=["one"] * 5 + ["three"] * 5, author_b=["three"] * 5 + ["one"] * 5)
     ]
     made = made_of(rows)
     assert {one.judge for one in made.self_preference if one.difference is not None} == {"one", "three"}
@@ -156,7 +156,7 @@ def test_the_same_judges_elsewhere_are_curated_anew() -> None:
 
 
 def test_judges_that_wrote_answers_are_known_by_their_model() -> None:
-    theirs = log(author=["two"] * 10, author_b=["else"] * 10)  # type: ignore[arg-type]
+    theirs = log(author=["two"] * 10, author_b=["else"] * 10)
     found = versus(study(log(), RankRequest()), theirs, labels=("mine", "theirs"))
     assert {slope.judge for slope in found.slopes if slope.generator} == {"two", "two@long"}
 
@@ -194,7 +194,9 @@ def test_tables_hold_what_the_results_hold() -> None:
     assert len(tables["contrasts"]) == len(made.report.contrasts)
     assert len(tables["against"]) == len(RIGHT)
     assert sum(row["count"] for row in tables["confusions"] if row["group"] is None and row["judge"]) == 40
-    assert all(not isinstance(value, (list, dict)) for rows in tables.values() for row in rows for value in row.values())
+    assert all(
+        not isinstance(value, (list, dict)) for rows in tables.values() for row in rows for value in row.values()
+    )
     numbers = [value for rows in tables.values() for row in rows for value in row.values() if isinstance(value, float)]
     assert all(map(math.isfinite, numbers))
 

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
-from support.adk_offline import process_environment
+from support.adk_offline import isolated_adk, known_warnings, process_environment
 
-__all__ = ["copy_example", "evaluate_example", "fill_sheet"]
+__all__ = ["copy_example", "evaluate_example", "evaluate_example_here", "fill_sheet"]
 
 _EXAMPLES = Path(__file__).parents[2] / "examples"
+_COMMAND = ("eval", "examples/adk_agent", "examples/adk_agent/weather.test.json", "--print_detailed_results")
 
 
 def copy_example(folder: Path) -> Path:
@@ -23,10 +25,7 @@ def copy_example(folder: Path) -> Path:
 def evaluate_example(folder: Path, *, expected_code: int = 1) -> str:
     """Run the README's `adk eval` in a folder that holds a copy, and return what it printed."""
     done = subprocess.run(  # noqa: S603 - the command is ADK's
-        [
-            *(sys.executable, str(Path(sys.executable).with_name("adk")), "eval"),
-            *("examples/adk_agent", "examples/adk_agent/weather.test.json", "--print_detailed_results"),
-        ],
+        [sys.executable, str(Path(sys.executable).with_name("adk")), *_COMMAND],
         env=process_environment(folder / "home", {}),
         cwd=folder,
         stdin=subprocess.DEVNULL,
@@ -37,6 +36,16 @@ def evaluate_example(folder: Path, *, expected_code: int = 1) -> str:
     )
     assert done.returncode == expected_code, done.stderr
     return done.stdout
+
+
+def evaluate_example_here(folder: Path) -> None:
+    """Do the same in this process, which has imported ADK: for those to whom its results matter, not its words."""
+    from click.testing import CliRunner  # noqa: PLC0415 - no test without ADK needs click
+    from google.adk.cli.cli_tools_click import main  # noqa: PLC0415 - it takes seconds
+
+    with isolated_adk(folder), contextlib.chdir(folder), known_warnings():
+        result = CliRunner().invoke(main, _COMMAND, catch_exceptions=False)
+    assert result.exit_code == 1, result.stderr
 
 
 def fill_sheet(sheet: Path, to: Path) -> Path:

@@ -29,7 +29,7 @@ def credits_from(values: Any) -> Credits:
     )
 
 
-def rasch_credits(  # noqa: PLR0917 - a truth
+def rasch_credits(
     generator: np.random.Generator, ability: Any, pairs: int, missing: float = 0.0, ties: float = 0.0
 ) -> Credits:
     """Draw credits under the Rasch model: difficulties are standard normal, some cells missing, some of them ties."""

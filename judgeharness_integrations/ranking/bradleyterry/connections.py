@@ -7,7 +7,7 @@ and only if every judge can be reached from every other by such steps; else Elo 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias, get_args
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -16,9 +16,10 @@ from scipy.sparse.csgraph import connected_components, shortest_path
 from judgeharness_integrations.ranking.arrays import Marks
 from judgeharness_integrations.ranking.credits import Credits
 
-__all__ = ["Connections", "Place", "connections_of"]
+__all__ = ["PLACES", "Connections", "Place", "connections_of"]
 
-Place: TypeAlias = Literal["rated", "above", "below", "apart"]
+Place: TypeAlias = Literal["rated", "above", "below", "apart", "unseen"]
+PLACES: Final[tuple[Place, ...]] = get_args(Place)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,7 +27,7 @@ class Connections:
     """Where each judge stands towards the largest group of judges that can be rated together.
 
     `rated` judges are that group. Those `above` beat it and are never beaten by it, directly or over others; `below` is
-    the reverse; `apart` is neither, so that nothing compares them with it.
+    the reverse; `apart` is neither, so that nothing compares them with it. `unseen` judges hold no credit at all.
     """
 
     places: tuple[tuple[str, Place], ...]
@@ -47,16 +48,21 @@ def connections_of(matrix: Credits) -> Connections:
     _, component = connected_components(csr_array(beats), directed=True, connection="strong")
     asked = matrix.seen.sum(axis=0)
     sizes = [
-        (int((component == number).sum()), int(asked[component == number].sum()))
+        (int((asked[component == number] > 0).sum()), int(asked[component == number].sum()))
         for number in range(max(component) + 1)
     ]
-    main = component == sizes.index(max(sizes))
+    main = (component == sizes.index(max(sizes))) & (asked > 0)
     reaches = np.isfinite(shortest_path(csr_array(beats), unweighted=True))
     above = reaches[:, main].any(axis=1) & ~main
     below = reaches[main].any(axis=0) & ~main
     return Connections(
         places=tuple(
-            (judge, _place(rated=bool(main[place]), above=bool(above[place]), below=bool(below[place])))
+            (
+                judge,
+                _place(rated=bool(main[place]), above=bool(above[place]), below=bool(below[place]))
+                if asked[place]
+                else "unseen",
+            )
             for place, judge in enumerate(matrix.judges)
         )
     )

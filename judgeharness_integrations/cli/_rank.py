@@ -1,0 +1,144 @@
+"""What `judgeharness rank` does."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from judgeharness_integrations._errors import UsageError
+from judgeharness_integrations.cli._json import print_json
+from judgeharness_integrations.cli._rank_request import Wishes
+from judgeharness_integrations.cli._reading import rows_of_log, without_garbage_collection
+from judgeharness_integrations.ranking.analyses import Material
+from judgeharness_integrations.ranking.comparing.against import Against
+from judgeharness_integrations.ranking.portfolio import Portfolio, portfolio_of
+from judgeharness_integrations.ranking.ranking import leaderboard
+from judgeharness_integrations.ranking.request import RankRequest
+from judgeharness_integrations.ranking.studying import RankStudy, study
+from judgeharness_integrations.ranking.versus import versus
+
+__all__ = ["Written", "rank_log"]
+
+_QUICK = ("methods", "groups", "against", "score_gaps")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Written:
+    """What a folder was given; `undrawn`: pictures that had nothing to show."""
+
+    folder: Path
+    tables: tuple[Path, ...]
+    pictures: tuple[Path, ...]
+    undrawn: tuple[str, ...]
+
+
+def rank_log(log: Path, request: RankRequest, wishes: Wishes) -> None:
+    """Read a log, rank its judges, write what is wished for and print the report."""
+    with without_garbage_collection(), _progress() as tell:
+        material = _material(log, request, wishes)
+        quick = _QUICK if wishes.pointwise is None else (*_QUICK, "robustness")
+        made = portfolio_of(material, names=None if wishes.out is not None else quick, tell=tell)
+        document = _document(made)
+        written = None if wishes.out is None else _written(material, made, document, wishes.out, tell)
+    if wishes.as_json:
+        print_json(document)
+        return
+    _print(material.found, made, written, log, whole=wishes.whole)
+
+
+def _material(log: Path, request: RankRequest, wishes: Wishes) -> Material:
+    found = study(rows_of_log(log, run=wishes.run, labels=wishes.labels), request)
+    if wishes.audit is not None:
+        found.matrix.column(wishes.audit)
+    return Material(
+        found=found,
+        report=leaderboard(found),
+        pointwise=None if wishes.pointwise is None else _pointwise(found, wishes.pointwise),
+        against=None if wishes.against is None else _against(found, log, wishes),
+        audit=wishes.audit,
+        seed=wishes.seed,
+        draws=wishes.draws,
+    )
+
+
+def _pointwise(found: RankStudy, log: Path) -> RankStudy:
+    """Return the study of the scores that judges of the log gave single answers."""
+    request = replace(found.request, rule=None, ties=None, criteria=(), judges=(), by=None, flagged=None, cluster=None)
+    scored = study(rows_of_log(log), request)
+    if not scored.scored:
+        raise UsageError(f"{log}: --pointwise takes scores of single answers, with columns pair and side (A or B).")
+    return scored
+
+
+def _against(found: RankStudy, log: Path, wishes: Wishes) -> Against:
+    other = Path(wishes.against or "")
+    labels = (_stem(log), _stem(other))
+    if labels[0] == labels[1]:
+        labels = (str(log), str(other))
+    return versus(found, rows_of_log(other, labels=wishes.labels), labels=labels)
+
+
+def _stem(log: Path) -> str:
+    return log.name.partition(".")[0] or log.name
+
+
+def _document(made: Portfolio) -> dict[str, Any]:
+    return made.report.to_dict() | {"analyses": made.to_dict()}
+
+
+def _written(
+    material: Material, made: Portfolio, document: dict[str, Any], folder: Path, tell: Callable[[str], object]
+) -> Written:
+    from judgeharness_integrations.ranking.drawing import draw_all  # noqa: PLC0415 - brings matplotlib
+    from judgeharness_integrations.ranking.tables import tables_of, write_document, write_tables  # noqa: PLC0415
+
+    folder.mkdir(parents=True, exist_ok=True)
+    tables = write_tables(tables_of(material.found, made), folder)
+    write_document(document, folder / "rank.json")
+    drawn = draw_all(material.found, made, folder, tell=tell)
+    return Written(
+        folder=folder,
+        tables=tuple(tables),
+        pictures=tuple(path for paths in drawn.values() for path in paths),
+        undrawn=tuple(name for name, paths in drawn.items() if not paths),
+    )
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[str], object]]:
+    """Yield what shows one line that is written over; nothing where nobody watches."""
+    if not sys.stderr.isatty():
+        yield len
+        return
+
+    def show(line: str) -> None:
+        sys.stderr.write(f"\r\x1b[2K{line.replace('_', ' ')[:100]}\r")
+        sys.stderr.flush()
+
+    try:
+        yield show
+    finally:
+        show("")
+
+
+def _print(found: RankStudy, made: Portfolio, written: Written | None, log: Path, *, whole: bool) -> None:
+    from judgeharness_integrations.cli._printing import console, safe  # noqa: PLC0415 - JSON needs no tables
+    from judgeharness_integrations.cli._rank_text import rank_text  # noqa: PLC0415
+
+    screen = console()
+    screen.print(safe(f"ranking of {log}", 200))
+    for part in rank_text(found, made, width=screen.width, whole=whole):
+        screen.print(part)
+    if written is None:
+        return
+    pictures = len({path.stem for path in written.pictures})
+    what = f"{pictures} pictures (PNG, SVG), {len(written.tables)} tables (CSV), rank.json"
+    screen.print()
+    screen.print(safe(f"written to {written.folder}: {what}", 400), soft_wrap=True)
+    if written.undrawn:
+        names = ", ".join(name.replace("_", " ") for name in written.undrawn)
+        screen.print(f"not drawn, since there is nothing to show: {names}", soft_wrap=True)

@@ -1,0 +1,172 @@
+"""A ranking as text: the answer, the leaderboard, what it rests on, how firm it is, what was not measured."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from judgeharness_integrations.cli._printing import percent, safe
+from judgeharness_integrations.cli._rank_firmness import firmness_table
+from judgeharness_integrations.cli._rank_tables import (
+    FIRST_JUDGES,
+    METHOD_TITLES,
+    MOST_JUDGES,
+    contrast_table,
+    group_table,
+    judge_table,
+    leaderboard_table,
+)
+from judgeharness_integrations.ranking.analyses import ANALYSES
+from judgeharness_integrations.ranking.bradleyterry.contrasts import LEVEL
+from judgeharness_integrations.ranking.portfolio import Portfolio
+from judgeharness_integrations.ranking.report import JudgeRank, RankReport
+from judgeharness_integrations.ranking.studying import RankStudy
+
+__all__ = ["rank_text"]
+
+_LONGEST = 600
+_RULES: Final = {"one_order": "right in the order as given", "both_orders": "right in each of the two orders"}
+_PLACES: Final = {
+    "above": "never wrong where another is right, so that no finite Elo exists",
+    "below": "never right where another is wrong, so that no finite Elo exists",
+}
+
+
+def rank_text(found: RankStudy, made: Portfolio, *, width: int, whole: bool = False) -> Iterator[RenderableType]:
+    """Yield the parts of a report, for a terminal of so many characters; `whole`: all judges, however many."""
+    report = made.report
+    yield from _answer(report)
+    yield leaderboard_table(report, width=width, whole=whole)
+    if len(report.judges) > MOST_JUDGES and not whole:
+        rest = len(report.judges) - FIRST_JUDGES
+        yield f"and {rest} more: --all lists them, --json and leaderboard.csv of --out hold them"
+    yield from _told(_legend(report), width)
+    if report.contrasts:
+        yield contrast_table(report)
+    if found.groups:
+        yield group_table(found, made)
+    yield from filter(None, (judge_table(report, width=width), firmness_table(made)))
+    for title, lines in (
+        ("what it rests on", _rests_on(found, report)),
+        ("to know", report.diagnostics.sentences()),
+        ("not measured", _not_measured(found, made)),
+    ):
+        listed = [part for line in lines for part in _told([line], width)]
+        if listed:
+            yield Text(f"\n{title}", style="bold")
+            yield from listed
+
+
+def _told(sentences: Iterable[str], width: int) -> Iterator[Text]:
+    for sentence in sentences:
+        line = safe(f"- {sentence}", _LONGEST).plain
+        yield Text(textwrap.fill(line, width, subsequent_indent="  ", break_on_hyphens=False))
+
+
+def _answer(report: RankReport) -> Iterator[RenderableType]:
+    first = [one for one in report.judges if one.rank == 1]
+    if not first:
+        yield "nobody is ranked: the judges cannot be compared, see below"
+        return
+    names = ", ".join(one.judge for one in first)
+    yield safe(f"first of {_counted(len(report.judges), 'judge')} by {METHOD_TITLES[report.method]}: {names}", 400)
+    standing = _standing(first[0])
+    if standing:
+        yield standing
+    span = first[0].rank_range
+    if span is not None and report.method != "eip":
+        others = span[1] - 1
+        judges = "other judge" if others == 1 else "other judges"
+        yield f"{others or 'no'} {judges} cannot be told from it, at a false discovery rate of {100 * LEVEL:g} %"
+
+
+def _standing(one: JudgeRank) -> str:
+    if one.place in _PLACES:
+        return _PLACES[one.place]
+    if one.elo is None or one.ci95 is None:
+        return ""
+    right = f"right about {percent(one.accuracy)} % of {_counted(one.n, 'pair')}"
+    return f"Elo {one.elo:.0f}, 95 % {one.ci95[0]:.0f} to {one.ci95[1]:.0f}; {right}"
+
+
+def _legend(report: RankReport) -> Iterator[str]:
+    by = "; EIP has no errors: those are Bradley-Terry's" if report.method == "eip" else ""
+    cond = "" if report.method == "conditional" else "; cond.: by conditional maximum likelihood"
+    yield f"Elo: judges' mean 1500{cond}{by}"
+    asked = {one.n for one in report.judges}
+    of = f"{next(iter(asked))} pairs" if len(asked) == 1 else "the pairs asked about"
+    yield f"ranks: those that no significant difference speaks against; right: per cent of {of}"
+
+
+def _rests_on(found: RankStudy, report: RankReport) -> Iterator[str]:
+    criteria = ", ".join(report.criteria)
+    rule = f"{report.rule} ({_RULES[report.rule]})" if report.rule in _RULES else f"the decision of {report.rule}"
+    yield (
+        f"right about {criteria}: {rule}; failures {report.failures}, ties {report.ties}; rule chosen after the "
+        "samples: exploratory"
+    )
+    yield _pairs(report)
+    facts = report.diagnostics
+    clusters = "pair" if facts.cluster is None else facts.cluster
+    failed, unparsed = (sum(getattr(one.measures, name) for one in report.judges) for name in ("failed", "unparsed"))
+    yield (
+        f"{facts.cells} of {facts.cells_total} judge-pair cells; {failed} of {len(found.rows)} answers failed "
+        f"({unparsed} unparsed); errors clustered by {clusters} ({_counted(facts.clusters, 'cluster')})"
+    )
+    effect = facts.order_effect
+    if effect is not None:
+        p = "p < .001" if effect.p < 0.001 else f"p = {effect.p:.3f}"  # noqa: PLR2004 - the least that is shown
+        yield (
+            f"showing the better answer first is worth {effect.elo:.0f} Elo (95 % {effect.ci95[0]:.0f} to "
+            f"{effect.ci95[1]:.0f}, {p}; {effect.matches} answers about {_counted(effect.pairs, 'pair')})"
+        )
+
+
+def _pairs(report: RankReport) -> str:
+    """Return what became of the pairs, steps that took none left out."""
+    steps = (
+        (report.n_flagged, "flagged"),
+        (report.n_unanimous, "unanimous"),
+        (report.n_cut, "cut as the hardest"),
+    )
+    taken = "".join(f" - {count} {name}" for count, name in steps if count)
+    unlabelled = f"; {report.n_unlabelled} without a gold label" if report.n_unlabelled else ""
+    return f"{_counted(report.n_pairs_total, 'labelled pair')}{taken} = {report.n_pairs} ranked by{unlabelled}"
+
+
+def _not_measured(found: RankStudy, made: Portfolio) -> Iterator[str]:
+    report = made.report
+    if report.diagnostics.order_effect is None:
+        yield "what it is worth that the better answer is shown first"
+    missing = [
+        name
+        for name, measure in (
+            ("whether longer answers are preferred (no columns length_a, length_b)", "prefers_longer"),
+            ("tokens", "tokens"),
+            ("money (tokens, and prices in --judges-info)", "cost"),
+            ("agreement of samples", "agreement"),
+        )
+        if all(getattr(one.measures, measure) is None for one in report.judges)
+    ]
+    if missing:
+        yield ", ".join(missing)
+    if not {"author", "author_b"} <= set(found.decisions.columns):
+        yield "self-preference (no columns author, author_b)"
+    for name, reason in made.absent.items():
+        if name not in _SAID and (name not in _UNASKED or reason != ANALYSES[name].needs):
+            yield f"{name.replace('_', ' ')}: {reason}"
+
+    if not made.stability and "stability" not in made.absent:
+        yield "class bias, stability, the weight of single judges, robustness: --out does"
+
+
+_SAID: Final = ("tokens", "money", "self_preference")
+_UNASKED: Final = ("groups", "against", "score_gaps", "audit")  # nobody misses what was not asked for
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}" + ("" if count == 1 else "s")

@@ -1,0 +1,1 @@
+"""What a ranking looks like: every picture as PNG and SVG."""

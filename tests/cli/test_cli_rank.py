@@ -1,0 +1,335 @@
+"""`judgeharness rank`: a log in, a leaderboard, JSON or a folder out."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+LLMBAR = ROOT / "tests" / "data" / "llmbar.csv.gz"
+EXAMPLE = ROOT / "examples" / "judge_ranking"
+RIGHT = {
+    "one": "1111110111",
+    "two": "1111011000",
+    "three": "0010011100",
+}
+
+
+@pytest.fixture
+def rank(command: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda *arguments: command("rank", *arguments)
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Callable[..., Path]:
+    def made(right: dict[str, str] = RIGHT, *, name: str = "log.csv", **columns: str) -> Path:
+        path = tmp_path / name
+        with path.open("w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file)
+            writer.writerow(["case_id", "judge", "verdict", "gold", *columns])
+            for judge, marks in right.items():
+                for pair, mark in enumerate(marks):
+                    if mark != ".":
+                        values = [values[pair] for values in columns.values()]
+                        writer.writerow([f"p{pair}", judge, "A" if mark == "1" else "B", "A", *values])
+        return path
+
+    return made
+
+
+# Text
+
+
+@pytest.fixture(scope="module")
+def example() -> list[str]:
+    return [str(EXAMPLE / "verdicts.csv"), "--judges-info", str(EXAMPLE / "judges.csv"), "--by", "domain"]
+
+
+def test_many_judges_lead_with_the_answer(command: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    ran = command("rank", LLMBAR, "--by", "subset")
+    lines = ran.out.splitlines()
+    assert (ran.code, ran.err) == (0, "")
+    assert lines[1:4] == [
+        "first of 65 judges by Bradley-Terry: GPT-4/Metrics_Reference",
+        "Elo 2084, 95 % 2015 to 2153; right about 83.1 % of 419 pairs",
+        "8 other judges cannot be told from it, at a false discovery rate of 5 %",
+    ]
+    assert len(lines) <= 100
+    assert max(map(len, lines)) <= 80
+    first = next(place for place, line in enumerate(lines) if line.startswith("1 "))
+    assert lines[first].split() == ["1", "GPT-4/Metrics_Reference", "2084", "69", "2070", "66", "1-9", "83.1"]
+    assert lines[first + 40] == "and 25 more: --all lists them, --json and leaderboard.csv of --out hold them"
+    assert "- 419 labelled pairs - 13 unanimous = 406 ranked by" in lines
+    assert any(line.split()[:4] == ["Natural", "GPT-4/Metrics_Reference", "99", "65"] for line in lines)
+    assert any(line.startswith("- showing the better answer first is worth 221 Elo (95 % 203 to 238") for line in lines)
+    assert "joint maximum\n  likelihood" in ran.out
+    assert sum("GPT-4/Vanilla" in line for line in lines) >= 4
+
+
+def test_all_judges_where_they_are_asked_for(rank: Callable[..., Any], write: Any) -> None:
+    many = {f"j{number}": f"{number:06b}0110"[-10:] for number in range(1, 52)}
+    short, whole = rank(write(many)).out, rank(write(many), "--all").out
+    assert "and 11 more: --all lists them" in short
+    assert "more: --all" not in whole
+    assert all(any(line.split()[1:2] == [name] for line in whole.splitlines()) for name in many)
+    assert "like the" not in whole  # what else is known of so many judges is in the tables
+
+
+def test_few_judges_show_everything(rank: Callable[..., Any], example: list[str]) -> None:
+    ran = rank(*example)
+    header = next(line for line in ran.out.splitlines() if line.startswith("rank "))
+    assert header.split()[-4:] == ["published", "coding", "maths", "writing"]
+    assert "tokens" in ran.out
+    assert "money" in ran.out
+    assert "no room" not in ran.out
+    assert "- class bias, stability, the weight of single judges, robustness: --out does" in ran.out
+    assert "self-preference" not in ran.out
+
+
+def test_a_narrow_terminal_says_what_it_leaves_out(
+    rank: Callable[..., Any], example: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "72")
+    ran = rank(*example)
+    title = next(line for line in ran.out.splitlines() if line.startswith("judges, in per cent"))
+    assert title.startswith("judges, in per cent (no room for: ")
+    assert "atlas-large   " in ran.out
+    header = next(line for line in ran.out.splitlines() if line.startswith("rank "))
+    assert header.split()[-2:] == ["ranks", "right"]
+
+
+def test_a_difference_that_was_not_found_says_what_would_have_been(rank: Callable[..., Any], write: Any) -> None:
+    ran = rank(write())
+    assert "of 3 significant (p: adjusted; findable: 80 % power)" in ran.out
+    assert "only one criterion" not in ran.out
+    assert "what it is worth that the better answer is shown first" in ran.out
+    assert "no columns author, author_b" in ran.out
+    assert "1 labelled" not in ran.out
+
+
+def test_eip_ranks_with_elo_beside_it(rank: Callable[..., Any], write: Any) -> None:
+    ran = rank(write(kind="aaaaabbbbb"), "--method", "eip", "--by", "kind", "--score-range", "0:100")
+    assert "first of 3 judges by EIP: one" in ran.out
+    assert "Bradley-Terry differences in Elo" in ran.out
+    assert "EIP has no errors: those are Bradley-Terry's" in ran.out
+    assert "cannot be told from it" not in ran.out
+    assert "100.000" in ran.out
+
+
+def test_conditional_is_not_printed_twice(rank: Callable[..., Any], write: Any) -> None:
+    ran = rank(write(), "--method", "conditional")
+    assert "first of 3 judges by conditional maximum likelihood: one" in ran.out
+    assert "cond." not in ran.out
+
+
+def test_a_judge_that_is_never_wrong_is_first_without_a_number(rank: Callable[..., Any], write: Any) -> None:
+    ran = rank(write(RIGHT | {"best": "1111111111"}))
+    assert ran.out.splitlines()[1:3] == [
+        "first of 4 judges by Bradley-Terry: best",
+        "never wrong where another is right, so that no finite Elo exists",
+    ]
+    assert "Ford's condition" in ran.out
+
+
+def test_judges_that_share_no_pair_are_not_ranked(rank: Callable[..., Any], write: Any) -> None:
+    ran = rank(write({"a": "1100....", "b": "1010....", "c": "....1100", "d": "....1010"}))
+    assert ran.code == 0
+    assert "nobody is ranked: the judges cannot be compared, see below" in ran.out
+    assert "no chain of pairs compares them" in ran.out
+    assert "does the order hold?" not in ran.out
+
+
+def test_a_pair_that_one_judge_missed_is_kept(rank: Callable[..., Any], write: Any) -> None:
+    ran = rank(write(RIGHT | {"two": "11110110.0"}), "--json")
+    assert ran.json["n_pairs_total"] == 10
+    assert {one["judge"]: one["n"] for one in ran.json["judges"]} == {"one": 10, "two": 9, "three": 10}
+    text = rank(write(RIGHT | {"two": "11110110.0"}))
+    assert "pairs" in next(line for line in text.out.splitlines() if line.startswith("rank "))
+    assert "right: per cent of the pairs asked about" in text.out
+
+
+def test_names_cannot_steer_the_terminal(rank: Callable[..., Any], write: Any) -> None:
+    names = ("\x1b[31mred", "[bold]b[/bold]", "=1+1\u202e")
+    ran = rank(write(dict(zip(names, RIGHT.values(), strict=True))))
+    assert "\x1b" not in ran.out
+    assert "\u202e" not in ran.out
+    assert "[bold]b[/bold]" in ran.out
+
+
+def test_choices_are_printed(rank: Callable[..., Any], write: Any) -> None:
+    path = write(flag="0000000001", source="aabbccddee")
+    ran = rank(path, "--rule", "majority", "--failures", "missing", "--ties", "half", "--flagged", "flag")
+    assert "right about verdict: the decision of majority; failures missing, ties half" in ran.out
+    assert "1 flagged" in ran.out
+    clustered = rank(path, "--cluster", "source", "--rule", "one-order", "--judge", "one", "--judge", "three", "--json")
+    assert clustered.json["diagnostics"]["cluster"] == "source"
+    assert {one["judge"] for one in clustered.json["judges"]} == {"one", "three"}
+
+
+def test_runs_are_told_apart(rank: Callable[..., Any], write: Any) -> None:
+    path = write(run="ab" * 5)
+    assert rank(path, "--run", "a", "--json").json["n_pairs_total"] == 5
+    assert "unknown run 'c'" in rank(path, "--run", "c").err
+
+
+# JSON
+
+
+def test_json_holds_the_report_and_the_analyses(rank: Callable[..., Any], write: Any) -> None:
+    ran = rank(write(), "--json")
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.json["schema"] == "judgeharness.rank/1"
+    assert [one["judge"] for one in ran.json["judges"]] == ["one", "two", "three"]
+    assert len(ran.json["contrasts"]) == 3
+    assert {one["x"] for one in ran.json["analyses"]["methods"]} == {"bradley-terry", "conditional"}
+    assert ran.json == rank(write(), "--json").json
+
+
+def test_eip_takes_its_parameters(rank: Callable[..., Any], write: Any) -> None:
+    options = ("--alpha", "0.5", "--tolerance", "1e-8", "--score-range=-1:1", "--all-equal", "0")
+    ran = rank(write(), "--method", "eip", *options, "--json")
+    assert ran.json["diagnostics"]["eip"] == {
+        "alpha": 0.5,
+        "tolerance": 1e-8,
+        "low": -1.0,
+        "high": 1.0,
+        "all_equal": 0.0,
+    }
+    scores = [one["eip"] for one in ran.json["judges"]]
+    assert (scores[0], scores[-1]) == (1.0, -1.0)
+
+
+# Other logs
+
+
+def test_another_log_of_the_same_judges(rank: Callable[..., Any], write: Any) -> None:
+    other = write({name: marks[::-1] for name, marks in RIGHT.items()}, name="other.csv", author="o" * 10)
+    ran = rank(write(), "--against", other)
+    assert any(line.split()[:3] == ["log", "with", "other"] for line in ran.out.splitlines())
+    again = rank(write(), "--against", write(name="log.jsonl.csv"), "--json").json["analyses"]["against"][0]
+    assert again["name"].endswith("log.csv")
+    assert again["correlation"]["spearman"] == pytest.approx(1)
+
+
+def test_judges_that_wrote_answers_are_left_out_as_well(rank: Callable[..., Any]) -> None:
+    ran = rank(EXAMPLE / "verdicts.csv", "--against", EXAMPLE / "other_generator.csv")
+    assert "the same without judges that wrote answers" in ran.out
+
+
+def test_scores_of_the_same_judges(rank: Callable[..., Any], write: Any, tmp_path: Path) -> None:
+    scores = tmp_path / "scores.csv"
+    lines = [
+        f"p{pair}{side},p{pair},{side},{judge},{7 if (side == 'A') == (mark == '1') else 3},A"
+        for judge, marks in RIGHT.items()
+        for pair, mark in enumerate(marks)
+        for side in "AB"
+    ]
+    scores.write_text("\n".join(["case_id,pair,side,judge,verdict,gold", *lines]))
+    ran = rank(write(), "--pointwise", scores)
+    assert any(line.startswith("pairwise against pointwise") and "1.000" in line for line in ran.out.splitlines())
+    alone = rank(scores, "--json").json
+    assert (alone["ties"], alone["n_pairs_total"]) == ("half", 10)
+    assert "takes scores of single answers" in rank(write(), "--pointwise", write(name="pairs.csv")).err
+
+
+# A folder
+
+
+def test_a_folder_is_given_everything_that_applies(rank: Callable[..., Any], write: Any, tmp_path: Path) -> None:
+    folder = tmp_path / "made" / "ranking"
+    path = write({f"={name}": marks for name, marks in (RIGHT | {"four": "0111001010"}).items()}, kind="aaaaabbbbb")
+    ran = rank(path, "--by", "kind", "--draws", 2, "--out", folder)
+    assert (ran.code, ran.err) == (0, "")
+    files = {path.name for path in folder.iterdir()}
+    assert {"leaderboard.csv", "contrasts.csv", "pairs.csv", "stability.csv", "rank.json"} <= files
+    assert {f"{name}.{kind}" for name in ("leaderboard", "difficulty") for kind in ("png", "svg")} <= files
+    assert "pareto_tokens.png" not in files
+    assert "not drawn, since there is nothing to show: pareto tokens, pareto money" in ran.out
+    assert f"written to {folder}: " in ran.out
+    assert "robustness: --out does" not in ran.out
+    assert "of the matches, " in ran.out
+    assert any(line.startswith("without =") for line in ran.out.splitlines())
+    document = json.loads((folder / "rank.json").read_text("utf-8"))
+    assert document["analyses"]["absent"]["variants"]
+    with (folder / "leaderboard.csv").open(encoding="utf-8-sig", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["judge"] for row in rows] == [f"'{one['judge']}" for one in document["judges"]]
+    assert [float(row["elo"]) for row in rows] == [one["elo"] for one in document["judges"]]
+
+
+@pytest.mark.slow
+def test_the_example_gives_every_picture(
+    rank: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    [line] = [line for line in (EXAMPLE / "README.md").read_text().splitlines() if line.startswith("judgeharness ")]
+    monkeypatch.chdir(EXAMPLE)
+    ran = rank(*line.split()[2:-1], tmp_path, "--draws", 5)
+    assert ran.code == 0
+    assert "not drawn" not in ran.out
+    drawn = {path.stem for path in tmp_path.glob("*.svg")}
+    assert {"audit", "class_bias", "confusion", "pareto_money", "self_preference", "slopes", "variants"} <= drawn
+
+
+def test_somebody_who_watches_sees_how_far_it_is(
+    rank: Callable[..., Any], write: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    ran = rank(write())
+    shown = [part.strip("\r") for part in ran.err.split("\r\x1b[2K")]
+    assert [part for part in shown if part] == ["methods", "groups", "score gaps", "against"]
+    assert ran.err.endswith("\r\x1b[2K\r")
+
+
+# What cannot be done
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (("--method", "elo"), "unknown method 'elo': known: bradley-terry, conditional, eip."),
+        (("--failures", "wrog"), "unknown failures policy 'wrog': did you mean 'wrong'?"),
+        (("--ties", "full"), "unknown ties policy 'full'"),
+        (("--cut-ties", "both"), "unknown policy for ties at the cut 'both'"),
+        (("--rule", "mayority"), "unknown rule 'mayority': did you mean 'majority'?"),
+        (("--by", "kin"), "unknown column 'kin': did you mean 'kind'?"),
+        (("--audit", "kin"), "unknown column 'kin': did you mean 'kind'?"),
+        (("--judge", "on"), "unknown judge 'on': did you mean 'one'?"),
+        (("--criterion", "tone"), "unknown criterion 'tone'"),
+        (("--flagged", "kind"), "column 'kind' holds 'a', which neither flags a pair nor does not"),
+        (("--cut", "1"), "the share of pairs to cut must be at least 0 and below 1, not 1.0."),
+        (("--alpha", "1"), "EIP's alpha must be at least 0 and below 1, not 1.0."),
+        (("--score-range", "0-1"), "--score-range is LOW:HIGH, as 0:1, not '0-1'."),
+        (("--draws", "0"), "--draws must be at least 1, not 0."),
+        (("--seed", "-1"), "--seed must be at least 0, not -1."),
+        (("--out", __file__), "is a file: name a folder."),
+        (("--judges-info", "no_such.csv"), "no_such.csv"),
+        (("--against", "no_such.csv"), "no_such.csv"),
+    ],
+)
+def test_one_sentence_says_what_is_wrong(
+    rank: Callable[..., Any], write: Any, options: tuple[str, ...], sentence: str
+) -> None:
+    ran = rank(write(kind="aaaaabbbbb"), *options)
+    assert (ran.code, ran.out) == (2, "")
+    assert sentence in ran.err
+    assert ran.err.count("\n") == 1
+
+
+def test_without_gold_there_is_no_ranking(rank: Callable[..., Any], tmp_path: Path) -> None:
+    (tmp_path / "log.csv").write_text("case_id,judge,verdict\np1,one,A\n")
+    ran = rank(tmp_path / "log.csv")
+    assert ran.code == 2
+    assert "no pair has a gold label: a ranking needs a gold column" in ran.err
+
+
+def test_eip_needs_every_judge_on_every_pair(rank: Callable[..., Any], write: Any) -> None:
+    ran = rank(write(RIGHT | {"two": "11110110.0"}), "--method", "eip")
+    assert ran.code == 2
+    assert "EIP needs every judge on every pair" in ran.err
