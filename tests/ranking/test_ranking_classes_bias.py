@@ -16,6 +16,7 @@ from support.rows import both_orders
 
 from judgeharness_integrations._errors import UnknownNameError, UsageError
 from judgeharness_integrations.calibration.paired import tango_interval
+from judgeharness_integrations.ranking.classes.asked import NO_DECISION
 from judgeharness_integrations.ranking.classes.bias import ClassBias, class_bias
 from judgeharness_integrations.ranking.correctness.building import decisions_of
 from judgeharness_integrations.ranking.correctness.policy import Failures, Policy
@@ -36,9 +37,11 @@ def test_shares_are_of_the_labelled_pairs_that_the_judge_was_asked_about() -> No
         (None, "one", "A"): (4, 3, 2),
         (None, "one", "B"): (4, 0, 2),
         (None, "one", "TIE"): (4, 0, 0),
+        (None, "one", NO_DECISION): (4, 1, 0),
         (None, "two", "A"): (3, 1, 2),
         (None, "two", "B"): (3, 1, 1),
         (None, "two", "TIE"): (3, 1, 0),
+        (None, "two", NO_DECISION): (3, 0, 0),
     }
     first = found[0]
     assert (first.criterion, first.predicted_share, first.true_share, first.bias) == ("verdict", 0.75, 0.5, 0.25)
@@ -50,11 +53,14 @@ def test_a_failed_answer_is_not_asked_where_the_policy_says_so() -> None:
     assert table(found)[None, "two", "A"] == (3, 1, 2)
 
 
-def test_no_decision_predicts_no_class() -> None:
+def test_no_decision_is_what_the_classes_lack() -> None:
     rows = [row for case in ("p", "q") for row in both_orders(["A"], ["B"], case_id=case, gold="A")]
     for failures in ("wrong", "missing"):
         policy = Policy.of("both_orders", failures=failures)  # type: ignore[arg-type]
-        assert table(class_bias(decisions_of(rows, policy), "verdict")) == {(None, "judge", "A"): (2, 0, 2)}
+        assert table(class_bias(decisions_of(rows, policy), "verdict")) == {
+            (None, "judge", "A"): (2, 0, 2),
+            (None, "judge", NO_DECISION): (2, 2, 0),
+        }
 
 
 def test_the_interval_is_of_paired_shares() -> None:
@@ -89,7 +95,7 @@ def test_without_gold_there_is_no_bias() -> None:
 def test_groups_follow_all_pairs_and_leave_out_pairs_without_a_value() -> None:
     decisions = decided(GOLD, GIVEN, domain=["law", "art", "", "law", "law"])
     found = class_bias(decisions, "verdict", by="domain")
-    assert found[:6] == class_bias(decisions, "verdict")
+    assert found[:8] == class_bias(decisions, "verdict")
     assert list(dict.fromkeys(one.group for one in found)) == [None, "art", "law"]
     assert table(found)["law", "one", "A"] == (2, 1, 1)
     assert table(found)["art", "two", "TIE"] == (1, 0, 0)
@@ -109,9 +115,7 @@ def test_columns_that_group_no_pairs_are_refused() -> None:
 
 
 @given(rows=logs(), failures=st.sampled_from(["wrong", "missing"]))
-def test_biases_of_a_judge_sum_to_minus_its_share_without_a_decision(
-    rows: list[VerdictRow], failures: Failures
-) -> None:
+def test_biases_of_a_judge_sum_to_0_with_no_decision_as_one_of_them(rows: list[VerdictRow], failures: Failures) -> None:
     if not rows:
         return
     found = class_bias(decisions_of(rows, Policy.of("one_order", failures=failures)), "verdict")
@@ -120,9 +124,9 @@ def test_biases_of_a_judge_sum_to_minus_its_share_without_a_decision(
         about = [row for row in rows if row.judge == judge and row.gold is not None and (row.ok or failures == "wrong")]
         assert {one.n for one in mine} == {len(about)}
         assert sum(one.true for one in mine) == len(about)
-        if about:
-            failed = sum(not row.ok for row in about) / len(about)
-            assert sum(one.bias or 0 for one in mine) == pytest.approx(-failed)
+        assert sum(one.bias or 0 for one in mine) == pytest.approx(0)
+        undecided = [one.predicted for one in mine if one.label == NO_DECISION]
+        assert sum(undecided) == sum(not row.ok for row in about)
 
 
 @given(rows=logs())

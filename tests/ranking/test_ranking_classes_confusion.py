@@ -13,7 +13,8 @@ from support.credit_matrices import decided, logs
 from support.rows import both_orders
 
 from judgeharness_integrations._errors import UnknownNameError
-from judgeharness_integrations.ranking.classes.confusion import NO_DECISION, confusions
+from judgeharness_integrations.ranking.classes.asked import NO_DECISION
+from judgeharness_integrations.ranking.classes.confusion import confusions
 from judgeharness_integrations.ranking.correctness.building import decisions_of
 from judgeharness_integrations.ranking.correctness.policy import Failures, Policy
 from judgeharness_integrations.verdictlog.row import VerdictRow

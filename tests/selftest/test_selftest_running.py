@@ -160,6 +160,7 @@ def fast() -> Any:
     return run_selftest()
 
 
+@pytest.mark.untraced
 def test_the_fast_version_passes(fast: Any) -> None:
     assert [f"{check.name}: {check.reason}" for check in fast.checks if check.verdict == "miss"] == []
 

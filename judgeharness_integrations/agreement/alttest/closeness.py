@@ -122,7 +122,7 @@ class Distance(Summed):
 
     def _standings(self) -> NDArray[np.float64]:
         """Return (cells,) minus the distance from the mean: within an item it orders as the RMSE does."""
-        return -np.abs(self._off)
+        return np.asarray(-np.abs(self._off), np.float64)
 
     def signs(self, replies: Replies, cells: NDArray[np.intp]) -> NDArray[np.int8]:
         """See `Closeness`."""

@@ -93,7 +93,7 @@ def _probabilities(
     not_above = np.empty(size)
     not_above[order] = (last - first - 1) / (votes - 1)
     sums = np.bincount(ballots.annotator[shared], weights=not_above, minlength=len(n))
-    return sums / np.maximum(n, 1)
+    return np.asarray(sums / np.maximum(n, 1), np.float64)
 
 
 def _apart(values: NDArray[np.float64]) -> NDArray[np.bool_]:

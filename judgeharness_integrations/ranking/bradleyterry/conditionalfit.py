@@ -12,18 +12,15 @@ import numpy as np
 
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.ranking.arrays import Floats, Ints
+from judgeharness_integrations.ranking.bradleyterry.conditionalnewton import ConditionalEstimate, conditional_maximum
 from judgeharness_integrations.ranking.bradleyterry.newton import maximise
 from judgeharness_integrations.ranking.bradleyterry.patterns import Patterns, joint_model, patterns_of
-from judgeharness_integrations.ranking.bradleyterry.sandwich import by_cluster, influences
+from judgeharness_integrations.ranking.bradleyterry.sandwich import by_cluster
 from judgeharness_integrations.ranking.bradleyterry.scale import ELO_MEAN, ELO_POINTS
-from judgeharness_integrations.ranking.bradleyterry.symmetric import ConditionalMoments, conditional_moments
 from judgeharness_integrations.ranking.credits import Credits
 
 __all__ = ["ConditionalFit", "fit_conditional"]
 
-_TOLERANCE = 1e-9  # logits
-_LONGEST_STEP = 2.0
-_MOST_STEPS = 100
 _FRACTIONS = (
     "conditional maximum likelihood counts right answers and takes no fractional credit: count ties as wrong, or "
     "rank by bradley-terry."
@@ -63,45 +60,27 @@ def fit_conditional(matrix: Credits, *, clusters: Ints | None = None) -> Conditi
     if matrix.fractional:
         raise UsageError(_FRACTIONS)
     patterns = patterns_of(matrix.values)
-    ability, moments, steps = _maximum(patterns)
-    residuals = np.where(matrix.seen, matrix.values - moments.chance[patterns.of], 0.0)
+    found = _maximum(patterns)
+    residuals = np.where(matrix.seen, matrix.values - found.chance[patterns.of], 0.0)
     summed = by_cluster(residuals, clusters)
-    moved = influences(moments.covariance, summed, len(ability))
+    moved = np.linalg.solve(found.information, summed.T).T
     groups = len(summed)
     return ConditionalFit(
         judges=matrix.judges,
-        theta=ability,
-        elo=ELO_MEAN + ELO_POINTS * ability,
+        theta=found.values,
+        elo=ELO_MEAN + ELO_POINTS * found.values,
         covariance=ELO_POINTS**2 * groups / max(groups - 1, 1) * (moved.T @ moved),
-        log_likelihood=_log_likelihood(patterns, ability, moments),
-        steps=steps,
+        log_likelihood=found.log_likelihood,
+        steps=found.steps,
     )
 
 
-def _log_likelihood(patterns: Patterns, ability: Floats, moments: ConditionalMoments) -> float:
-    return float(patterns.wins @ ability - patterns.count @ moments.log_gamma)
-
-
-def _maximum(patterns: Patterns) -> tuple[Floats, ConditionalMoments, int]:
-    """Return abilities (judges,) with sum 0, the moments there, and the steps it took."""
+def _maximum(patterns: Patterns) -> ConditionalEstimate:
     judges = len(patterns.wins)
     joint = maximise(joint_model(patterns))
-    ability = np.zeros(judges) if joint is None else joint.ability * (judges - 1) / judges
-    moments = conditional_moments(patterns, ability)
-    value = _log_likelihood(patterns, ability, moments)
-    for step in range(1, _MOST_STEPS + 1):
-        residual = patterns.wins - patterns.count @ moments.chance
-        move = np.linalg.solve(moments.covariance + 1 / judges, residual)
-        longest = float(np.abs(move).max())
-        if longest < _TOLERANCE:
-            return ability - ability.mean(), moments, step
-        scale = min(1.0, _LONGEST_STEP / longest)
-        while True:
-            reached = ability + scale * move
-            moments = conditional_moments(patterns, reached)
-            found = _log_likelihood(patterns, reached, moments)
-            if found >= value - 1e-9 * abs(value):
-                break
-            scale /= 2
-        ability, value = reached, found
-    raise UsageError("conditional maximum likelihood has no finite maximum here: some judges are never beaten.")
+    found = joint and conditional_maximum(
+        patterns, np.eye(judges), judges=judges, start=joint.ability * (judges - 1) / judges
+    )
+    if not found:
+        raise UsageError("conditional maximum likelihood has no finite maximum here: some judges are never beaten.")
+    return found

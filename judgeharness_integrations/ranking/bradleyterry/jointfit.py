@@ -69,7 +69,7 @@ def fit_joint(matrix: Credits, *, clusters: Ints | None = None) -> JointFit:
             "never right."
         )
     residuals = np.where(matrix.seen, matrix.values - found.expected[0][patterns.of], 0.0)
-    moved = influences(found.schur, by_cluster(residuals, clusters), len(matrix.judges))
+    moved = influences(found.schur, by_cluster(residuals, clusters))
     se_published, se_pairs = published_errors(moved, found.cross, patterns.count)
     strengths = np.concatenate([found.ability, -found.easiness[patterns.of]])
     elo = published_elo(strengths)

@@ -8,12 +8,12 @@ import numpy as np
 from scipy import special
 
 from judgeharness_integrations.ranking.arrays import Floats, Marks
+from judgeharness_integrations.ranking.bradleyterry.gauge import gauge_of
 
 __all__ = ["JointEstimate", "JointModel", "maximise"]
 
 _TOLERANCE = 1e-9  # logits
 _LONGEST_STEP = 3.0  # logits
-_BEYOND = 60.0  # logits: on the way to infinity
 _MOST_STEPS = 200
 _HALVINGS = 40
 
@@ -63,13 +63,13 @@ def maximise(model: JointModel) -> JointEstimate | None:
     ability, easiness, shift = _start(model)
     value = _log_likelihood(model, ability, easiness, shift)
     for step in range(1, _MOST_STEPS + 1):
-        state = _state(model, ability, easiness, shift)
-        if max(float(np.abs(part).max()) for part in (ability, easiness, shift)) > _BEYOND:
+        try:
+            with np.errstate(divide="raise", invalid="raise"):
+                state = _state(model, ability, easiness, shift)
+                move, ease_move = _direction(model, state)
+        except (FloatingPointError, np.linalg.LinAlgError):  # on the way to infinity the information runs out
             return None
-        move, ease_move = _direction(model, state)
         longest = max(float(np.abs(move).max()), float(np.abs(ease_move).max()))
-        if not np.isfinite(longest):
-            return None
         if longest < _TOLERANCE:
             return _estimate(model, (ability, easiness, shift), state, value, step)
         scale = min(1.0, _LONGEST_STEP / longest)
@@ -143,9 +143,7 @@ def _direction(model: JointModel, state: _State) -> tuple[Floats, Floats]:
     information = state.weight.sum(axis=(0, 2))
     missing = model.total - state.expected.sum(axis=(0, 2))
     target = residual - state.cross.T @ (model.count * missing / information)
-    gauge = np.zeros_like(state.schur)
-    gauge[:judges, :judges] = 1.0 / judges
-    move = np.linalg.solve(state.schur + gauge, target)
+    move = np.linalg.solve(state.schur + gauge_of(judges, len(target)), target)
     return move, missing / information - (state.cross / information[:, None]) @ move
 
 

@@ -22,11 +22,9 @@ def by_cluster(residuals: Floats, clusters: Ints | None) -> Floats:
     return summed
 
 
-def influences(schur: Floats, residuals: Floats, judges: int) -> Floats:
-    """Return (clusters, k): how far each cluster moves the abilities (judges' mean 0) and what stands behind them."""
-    gauge = np.zeros_like(schur)
-    gauge[:judges, :judges] = 1.0 / judges
-    return np.asarray(np.linalg.solve(schur + gauge, residuals.T).T, np.float64)
+def influences(schur: Floats, residuals: Floats) -> Floats:
+    """Return (clusters, judges): how far each cluster moves the abilities, whose mean is 0."""
+    return np.asarray(np.linalg.solve(schur + 1.0 / len(schur), residuals.T).T, np.float64)
 
 
 def published_errors(moved: Floats, cross: Floats, count: Floats) -> tuple[Floats, Floats]:

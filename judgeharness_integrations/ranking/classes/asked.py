@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import numpy as np
 
 from judgeharness_integrations._errors import UnknownNameError, UsageError
@@ -10,7 +12,9 @@ from judgeharness_integrations.ranking.correctness.codes import FAILED, NOT_ASKE
 from judgeharness_integrations.ranking.correctness.decisions import CriterionDecisions, Decisions
 from judgeharness_integrations.ranking.correctness.policy import Policy
 
-__all__ = ["counted", "labels_found", "pair_groups"]
+__all__ = ["NO_DECISION", "counted", "labels_found", "pair_groups"]
+
+NO_DECISION: Final = "no decision"
 
 
 def pair_groups(decisions: Decisions, by: str | None) -> dict[str | None, Marks]:

@@ -8,7 +8,8 @@ from typing import Any
 
 from judgeharness_integrations.calibration.paired import tango_interval
 from judgeharness_integrations.ranking.arrays import Marks
-from judgeharness_integrations.ranking.classes.asked import counted, labels_found, pair_groups
+from judgeharness_integrations.ranking.classes.asked import NO_DECISION, counted, labels_found, pair_groups
+from judgeharness_integrations.ranking.correctness.codes import ABSTAINED
 from judgeharness_integrations.ranking.correctness.decisions import CriterionDecisions, Decisions
 
 __all__ = ["ClassBias", "class_bias"]
@@ -18,7 +19,8 @@ __all__ = ["ClassBias", "class_bias"]
 class ClassBias:
     """One label of one judge, in one group of pairs (None: all): given on `predicted` of `n` pairs, gold on `true`.
 
-    `n` counts the labelled pairs that the judge was asked about; no decision gives no label and is counted. Shares and
+    `n` counts the labelled pairs that the judge was asked about. Where any answer is no decision, that is the last
+    label: never gold, and what all other labels lack. Shares and
     `bias` are None where n is 0. Gold and answer are paired: `se` is that of the mean difference, None below two pairs,
     and `ci95` Tango's score interval (1998), which has a width also where answers and gold agree throughout.
     """
@@ -57,12 +59,13 @@ def class_bias(decisions: Decisions, criterion: str, *, by: str | None = None) -
     """
     entry = decisions.criterion(criterion)
     chosen = counted(entry, decisions.policy)
-    _, labels = labels_found(entry, chosen)
+    labels = labels_found(entry, chosen)[1].tolist()
+    undecided = [ABSTAINED] if bool((entry.codes[chosen] < 0).any()) and labels else []
     return tuple(
         found
         for group, marks in pair_groups(decisions, by).items()
         for place, judge in enumerate(decisions.judges)
-        for label in labels.tolist()
+        for label in [*labels, *undecided]
         for found in [_of_label(entry, marks & chosen[:, place], (judge, place), group, label)]
     )
 
@@ -70,7 +73,8 @@ def class_bias(decisions: Decisions, criterion: str, *, by: str | None = None) -
 def _of_label(
     entry: CriterionDecisions, pairs: Marks, judge: tuple[str, int], group: str | None, label: int
 ) -> ClassBias:
-    given, gold = entry.codes[pairs, judge[1]] == label, entry.gold[pairs] == label
+    codes = entry.codes[pairs, judge[1]]
+    given, gold = codes < 0 if label < 0 else codes == label, entry.gold[pairs] == label
     n, predicted, true, both = len(gold), int(given.sum()), int(gold.sum()), int((given & gold).sum())
     gained, lost = predicted - both, true - both
     bias = (gained - lost) / n if n else None
@@ -81,7 +85,7 @@ def _of_label(
         judge=judge[0],
         group=group,
         criterion=entry.criterion,
-        label=entry.labels[label],
+        label=entry.labels[label] if label >= 0 else NO_DECISION,
         n=n,
         predicted=predicted,
         true=true,

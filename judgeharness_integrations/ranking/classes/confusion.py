@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
 from judgeharness_integrations.ranking.arrays import Ints, Marks
-from judgeharness_integrations.ranking.classes.asked import counted, labels_found, pair_groups
+from judgeharness_integrations.ranking.classes.asked import NO_DECISION, counted, labels_found, pair_groups
 from judgeharness_integrations.ranking.correctness.decisions import CriterionDecisions, Decisions
 
-__all__ = ["NO_DECISION", "Confusion", "confusions"]
-
-NO_DECISION: Final = "no decision"
+__all__ = ["Confusion", "confusions"]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -45,6 +45,7 @@ class IntervalCheck:
         fast: how many points the fast version takes.
         fast_replicates: at most so many replicates in the fast version; for what takes long.
         conservative: it is known to cover more than its nominal 95 %, and documented so.
+        narrow: it is published so and kept beside a better one, known to cover less, and documented so.
         note: what is to be known beside the numbers.
 
     """
@@ -55,6 +56,7 @@ class IntervalCheck:
     fast: int = 2
     fast_replicates: int = 400
     conservative: bool = False
+    narrow: bool = False
     note: str = ""
 
 

@@ -8,8 +8,17 @@ from judgeharness_integrations.testing.selftest.check import Check
 from judgeharness_integrations.testing.selftest.correctedrates import CORRECTED_RATES
 from judgeharness_integrations.testing.selftest.kappas import KAPPAS
 from judgeharness_integrations.testing.selftest.proportions import PROPORTIONS
+from judgeharness_integrations.testing.selftest.rankings import RANKINGS
 from judgeharness_integrations.testing.selftest.scores import SCORES
 
 __all__ = ["CHECKS"]
 
-CHECKS: tuple[Check, ...] = (*PROPORTIONS, *KAPPAS, *CATEGORIES, *SCORES, *CORRECTED_RATES, *ALT_TESTS)
+CHECKS: tuple[Check, ...] = (
+    *PROPORTIONS,
+    *KAPPAS,
+    *CATEGORIES,
+    *SCORES,
+    *CORRECTED_RATES,
+    *ALT_TESTS,
+    *RANKINGS,
+)

@@ -10,7 +10,7 @@ from judgeharness_integrations.testing.selftest.check import Point, point_text
 __all__ = ["CheckFound", "Kind", "PointFound", "SelftestReport", "Verdict"]
 
 Kind: TypeAlias = Literal["coverage", "size"]
-Verdict: TypeAlias = Literal["ok", "conservative", "unclear", "miss"]
+Verdict: TypeAlias = Literal["ok", "conservative", "narrow", "unclear", "miss"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,7 +34,8 @@ class PointFound:
 class CheckFound:
     """One check: its points, the mean rate and the worst point, and what the rule made of them.
 
-    `unclear`: what was found is beyond a limit, but by less than so few replicates may err; `full` tells.
+    `conservative` and `narrow` intervals cover more or less than their nominal 95 %, and are documented so. `unclear`:
+    what was found is beyond a limit, but by less than so few replicates may err; `full` tells.
     """
 
     name: str

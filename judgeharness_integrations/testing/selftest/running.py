@@ -137,6 +137,8 @@ def _coverage(
 ) -> tuple[Verdict, str]:
     low, high = _MEAN[0] - errors * _error(_MEAN[0], total), _MEAN[1] + errors * _error(_MEAN[1], total)
     least = _WORST - errors * _error(_WORST, worst.replicates - worst.undefined)
+    if check.narrow:
+        return _narrow(mean, worst)
     if mean < low:
         return _miss(f"mean coverage {mean:.4f} is below {low:.4f}")
     if worst.rate is not None and worst.rate < least:
@@ -144,6 +146,12 @@ def _coverage(
     if mean > high and not check.conservative:
         return _miss(f"mean coverage {mean:.4f} is above {high:.4f}, and it is not declared conservative")
     return ("conservative", "covers more than its nominal 95 %") if mean > _MEAN[1] else ("ok", "")
+
+
+def _narrow(mean: float, worst: PointFound) -> tuple[Verdict, str]:
+    if mean >= _MEAN[0] and (worst.rate or 0.0) >= _WORST:
+        return _miss("it is declared narrow and covers what it says")
+    return "narrow", "covers less than its nominal 95 %"
 
 
 def _size(mean: float, worst: PointFound, *, errors: float) -> tuple[Verdict, str]:
