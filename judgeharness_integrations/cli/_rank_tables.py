@@ -10,6 +10,7 @@ from rich.console import RenderableType
 from judgeharness_integrations.cli._agreement_printing import Row, limits, number, titled
 from judgeharness_integrations.cli._printing import percent, safe
 from judgeharness_integrations.ranking.bradleyterry.contrasts import Z95, Contrast
+from judgeharness_integrations.ranking.places import ranks_of
 from judgeharness_integrations.ranking.portfolio import Portfolio
 from judgeharness_integrations.ranking.report import JudgeRank, RankReport
 from judgeharness_integrations.ranking.studying import RankStudy
@@ -137,7 +138,7 @@ def group_table(found: RankStudy, made: Portfolio) -> RenderableType:
     rows: list[Row] = []
     for name, rating in found.groups.items():
         scores = rating.scores(report.method)
-        first = max(scores, key=lambda judge: scores[judge]) if scores else None
+        first = min(ranks := ranks_of(rating, report.method, rating.matrix), key=ranks.__getitem__, default=None)
         one = alike.get(name)
         rows.append(
             [

@@ -58,12 +58,17 @@ class Diagnostics:
         return (*self._joint(), *self._separated(), *self._left_out())
 
     def _joint(self) -> Iterator[str]:
-        if self.inflation is not None and self.inflation_expected is not None:
+        if self.inflation_expected is not None:
+            conditional = (
+                ""
+                if self.inflation is None
+                else " Conditional maximum likelihood conditions the pairs away: here joint Elo is spread "
+                f"{self.inflation:.3f} times as wide."
+            )
             yield (
                 "Bradley-Terry as published fits judges and pairs together (joint maximum likelihood); every pair "
                 "brings a parameter of its own, which spreads the ratings by about J / (J - 1) = "
-                f"{self.inflation_expected:.3f} and makes their intervals too narrow. Conditional maximum likelihood "
-                f"conditions the pairs away: here joint Elo is spread {self.inflation:.3f} times as wide."
+                f"{self.inflation_expected:.3f} and makes their intervals too narrow.{conditional}"
             )
 
     def _separated(self) -> Iterator[str]:

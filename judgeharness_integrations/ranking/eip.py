@@ -5,6 +5,7 @@ Two probability vectors that each follow from the other, as in PageRank, with da
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -41,6 +42,8 @@ class EipOptions:
             raise UsageError(f"EIP's alpha must be at least 0 and below 1, not {self.alpha}.")
         if not self.tolerance > 0:
             raise UsageError(f"EIP's tolerance must be above 0, not {self.tolerance}.")
+        if not all(map(math.isfinite, (self.low, self.high, self.all_equal))):
+            raise UsageError("EIP's range and the score of equals must be finite numbers.")
         if not self.low < self.high:
             raise UsageError(f"EIP's range must rise, not go from {self.low} to {self.high}.")
 

@@ -23,16 +23,19 @@ def ranked(scores: Mapping[str, float]) -> dict[str, int]:
 def ranks_of(rating: Rating, method: Method, matrix: Credits) -> dict[str, int]:
     """Return judge -> rank; judges that nothing compares are left out, all of them where no scale holds all.
 
-    Judges that are never beaten come first and those that never win come last, by their share of credit.
+    Judges that are never beaten come first and those that never win come last, by their share of credit. Where each
+    judge beats the next and is never beaten by it, nobody has a rating and all are ranked so.
     """
     scores = rating.scores(method)
-    if not scores or method == "eip":
+    if method == "eip" or rating.connections.judges("apart"):
         return ranked(scores)
+    if not scores and len(rating.connections.judges("rated")) != 1:
+        return {}
     earned = np.nansum(matrix.values, axis=0) / np.maximum(matrix.seen.sum(axis=0), 1)
     share = dict(zip(matrix.judges, earned.tolist(), strict=True))
     found: dict[str, int] = {}
     for place in ("above", "rated", "below"):
         judges = rating.connections.judges(place)
-        values = scores if place == "rated" else share
+        values = scores if place == "rated" and scores else share
         found |= {name: rank + len(found) for name, rank in ranked({judge: values[judge] for judge in judges}).items()}
     return found

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from judgeharness_integrations.ranking.bradleyterry.contrasts import Z95, Contrast, contrasts_of, rank_ranges
-from judgeharness_integrations.ranking.bradleyterry.ordereffect import OrderEffect, order_effect
-from judgeharness_integrations.ranking.correctness.crediting import by_better_first
-from judgeharness_integrations.ranking.diagnostics import Diagnostics
+from judgeharness_integrations.ranking.diagnosing import diagnosed
 from judgeharness_integrations.ranking.judges.measures import JudgeMeasures, judge_measures
 from judgeharness_integrations.ranking.places import ranks_of
 from judgeharness_integrations.ranking.rating import Rating
 from judgeharness_integrations.ranking.report import JudgeRank, RankReport
 from judgeharness_integrations.ranking.request import RankRequest
-from judgeharness_integrations.ranking.studying import RankStudy, clusters_of, study
+from judgeharness_integrations.ranking.studying import RankStudy, study
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
 if TYPE_CHECKING:
@@ -26,6 +21,8 @@ if TYPE_CHECKING:
     from judgeharness_integrations.ranking.bradleyterry.jointfit import JointFit
 
 __all__ = ["leaderboard", "rank"]
+
+_NO_SPREAD = 1e-6  # Elo
 
 
 def rank(rows: Iterable[VerdictRow], request: RankRequest | None = None) -> RankReport:
@@ -68,7 +65,7 @@ def leaderboard(found: RankStudy) -> RankReport:
         n_pairs=len(found.rating.matrix.pairs),
         judges=tuple(judges),
         contrasts=contrasts,
-        diagnostics=_diagnostics(found),
+        diagnostics=diagnosed(found),
     )
 
 
@@ -101,7 +98,8 @@ def _entry(
             zip(joint.judges, zip(joint.elo_published.tolist(), joint.se_published.tolist(), strict=True), strict=True)
         )
     )
-    ranges = {} if main is None else rank_ranges(main.judges, contrasts)
+    above = len(rating.connections.judges("above"))
+    ranges = {} if main is None else rank_ranges(main.judges, contrasts, above=above)
     mine = measures[judge]
     return JudgeRank(
         judge=judge,
@@ -134,38 +132,3 @@ def _of(fit: JointFit | ConditionalFit | None, judge: str) -> tuple[float | None
 
 def _interval(elo: float | None, se: float | None) -> tuple[float, float] | None:
     return None if elo is None or se is None else (elo - Z95 * se, elo + Z95 * se)
-
-
-def _diagnostics(found: RankStudy) -> Diagnostics:
-    rating = found.rating
-    joint, conditional = rating.joint, rating.conditional
-    judges = 0 if joint is None else len(joint.judges)
-    clusters = clusters_of(rating.matrix, found.request.cluster)
-    both = joint is not None and conditional is not None
-    return Diagnostics(
-        connections=rating.connections,
-        cells=int(rating.matrix.seen.sum()),
-        cells_total=rating.matrix.seen.size,
-        clusters=len(rating.matrix.pairs) if clusters is None else len(np.unique(clusters)),
-        cluster=found.request.cluster,
-        inflation=float(np.std(joint.elo) / np.std(conditional.elo))
-        if joint is not None and conditional is not None
-        else None,
-        inflation_expected=judges / (judges - 1) if both else None,
-        order_effect=_order_effect(found),
-        log_likelihood=None if joint is None else joint.log_likelihood,
-        steps=None if joint is None else joint.steps,
-        eip=asdict(found.request.eip),
-        reasons=rating.reasons,
-    )
-
-
-def _order_effect(found: RankStudy) -> OrderEffect | None:
-    """Return the effect for the only criterion that is a choice between A and B, on the pairs that are ranked."""
-    sided = [both for both in (by_better_first(found.decisions, name) for name in found.criteria) if both is not None]
-    if len(sided) != 1:
-        return None
-    first, second = sided[0]
-    known = set(found.curation.kept.pairs)
-    marks = np.array([pair in known for pair in first.pairs])
-    return order_effect(first.of_pairs(marks), second.of_pairs(marks))

@@ -12,6 +12,7 @@ from judgeharness_integrations.ranking.arrays import Ints, Marks
 from judgeharness_integrations.ranking.audit import flag_marks
 from judgeharness_integrations.ranking.comparing.pointwise import has_scored_pairs, pairs_of_scores
 from judgeharness_integrations.ranking.correctness.building import decisions_of
+from judgeharness_integrations.ranking.correctness.codes import NOT_ASKED
 from judgeharness_integrations.ranking.correctness.crediting import credits_of
 from judgeharness_integrations.ranking.correctness.decisions import Decisions
 from judgeharness_integrations.ranking.correctness.policy import Policy
@@ -65,12 +66,19 @@ def study(rows: Iterable[VerdictRow], request: RankRequest) -> RankStudy:
     criteria = tuple(request.criteria) or tuple(
         name for name, entry in decisions.criteria.items() if entry.labelled.any()
     )
+    _check_orders(decisions, criteria)
     matrix = credits_of(decisions, criteria)
     _check_columns(matrix, decisions, request)
     flagged = None if request.flagged is None else flag_marks(matrix, request.flagged)
     curation = curate(matrix, share=request.cut, cut_ties=request.cut_ties, flagged=flagged)
     kept = curation.kept
-    rating = rate(kept, clusters=clusters_of(kept, request.cluster), eip_options=request.eip)
+    clusters = clusters_of(kept, request.cluster)
+    if clusters is not None and len(np.unique(clusters)) == 1:
+        raise UsageError(
+            f"column {request.cluster!r} puts all pairs that are ranked by into one cluster, which has no error: name "
+            "another one with --cluster, or none."
+        )
+    rating = rate(kept, clusters=clusters, eip_options=request.eip)
     _check_method(rating, request)
     groups = (
         {}
@@ -111,6 +119,20 @@ def clusters_of(matrix: Credits, column: str | None) -> Ints | None:
         for value, pair in zip(matrix.column(column), matrix.pairs, strict=True)
     ]
     return np.asarray(np.unique(names, return_inverse=True)[1], np.intp)
+
+
+def _check_orders(decisions: Decisions, criteria: Sequence[str]) -> None:
+    """Refuse a rule of both orders for a criterion of one: nobody would have been asked about it."""
+    policy = decisions.policy
+    if policy.rule != "both_orders" and not (policy.fold is not None and policy.fold.both_orders):
+        return
+    for name in criteria:
+        orders = decisions.criterion(name).orders
+        if not (orders != NOT_ASKED).all(axis=0).any():
+            raise UsageError(
+                f"criterion {name!r} was never answered in both orders, and {policy.rule} takes both: rank by "
+                "--rule one_order, or leave the criterion out with --criterion."
+            )
 
 
 def _check_columns(matrix: Credits, decisions: Decisions, request: RankRequest) -> None:

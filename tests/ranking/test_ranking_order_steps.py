@@ -40,7 +40,7 @@ def test_a_poor_start_of_the_conditional_fit_is_brought_home_too(monkeypatch: py
 
 def test_a_joint_fit_that_no_shorter_step_improves_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(newton, "_LONGEST_STEP", 1e6)
-    monkeypatch.setattr(newton, "_HALVINGS", 1)
+    monkeypatch.setattr(newton, "_SHORTEST", 2.0)
     monkeypatch.setattr(newton, "_start", lambda model: (np.array([3.0, -1.5, -1.5]), 0 * model.total, 0.0))
     with pytest.raises(UsageError, match="has no finite maximum here"):
         fit_joint(KEPT)

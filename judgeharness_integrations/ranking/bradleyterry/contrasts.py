@@ -53,7 +53,7 @@ def contrasts_of(judges: Sequence[str], elo: Floats, covariance: Floats) -> tupl
 
     """
     order = np.argsort(-elo, kind="stable")
-    one, other = (order[places] for places in np.triu_indices(len(order), k=1))
+    one, other = (order[places].astype(np.intp) for places in np.triu_indices(len(order), k=1))
     difference = elo[one] - elo[other]
     variance = covariance[one, one] + covariance[other, other] - 2 * covariance[one, other]
     se = np.sqrt(np.maximum(variance, 0.0))
@@ -62,8 +62,8 @@ def contrasts_of(judges: Sequence[str], elo: Floats, covariance: Floats) -> tupl
     adjusted = false_discovery_adjusted(p)
     return tuple(
         Contrast(
-            judge=judges[one[place]],
-            other=judges[other[place]],
+            judge=judges[int(one[place])],
+            other=judges[int(other[place])],
             difference=float(difference[place]),
             se=float(se[place]),
             ci95=(float(difference[place] - Z95 * se[place]), float(difference[place] + Z95 * se[place])),
@@ -84,12 +84,19 @@ def false_discovery_adjusted(p: Floats) -> Floats:
     return adjusted
 
 
-def rank_ranges(judges: Sequence[str], contrasts: Sequence[Contrast]) -> dict[str, tuple[int, int]]:
-    """Return judge -> the best and the worst rank that no significant difference speaks against."""
+def rank_ranges(judges: Sequence[str], contrasts: Sequence[Contrast], *, above: int = 0) -> dict[str, tuple[int, int]]:
+    """Return judge -> the best and the worst rank that no significant difference speaks against.
+
+    Args:
+        judges: that are rated.
+        contrasts: between them.
+        above: how many judges rank before all of them.
+
+    """
     better = dict.fromkeys(judges, 0)
     worse = dict.fromkeys(judges, 0)
     for contrast in contrasts:
         if contrast.significant:
             worse[contrast.judge] += 1
             better[contrast.other] += 1
-    return {judge: (1 + better[judge], len(judges) - worse[judge]) for judge in judges}
+    return {judge: (above + 1 + better[judge], above + len(judges) - worse[judge]) for judge in judges}

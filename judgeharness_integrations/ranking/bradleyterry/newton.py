@@ -15,7 +15,7 @@ __all__ = ["JointEstimate", "JointModel", "maximise"]
 _TOLERANCE = 1e-9  # logits
 _LONGEST_STEP = 3.0  # logits
 _MOST_STEPS = 200
-_HALVINGS = 40
+_SHORTEST = 2.0**-40  # share of a step
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -72,20 +72,26 @@ def maximise(model: JointModel) -> JointEstimate | None:
         longest = max(float(np.abs(move).max()), float(np.abs(ease_move).max()))
         if longest < _TOLERANCE:
             return _estimate(model, (ability, easiness, shift), state, value, step)
-        scale = min(1.0, _LONGEST_STEP / longest)
-        for _ in range(_HALVINGS):
-            moved = (
-                ability + scale * move[: len(ability)],
-                easiness + scale * ease_move,
-                shift + (scale * float(move[-1]) if model.shifted else 0.0),
-            )
-            reached = _log_likelihood(model, *moved)
-            if reached >= value - 1e-9 * abs(value):  # as good, as far as rounding shows
-                break
-            scale /= 2
-        ability, easiness, shift = moved
-        value = reached
+        (ability, easiness, shift), value = _moved(model, (ability, easiness, shift), (move, ease_move), value)
     return None
+
+
+def _moved(
+    model: JointModel, at: tuple[Floats, Floats, float], move: tuple[Floats, Floats], value: float
+) -> tuple[tuple[Floats, Floats, float], float]:
+    """Return where the longest step leads that does not lower the likelihood, and the likelihood there."""
+    ability, easiness, shift = at
+    scale = min(1.0, _LONGEST_STEP / max(float(np.abs(part).max()) for part in move))
+    while True:
+        reached = (
+            ability + scale * move[0][: len(ability)],
+            easiness + scale * move[1],
+            shift + (scale * float(move[0][-1]) if model.shifted else 0.0),
+        )
+        found = _log_likelihood(model, *reached)
+        if found >= value - 1e-9 * abs(value) or scale < _SHORTEST:  # as good, as far as rounding shows
+            return reached, found
+        scale /= 2
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -60,13 +60,16 @@ def order_effect(better_first: Credits, better_second: Credits) -> OrderEffect |
 
     Returns:
         The effect; None where the judges cannot be rated together, where credits are fractions, or where the effect
-        cannot be told from the pairs' difficulty (no pair was shown in both orders) or has no finite estimate.
+        cannot be told from the pairs' difficulty (no judge saw a pair in both orders) or has no finite estimate.
 
     """
     if better_first.fractional or better_second.fractional:
         return None
     both = np.stack([better_first.values, better_second.values])
-    times = (~np.isnan(both)).sum(axis=0)
+    played = ~np.isnan(both)
+    if not played.all(axis=0).any():  # else the effect may not be told from difficulty, or from the judges
+        return None
+    times = played.sum(axis=0)
     mean = np.divide(np.nansum(both, axis=0), times, out=np.full(times.shape, np.nan), where=times > 0)
     averaged = replace(better_first, values=mean)
     kept = ~averaged.unanimous

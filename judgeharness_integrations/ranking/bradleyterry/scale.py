@@ -18,5 +18,5 @@ ELO_POINTS: Final = 400 / math.log(10)  # of a logit
 
 def published_elo(strengths: Floats) -> Floats:
     """Return Elo with the mean strength of all players at 1: 400 log10(p) + 1500, of log-strengths (players,)."""
-    centre = float(special.logsumexp(strengths)) - math.log(len(strengths))
+    centre = np.asarray(special.logsumexp(strengths)) - math.log(len(strengths))
     return np.asarray(ELO_MEAN + ELO_POINTS * (strengths - centre), np.float64)

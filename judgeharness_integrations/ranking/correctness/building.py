@@ -13,7 +13,7 @@ from judgeharness_integrations.ranking.correctness.decisions import CriterionDec
 from judgeharness_integrations.ranking.correctness.folding import Folded, fold, fold_orders
 from judgeharness_integrations.ranking.correctness.paircolumns import PairColumns
 from judgeharness_integrations.ranking.correctness.policy import Policy
-from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow, verdict_text
+from judgeharness_integrations.verdictlog.row import ABSTAIN, Verdict, VerdictRow, verdict_text
 
 __all__ = ["decisions_of"]
 
@@ -79,7 +79,7 @@ class _Table:
         self._orders[:, pair, judge] = [self._code(label) for label in orders]
         self._codes[pair, judge] = self._code(fold(rows, policy, orders))
         for row in rows:
-            if row.gold is not None:
+            if row.gold is not None and row.gold != ABSTAIN:
                 self._take_gold(pair, row, row.gold)
 
     def _take_gold(self, pair: int, row: VerdictRow, gold: Verdict) -> None:
