@@ -28,12 +28,13 @@ _QUICK = ("methods", "groups", "against", "score_gaps")
 
 @dataclass(frozen=True, kw_only=True)
 class Written:
-    """What a folder was given; `undrawn`: pictures that had nothing to show."""
+    """What a folder was given; `undrawn`: pictures that had nothing to show; `older`: others of their kinds in it."""
 
     folder: Path
     tables: tuple[Path, ...]
     pictures: tuple[Path, ...]
     undrawn: tuple[str, ...]
+    older: tuple[str, ...]
 
 
 def rank_log(log: Path, request: RankRequest, wishes: Wishes) -> None:
@@ -54,6 +55,9 @@ def _material(log: Path, request: RankRequest, wishes: Wishes) -> Material:
     found = study(rows_of_log(log, run=wishes.run, labels=wishes.labels), request)
     if wishes.audit is not None:
         found.matrix.column(wishes.audit)
+    known = request.facts
+    if known and not any(name in known or name.partition("@")[0] in known for name in found.matrix.judges):
+        raise UsageError("--judges-info names no judge of the log: name judges, or their models, as the log does.")
     return Material(
         found=found,
         report=leaderboard(found),
@@ -100,11 +104,14 @@ def _written(
     tables = write_tables(tables_of(material.found, made), folder)
     write_document(document, folder / "rank.json")
     drawn = draw_all(material.found, made, folder, tell=tell)
+    mine = {*tables, *(path for paths in drawn.values() for path in paths)}
+    there = (path for kind in ("csv", "png", "svg") for path in folder.glob(f"*.{kind}"))
     return Written(
         folder=folder,
         tables=tuple(tables),
         pictures=tuple(path for paths in drawn.values() for path in paths),
         undrawn=tuple(name for name, paths in drawn.items() if not paths),
+        older=tuple(sorted(path.name for path in there if path not in mine)),
     )
 
 
@@ -142,3 +149,5 @@ def _print(found: RankStudy, made: Portfolio, written: Written | None, log: Path
     if written.undrawn:
         names = ", ".join(name.replace("_", " ") for name in written.undrawn)
         screen.print(f"not drawn, since there is nothing to show: {names}", soft_wrap=True)
+    if written.older:
+        screen.print(safe(f"in the folder from before, not of this ranking: {', '.join(written.older)}", 600))

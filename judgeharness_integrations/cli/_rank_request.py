@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import TypeVar, get_args
 
 from judgeharness_integrations._errors import UnknownNameError, UsageError
@@ -56,6 +57,19 @@ class Wishes:
         if self.out is not None and self.out.exists() and not self.out.is_dir():
             raise UsageError(f"--out {str(self.out)!r:.200} is a file: name a folder.")
         check_drawable(self.out)
+        if self.out is not None:
+            _check_writable(self.out)
+
+
+def _check_writable(folder: Path) -> None:
+    """Make the folder and a file in it, which is gone at once."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        why = error.strerror or type(error).__name__
+        raise UsageError(f"--out {str(folder)!r:.200} cannot be written to ({why}): name another folder.") from error
 
 
 def request_of(

@@ -9,7 +9,7 @@ from rich.console import RenderableType
 
 from judgeharness_integrations.cli._agreement_printing import Row, limits, number, titled
 from judgeharness_integrations.cli._printing import percent, safe
-from judgeharness_integrations.ranking.bradleyterry.contrasts import Z95, Contrast
+from judgeharness_integrations.ranking.bradleyterry.contrasts import NO_SPREAD, Z95, Contrast
 from judgeharness_integrations.ranking.places import ranks_of
 from judgeharness_integrations.ranking.portfolio import Portfolio
 from judgeharness_integrations.ranking.report import JudgeRank, RankReport
@@ -89,7 +89,7 @@ def _wide(column: Column) -> int:
 
 
 def _margin(se: float | None) -> str:
-    return "-" if se is None else number(Z95 * se, 0)
+    return "-" if se is None or se < NO_SPREAD else number(Z95 * se, 0)
 
 
 def _ranks(one: JudgeRank) -> str:
@@ -105,14 +105,14 @@ def contrast_table(report: RankReport) -> RenderableType:
             safe(one.judge, _LONGEST),
             safe(one.other, _LONGEST),
             number(one.difference, 0),
-            limits(one.ci95, 0),
+            "-" if one.p is None else limits(one.ci95, 0),
             _p(one.p_adjusted),
-            "" if one.significant else number(_POWER * one.se, 0),
+            "" if one.significant else _findable(one),
         ]
         for one in shown
     )
     of = "Bradley-Terry differences" if report.method == "eip" else "differences"
-    title = f"{of} in Elo, {found} of {len(report.contrasts)} significant (p: adjusted; findable: 80 % power)"
+    title = f"{of} in Elo, {found} of {len(report.contrasts)} significant"
     return titled(title, ("judge", "minus", "Elo", "95 %", "p", "findable"), rows, texts=2)
 
 
@@ -123,6 +123,10 @@ def _that_matter(contrasts: Sequence[Contrast]) -> Sequence[Contrast]:
     beaten = next((place for place, one in enumerate(mine) if one.significant), None)
     shown = mine[:_AHEAD]
     return shown if beaten is None or beaten < _AHEAD else [*shown, mine[beaten]]
+
+
+def _findable(one: Contrast) -> str:
+    return "-" if one.p is None else number(_POWER * one.se, 0)
 
 
 def _p(value: float | None) -> str:

@@ -22,6 +22,7 @@ from judgeharness_integrations.cli._rank_tables import (
 )
 from judgeharness_integrations.ranking.analyses import ANALYSES
 from judgeharness_integrations.ranking.bradleyterry.contrasts import LEVEL
+from judgeharness_integrations.ranking.judges.pairwise import pairwise_criterion
 from judgeharness_integrations.ranking.portfolio import Portfolio
 from judgeharness_integrations.ranking.report import JudgeRank, RankReport
 from judgeharness_integrations.ranking.studying import RankStudy
@@ -47,6 +48,7 @@ def rank_text(found: RankStudy, made: Portfolio, *, width: int, whole: bool = Fa
     yield from _told(_legend(report), width)
     if report.contrasts:
         yield contrast_table(report)
+        yield "- p: adjusted for all differences; findable: with a power of 80 %, before adjustment"
     if found.groups:
         yield group_table(found, made)
     yield from filter(None, (judge_table(report, width=width), firmness_table(made)))
@@ -74,23 +76,25 @@ def _answer(report: RankReport) -> Iterator[RenderableType]:
         return
     names = ", ".join(one.judge for one in first)
     yield safe(f"first of {_counted(len(report.judges), 'judge')} by {METHOD_TITLES[report.method]}: {names}", 400)
-    standing = _standing(first[0])
+    standing = _standing(first[0], report.method)
     if standing:
         yield standing
     span = first[0].rank_range
     if span is not None and report.method != "eip":
         others = span[1] - 1
         judges = "other judge" if others == 1 else "other judges"
-        yield f"{others or 'no'} {judges} cannot be told from it, at a false discovery rate of {100 * LEVEL:g} %"
+        told = f"{others} {judges} cannot be told from it" if others else "every other judge is significantly behind it"
+        yield f"{told}, at a false discovery rate of {100 * LEVEL:g} %"
 
 
-def _standing(one: JudgeRank) -> str:
+def _standing(one: JudgeRank, method: str) -> str:
     if one.place in _PLACES:
         return _PLACES[one.place]
     if one.elo is None or one.ci95 is None:
         return ""
     right = f"right about {percent(one.accuracy)} % of {_counted(one.n, 'pair')}"
-    return f"Elo {one.elo:.0f}, 95 % {one.ci95[0]:.0f} to {one.ci95[1]:.0f}; {right}"
+    score = f"EIP {one.eip:.3f}; " if method == "eip" and one.eip is not None else ""
+    return f"{score}Elo {one.elo:.0f}, 95 % {one.ci95[0]:.0f} to {one.ci95[1]:.0f}; {right}"
 
 
 def _legend(report: RankReport) -> Iterator[str]:
@@ -98,7 +102,7 @@ def _legend(report: RankReport) -> Iterator[str]:
     cond = "" if report.method == "conditional" else "; cond.: by conditional maximum likelihood"
     yield f"Elo: judges' mean 1500{cond}{by}"
     asked = {one.n for one in report.judges}
-    of = f"{next(iter(asked))} pairs" if len(asked) == 1 else "the pairs asked about"
+    of = _counted(next(iter(asked)), "pair") if len(asked) == 1 else "the pairs asked about"
     yield f"ranks: those that no significant difference speaks against; right: per cent of {of}"
 
 
@@ -122,7 +126,8 @@ def _rests_on(found: RankStudy, report: RankReport) -> Iterator[str]:
         p = "p < .001" if effect.p < 0.001 else f"p = {effect.p:.3f}"  # noqa: PLR2004 - the least that is shown
         yield (
             f"showing the better answer first is worth {effect.elo:.0f} Elo (95 % {effect.ci95[0]:.0f} to "
-            f"{effect.ci95[1]:.0f}, {p}; {effect.matches} answers about {_counted(effect.pairs, 'pair')})"
+            f"{effect.ci95[1]:.0f}, {p}; {effect.matches} verdicts, one a judge, pair and order, on "
+            f"{_counted(effect.pairs, 'pair')})"
         )
 
 
@@ -131,9 +136,12 @@ def _pairs(report: RankReport) -> str:
     steps = (
         (report.n_flagged, "flagged"),
         (report.n_unanimous, "unanimous"),
+        (report.n_unanswered, "without an answer that counts"),
         (report.n_cut, "cut as the hardest"),
     )
     taken = "".join(f" - {count} {name}" for count, name in steps if count)
+    if report.cut:
+        taken += f"{'' if report.n_cut else ' - 0 cut as the hardest'} (--cut {report.cut:g}, ties {report.cut_ties})"
     unlabelled = f"; {report.n_unlabelled} without a gold label" if report.n_unlabelled else ""
     return f"{_counted(report.n_pairs_total, 'labelled pair')}{taken} = {report.n_pairs} ranked by{unlabelled}"
 
@@ -156,12 +164,23 @@ def _not_measured(found: RankStudy, made: Portfolio) -> Iterator[str]:
         yield ", ".join(missing)
     if not {"author", "author_b"} <= set(found.decisions.columns):
         yield "self-preference (no columns author, author_b)"
+    elif pairwise_criterion(found.decisions) is None:
+        yield "self-preference (no criterion is a choice between A and B)"
+    yield from _left_out(made)
     for name, reason in made.absent.items():
         if name not in _SAID and (name not in _UNASKED or reason != ANALYSES[name].needs):
             yield f"{name.replace('_', ' ')}: {reason}"
-
     if not made.stability and "stability" not in made.absent:
         yield "class bias, stability, the weight of single judges, robustness: --out does"
+
+
+def _left_out(made: Portfolio) -> Iterator[str]:
+    """Yield which judges are missing where only judges with Elo can stand."""
+    for name, judges in made.left_out.items():
+        yield f"Elo against {name}: without {', '.join(judges)} (no Elo)"
+    for one in made.against:
+        if one.unrated:
+            yield f"{one.name} with {one.name_against}: without {', '.join(one.unrated)} (no Elo in one of them)"
 
 
 _SAID: Final = ("tokens", "money", "self_preference")

@@ -15,7 +15,7 @@ from judgeharness_integrations.ranking.classes.bias import ClassBias, class_bias
 from judgeharness_integrations.ranking.classes.confusion import Confusion, confusions
 from judgeharness_integrations.ranking.comparing.against import Against
 from judgeharness_integrations.ranking.comparing.comparison import Comparison
-from judgeharness_integrations.ranking.comparing.correlation import RankCorrelation, correlate
+from judgeharness_integrations.ranking.comparing.correlation import LEAST_JUDGES, RankCorrelation, correlate
 from judgeharness_integrations.ranking.comparing.leaveout import LeftOut, leave_one_out
 from judgeharness_integrations.ranking.comparing.robustness import robustness
 from judgeharness_integrations.ranking.comparing.scoregap import ScoreGap, score_gaps
@@ -113,12 +113,11 @@ def _money(material: Material) -> tuple[ParetoPoint, ...]:
 
 
 def _front(report: RankReport, spent: Mapping[str, float | None]) -> tuple[ParetoPoint, ...]:
-    points: dict[str, tuple[float, float]] = {}
-    for one in report.judges:
-        x = spent[one.judge]
-        if x is not None and one.elo is not None:
-            points[one.judge] = (x, one.elo)
-    return pareto(points)
+    rated = {one.judge: one.elo for one in report.judges if one.elo is not None}
+    known = {judge: x for judge, x in spent.items() if x is not None}
+    if known and not rated.keys() & known.keys():
+        raise UsageError("no judge whose use is known has Elo")
+    return pareto({judge: (x, rated[judge]) for judge, x in known.items() if judge in rated})
 
 
 def _self_preference(material: Material) -> tuple[SelfPreference, ...]:
@@ -168,6 +167,8 @@ def _leave_one_out(material: Material) -> tuple[LeftOut, ...]:
 
 def _stability(material: Material) -> tuple[StabilityPoint, ...]:
     found = material.found
+    if sum(one.rank is not None for one in material.report.judges) < LEAST_JUDGES:
+        raise UsageError(f"a rank correlation needs {LEAST_JUDGES} judges that are ranked")
     return stability(
         found.rating.matrix,
         method=found.request.method,
@@ -192,7 +193,9 @@ ANALYSES: Final[Mapping[str, Analysis]] = MappingProxyType(
         "audit": Analysis(make=_audit, needs="no --flagged or --audit column"),
         "tokens": Analysis(make=_tokens, needs="the log holds no tokens"),
         "money": Analysis(make=_money, needs="no tokens in the log, or no prices in --judges-info"),
-        "self_preference": Analysis(make=_self_preference, needs="no columns author and author_b"),
+        "self_preference": Analysis(
+            make=_self_preference, needs="no columns author and author_b, or no criterion that is a choice between A and B"
+        ),
         "variants": Analysis(make=_variants, needs="no two judges are named model@variant of one model"),
         "score_gaps": Analysis(make=_score_gaps, needs="no scores of single answers"),
         "robustness": Analysis(make=_robustness, needs="nothing to compare"),

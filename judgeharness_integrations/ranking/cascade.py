@@ -101,13 +101,12 @@ def cascade(curation: Curation, columns: Sequence[str]) -> tuple[CascadeRow, ...
 def _steps(curation: Curation) -> dict[str, Marks]:
     """Return step -> marks (pairs,); each pair is in one."""
     matrix = curation.matrix
-    answered = matrix.seen.any(axis=1)
     right = np.nan_to_num(matrix.values).any(axis=1)
     marks = (
         curation.flagged,
-        curation.unanimous & answered & right,
-        curation.unanimous & answered & ~right,
-        curation.unanimous & ~answered,
+        curation.unanimous & right,
+        curation.unanimous & ~right,
+        curation.unanswered,
         curation.hardest,
         curation.kept_marks,
     )

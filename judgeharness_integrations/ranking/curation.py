@@ -1,4 +1,4 @@
-"""Which pairs are ranked by: unanimous, too hard and flagged ones left out, and how many of each there were."""
+"""Which pairs are ranked by: unanimous, unanswered, too hard and flagged ones left out, and how many of each."""
 
 from __future__ import annotations
 
@@ -23,12 +23,14 @@ _SAME = 1e-6  # Elo: pairs of the same pattern differ by rounding alone
 class Curation:
     """Marks (pairs,) on `matrix`, each pair in one of them at most: `flagged` by people, `unanimous`, `hardest`.
 
+    `unanswered`: no judge was asked, or no answer counts under the policy; of these nobody was right or wrong.
     `difficulty` (pairs,): Elo of a pair among the informative ones, before the cut; NaN where it has none.
     """
 
     matrix: Credits
     flagged: Marks
     unanimous: Marks
+    unanswered: Marks
     hardest: Marks
     difficulty: Floats
     share: float
@@ -42,13 +44,13 @@ class Curation:
     @property
     def kept_marks(self) -> Marks:
         """(pairs,) of `matrix`."""
-        return np.asarray(~(self.flagged | self.unanimous | self.hardest), np.bool_)
+        return np.asarray(~(self.flagged | self.unanimous | self.unanswered | self.hardest), np.bool_)
 
 
 def curate(
     matrix: Credits, *, share: float = 0.0, cut_ties: CutTies = "keep", flagged: Marks | None = None
 ) -> Curation:
-    """Leave out flagged pairs, then unanimous ones, then the hardest `share` of the rest by Bradley-Terry.
+    """Leave out flagged pairs, then those nobody answered and unanimous ones, then the hardest `share` of the rest by Bradley-Terry.
 
     What is unanimous and what is hard depends on the judges: curate again whenever they change. Pairs of the same
     difficulty are kept together or cut together where the share would divide them.
@@ -66,11 +68,12 @@ def curate(
     if not 0 <= share < 1:
         raise UsageError(f"the share of pairs to cut must be at least 0 and below 1, not {share}.")
     marked = np.zeros(len(matrix.pairs), np.bool_) if flagged is None else flagged
-    unanimous = matrix.unanimous & ~marked
-    left = np.flatnonzero(~(marked | unanimous))
+    informative = ~(marked | matrix.unanimous)
+    answered = matrix.seen.any(axis=1)
+    left = np.flatnonzero(informative)
     difficulty = np.full(len(matrix.pairs), np.nan)
     hardest = np.zeros(len(matrix.pairs), np.bool_)
-    rating = rate(matrix.of_pairs(~(marked | unanimous)), methods=("bradley-terry",))
+    rating = rate(matrix.of_pairs(informative), methods=("bradley-terry",))
     difficulty[left] = rating.difficulty
     if share:
         if rating.joint is None:
@@ -79,7 +82,8 @@ def curate(
     return Curation(
         matrix=matrix,
         flagged=marked,
-        unanimous=unanimous,
+        unanimous=matrix.unanimous & answered & ~marked,
+        unanswered=~answered & ~marked,
         hardest=hardest,
         difficulty=difficulty,
         share=share,

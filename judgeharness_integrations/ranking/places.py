@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Mapping
 
 import numpy as np
@@ -17,7 +18,8 @@ _DECIMALS = 6  # ratings of judges with the same credits differ by rounding alon
 def ranked(scores: Mapping[str, float]) -> dict[str, int]:
     """Return name -> rank, 1 for the highest; the same score shares the better rank."""
     rounded = {name: round(score, _DECIMALS) for name, score in scores.items()}
-    return {name: 1 + sum(other > score for other in rounded.values()) for name, score in rounded.items()}
+    ordered = sorted(rounded.values())
+    return {name: 1 + len(ordered) - bisect_right(ordered, score) for name, score in rounded.items()}
 
 
 def ranks_of(rating: Rating, method: Method, matrix: Credits) -> dict[str, int]:

@@ -61,10 +61,25 @@ class Portfolio:
         found = {one.name: getattr(self, one.name) for one in fields(self) if one.name not in ("report", "absent")}
         return {name: results for name, results in found.items() if results}
 
+    @property
+    def left_out(self) -> dict[str, tuple[str, ...]]:
+        """`tokens`, `money` -> judges whose use is known, and that stand in neither for want of Elo."""
+        missing = {
+            name: tuple(
+                one.judge
+                for one in self.report.judges
+                if one.elo is None and getattr(one.measures, measure) is not None
+            )
+            for name, measure in (("tokens", "tokens"), ("money", "cost"))
+            if getattr(self, name)
+        }
+        return {name: judges for name, judges in missing.items() if judges}
+
     def to_dict(self) -> dict[str, Any]:
         """Return the analyses as JSON keeps them, the report not among them."""
         made = {name: [one.to_dict() for one in results] for name, results in self.results.items()}
-        return made | {"absent": dict(self.absent)}
+        left_out = {name: list(judges) for name, judges in self.left_out.items()}
+        return made | {"absent": dict(self.absent), "left_out": left_out}
 
 
 def portfolio_of(

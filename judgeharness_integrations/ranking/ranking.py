@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
 __all__ = ["leaderboard", "rank"]
 
-_NO_SPREAD = 1e-6  # Elo
-
 
 def rank(rows: Iterable[VerdictRow], request: RankRequest | None = None) -> RankReport:
     """Rank the judges of a log with gold labels. Nothing is asked.
@@ -61,8 +59,11 @@ def leaderboard(found: RankStudy) -> RankReport:
         n_unlabelled=len(found.decisions.pairs) - len(found.matrix.pairs),
         n_flagged=int(curation.flagged.sum()),
         n_unanimous=int(curation.unanimous.sum()),
+        n_unanswered=int(curation.unanswered.sum()),
         n_cut=int(curation.hardest.sum()),
         n_pairs=len(found.rating.matrix.pairs),
+        cut=request.cut,
+        cut_ties=request.cut_ties,
         judges=tuple(judges),
         contrasts=contrasts,
         diagnostics=diagnosed(found),

@@ -64,7 +64,9 @@ class RankReport:
     """A leaderboard: judges by rank, those without one last.
 
     Pairs: `n_pairs_total` with a gold label, of which `n_flagged` by people, `n_unanimous` (all judges right, or all
-    wrong) and `n_cut` (the hardest share) are left out; `n_pairs` are ranked by. `n_unlabelled` pairs have no gold.
+    wrong), `n_unanswered` (no answer that counts) and `n_cut` (the hardest share) are left out; `n_pairs` are ranked
+    by. `n_unlabelled` pairs have no gold.
+    `cut`: the share of the hardest that was asked for; with ties at the cut kept or cut, `n_cut` may be far from it.
     """
 
     method: Method
@@ -77,8 +79,11 @@ class RankReport:
     n_unlabelled: int
     n_flagged: int
     n_unanimous: int
+    n_unanswered: int
     n_cut: int
     n_pairs: int
+    cut: float
+    cut_ties: str
     judges: tuple[JudgeRank, ...]
     contrasts: tuple[Contrast, ...]
     diagnostics: Diagnostics

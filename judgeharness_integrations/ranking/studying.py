@@ -67,6 +67,7 @@ def study(rows: Iterable[VerdictRow], request: RankRequest) -> RankStudy:
         name for name, entry in decisions.criteria.items() if entry.labelled.any()
     )
     _check_orders(decisions, criteria)
+    _check_rule(decisions, criteria)
     matrix = credits_of(decisions, criteria)
     _check_columns(matrix, decisions, request)
     flagged = None if request.flagged is None else flag_marks(matrix, request.flagged)
@@ -123,14 +124,11 @@ def clusters_of(matrix: Credits, column: str | None) -> Ints | None:
 
 def _check_orders(decisions: Decisions, criteria: Sequence[str]) -> None:
     """Refuse a rule of both orders for a criterion of one: nobody would have been asked about it."""
-    policy = decisions.policy
-    if policy.rule != "both_orders" and not (policy.fold is not None and policy.fold.both_orders):
-        return
-    for name in criteria:
+    for name in criteria if decisions.policy.both_orders else ():
         orders = decisions.criterion(name).orders
         if not (orders != NOT_ASKED).all(axis=0).any():
             raise UsageError(
-                f"criterion {name!r} was never answered in both orders, and {policy.rule} takes both: rank by "
+                f"criterion {name!r} was never answered in both orders, and {decisions.policy.rule} takes both: rank by "
                 "--rule one_order, or leave the criterion out with --criterion."
             )
 
@@ -141,6 +139,18 @@ def _check_columns(matrix: Credits, decisions: Decisions, request: RankRequest) 
             raise UsageError(f"column {name!r} differs between rows of one pair: name a column that describes pairs.")
         if name is not None:
             matrix.column(name)
+
+
+def _check_rule(decisions: Decisions, criteria: Sequence[str]) -> None:
+    """Refuse a rule of A and B on labels that it cannot read: every judge would be wrong about every pair."""
+    if decisions.policy.rule != "net_preference":
+        return
+    other = [name for name in criteria if name in decisions.criteria and not decisions.criteria[name].pairwise]
+    if other:
+        raise UsageError(
+            f"rule net_preference reads A, B and TIE, but criterion {other[0]!r} holds other labels: name the others "
+            "with --criterion, or use both_orders."
+        )
 
 
 def _check_method(rating: Rating, request: RankRequest) -> None:

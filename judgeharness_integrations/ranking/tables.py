@@ -82,7 +82,7 @@ def _pairs(found: RankStudy) -> Iterator[dict[str, Any]]:
     right, asked = np.nansum(matrix.values, axis=1), matrix.seen.sum(axis=1)
     kept = dict(zip(found.rating.matrix.pairs, found.rating.difficulty.tolist(), strict=True))
     for place, pair in enumerate(matrix.pairs):
-        became = ("flagged", "unanimous", "hardest")
+        became = ("flagged", "unanimous", "unanswered", "hardest")
         step = next((name for name in became if getattr(curation, name)[place]), "kept")
         difficulty = kept.get(pair, float(curation.difficulty[place]))
         yield {

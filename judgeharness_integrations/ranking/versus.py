@@ -46,6 +46,7 @@ def versus(found: RankStudy, rows: Iterable[VerdictRow], *, labels: tuple[str, s
         other.rating.scores(request.method),
         labels=labels,
         generators=_authors(mine, other),
+        judges=shared,
     )
 
 

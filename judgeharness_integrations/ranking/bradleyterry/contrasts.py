@@ -11,11 +11,11 @@ from scipy import special
 
 from judgeharness_integrations.ranking.arrays import Floats
 
-__all__ = ["LEVEL", "Z95", "Contrast", "contrasts_of", "false_discovery_adjusted", "rank_ranges"]
+__all__ = ["LEVEL", "NO_SPREAD", "Z95", "Contrast", "contrasts_of", "false_discovery_adjusted", "rank_ranges"]
 
 LEVEL: Final = 0.05
 Z95: Final = float(special.ndtri(1 - LEVEL / 2))
-_NO_SPREAD = 1e-6  # Elo: judges that answered alike throughout
+NO_SPREAD: Final = 1e-6  # Elo: an error as small is none, as of judges that answered alike throughout
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,7 +57,7 @@ def contrasts_of(judges: Sequence[str], elo: Floats, covariance: Floats) -> tupl
     difference = elo[one] - elo[other]
     variance = covariance[one, one] + covariance[other, other] - 2 * covariance[one, other]
     se = np.sqrt(np.maximum(variance, 0.0))
-    tested = se > _NO_SPREAD
+    tested = se > NO_SPREAD
     p = np.where(tested, 2 * special.ndtr(-np.abs(difference) / np.where(tested, se, 1.0)), np.nan)
     adjusted = false_discovery_adjusted(p)
     return tuple(

@@ -38,7 +38,8 @@ class Slope:
 class Against:
     """Two rankings (`name` and `name_against`) of the judges that stand in both, `slopes` by rank in the first.
 
-    `only`, `only_against`: how many judges stand in one of them alone. `correlation_without_generators` leaves out the
+    `only`, `only_against`: how many judges stand in one of them alone. `unrated`: judges that answered in both and lack
+    a rating in either, as one that is never wrong does. `correlation_without_generators` leaves out the
     judges that wrote answers; None where there are none, so that it would be the same.
     """
 
@@ -49,6 +50,7 @@ class Against:
     correlation_without_generators: RankCorrelation | None
     only: int
     only_against: int
+    unrated: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the rankings as JSON keeps them."""
@@ -59,6 +61,7 @@ class Against:
             "judges": len(self.slopes),
             "only": self.only,
             "only_against": self.only_against,
+            "unrated": list(self.unrated),
             "slopes": [slope.to_dict() for slope in self.slopes],
             "correlation": self.correlation.to_dict(),
             "correlation_without_generators": None if without is None else without.to_dict(),
@@ -71,6 +74,7 @@ def against(
     *,
     labels: tuple[str, str],
     generators: Collection[str] = (),
+    judges: Collection[str] = (),
 ) -> Against:
     """Hold the ratings of judges against ratings on other pairs.
 
@@ -79,6 +83,7 @@ def against(
         other: judge -> Elo on the other pairs.
         labels: what to call the two.
         generators: models that wrote the answers; `model` stands for the judges `model@variant` too.
+        judges: that answered in both, rated or not.
 
     Raises:
         UsageError: no judge is rated in both.
@@ -113,4 +118,5 @@ def against(
         correlation_without_generators=None if len(rest) == len(slopes) else correlate(rest, other, labels=labels),
         only=len(scores) - len(names),
         only_against=len(other) - len(names),
+        unrated=tuple(name for name in judges if name not in names),
     )

@@ -65,12 +65,12 @@ def robustness(
         found += compare(f"with and without {criterion}", x, sides.of(f"Elo without {criterion}", rest, share))
     cut = share or USUAL_CUT
     uncut = sides.of("Elo, no pair cut", whole, 0.0)
-    found += compare("with and without the cut", sides.of(f"Elo, hardest {100 * cut:.3g} % cut", whole, cut), uncut)
+    found += compare("with and without the cut", sides.cut(f"Elo, hardest {100 * cut:.3g} % cut", whole, cut), uncut)
     elo = sides.of("Bradley-Terry Elo", whole, share)
     score = replace(elo, label="EIP score", method="eip")
     found += compare("bradley-terry against eip", elo, score, eip_options=eip_options)
     if pointwise is not None:
-        mine, theirs = _in_common(whole, pointwise, criteria)
+        mine, theirs = _in_common(decisions, pointwise, criteria)
         x = sides.of("pairwise Elo", mine, share)
         found += compare("pairwise against pointwise", x, sides.of("pointwise Elo", theirs, share))
     return tuple(found)
@@ -95,6 +95,14 @@ class _Sides:
             return RatedSide(label=label, credits={}, reason=str(error).rstrip("."))
         return RatedSide(label=label, credits=dict(self._groups(kept)))
 
+    def cut(self, label: str, matrix: Credits, share: float) -> RatedSide:
+        """Return the side with the hardest pairs cut; without credits where the cut takes no pair."""
+        side, uncut = self.of(label, matrix, share), self.of(label, matrix, 0.0)
+        if side.reason is None and side.credits[None].pairs == uncut.credits[None].pairs:
+            reason = "the cut takes no pair: the hardest are tied, or too few"
+            return RatedSide(label=label, credits={}, reason=reason)
+        return side
+
     def _groups(self, matrix: Credits) -> Iterator[tuple[str | None, Credits]]:
         yield None, matrix
         if self.by is not None:
@@ -109,11 +117,15 @@ def _credits(decisions: Decisions, criteria: Sequence[str]) -> Credits | str:
         return str(error).rstrip(".")
 
 
-def _in_common(whole: Credits, pointwise: Decisions, criteria: Sequence[str]) -> tuple[Credits | str, Credits | str]:
-    """Return both credits on the judges and pairs that both have, with the columns of the first."""
-    theirs = _credits(pointwise, [name for name in criteria if name in pointwise.criteria])
-    if isinstance(theirs, str):
-        return theirs, theirs
+def _in_common(
+    decisions: Decisions, pointwise: Decisions, criteria: Sequence[str]
+) -> tuple[Credits | str, Credits | str]:
+    """Return both credits on the criteria, judges and pairs that both have, with the columns of the first."""
+    shared = [name for name in criteria if name in pointwise.criteria]
+    whole, theirs = _credits(decisions, shared or criteria), _credits(pointwise, shared)  # no name in common: all
+    if isinstance(whole, str) or isinstance(theirs, str):
+        reason = whole if isinstance(whole, str) else str(theirs)
+        return reason, reason
     judges = [name for name in whole.judges if name in theirs.judges]
     pairs = frozenset(whole.pairs) & frozenset(theirs.pairs)
     if not judges or not pairs:

@@ -59,6 +59,11 @@ class Policy:
         return cls(rule=fold.name, failures=failures, ties=ties, fold=fold)
 
     @property
+    def both_orders(self) -> bool:
+        """Whether a pair counts only where it was answered in both orders."""
+        return self.rule == "both_orders" or (self.fold is not None and self.fold.both_orders)
+
+    @property
     def tie_credit(self) -> float:
         """Credit of a tie where gold names a side."""
         return 0.5 if self.ties == "half" else 0.0
