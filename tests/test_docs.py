@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.adk_example import copy_example, evaluate_example, fill_sheet
+from support.adk_example import copy_example, evaluate_example_here, fill_sheet
 from support.langsmith_fixtures import LangSmithServerFactory, langsmith_server, langsmith_unset
 from support.openai_server import OpenAIServer, Reply, Request, longer_wins
 
@@ -41,7 +41,7 @@ def evaluated_example(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
     folder = tmp_path_factory.mktemp("adk")
     copy_example(folder)
-    evaluate_example(folder)
+    evaluate_example_here(folder)
     fill_sheet(load_results(folder).write_labelling_sheet(folder / "empty.csv"), folder / "labels.csv")
     return folder
 
@@ -71,6 +71,7 @@ def judged(request: Request) -> Reply:
     return Reply.json({"reasoning": "It is right.", "score": True}) if request.response_format else longer_wins(request)
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize(("source", "expected"), [pytest.param(s, e, id=name) for name, s, e in blocks()])
 def test_a_block_runs_and_prints_what_stands_below_it(
     source: str,

@@ -16,7 +16,10 @@ from support.langsmith_server import LangSmithServer
 __all__ = ["langsmith_server", "langsmith_unset"]
 
 pytest_plugins = ["pytester"]
-pytestmark = pytest.mark.filterwarnings("ignore::langsmith.utils.LangSmithWarning", "ignore::DeprecationWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::langsmith.utils.LangSmithWarning", "ignore::DeprecationWarning"),
+    pytest.mark.untraced,  # of a server of the tests
+]
 
 
 @traceable

@@ -8,6 +8,7 @@ import inspect
 import subprocess
 import sys
 import tomllib
+from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
 
@@ -129,16 +130,22 @@ UNSAFE = {
 }
 
 
+@cache
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@pytest.mark.untraced
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_nothing_executes_text_or_loads_objects(path: Path) -> None:
-    assert not UNSAFE & calls_and_imports(ast.parse(path.read_text(encoding="utf-8")))
+    assert not UNSAFE & calls_and_imports(tree_of(path))
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_house_numbers(path: Path) -> None:
-    text = path.read_text(encoding="utf-8")
-    assert len(text.splitlines()) <= 400
-    functions = [n for n in ast.walk(ast.parse(text)) if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef))]
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= 400
+    functions = [n for n in ast.walk(tree_of(path)) if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef))]
     too_long = [node.name for node in functions if _body_lines(node) > 60]
     assert too_long == []
 

@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     Ask = Callable[[ChatOpenAI, str], AIMessage]
     Serve = Callable[..., OpenAIServer]
 
+pytestmark = pytest.mark.untraced  # of a server of the tests
+
 SCHEMA = {
     "title": "Verdict",
     "type": "object",

@@ -203,13 +203,14 @@ HOSTILE = {
 }
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
 def test_a_hostile_megabyte_takes_linear_time(text: str) -> None:
-    started = time.perf_counter()
+    started = time.thread_time()
     for grammar in (PAIR, score_grammar(0, 10**9)):
         grammar.last_line(text)
         grammar.last_bracketed(text, judged=[text, "x" * MEGABYTE])
-    assert time.perf_counter() - started < 10  # quadratic would be hours
+    assert time.thread_time() - started < 10  # quadratic would be hours
 
 
 def test_words_that_read_the_same_are_refused() -> None:

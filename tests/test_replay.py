@@ -12,7 +12,14 @@ import pytest
 
 from judgeharness_integrations._errors import UnknownNameError, UsageError
 from judgeharness_integrations.aggregation import Rule, rule, variance_split
-from judgeharness_integrations.replay import JudgeReplay, case_decisions, replay, replay_criterion, rows_about
+from judgeharness_integrations.replay import (
+    JudgeReplay,
+    case_consistency,
+    case_decisions,
+    replay,
+    replay_criterion,
+    rows_about,
+)
 from judgeharness_integrations.verdictlog import VerdictRow, read_log
 
 DATA = Path(__file__).parent / "data"
@@ -80,11 +87,13 @@ def only(rows: list[VerdictRow], name: str | Rule = "majority", **options: Any) 
     return entry
 
 
+@pytest.mark.untraced
 def test_37_pairs_of_16_judges_failed_in_both_orders() -> None:
     counts = failed_in_both_orders().values()
     assert (sum(counts), sum(count > 0 for count in counts)) == (37, 16)
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize("judge", sorted(AGGREGATE))
 def test_golden_net_preference(judge: str) -> None:
     golden, entry = AGGREGATE[judge], llmbar_under("net_preference")[judge]
@@ -95,6 +104,7 @@ def test_golden_net_preference(judge: str) -> None:
     assert entry.abstained == 0
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize("judge", sorted(AGGREGATE))
 def test_golden_swap_consensus_and_position(judge: str) -> None:
     golden, entry = AGGREGATE[judge], llmbar_under("swap_consensus")[judge]
@@ -113,6 +123,7 @@ def test_golden_swap_consensus_and_position(judge: str) -> None:
     assert entry.unparsed == golden["none_order1"] + golden["none_order2"]
 
 
+@pytest.mark.untraced
 def test_abstaining_helps_exactly_the_35_judges_above_half() -> None:
     entries = llmbar_under("swap_consensus").values()
     better = {e.judge for e in entries if e.accuracy_decided > sum(e.single_call_accuracy.values()) / 2}
@@ -292,6 +303,8 @@ def test_a_case_without_answers_is_not_graded() -> None:
     assert (entry.cases, entry.not_graded, entry.kind, entry.consistency_rate) == (1, 1, "labels", None)
     assert only([row(None, "x")], "median").kind == "numbers"
     assert only([row(None, "x"), row(4, "y")], "median").consistency_rate == 1.0
+    [case] = case_decisions([row(None, "x")], rule("median"))
+    assert case_consistency(case, numeric=True) is None
 
 
 def test_quorum() -> None:

@@ -64,6 +64,7 @@ def entries(found: tuple[JudgeReplay, ...]) -> dict[tuple[str, str], JudgeReplay
     return {(entry.judge, entry.criterion): entry for entry in found}
 
 
+@pytest.mark.untraced
 @settings(max_examples=150, deadline=None)
 @given(logs(), st.randoms(use_true_random=False), st.sampled_from([None, 1, 2]))
 def test_case_by_case_is_as_a_whole(rows: list[VerdictRow], chance: random.Random, min_valid: int | None) -> None:
@@ -76,6 +77,7 @@ def test_case_by_case_is_as_a_whole(rows: list[VerdictRow], chance: random.Rando
     assert (folded.rule, folded.rule_fixed) == (whole.rule, whole.rule_fixed)
 
 
+@pytest.mark.untraced
 @settings(max_examples=100, deadline=None)
 @given(logs())
 def test_position_case_by_case_is_position_of_the_log(rows: list[VerdictRow]) -> None:

@@ -178,6 +178,7 @@ HOSTILE = [
 ]
 
 
+@pytest.mark.untraced
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
 def test_long_hostile_texts_take_no_long_time(text: str) -> None:

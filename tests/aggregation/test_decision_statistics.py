@@ -60,10 +60,11 @@ def test_chance_consistency_of_a_known_large_case() -> None:
     assert chance_consistency(100, 2) == pytest.approx(exact, abs=1e-12)
 
 
+@pytest.mark.untraced
 def test_chance_consistency_stays_affordable() -> None:
-    started = time.perf_counter()
+    started = time.thread_time()
     value = chance_consistency(200, 22)
-    assert time.perf_counter() - started < 10
+    assert time.thread_time() - started < 10
     assert value is not None
     assert 1 / 22 < value < 0.1
 
@@ -115,10 +116,11 @@ def test_the_sign_test_of_the_documented_example() -> None:
     assert sign_test(5, 5) == 1.0
 
 
+@pytest.mark.untraced
 def test_the_sign_test_of_a_large_log_is_affordable() -> None:
-    started = time.perf_counter()
+    started = time.thread_time()
     assert sign_test(20_000, 20_100) == pytest.approx(stats.binomtest(20_000, 40_100).pvalue, rel=1e-8)
-    assert time.perf_counter() - started < 5
+    assert time.thread_time() - started < 5
 
 
 @given(st.integers(1, 500), st.floats(0, 1), st.sampled_from([0.9, 0.95, 0.99]))

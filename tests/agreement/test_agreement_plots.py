@@ -37,6 +37,7 @@ def study() -> Panel:
     return read_panel(DATA / "panel.csv.gz")
 
 
+@pytest.mark.untraced
 def test_a_sweep_over_epsilon_is_three_pictures_with_a_panel_a_score(study: Panel, tmp_path: Path) -> None:
     scores = ["accuracy", "jaccard", "macro_jaccard", "hamming"]
     report = alt_test(study, humans=["annotator_*"], candidates=["*"], scores=scores, epsilons=[0.1, 0.2])
@@ -56,6 +57,7 @@ def test_one_epsilon_has_no_sweep(study: Panel, tmp_path: Path) -> None:
     assert {path.stem for path in draw_alt_test(report, tmp_path)} == {"advantage", "scatter"}
 
 
+@pytest.mark.untraced
 def test_the_same_report_gives_the_same_files(study: Panel, tmp_path: Path) -> None:
     report = alt_test(study, humans=["annotator_*"], candidates=["strong"])
     one, other = draw_alt_test(report, tmp_path / "a"), draw_alt_test(report, tmp_path / "b")
@@ -100,6 +102,7 @@ def test_pairs_without_a_coefficient_stay_empty(tmp_path: Path) -> None:
     assert texts_of(tmp_path / "kappa.svg").count("1.00") == 2
 
 
+@pytest.mark.untraced
 def test_sets_have_a_map_for_each_label(study: Panel, tmp_path: Path) -> None:
     table = agreement_table(study, humans=study.select(["annotator_*"]), candidates=["strong"])
     assert {path.stem for path in draw_kappa(table, tmp_path)} == {"kappa", "kappa_by_label"}

@@ -65,6 +65,7 @@ def test_an_annotator_without_enough_shared_items_is_not_judged() -> None:
     assert [one.annotator for one in examine(panel).scope.fellows] == ["h0", "h1", "h2"]
 
 
+@pytest.mark.untraced
 @settings(max_examples=25)
 @given(data=st.data())
 def test_the_probability_among_fellows_is_its_definition(data: st.DataObject) -> None:

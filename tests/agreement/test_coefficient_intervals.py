@@ -51,6 +51,7 @@ def planted(generator: np.random.Generator, items: int, *, raters: int, shares: 
     return np.where(generator.random((raters, items)) < knows, truth, guess)
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize("drawn", ["clusters", "items"])
 @pytest.mark.parametrize("name", sorted(STATISTICS))
 @given(grid=GRIDS, data=st.data())
@@ -216,6 +217,7 @@ def test_the_mean_of_pairs_takes_those_a_resample_leaves_defined() -> None:
 COVERAGE = [(coefficient, items) for coefficient in ("alpha", "cohen", "fleiss", "gwet") for items in (50, 200)]
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize(("name", "items"), COVERAGE)
 def test_intervals_cover_a_planted_truth(name: str, items: int) -> None:
     shares, knows, replicates = [0.5, 0.3, 0.2], 0.85, 250
@@ -234,6 +236,7 @@ def test_intervals_cover_a_planted_truth(name: str, items: int) -> None:
     assert 0.91 <= covered / replicates <= 0.985
 
 
+@pytest.mark.untraced
 def test_two_thousand_resamples_of_a_thousand_items_and_ten_labels_are_quick() -> None:
     grid = planted(np.random.default_rng(8), 1000, raters=5, shares=[0.1] * 10, knows=0.6)
     ratings = Ratings.of_labels(grid)
@@ -244,6 +247,6 @@ def test_two_thousand_resamples_of_a_thousand_items_and_ten_labels_are_quick() -
         lambda: alpha(ratings),
         lambda: pairwise(ratings, pairs, bootstrap=Bootstrap()),
     ):
-        start = time.process_time()
+        start = time.thread_time()
         call()
-        assert time.process_time() - start < 1
+        assert time.thread_time() - start < 1

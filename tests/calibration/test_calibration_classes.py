@@ -34,6 +34,7 @@ pairs_of_labels = st.lists(
 )
 
 
+@pytest.mark.untraced
 @settings(max_examples=60)
 @given(pairs_of_labels)
 def test_macro_f1_and_the_rates_of_each_class_are_scikit_learns(pairs: list[tuple[str, str | None]]) -> None:

@@ -104,6 +104,7 @@ def test_a_small_change_that_is_certain_is_drift_all_the_same() -> None:
     assert found.reason.endswith(", by less than -+0.1 all the same")
 
 
+@pytest.mark.untraced
 @settings(max_examples=50)
 @given(st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=60))
 def test_the_test_is_mcnemars_and_counts_are_conserved(rights: list[tuple[bool, bool]]) -> None:
@@ -123,6 +124,7 @@ def test_the_test_is_mcnemars_and_counts_are_conserved(rights: list[tuple[bool, 
     assert (mirrored.p, mirrored.answer, mirrored.difference) == (found.p, found.answer, -(found.difference or 0.0))
 
 
+@pytest.mark.untraced
 @settings(max_examples=25)
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=6))
 def test_several_criteria_are_adjusted_as_holm_does(p_values: list[float]) -> None:

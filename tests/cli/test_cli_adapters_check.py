@@ -148,6 +148,7 @@ def test_an_unknown_adapter(command: Command, frameworks: Callable[..., None]) -
     assert (ran.code, ran.err) == (2, "error: unknown adapter 'god': did you mean 'good'?\n")
 
 
+@pytest.mark.untraced
 def test_the_installed_adapters_conform(command: Command) -> None:
     ran = command("adapters", "langchain", "--check")
     assert (ran.code, ran.err) == (0, "")

@@ -84,12 +84,23 @@ def config(folder: Path, *judges: str, **changes: Any) -> Path:
     return path
 
 
+@pytest.fixture(scope="module")
+def calibrated() -> dict[str, bytes]:
+    """What `old` made the first time: the same files serve every test."""
+    return {}
+
+
 @pytest.fixture
-def old(command: Command, tmp_path: Path) -> Path:
+def old(command: Command, tmp_path: Path, calibrated: dict[str, bytes]) -> Path:
     """The calibration of a judge that is always right."""
     saved = tmp_path / "old.json"
-    ran = command("calibrate", config(tmp_path, "grade"), "--labels", labels(tmp_path), "--out", saved, "--yes")
-    assert ran.code == 0, ran.err
+    if not calibrated:
+        before = set(tmp_path.iterdir())
+        ran = command("calibrate", config(tmp_path, "grade"), "--labels", labels(tmp_path), "--out", saved, "--yes")
+        assert ran.code == 0, ran.err
+        calibrated.update({path.name: path.read_bytes() for path in set(tmp_path.iterdir()) - before if path.is_file()})
+    for name, content in calibrated.items():
+        (tmp_path / name).write_bytes(content)
     return saved
 
 

@@ -27,6 +27,7 @@ def offline(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(socket.socket, "connect", refuse)
 
 
+@pytest.mark.untraced
 @pytest.mark.usefixtures("offline")
 def test_demo_numbers_are_those_of_the_published_log() -> None:
     demo = run_demo()
@@ -45,12 +46,12 @@ def test_demo_numbers_are_those_of_the_published_log() -> None:
 
 
 @pytest.mark.usefixtures("offline")
-@pytest.mark.parametrize("width", [80, 120])
+@pytest.mark.parametrize("width", [80, pytest.param(120, marks=pytest.mark.untraced)])
 def test_demo_says_what_it_shows(command: Command, monkeypatch: pytest.MonkeyPatch, width: int) -> None:
     monkeypatch.setenv("COLUMNS", str(width))
-    started = time.monotonic()
+    started = time.process_time()  # whatever else the machine does
     ran = command("demo")
-    assert time.monotonic() - started < 10
+    assert time.process_time() - started < 10
     assert (ran.code, ran.err) == (0, "")
     words = " ".join(ran.out.split())
     for sentence in (

@@ -33,6 +33,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_log(rows, tmp_path_factory.mktemp("logs") / "two_judges.csv.gz")
 
 
+@pytest.mark.untraced
 def test_json_is_the_report_and_nothing_else(command: Command, small: Path) -> None:
     ran = command("replay", small, "--rule", "swap_consensus", "--json")
     assert (ran.code, ran.err) == (0, "")

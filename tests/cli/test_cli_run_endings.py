@@ -12,6 +12,7 @@ import pytest
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.cli._failures import failures, told, without_replay_advice
 from judgeharness_integrations.cli._run_going import _reason
+from judgeharness_integrations.execution import retrying
 from judgeharness_integrations.harness import JudgeHarness
 from judgeharness_integrations.result import HarnessResult
 from judgeharness_integrations.verdictlog import VerdictRow, read_log
@@ -125,7 +126,10 @@ def test_failed_samples_say_why(command: Command, configure: Command, folder: Pa
     ]
 
 
-def test_a_run_out_of_calls_says_so(command: Command, configure: Command, folder: Path) -> None:
+def test_a_run_out_of_calls_says_so(
+    command: Command, configure: Command, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(retrying, "_FIRST_WAIT_S", 0.001)
     (folder / "cli_judges.py").write_text("def failing(case):\n    raise TimeoutError('always')\n")
     execution = {"max_calls": 6, "max_attempts": 20, "max_concurrency": 1}
     path = configure("failing", execution=execution)

@@ -125,6 +125,7 @@ def test_cases_that_change_during_a_run_end_it_and_what_was_answered_stays(
     assert len(asked(folder)) == 300
 
 
+@pytest.mark.untraced
 def test_a_run_stopped_early_says_what_that_saved(command: Command, folder: Path, config: Callable[..., Path]) -> None:
     design = {"perturbations": ["none"], "repetitions": 5, "aggregation_rule": "majority", "curtail": True}
     ran = command("run", config(harness=design), "--out", folder / "out")
@@ -140,6 +141,7 @@ def test_a_run_stopped_early_says_what_that_saved(command: Command, folder: Path
     assert "60.0 of 1500 (600 saved)" in " ".join(listed.out.split())
 
 
+@pytest.mark.untraced
 def test_the_folder_of_a_run_may_have_a_dot_and_its_log_stand_elsewhere(
     command: Command, folder: Path, config: Callable[..., Path]
 ) -> None:
@@ -183,6 +185,7 @@ def test_a_look_at_a_read_only_log_does_not_fail(command: Command, folder: Path,
     assert command("runs", log, "--json").json["runs"][0]["state"] == "stopped"
 
 
+@pytest.mark.untraced
 def test_a_run_under_way_may_be_moved_to_another_log(
     command: Command, folder: Path, config: Callable[..., Path]
 ) -> None:

@@ -42,7 +42,8 @@ import pathlib, time
 def slow(case):
     with pathlib.Path(__file__).with_name("asked").open("a") as asked:
         asked.write("x\\n")
-    time.sleep(2)
+    while not pathlib.Path(__file__).with_name("answer").exists():
+        time.sleep(0.01)
     return "A"
 """
 ASKED = """
@@ -136,9 +137,12 @@ def test_an_interrupt_waits_for_the_calls_in_flight_and_keeps_them(configure: Co
     with started("run", path, "--out", folder / "out") as process:
         wait_for(lambda: asked.exists() and asked.read_text().count("x") == 2)
         process.send_signal(signal.SIGINT)
+        assert process.stderr is not None
+        assert process.stderr.readline() == FINISHING
+        (folder / "answer").touch()
         _, err = process.communicate(timeout=30)
     assert process.returncode == 130
-    assert err == f"{FINISHING}interrupted: 2 rows in {log}; the same command goes on from there.\n"
+    assert err == f"interrupted: 2 rows in {log}; the same command goes on from there.\n"
     assert asked.read_text().count("x") == rows_in(log) == 2
     with started("run", path, "--out", folder / "out") as process:
         process.communicate(timeout=60)

@@ -75,6 +75,7 @@ class Simulation:
         return sum(late) / len(late)
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("noise", [0.0, 0.04])
 @pytest.mark.parametrize(("room", "workers"), [(16, 64), (60, 64), (16, 17), (5, 200), (1, 8)])
@@ -103,6 +104,7 @@ def test_the_ceiling_is_tried_again_after_a_minute_and_later_each_time_it_proves
     assert len(tries) <= 4 * len(begun)
 
 
+@pytest.mark.untraced
 def test_a_server_that_gets_more_room_is_used_after_a_few_minutes() -> None:
     server = Simulation(3, workers=32, grows_at_s=30)
     aimd = server.run(30 + 6 * 60)

@@ -36,10 +36,11 @@ def test_without_a_limit_calls_are_counted_all_the_same() -> None:
 
 
 def test_threads_share_a_budget_to_the_last_call() -> None:
-    budget = Budget(max_calls=2_000)
+    budget, together = Budget(max_calls=2_000), threading.Barrier(7)
     taken: list[int] = []
 
     def work() -> None:
+        together.wait()
         for number in range(1_000):
             try:
                 budget.take()
@@ -47,12 +48,13 @@ def test_threads_share_a_budget_to_the_last_call() -> None:
                 return
             taken.append(number)
 
+    threads = [threading.Thread(target=work) for _ in range(6)]
+    for thread in threads:
+        thread.start()  # before threads take turns so often: coverage may not install two tracers at once
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     try:
-        threads = [threading.Thread(target=work) for _ in range(6)]
-        for thread in threads:
-            thread.start()
+        together.wait()
         for thread in threads:
             thread.join()
     finally:

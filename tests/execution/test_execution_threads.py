@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-import time
 
 import pytest
 
@@ -29,21 +28,24 @@ def test_as_many_threads_run_as_calls_may_be_in_flight() -> None:
 
 
 def test_a_blocking_judge_does_not_hold_up_the_event_loop() -> None:
+    asked, go_on = threading.Event(), threading.Event()
+
     def judge(case: object) -> str:
-        time.sleep(0.2)
+        asked.set()
+        assert go_on.wait(20)  # which only the event loop can end
         return "PASS"
 
     harness = JudgeHarness(perturbations=["none"], repetitions=1, aggregation_rule="majority")
 
-    async def scene() -> int:
+    async def scene() -> str | None:
         asking = asyncio.create_task(harness.aevaluate(judge, "case"))
-        turns = 0
-        while not asking.done():
-            await asyncio.sleep(0.005)
-            turns += 1
-        return turns
+        while not asked.is_set():  # noqa: ASYNC110 - it is set in another thread
+            await asyncio.sleep(0.001)
+        assert not asking.done()
+        go_on.set()
+        return (await asking).verdict
 
-    assert asyncio.run(scene()) > 10
+    assert asyncio.run(scene()) == "PASS"
 
 
 def test_there_is_one_pool_and_a_forked_child_gets_its_own(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -63,6 +63,7 @@ def harness(design: str, **options: Any) -> JudgeHarness:
     return JudgeHarness(**(given | options))
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize("design", sorted(DESIGNS))
 @pytest.mark.parametrize("concurrency", [1, 16])
 def test_decisions_are_those_of_all_samples_and_calls_are_fewer(design: str, concurrency: int) -> None:

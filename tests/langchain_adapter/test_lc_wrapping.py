@@ -20,6 +20,7 @@ from support.openai_server import OpenAIServer, Reply, Request, always_first, ch
 
 from judgeharness_integrations import AnswerCase, CalibrationSet, JudgeHarness, PairwiseCase
 from judgeharness_integrations._errors import UnsupportedEvaluatorError, UsageError
+from judgeharness_integrations.execution import retrying
 from judgeharness_langchain import EvaluatorJudge, harness_evaluator, load_evaluator
 from judgeharness_langchain.kinds import CUSTOM_SCORE
 from judgeharness_langchain.messages import Capture
@@ -471,7 +472,9 @@ FAULTS = (
 )
 
 
-def test_every_fault_is_a_row(openai_server: Serve) -> None:
+@pytest.mark.untraced
+def test_every_fault_is_a_row(openai_server: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(retrying, "_FIRST_WAIT_S", 0.001)
     served: list[str] = []
 
     def faulty(request: Request) -> Reply:
@@ -508,6 +511,7 @@ def test_an_empty_account_is_not_asked_again(openai_server: Serve) -> None:
     assert "RateLimit" in str(result.rows[0].error)
 
 
+@pytest.mark.untraced
 def test_one_client_survives_concurrent_and_repeated_use(openai_server: Serve) -> None:
     model = chat_model(openai_server(longer_wins))
     evaluator = classic_load("pairwise_string", llm=model)

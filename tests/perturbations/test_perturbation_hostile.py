@@ -18,6 +18,7 @@ PART = 300_000
 SECONDS = 10.0
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize("make", [format_change, name_swap, typography, whitespace])
 @pytest.mark.parametrize(
     "unit",
@@ -43,15 +44,16 @@ SECONDS = 10.0
 )
 def test_long_runs_take_linear_time(apply: Apply, make: Callable[..., Any], unit: str) -> None:
     text = "a " + unit * (PART // len(unit)) + "x\n"
-    begin = time.process_time()
+    begin = time.thread_time()
     apply(make(), text)
-    assert time.process_time() - begin < SECONDS
+    assert time.thread_time() - begin < SECONDS
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize("make", [format_change, typography, whitespace])
 @pytest.mark.parametrize("sign", ["*", "_", "`", " "])
 def test_a_megabyte_of_one_sign_is_done_within_a_second(apply: Apply, make: Callable[..., Any], sign: str) -> None:
     text = "a" + sign * SIZE + "x"
-    begin = time.process_time()
+    begin = time.thread_time()
     apply(make(), text)
-    assert time.process_time() - begin < 1
+    assert time.thread_time() - begin < 1

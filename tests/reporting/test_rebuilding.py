@@ -444,6 +444,7 @@ def test_a_value_of_the_wrong_type_is_named(place: tuple[str | int, ...], wrong:
 DOCUMENT = json.loads(json.dumps(SHAPES["pattern"].to_dict(rows=True)))
 
 
+@pytest.mark.untraced
 @given(st.data())
 def test_scrambled_documents_are_read_or_refused(data: st.DataObject) -> None:
     document: Any = copy.deepcopy(DOCUMENT)

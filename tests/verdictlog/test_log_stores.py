@@ -77,6 +77,7 @@ def batches(rows: list[VerdictRow], cuts: list[int]) -> Iterator[list[VerdictRow
         yield rows[start:end]
 
 
+@pytest.mark.untraced
 @settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 @given(anything, cuts, cuts)
 def test_a_database_gives_rows_back_whatever_their_batches(
@@ -93,6 +94,7 @@ def test_a_database_gives_rows_back_whatever_their_batches(
     assert [type(row.verdict) for row in found] == [type(row.verdict) for row in expected]
 
 
+@pytest.mark.untraced
 @settings(max_examples=25)
 @given(of_one_kind, st.sampled_from(["log.parquet", "log.jsonl", "log.sqlite"]))
 def test_a_file_gives_rows_back_at_once_and_one_by_one(rows: list[VerdictRow], name: str) -> None:
