@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import importlib
+import os
 import pkgutil
 import sys
 from functools import cache
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
 
     from support.openai_server import OpenAIServer
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # workers share the cores: more threads wait for one another
 
 PACKAGES = (
     "judgeharness_integrations",

@@ -11,15 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from judgeharness_integrations._errors import CaseError, LogFormatError, UsageError
+from judgeharness_integrations.reporting.spreadsheet import QUOTE, defused
 from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES
 from judgeharness_integrations.verdictlog.files import read_records
 
 __all__ = ["cell_text", "golds_in", "item_of", "read_sheet", "write_sheet"]
 
-# What makes a spreadsheet read a cell as a formula; the texts are those of users and models.
-_FORMULA = frozenset("=+-@\t\r\n＝＋－＠")  # noqa: RUF001 - full-width forms count, too
 _HINT = "save the sheet as comma-separated CSV in UTF-8."
-_QUOTE = "'"
 
 
 def write_sheet(
@@ -46,17 +44,12 @@ def write_sheet(
         if as_csv:
             writer = csv.writer(file, lineterminator="\r\n")
             writer.writerow(columns)
-            writer.writerows([_defused(line[name]) for name in columns] for line in lines)
+            writer.writerows([defused(cell_text(line[name])) for name in columns] for line in lines)
         else:
             file.writelines(
                 json.dumps({name: line[name] for name in columns}, ensure_ascii=False) + "\n" for line in lines
             )
     return path
-
-
-def _defused(value: object) -> str:
-    text = cell_text(value)
-    return _QUOTE + text if text[:1] in _FORMULA or text[:1] == _QUOTE else text
 
 
 def item_of(case_id: str) -> str:
@@ -90,7 +83,7 @@ def read_sheet(
         missing = [name for name in required if name not in cells]
         if missing:
             raise CaseError(f"{where}: column {missing[0]!r} is missing; {_HINT}")
-        yield where, {name: value.removeprefix(_QUOTE) for name, value in cells.items()} if as_csv else cells
+        yield where, {name: value.removeprefix(QUOTE) for name, value in cells.items()} if as_csv else cells
 
 
 def cell_text(value: object) -> str:

@@ -21,7 +21,7 @@ from judgeharness_integrations.cli._rank_tables import (
     leaderboard_table,
 )
 from judgeharness_integrations.ranking.analyses import ANALYSES
-from judgeharness_integrations.ranking.bradleyterry.contrasts import LEVEL
+from judgeharness_integrations.ranking.bradleyterry.contrasts import LEVEL, NO_SPREAD
 from judgeharness_integrations.ranking.judges.pairwise import pairwise_criterion
 from judgeharness_integrations.ranking.portfolio import Portfolio
 from judgeharness_integrations.ranking.report import JudgeRank, RankReport
@@ -94,7 +94,12 @@ def _standing(one: JudgeRank, method: str) -> str:
         return ""
     right = f"right about {percent(one.accuracy)} % of {_counted(one.n, 'pair')}"
     score = f"EIP {one.eip:.3f}; " if method == "eip" and one.eip is not None else ""
-    return f"{score}Elo {one.elo:.0f}, 95 % {one.ci95[0]:.0f} to {one.ci95[1]:.0f}; {right}"
+    return f"{score}Elo {one.elo:.0f}, {_interval(one.ci95)}; {right}"
+
+
+def _interval(ci95: tuple[float, float]) -> str:
+    low, high = ci95
+    return "no interval, for want of any spread" if high - low < NO_SPREAD else f"95 % {low:.0f} to {high:.0f}"
 
 
 def _legend(report: RankReport) -> Iterator[str]:
@@ -125,8 +130,8 @@ def _rests_on(found: RankStudy, report: RankReport) -> Iterator[str]:
     if effect is not None:
         p = "p < .001" if effect.p < 0.001 else f"p = {effect.p:.3f}"  # noqa: PLR2004 - the least that is shown
         yield (
-            f"showing the better answer first is worth {effect.elo:.0f} Elo (95 % {effect.ci95[0]:.0f} to "
-            f"{effect.ci95[1]:.0f}, {p}; {effect.matches} verdicts, one a judge, pair and order, on "
+            f"showing the better answer first is worth {effect.elo:.0f} Elo ({_interval(effect.ci95)}, {p}; "
+            f"{effect.matches} verdicts, one a judge, pair and order, on "
             f"{_counted(effect.pairs, 'pair')})"
         )
 

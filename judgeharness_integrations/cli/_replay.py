@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 
-from judgeharness_integrations._errors import UnknownNameError, UsageError
+from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.aggregation.grouping import by_criterion
 from judgeharness_integrations.aggregation.rules import Rule
 from judgeharness_integrations.aggregation.rules import rule as named_rule
 from judgeharness_integrations.cli._json import print_json
+from judgeharness_integrations.cli._reading import rows_of_log, without_garbage_collection
 from judgeharness_integrations.replay import ReplayReport, replay, rows_about, rows_of_judges
 from judgeharness_integrations.reporting.plain import safe_text
-from judgeharness_integrations.verdictlog import VerdictRow, read_log
+from judgeharness_integrations.verdictlog import VerdictRow
 
 __all__ = ["replay_log", "rule_of"]
 
@@ -30,13 +29,8 @@ def rule_of(spec: str) -> Rule:
     return imported_rule(spec, folder=Path.cwd(), where="--rule")
 
 
-def _rows_of_run(rows: list[VerdictRow], run: str | None, *, source: str) -> list[VerdictRow]:
-    """Return the rows of a run; of all runs when it is None, as long as no answer would count twice."""
-    if run is not None:
-        found = [row for row in rows if row.run == run]
-        if not found:
-            raise UnknownNameError("run", run, {row.run for row in rows})
-        return found
+def _check_paid_once(rows: list[VerdictRow], source: str) -> None:
+    """Refuse runs that share answers, which would count twice."""
     holders: dict[str, dict[str, None]] = {}  # the run that paid for answers -> the runs that hold them
     for row in rows:
         holders.setdefault(str(row.attributes.get(_REUSED_FROM, row.run)), {})[row.run] = None
@@ -44,19 +38,6 @@ def _rows_of_run(rows: list[VerdictRow], run: str | None, *, source: str) -> lis
     if shared is not None:
         names = safe_text(", ".join(repr(name) for name in shared), 200)
         raise UsageError(f"{source}: runs {names} share answers, which would count twice: choose one with --run.")
-    return rows
-
-
-@contextmanager
-def _without_garbage_collection() -> Iterator[None]:
-    """Spare a short-lived process the search for cycles: the rows of a log hold none."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 def replay_log(
@@ -78,8 +59,11 @@ def replay_log(
 
     """
     chosen = rule_of(rule)
-    with _without_garbage_collection():
-        rows = rows_about(_rows_of_run(read_log(log, labels=labels), run, source=str(log)), criteria)
+    with without_garbage_collection():
+        whole = rows_of_log(log, run=run, labels=labels)
+        if run is None:
+            _check_paid_once(whole, str(log))
+        rows = rows_about(whole, criteria)
         report = replay(rows, chosen, judges=judges, min_valid=min_valid, tolerance=tolerance)
         if as_json:
             print_json(report.to_dict())

@@ -103,10 +103,9 @@ def rank(  # noqa: PLR0917 - typer passes every option by name
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON (judgeharness.rank/1).")] = False,
 ) -> None:
     """Rank the judges of a log with gold labels: which should I use? Nothing is asked."""
-    from judgeharness_integrations.cli._rank import rank_log  # noqa: PLC0415 - keeps --help fast
-    from judgeharness_integrations.cli._rank_request import Wishes, request_of  # noqa: PLC0415
+    from judgeharness_integrations.cli import _rank, _rank_request  # noqa: PLC0415 - keeps --help fast
 
-    request = request_of(
+    request = _rank_request.request_of(
         method=method,
         rule=rule,
         criteria=criterion or (),
@@ -121,7 +120,7 @@ def rank(  # noqa: PLR0917 - typer passes every option by name
         eip={"alpha": alpha, "tolerance": tolerance, "range": score_range, "all_equal": all_equal},
         facts=judges_info,
     )
-    wishes = Wishes(
+    wishes = _rank_request.Wishes(
         run=run,
         labels=labels,
         pointwise=pointwise,
@@ -133,4 +132,4 @@ def rank(  # noqa: PLR0917 - typer passes every option by name
         whole=whole,
         as_json=as_json,
     )
-    rank_log(log, request, wishes)
+    _rank.rank_log(log, request, wishes)

@@ -194,7 +194,8 @@ ANALYSES: Final[Mapping[str, Analysis]] = MappingProxyType(
         "tokens": Analysis(make=_tokens, needs="the log holds no tokens"),
         "money": Analysis(make=_money, needs="no tokens in the log, or no prices in --judges-info"),
         "self_preference": Analysis(
-            make=_self_preference, needs="no columns author and author_b, or no criterion that is a choice between A and B"
+            make=_self_preference,
+            needs="no columns author and author_b, or no criterion that is a choice between A and B",
         ),
         "variants": Analysis(make=_variants, needs="no two judges are named model@variant of one model"),
         "score_gaps": Analysis(make=_score_gaps, needs="no scores of single answers"),

@@ -7,15 +7,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from judgeharness_integrations.reporting.spreadsheet import defused
 from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES
 
 __all__ = ["Record", "flat", "write_csv"]
 
 Record: TypeAlias = "Mapping[str, Any]"
 
-# What makes a spreadsheet read a cell as a formula; names are those of users and models.
-_FORMULA = frozenset("=+-@\t\r\n＝＋－＠")  # noqa: RUF001 - full-width forms count, too
-_QUOTE = "'"
 _LIMITS = ("ci95", "range")
 
 
@@ -59,6 +57,4 @@ def _cells(row: Record, columns: Sequence[str]) -> list[Any]:
 def _cell(value: object) -> object:
     if isinstance(value, bool):
         return str(value).lower()
-    if isinstance(value, str) and (value[:1] in _FORMULA or value[:1] == _QUOTE) and value:
-        return _QUOTE + value
-    return value
+    return defused(value) if isinstance(value, str) else value

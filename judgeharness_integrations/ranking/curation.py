@@ -50,7 +50,7 @@ class Curation:
 def curate(
     matrix: Credits, *, share: float = 0.0, cut_ties: CutTies = "keep", flagged: Marks | None = None
 ) -> Curation:
-    """Leave out flagged pairs, then those nobody answered and unanimous ones, then the hardest `share` of the rest by Bradley-Terry.
+    """Leave out flagged, unanswered and unanimous pairs, then the hardest `share` of the rest by Bradley-Terry.
 
     What is unanimous and what is hard depends on the judges: curate again whenever they change. Pairs of the same
     difficulty are kept together or cut together where the share would divide them.

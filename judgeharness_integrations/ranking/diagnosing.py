@@ -11,6 +11,7 @@ import numpy as np
 from judgeharness_integrations.aggregation.planned import samples_planned
 from judgeharness_integrations.ranking.arrays import Ints
 from judgeharness_integrations.ranking.bradleyterry.ordereffect import OrderEffect, order_effect
+from judgeharness_integrations.ranking.correctness.codes import NOT_ASKED
 from judgeharness_integrations.ranking.correctness.crediting import by_better_first
 from judgeharness_integrations.ranking.diagnostics import Diagnostics
 from judgeharness_integrations.ranking.rating import Rating
@@ -44,8 +45,43 @@ def diagnosed(found: RankStudy) -> Diagnostics:
         log_likelihood=None if joint is None else joint.log_likelihood,
         steps=None if joint is None else joint.steps,
         eip=asdict(found.request.eip),
+        one_order=_one_order(found),
+        same_number=_same_number(found),
         reasons=rating.reasons,
     )
+
+
+def _one_order(found: RankStudy) -> int:
+    """Return how many cells of labelled pairs the rule leaves out, since they were asked about in one order alone."""
+    decisions = found.decisions
+    if not decisions.policy.both_orders:
+        return 0
+    known = set(found.matrix.pairs)
+    labelled = np.array([pair in known for pair in decisions.pairs])
+    asked = [decisions.criterion(name).orders != NOT_ASKED for name in found.criteria]
+    alone = np.any([orders[0] != orders[1] for orders in asked], axis=0)
+    return int((np.asarray(alone, np.bool_)[labelled] & ~found.matrix.seen).sum())
+
+
+def _same_number(found: RankStudy) -> tuple[str, ...]:
+    """Return labels of one criterion that write one number in several ways."""
+    for name in found.criteria:
+        written: dict[float, list[str]] = {}
+        for label in found.decisions.criterion(name).labels:
+            if (number := _number(label)) is not None:
+                written.setdefault(number, []).append(label)
+        several = next((labels for labels in written.values() if len(labels) > 1), None)
+        if several:
+            return tuple(several)
+    return ()
+
+
+def _number(label: str) -> float | None:
+    try:
+        value = float(label)
+    except ValueError:
+        return None
+    return value if np.isfinite(value) else None
 
 
 def _inflation(joint: JointFit | None, conditional: ConditionalFit | None) -> float | None:

@@ -13,6 +13,7 @@ from judgeharness_integrations.ranking.rating import Method
 __all__ = ["Diagnostics"]
 
 _NAMED = 6
+_ENOUGH_CLUSTERS = 20
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,7 +22,9 @@ class Diagnostics:
 
     `cells` of `cells_total` judge-pair cells of the ranked pairs hold an answer that counts. `inflation`: SD of the
     joint Elo over that of the conditional one; `inflation_expected`: J / (J - 1). `reasons`: method -> why it was not
-    used. `clusters` of pairs the errors rest on, by `cluster` (a column; None: each pair is one).
+    used. `clusters` of pairs the errors rest on, by `cluster` (a column; None: each pair is one). `one_order`: cells of
+    labelled pairs that a rule of both orders leaves out, since they were asked about in one. `same_number`: labels that
+    write one number in several ways and count as different.
     """
 
     connections: Connections
@@ -35,11 +38,13 @@ class Diagnostics:
     log_likelihood: float | None
     steps: int | None
     eip: Mapping[str, float] | None
+    one_order: int
+    same_number: tuple[str, ...]
     reasons: Mapping[Method, str]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the diagnostics as JSON keeps them."""
-        nested = ("connections", "order_effect", "eip", "reasons")
+        nested = ("connections", "order_effect", "eip", "same_number", "reasons")
         plain = {name: getattr(self, name) for name in self.__dataclass_fields__ if name not in nested}
         return plain | {
             "connected": self.connections.connected,
@@ -49,13 +54,14 @@ class Diagnostics:
             "no_answer": list(self.connections.judges("unseen")),
             "order_effect": None if self.order_effect is None else self.order_effect.to_dict(),
             "eip": None if self.eip is None else dict(self.eip),
+            "same_number": list(self.same_number),
             "reasons": dict(self.reasons),
             "notes": list(self.sentences()),
         }
 
     def sentences(self) -> tuple[str, ...]:
         """Return what a reader has to know, a sentence each."""
-        return (*self._joint(), *self._separated(), *self._left_out())
+        return (*self._joint(), *self._few(), *self._separated(), *self._left_out())
 
     def _joint(self) -> Iterator[str]:
         if self.inflation_expected is not None:
@@ -71,19 +77,28 @@ class Diagnostics:
                 f"{self.inflation_expected:.3f} and makes their intervals too narrow.{conditional}"
             )
 
+    def _few(self) -> Iterator[str]:
+        if self.log_likelihood is not None and self.clusters < _ENOUGH_CLUSTERS:
+            clusters = "pairs" if self.cluster is None else f"clusters of pairs (by {self.cluster})"
+            yield (
+                f"Errors rest on {self.clusters} {clusters}; with fewer than {_ENOUGH_CLUSTERS}, 95 % intervals "
+                "are too narrow: they cover about 68 % of the time with 2 of them, 86 % with 5, 93 % with 10."
+            )
+
     def _separated(self) -> Iterator[str]:
         above, below, apart, unseen = (self.connections.judges(place) for place in PLACES[1:])
+        ranked_above, ranked_below = ("", "") if apart else ("; ranked above by accuracy", "; ranked below by accuracy")
         if unseen:
             yield f"{_listed(unseen)}: no answer that counts about any pair that is ranked by, so no rank."
         if above:
             yield (
                 f"{_listed(above)}: never wrong where a rated judge is right, so no finite Elo exists (Ford's "
-                "condition); ranked above by accuracy."
+                f"condition){ranked_above}."
             )
         if below:
             yield (
                 f"{_listed(below)}: never right where a rated judge is wrong, so no finite Elo exists (Ford's "
-                "condition); ranked below by accuracy."
+                f"condition){ranked_below}."
             )
         if apart:
             yield (
@@ -98,8 +113,22 @@ class Diagnostics:
                 f"{missing} of {self.cells_total} judge-pair cells hold no answer that counts; the other cells of "
                 "their pairs are used all the same."
             )
+        if self.one_order:
+            yield (
+                f"{_cells(self.one_order)} of labelled pairs left out: answered in one order alone, and the rule takes "
+                "both; --rule one_order takes the order as given."
+            )
+        if self.same_number:
+            yield (
+                f"labels {' and '.join(map(repr, self.same_number))} are one number and count as different labels: "
+                "write them alike, or leave out --labels."
+            )
         for method, reason in self.reasons.items():
             yield f"{method} was not used: {reason}."
+
+
+def _cells(count: int) -> str:
+    return f"{count} judge-pair cell" + ("" if count == 1 else "s")
 
 
 def _listed(names: Sequence[str]) -> str:

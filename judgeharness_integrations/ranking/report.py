@@ -26,7 +26,8 @@ class JudgeRank:
     `elo`, `se`, `ci95`: of the chosen method (Bradley-Terry beside EIP), judges' mean 1500. `elo_published`,
     `se_published`: joint Bradley-Terry in the gauges of the paper. `rank_range`: the ranks that no significant
     difference speaks against. `accuracy` = `correct` / `n`: credits over all labelled pairs the judge was asked about,
-    before curation. `groups`: value of the `by` column -> Elo among the pairs of that group.
+    before curation. `groups`: value of the `by` column -> what the method gives among the pairs of that group,
+    Elo or EIP score.
     """
 
     judge: str

@@ -128,8 +128,8 @@ def _check_orders(decisions: Decisions, criteria: Sequence[str]) -> None:
         orders = decisions.criterion(name).orders
         if not (orders != NOT_ASKED).all(axis=0).any():
             raise UsageError(
-                f"criterion {name!r} was never answered in both orders, and {decisions.policy.rule} takes both: rank by "
-                "--rule one_order, or leave the criterion out with --criterion."
+                f"criterion {name!r} was never answered in both orders, and {decisions.policy.rule} takes both: rank "
+                "by --rule one_order, or leave the criterion out with --criterion."
             )
 
 

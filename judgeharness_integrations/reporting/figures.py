@@ -34,8 +34,9 @@ __all__ = [
     "styled",
 ]
 
-# Okabe and Ito 2008: told apart also by people who are colour-blind; the yellow of it is too pale for lines.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#6B4C9A", "#333333")
+# Okabe and Ito 2008: told apart also by people who are colour-blind. Purple and brown stand for its yellow, too pale
+# for lines, and its black, which is the colour of texts.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#6B4C9A", "#7F4F24")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 INK, GREY = "#222222", "#8a8a8a"
 _DPI = 150
@@ -53,6 +54,7 @@ _STYLE: Any = {
     "axes.titlelocation": "left",
     "axes.grid": True,
     "axes.axisbelow": True,
+    "figure.autolayout": False,  # a reader's own settings, which would move what is settled
     "font.size": 9.5,
     "grid.color": "#e6e6e6",
     "text.color": INK,
@@ -90,7 +92,7 @@ def new_figure(columns: int, rows: int = 1, *, width: float = 4.6, height: float
     with styled():
         from matplotlib.figure import Figure as NewFigure  # noqa: PLC0415 - few draw
 
-        figure = NewFigure(figsize=(width * columns, height * rows), layout="constrained")
+        figure = NewFigure(figsize=(width * columns, height * rows), dpi=_DPI, layout="constrained")
         axes = figure.subplots(rows, columns, squeeze=False)
     return figure, list(axes.flat)
 
@@ -113,6 +115,7 @@ def save_figure(figure: Figure, folder: Path, name: str) -> list[Path]:
     """Write a figure as `name`.png and `name`.svg and return their paths."""
     folder.mkdir(parents=True, exist_ok=True)
     paths = [folder / f"{name}.{kind}" for kind in ("png", "svg")]
+    lay_out(figure)
     with styled(), any_letter():
         figure.savefig(paths[0], dpi=_DPI, metadata={"Software": None})
         figure.savefig(paths[1], metadata={"Date": None})
@@ -120,9 +123,11 @@ def save_figure(figure: Figure, folder: Path, name: str) -> list[Path]:
 
 
 def lay_out(figure: Figure) -> None:
-    """Settle where everything of a figure stands, so that texts can be placed beside it."""
-    with styled(), any_letter():
-        figure.draw_without_rendering()
+    """Settle where everything of a figure stands, once: for texts that are placed beside it, and in all its files."""
+    if figure.get_layout_engine() is not None:
+        with styled(), any_letter():
+            figure.draw_without_rendering()
+            figure.set_layout_engine(None)
 
 
 @contextmanager

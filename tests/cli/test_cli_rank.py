@@ -68,7 +68,7 @@ def test_many_judges_lead_with_the_answer(command: Callable[..., Any], monkeypat
     assert lines[first + 40] == "and 25 more: --all lists them, --json and leaderboard.csv of --out hold them"
     assert "- 419 labelled pairs - 13 unanimous = 406 ranked by" in lines
     assert any(line.split()[:4] == ["Natural", "GPT-4/Metrics_Reference", "99", "65"] for line in lines)
-    assert any(line.startswith("- showing the better answer first is worth 221 Elo (95 % 203 to 238") for line in lines)
+    assert any(line.startswith("- showing the better answer first is worth 219 Elo (95 % 201 to 236") for line in lines)
     assert "joint maximum\n  likelihood" in ran.out
     assert sum("GPT-4/Vanilla" in line for line in lines) >= 4
 
@@ -107,7 +107,8 @@ def test_a_narrow_terminal_says_what_it_leaves_out(
 
 def test_a_difference_that_was_not_found_says_what_would_have_been(rank: Callable[..., Any], write: Any) -> None:
     ran = rank(write())
-    assert "of 3 significant (p: adjusted; findable: 80 % power)" in ran.out
+    assert "differences in Elo, 0 of 3 significant\n" in ran.out
+    assert "- p: adjusted for all differences; findable: with a power of 80 %, before adjustment" in ran.out
     assert "only one criterion" not in ran.out
     assert "what it is worth that the better answer is shown first" in ran.out
     assert "no columns author, author_b" in ran.out
@@ -153,6 +154,71 @@ def test_a_pair_that_one_judge_missed_is_kept(rank: Callable[..., Any], write: A
     text = rank(write(RIGHT | {"two": "11110110.0"}))
     assert "pairs" in next(line for line in text.out.splitlines() if line.startswith("rank "))
     assert "right: per cent of the pairs asked about" in text.out
+
+
+def test_pairs_without_an_answer_that_counts_are_not_unanimous(
+    rank: Callable[..., Any], write: Any, tmp_path: Path
+) -> None:
+    failed = "".join(f"q{pair},{judge},,A\n" for pair in range(3) for judge in RIGHT)
+    path = tmp_path / "failed.csv"
+    path.write_text(write().read_text() + failed)
+    ran = rank(path, "--failures", "missing")
+    line = next(line for line in ran.out.splitlines() if "labelled pairs" in line)
+    assert line == "- 13 labelled pairs - 2 unanimous - 3 without an answer that counts = 8 ranked by"
+    found = rank(path, "--failures", "missing", "--json").json
+    assert (found["n_unanimous"], found["n_unanswered"], found["n_pairs"]) == (2, 3, 8)
+
+
+def test_one_pair_is_not_pairs_and_what_has_no_spread_has_no_interval(rank: Callable[..., Any], write: Any) -> None:
+    assert "right: per cent of 1 pair\n" in rank(write({"one": "1", "two": "0"})).out
+    ties = write(RIGHT)
+    ties.write_text(ties.read_text().replace(",B,", ",TIE,").replace(",A,A", ",TIE,A"))
+    ran = rank(ties, "--ties", "half")
+    assert "Elo 1500, no interval, for want of any spread; right about 50.0 % of 10 pairs" in ran.out
+    board = next(line for line in ran.out.splitlines() if line.startswith("1 "))
+    assert board.split()[2:6] == ["1500", "-", "-", "-"]
+    assert any(line.split()[2:] == ["0", "-", "-", "-"] for line in ran.out.splitlines())
+
+
+def test_a_group_is_led_by_who_is_never_wrong_there(rank: Callable[..., Any], write: Any) -> None:
+    marks = {"one": "1110010110", "two": "1011001101", "three": "1101101011", "perfect": "1111101101"}
+    ran = rank(write(marks, kind="aaaaabbbbb"), "--by", "kind")
+    [led] = [line for line in ran.out.splitlines() if line.startswith("a ")]
+    assert led.split()[:2] == ["a", "perfect"]
+    assert led.split()[3] == "3"  # judges with Elo
+
+
+def test_what_judges_without_elo_are_left_out_of_is_said(rank: Callable[..., Any], write: Any, tmp_path: Path) -> None:
+    path = write(RIGHT | {"best": "1111111111"})
+    ran = rank(path, "--against", write(name="other.csv"))
+    assert "(no Elo in one of them)" not in ran.out  # best is in one log alone
+    again = rank(path, "--against", write(RIGHT | {"best": "1111111101"}, name="third.csv"))
+    assert "- log with third: without best (no Elo in one of them)" in again.out
+    head, *lines = path.read_text().splitlines()
+    counted = tmp_path / "counted.csv"
+    counted.write_text("\n".join([f"{head},input_tokens,output_tokens", *(f"{line},9,1" for line in lines)]))
+    drawn = rank(counted, "--draws", 1, "--out", tmp_path / "made")
+    assert "- Elo against tokens: without best (no Elo)" in drawn.out
+
+
+def test_two_judges_are_too_few_for_a_rank_correlation(rank: Callable[..., Any], write: Any, tmp_path: Path) -> None:
+    ran = rank(write({"one": "11010", "two": "01110"}), "--draws", 1, "--out", tmp_path / "made")
+    assert "of the matches" not in ran.out
+    assert "- stability: a rank correlation needs 3 judges that are ranked" in ran.out
+
+
+def test_the_cut_is_printed_whether_or_not_it_took_a_pair(rank: Callable[..., Any], write: Any) -> None:
+    assert "- 2 unanimous - 0 cut as the hardest (--cut 0.1, ties keep) = 8" in rank(write(), "--cut", "0.1").out
+    taken = rank(write(), "--cut", "0.4", "--cut-ties", "cut").out
+    assert "- 0 cut" not in taken
+    assert "cut as the hardest (--cut 0.4, ties cut) = " in taken
+
+
+def test_self_preference_takes_a_choice_between_a_and_b(rank: Callable[..., Any], write: Any) -> None:
+    path = write(author="m" * 10, author_b="n" * 10)
+    assert "self-preference" not in rank(path).out
+    path.write_text(path.read_text().replace(",A", ",PASS").replace(",B", ",FAIL"))
+    assert "- self-preference (no criterion is a choice between A and B)" in rank(path).out
 
 
 def test_names_cannot_steer_the_terminal(rank: Callable[..., Any], write: Any) -> None:
@@ -264,6 +330,15 @@ def test_a_folder_is_given_everything_that_applies(rank: Callable[..., Any], wri
     assert [float(row["elo"]) for row in rows] == [one["elo"] for one in document["judges"]]
 
 
+def test_what_a_folder_held_before_is_named(rank: Callable[..., Any], write: Any, tmp_path: Path) -> None:
+    folder = tmp_path / "made"
+    folder.mkdir()
+    (folder / "slopes.png").touch()
+    ran = rank(write(), "--draws", 1, "--out", folder)
+    assert "in the folder from before, not of this ranking: slopes.png" in ran.out
+    assert "from before" not in rank(write(), "--draws", 1, "--out", tmp_path / "new").out
+
+
 @pytest.mark.slow
 def test_the_example_gives_every_picture(
     rank: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -298,6 +373,8 @@ def test_somebody_who_watches_sees_how_far_it_is(
         (("--ties", "full"), "unknown ties policy 'full'"),
         (("--cut-ties", "both"), "unknown policy for ties at the cut 'both'"),
         (("--rule", "mayority"), "unknown rule 'mayority': did you mean 'majority'?"),
+        (("--rule", "nosuch"), "both_orders, majority, mean"),
+        (("--run", "first"), "its rows name no run: leave out --run."),
         (("--by", "kin"), "unknown column 'kin': did you mean 'kind'?"),
         (("--audit", "kin"), "unknown column 'kin': did you mean 'kind'?"),
         (("--judge", "on"), "unknown judge 'on': did you mean 'one'?"),
@@ -309,6 +386,8 @@ def test_somebody_who_watches_sees_how_far_it_is(
         (("--draws", "0"), "--draws must be at least 1, not 0."),
         (("--seed", "-1"), "--seed must be at least 0, not -1."),
         (("--out", __file__), "is a file: name a folder."),
+        (("--out", f"{__file__}/made"), "cannot be written to (Not a directory): name another folder."),
+        (("--judges-info", str(EXAMPLE / "judges.csv")), "--judges-info names no judge of the log"),
         (("--judges-info", "no_such.csv"), "no_such.csv"),
         (("--against", "no_such.csv"), "no_such.csv"),
     ],

@@ -125,9 +125,9 @@ def test_judges_without_a_rating_stand_first_or_last() -> None:
 def test_a_whole_without_a_ranking_has_nothing_to_be_held_against(method: str) -> None:
     matrix = planted(4, 20)
     values = matrix.values.copy()
-    values[:, 3] = np.nan  # never asked: no scale holds it, and EIP needs every cell
-    unasked = Credits(judges=matrix.judges, pairs=matrix.pairs, values=values)
-    (point,) = stability(unasked, method=method, fractions=(0.5,), draws=2)
+    values[:10, 2:] = values[10:, :2] = np.nan  # two panels: no scale holds both, and EIP needs every cell
+    apart = Credits(judges=matrix.judges, pairs=matrix.pairs, values=values)
+    (point,) = stability(apart, method=method, fractions=(0.5,), draws=2)
     assert point.unrated == 2
     assert numbers(point) == {None}
 

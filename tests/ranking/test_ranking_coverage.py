@@ -9,6 +9,8 @@ import pytest
 
 from judgeharness_integrations.testing.selftest.rankings import RANKINGS, difference_intervals
 
+pytestmark = pytest.mark.slow
+
 REPLICATES = 300
 # seeds are fixed: the bounds are what 300 replicates of a true 95 % could hardly miss, and the seeds do not
 LOW, HIGH = (0.95 + sign * 3 * math.sqrt(0.95 * 0.05 / REPLICATES) for sign in (-1, 1))
@@ -31,7 +33,6 @@ def test_conditional_intervals_cover(judges: int, pairs: int) -> None:
     assert LOW <= covered("conditional", judges=judges, pairs=pairs, seed=1) <= HIGH
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("judges", [3, 6])
 def test_conditional_intervals_cover_with_missing_cells_and_with_clusters(judges: int) -> None:
     assert LOW <= covered("conditional", judges=judges, pairs=200, seed=2, missing=0.2) <= HIGH

@@ -72,6 +72,15 @@ def test_flagged_pairs_go_first_and_count_for_nothing_else() -> None:
     assert np.isnan(found.difficulty[[0, 7, 8]]).all()
 
 
+def test_pairs_that_nobody_answered_are_not_unanimous() -> None:
+    flagged = np.isin(np.arange(12), [11])
+    found = curate(matrix([*ROWS, *[[NONE] * 4] * 3]), flagged=flagged)
+    assert places(found.unanimous) == [7, 8]
+    assert places(found.unanswered) == [9, 10]
+    assert places(found.flagged) == [11]
+    assert found.kept.pairs == tuple(f"p{number}" for number in range(7))
+
+
 def test_what_is_unanimous_depends_on_the_judges() -> None:
     found = curate(matrix(ROWS).of_judges(["b", "c", "d"]))
     assert places(found.unanimous) == [0, 1, 4, 7, 8]
@@ -130,7 +139,7 @@ def test_each_pair_is_counted_once_and_the_order_of_pairs_changes_nothing(
     assert (found is None) == (turned is None)
     if found is None or turned is None:
         return
-    steps = np.array([found.flagged, found.unanimous, found.hardest, found.kept_marks])
+    steps = np.array([found.flagged, found.unanimous, found.unanswered, found.hardest, found.kept_marks])
     assert (steps.sum(axis=0) == 1).all()
     assert found.hardest[order].tolist() == turned.hardest.tolist()
     cut, left = found.difficulty[found.hardest], found.difficulty[~found.hardest & ~np.isnan(found.difficulty)]

@@ -96,6 +96,9 @@ def test_what_eip_cannot_use_is_refused(values: Any, sentence: str) -> None:
         ({"alpha": -0.1}, "EIP's alpha must be at least 0 and below 1"),
         ({"tolerance": 0.0}, "EIP's tolerance must be above 0"),
         ({"low": 1.0}, "EIP's range must rise, not go from 1.0 to 1.0"),
+        ({"low": float("-inf")}, "EIP's range and the score of equals must be finite numbers"),
+        ({"high": float("nan")}, "EIP's range and the score of equals must be finite numbers"),
+        ({"all_equal": float("nan")}, "EIP's range and the score of equals must be finite numbers"),
     ],
 )
 def test_options_under_which_nothing_converges_are_refused(options: Any, sentence: str) -> None:

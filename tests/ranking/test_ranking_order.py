@@ -42,6 +42,7 @@ def found_in(both: Both) -> OrderEffect:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("effect", [-1.0, 0.0, 0.3, 1.0])
 def test_a_planted_effect_is_recovered(effect: float) -> None:
     found = found_in(drawn(1, judges=20, pairs=4000, effect=effect, missing=0.2))
@@ -146,3 +147,18 @@ def test_llmbar_judges_prefer_what_is_shown_second_or_first_by_what_their_rows_s
     kept = json.loads(json.dumps(found.to_dict(), allow_nan=False))
     assert kept["judges"][0] == dict(zip(("judge", "elo", "se"), found.judges[0], strict=True))
     assert kept["ci95"] == list(found.ci95)
+
+
+def test_few_judges_do_not_inflate_the_effect() -> None:
+    found = [found_in(drawn(seed, judges=2, pairs=80, effect=0.8)) for seed in range(120)]
+    mean, error = np.mean([one.elo for one in found]), np.std([one.elo for one in found]) / np.sqrt(len(found))
+    assert mean == pytest.approx(POINTS * 0.8, abs=3 * error)
+    assert mean < POINTS * 0.8 * 4 / 3 - 3 * error  # what joint estimation would bring it to
+    covered = np.mean([one.ci95[0] <= POINTS * 0.8 <= one.ci95[1] for one in found])
+    assert covered > 0.9
+
+
+def test_one_pair_shows_no_effect_where_its_judges_cancel_out() -> None:
+    found = found_in((credits_from([[1, 0]]), credits_from([[0, 1]])))
+    assert (found.pairs, found.matches, found.p) == (1, 4, 1)
+    assert found.elo == pytest.approx(0)

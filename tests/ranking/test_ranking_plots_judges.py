@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.pictures import drawn, size_of
-from support.ranked_study import FACTS, HOSTILE, SHOWN, board
+from support.pictures import drawn, kept_figures, size_of
+from support.ranked_study import FACTS, HOSTILE, SHOWN, board, found
 
 from judgeharness_integrations._errors import NotInstalledError
 from judgeharness_integrations.ranking import RankReport
@@ -17,21 +17,25 @@ from judgeharness_integrations.ranking.comparing.against import Against, against
 from judgeharness_integrations.ranking.comparing.comparison import Comparison
 from judgeharness_integrations.ranking.comparing.correlation import correlate
 from judgeharness_integrations.ranking.comparing.stability import StabilityPoint
+from judgeharness_integrations.ranking.drawing import draw_all
 from judgeharness_integrations.ranking.judges.pareto import pareto
 from judgeharness_integrations.ranking.judges.selfpreference import SelfPreference
 from judgeharness_integrations.ranking.judges.variants import Variant
-from judgeharness_integrations.ranking.plots import robustness, stability
+from judgeharness_integrations.ranking.plots import leaderboard, robustness, slopes, stability, variants
+from judgeharness_integrations.ranking.plots import pareto as pareto_plots
 from judgeharness_integrations.ranking.plots.forest import right_aligned
 from judgeharness_integrations.ranking.plots.leaderboard import draw_leaderboard
 from judgeharness_integrations.ranking.plots.looks import looks_of
 from judgeharness_integrations.ranking.plots.panels import NONE
-from judgeharness_integrations.ranking.plots.pareto import draw_pareto
+from judgeharness_integrations.ranking.plots.pareto import draw_pareto, named_of
 from judgeharness_integrations.ranking.plots.robustness import draw_robustness
 from judgeharness_integrations.ranking.plots.selfpreference import draw_self_preference
 from judgeharness_integrations.ranking.plots.slopes import draw_slopes
 from judgeharness_integrations.ranking.plots.stability import draw_stability
 from judgeharness_integrations.ranking.plots.variants import draw_variants
+from judgeharness_integrations.ranking.portfolio import Portfolio
 from judgeharness_integrations.reporting import figures
+from judgeharness_integrations.reporting.figures import INK
 
 
 @pytest.fixture(autouse=True)
@@ -46,8 +50,17 @@ def renamed(report: RankReport, names: tuple[str, ...] = HOSTILE) -> RankReport:
     )
 
 
-def test_the_leaderboard_names_judges_by_rank_with_their_elo(tmp_path: Path) -> None:
-    texts = drawn(draw_leaderboard(board(), tmp_path), "leaderboard")
+def test_every_picture_that_has_something_to_show_is_drawn(tmp_path: Path) -> None:
+    told: list[str] = []
+    made = Portfolio(report=board(), against=(slope_of(("a", "b"), scale=2000),))
+    files = draw_all(found(), made, tmp_path, tell=told.append)
+    assert told == [f"drawing {name}" for name in files]
+    assert [name for name, paths in files.items() if paths] == ["leaderboard", "difficulty", "slopes"]
+    _the_leaderboard_names_judges_by_rank_with_their_elo(drawn(files["leaderboard"], "leaderboard"))
+    _slopes_of_eip_have_decimals_and_few_judges_no_correlation(drawn(files["slopes"], "slopes"))
+
+
+def _the_leaderboard_names_judges_by_rank_with_their_elo(texts: list[str]) -> None:
     first = board().judges[0]
     assert first.elo is not None
     assert first.ci95 is not None
@@ -90,12 +103,21 @@ def test_judges_without_a_rating_say_why(tmp_path: Path) -> None:
 def test_many_judges_and_groups_stay_apart(tmp_path: Path) -> None:
     one = board().judges[0]
     groups: dict[str, float | None] = {f"g{place}": 1500.0 + place for place in range(9)} | {"empty": None}
-    many = tuple(replace(one, judge=f"judge {place}", rank=place + 1, groups=groups) for place in range(65))
+    many = tuple(replace(one, judge=f"judge {place}", rank=place + 1, groups=groups) for place in range(32))
     texts = drawn(draw_leaderboard(replace(board(), judges=many), tmp_path), "leaderboard")
-    assert {f"judge {place}   {right_aligned(str(place + 1), 2)}" for place in range(65)} <= {*texts}
+    assert {f"judge {place}   {right_aligned(str(place + 1), 2)}" for place in range(32)} <= {*texts}
     assert "each of 9 groups by domain" in texts
     width, height = size_of(tmp_path / "leaderboard.png")
-    assert height / 40 > 65 * 0.2 > width / 40
+    assert height / 40 > 32 * 0.2
+    assert width / 40 < 10
+
+
+def test_marks_of_groups_stand_below_the_interval(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = kept_figures(monkeypatch, leaderboard)
+    draw_leaderboard(board(), tmp_path)
+    marks = [line for line in kept[0].axes[0].lines if line.get_marker() not in {"o", "None"}]
+    assert len(marks) == 2
+    assert all(0.2 < place % 1 < 0.4 for line in marks for place in line.get_ydata())
 
 
 def test_names_are_shown_as_they_are(tmp_path: Path) -> None:
@@ -110,19 +132,26 @@ PLACES = {"cheap": (10.0, 1400.0), "middling": (50.0, 1500.0), "worse": (60.0, 1
 def test_a_front_names_its_judges(tmp_path: Path) -> None:
     texts = drawn(draw_pareto(pareto(PLACES), tmp_path, looks=looks_of(FACTS)), "pareto_tokens")
     assert {"cheap", "middling", "<b>$x_1$</b>", "tokens per pair", "Elo", "Acme"} <= {*texts}
-    assert "worse" not in texts
     assert draw_pareto([], tmp_path) == []
 
 
-def test_money_is_on_a_logarithmic_scale_on_which_nothing_has_a_place(tmp_path: Path) -> None:
+def test_few_judges_are_all_named_and_of_many_those_on_the_front() -> None:
+    assert named_of(pareto(PLACES)) == ["cheap", "middling", "<b>$x_1$</b>", "worse"]
+    assert named_of(pareto({f"j{place}": (float(place), -float(place)) for place in range(13)})) == ["j0"]
+
+
+def test_money_is_on_a_logarithmic_scale_on_which_nothing_has_a_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     money: dict[str, Any] = {"name": "pareto_money", "x_label": "money per pair", "log": True}
     priced = {name: (x / 1e6, y) for name, (x, y) in PLACES.items()}
     texts = drawn(draw_pareto(pareto(priced), tmp_path, **money), "pareto_money")
     assert {"money per pair (log scale)", "0.00005"} <= {*texts}
     assert "costs nothing" not in texts
+    kept = kept_figures(monkeypatch, pareto_plots)
     for free in (priced | {"free": (0.0, 1300.0)}, {"free": (0.0, 1300.0)}):
-        texts = drawn(draw_pareto(pareto(free), tmp_path, **money), "pareto_money")
-        assert {"costs nothing", "free"} <= {*texts}
+        draw_pareto(pareto(free), tmp_path, **money)
+        assert {"costs nothing", "free"} <= {text.get_text() for text in kept.pop().axes[0].texts}
 
 
 def point(fraction: float, group: str | None = None, **changes: Any) -> StabilityPoint:
@@ -159,7 +188,20 @@ def test_stability_has_a_panel_for_each_group_that_could_be_rated(tmp_path: Path
     assert "never" not in texts
     assert texts.count("Kendall correlation") == 1
     assert "\u22120.25" in texts
+    assert not any("hollow" in text for text in texts)
     assert draw_stability([point(0.5, **UNRATED)], tmp_path) == draw_stability([], tmp_path) == []
+
+
+def test_shares_at_which_few_draws_were_rated_are_hollow_and_have_no_band(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = kept_figures(monkeypatch, stability)
+    draw_stability([point(0.2, unrated=11), point(0.5, unrated=10), point(0.8)], tmp_path)
+    (axes,) = kept[0].axes
+    hollow = [line.get_xdata() for line in axes.lines if line.get_markerfacecolor() == "white"]
+    assert hollow == [[0.2], [0.2]]  # Spearman and Kendall
+    assert [area.get_datalim(axes.transData).x0 for area in axes.collections] == [0.5, 0.5]
+    assert "hollow: fewer than half of the draws could be rated" in kept[0].get_suptitle().replace("\n", " ")
 
 
 def test_many_groups_of_stability_are_left_to_the_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -168,7 +210,7 @@ def test_many_groups_of_stability_are_left_to_the_table(tmp_path: Path, monkeypa
     assert "g1" in texts
     assert "g2" not in texts
     assert "share of the pairs drawn" in texts
-    assert "1 more groups stand in the table" in " ".join(texts)
+    assert "groups not drawn: 1 (in stability.csv)" in " ".join(texts)
 
 
 def comparison(name: str, points: tuple[tuple[str, float, float], ...], **changes: Any) -> Comparison:
@@ -198,18 +240,32 @@ def test_the_robustness_sheet_has_a_line_for_each_comparison(tmp_path: Path) -> 
     texts = drawn(draw_robustness(sheet, tmp_path, looks=looks_of(FACTS)), "robustness")
     assert {"all (3 judges)", "law (2 judges)", "EIP score, rank", "Elo with", "Acme"} <= {*texts}
     assert "\u03c1 1.000   \u03c4 1.000   r 0.994" in texts
-    assert "nothing compares the judges" in " ".join(texts)
+    assert "comparisons not made: 1 (rank.json says why)" in " ".join(texts)
+    assert not any("pointwise" in text for text in texts)
     assert draw_robustness(sheet[-1:], tmp_path) == []
+
+
+@pytest.mark.parametrize(("judges", "ticks"), [(1, [1]), (3, [1, 2, 3]), (7, [2, 4, 6]), (65, [20, 40, 60])])
+def test_ranks_have_regular_ticks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, judges: int, ticks: list[int]
+) -> None:
+    kept = kept_figures(monkeypatch, robustness)
+    monkeypatch.setattr(robustness, "_other_scale", bool)
+    points = tuple((f"j{place}", float(place), float(place)) for place in range(judges))
+    draw_robustness([comparison("eip", points, x_label="Elo with a criterion of quite some length")], tmp_path)
+    (axes,) = kept[0].axes
+    assert axes.get_xticks().tolist() == axes.get_yticks().tolist() == ticks
+    assert axes.get_xlabel() == "Elo with a criterion of\nquite some length, rank"
 
 
 def test_more_groups_than_fit_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(robustness, "_MOST_COLUMNS", 2)
     sheet = [comparison("cut", ELO, group=f"<b>$g_{place}$</b>") for place in range(3)]
-    texts = drawn(draw_robustness([*sheet, comparison("none", (), reason=None)], tmp_path), "robustness")
+    texts = drawn(draw_robustness(sheet, tmp_path), "robustness")
     assert "<b>$g_1$</b> (3 judges)" in texts
     assert "<b>$g_2$</b> (3 judges)" not in texts
-    assert "1 more panels stand in the table" in " ".join(texts)
-    assert "nothing to compare" in " ".join(texts)
+    assert "groups not drawn: 1 (in robustness.csv)" in " ".join(texts)
+    assert "not made" not in " ".join(texts)
 
 
 def preference(judge: str, difference: float | None, **changes: Any) -> SelfPreference:
@@ -253,19 +309,33 @@ def test_slopes_have_both_ranks_of_each_judge(tmp_path: Path) -> None:
     names = (*HOSTILE, *(f"judge {place}" for place in range(8)))
     found_slopes = slope_of(names, generators=("judge 0", "judge 7"))
     texts = drawn(draw_slopes(found_slopes, tmp_path), "slopes")
-    assert {"first log", "<b>$x_1$</b>", "rises", "about the same", "wrote answers itself"} <= {*texts}
+    assert {
+        "first log",
+        "<b>$x_1$</b>",
+        "rises",
+        "about the same (rank \u00b11)",
+        "thick, in any colour: wrote answers",
+    } <= {*texts}
     assert "falls" not in texts
     assert any(text.startswith("<b>$x_1$</b>  1700") for text in texts)
     assert any(text.endswith("1705  judge 7") for text in texts)
     assert any("without judges that wrote answers" in text for text in texts)
+    assert draw_slopes(replace(found_slopes, slopes=()), tmp_path) == []
 
 
-def test_slopes_of_eip_have_decimals_and_few_judges_no_correlation(tmp_path: Path) -> None:
-    texts = drawn(draw_slopes(slope_of(("a", "b"), scale=2000), tmp_path), "slopes")
+def test_the_threshold_of_the_same_rank_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = kept_figures(monkeypatch, slopes)
+    scores = {f"j{place}": float(place) for place in range(3)}
+    draw_slopes(against(scores, scores, labels=("a", "b"), generators=["j0"]), tmp_path)
+    (legend,) = kept[0].legends
+    assert [text.get_text() for text in legend.get_texts()] == ["same rank", "thick, in any colour: wrote answers"]
+    assert INK not in {line.get_color() for line in kept[0].axes[0].lines}
+
+
+def _slopes_of_eip_have_decimals_and_few_judges_no_correlation(texts: list[str]) -> None:
     assert any(text.startswith("a  0.850") for text in texts)
     assert {"rises", "falls"} <= {*texts}
     assert not any("Spearman" in text for text in texts)
-    assert draw_slopes(replace(slope_of(("a", "b")), slopes=()), tmp_path) == []
 
 
 def variant(name: str, tokens: float | None, accuracy: float | None, **changes: Any) -> Variant:
@@ -303,6 +373,17 @@ def test_variants_are_shown_against_tokens_and_against_their_base(tmp_path: Path
     assert any("< .001" in text for text in texts)
     assert any(text.startswith("base prompt") for text in texts)
     assert any(text.startswith("not compared") for text in texts)
+
+
+def test_all_of_few_variants_are_named_beside_their_intervals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = kept_figures(monkeypatch, variants)
+    draw_variants(VARIANTS, tmp_path)
+    accuracy = kept[0].axes[0]
+    assert {text.get_text() for text in accuracy.texts} == {"m", "m@<b>$x_1$</b>", "m@long"}
+    step = next(line for line in accuracy.lines if line.get_color() == INK)
+    bars = [line for line in accuracy.lines if line.get_linewidth() > 5]
+    assert len(bars) == 2
+    assert all(bar.get_zorder() < step.get_zorder() for bar in bars)
 
 
 def test_variants_without_tokens_or_differences_are_not_drawn(tmp_path: Path) -> None:

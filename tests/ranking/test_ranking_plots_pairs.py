@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from matplotlib.axes import Axes
-from support.pictures import drawn
+from support.pictures import drawn, kept_figures
 from support.ranked_study import SKILL, found
 
 from judgeharness_integrations._errors import UnknownNameError
 from judgeharness_integrations.ranking.audit import AuditCurve
+from judgeharness_integrations.ranking.classes.asked import NO_DECISION
 from judgeharness_integrations.ranking.classes.bias import ClassBias, class_bias
 from judgeharness_integrations.ranking.classes.confusion import Confusion, confusions
 from judgeharness_integrations.ranking.curation import Curation
@@ -37,7 +37,7 @@ def test_difficulty_is_shown_by_group_with_the_cut(tmp_path: Path) -> None:
     curation = found(cut=0.2).curation
     texts = drawn(draw_difficulty(curation, tmp_path, by="domain"), "difficulty")
     assert {"all pairs", "law", "art", "Difficulty of pairs by domain", "pairs  median"} <= {*texts}
-    assert f"cut from here: {int(curation.hardest.sum())} pairs" in texts
+    assert any(text.endswith(f"; dashed: {int(curation.hardest.sum())} pairs are cut from here on") for text in texts)
 
 
 def of_difficulties(values: list[float], groups: list[str | None]) -> Curation:
@@ -70,19 +70,15 @@ def test_pairs_beyond_the_scale_are_counted_and_few_are_points(tmp_path: Path) -
     assert any(f"{NONE}  (3 off the scale)" in text for text in texts)
 
 
-def test_many_difficulties_are_a_violin_and_few_are_discs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    shapes: list[tuple[int, list[float]]] = []
-
-    def looked_at(axes: Axes, *rest: Any) -> None:
-        violin(axes, *rest)
-        shapes.append((len(axes.collections), [line.get_markersize() for line in axes.lines]))
-
-    violin = difficulty._violin
-    monkeypatch.setattr(difficulty, "_violin", looked_at)
-    drawn(draw_difficulty(of_difficulties([*np.linspace(1400, 1600, 12)], [None] * 12), tmp_path), "difficulty")
-    drawn(draw_difficulty(of_difficulties([1400.0] * 3 + [1500.0], [None] * 4), tmp_path), "difficulty")
-    (violins, _), (none, sizes) = shapes
-    assert (violins, none) == (1, 0)
+def test_many_difficulties_are_violins_and_few_are_discs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = kept_figures(monkeypatch, difficulty)
+    many = of_difficulties([*np.linspace(1400, 1600, 12)], [*["many"] * 10, "two", "one"])
+    draw_difficulty(many, tmp_path)
+    draw_difficulty(many, tmp_path, by="group")
+    draw_difficulty(of_difficulties([1400.0] * 3 + [1500.0], [None] * 4), tmp_path)
+    assert [len(figure.axes[0].collections) for figure in kept] == [1, 4, 0]  # one look, whatever a group has
+    assert ["discs" in figure.get_suptitle() for figure in kept] == [False, False, True]
+    sizes = [line.get_markersize() for line in kept[2].axes[0].lines]
     assert sizes[0] ** 2 == pytest.approx(3 * sizes[1] ** 2)  # the area of a disc is the number of its pairs
 
 
@@ -118,15 +114,28 @@ def test_cells_without_a_bias_stay_empty_and_sure_ones_are_bold(tmp_path: Path) 
     assert svg.count("font-weight: 700; font-size: 8px") == 1
 
 
+def test_no_decision_does_not_set_the_colours_of_the_labels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = kept_figures(monkeypatch, classbias)
+    one = biases()[0]
+    given = replace(one, label="A", bias=-0.2)
+    for undecided in (0.8, 0.1):
+        draw_class_bias([given, replace(one, label=NO_DECISION, bias=undecided)], tmp_path)
+    assert [figure.axes[0].images[0].get_clim() for figure in kept] == [(-0.2, 0.2)] * 2
+    beyond = [figure.axes[0].images[0].colorbar for figure in kept]
+    assert [None if bar is None else bar.extend for bar in beyond] == ["max", "neither"]
+
+
 def test_many_groups_of_class_bias_are_left_to_the_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = kept_figures(monkeypatch, classbias)
     monkeypatch.setattr(classbias, "_MOST_PANELS", 2)
-    made = [replace(one, group=f"g{place}") for place in range(3) for one in biases()[:8]]
-    texts = drawn(draw_class_bias([*biases()[:8], *made], tmp_path), "class_bias")
-    assert "g0" not in texts
-    assert "Class bias: predicted minus true share (3 groups not shown)" in texts
-    texts = drawn(draw_class_bias(made, tmp_path), "class_bias")
-    assert {"g0", "g1"} <= {*texts}
-    assert "g2" not in texts
+    whole = [one for one in biases() if one.group is None]
+    made = [replace(one, group=f"g{place}") for place in range(3) for one in whole]
+    draw_class_bias([*whole, *made, *(replace(one, criterion="tone") for one in made)], tmp_path)
+    draw_class_bias(made, tmp_path)
+    titles = [[axes.get_title(loc="left") for axes in figure.axes[:-1]] for figure in kept]
+    assert titles == [["all"], ["g0", "g1"]]
+    assert "(groups not shown: 3)" in kept[0].get_suptitle()
+    assert "(groups not shown: 1)" in kept[1].get_suptitle()
 
 
 def test_confusion_has_a_panel_for_each_judge_and_each_group(tmp_path: Path) -> None:
@@ -162,6 +171,22 @@ def test_of_many_judges_the_first_are_shown(tmp_path: Path, monkeypatch: pytest.
     assert "Confusion, the first 2 of 4 judges" in texts
     assert "j1" in texts
     assert "j2" not in texts
+
+
+def test_criteria_stand_beside_each_other_and_groups_that_do_not_fit_are_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = kept_figures(monkeypatch, confusion_plots)
+    one = confusion(("A",), ((1,),))
+    criteria, groups = ("x", "y", "z"), tuple(f"g{place}" for place in range(5))
+    draw_confusion([replace(one, criterion=name, group=group) for name in criteria for group in groups], tmp_path)
+    draw_confusion([replace(one, group=group) for group in groups], tmp_path)
+    panels = [axes for axes in kept[0].axes if axes.get_title(loc="left")]
+    lines = [[axes.get_title(loc="left") for axes in panels[start : start + 3]] for start in range(0, 12, 3)]
+    assert lines == [[f"{name}, {group}" for name in criteria] for group in groups[:4]]
+    assert [len({round(axes.get_position().x0, 6) for axes in panels}), len(panels)] == [3, 12]
+    assert "by group, the first 4 of 5 groups" in kept[0].get_suptitle()
+    assert "of 5 groups" not in kept[1].get_suptitle()
 
 
 def test_criteria_with_other_labels_are_named(tmp_path: Path) -> None:

@@ -16,9 +16,9 @@ from judgeharness_integrations.ranking.plots.heat import Cell, draw_heat, label_
 from judgeharness_integrations.ranking.plots.looks import PLAIN, Looks, looks_of
 from judgeharness_integrations.ranking.plots.names import short_name, short_names
 from judgeharness_integrations.ranking.plots.panels import group_title, head, new_panels, signed, title_of
-from judgeharness_integrations.ranking.plots.pareto import step_of
+from judgeharness_integrations.ranking.plots.pareto import along, step_of
 from judgeharness_integrations.ranking.plots.pointlabels import name_points
-from judgeharness_integrations.reporting.figures import COLOURS, GREY, lay_out, new_figure, styled
+from judgeharness_integrations.reporting.figures import COLOURS, GREY, new_figure, styled
 
 
 class Facts(NamedTuple):
@@ -150,6 +150,13 @@ def test_a_step_goes_right_and_then_up() -> None:
     assert step_of([(1, 5), (3, 7)], 9) == [(1, 5), (3, 5), (3, 7), (9, 7)]
 
 
+def test_places_along_a_line_are_even_on_a_logarithmic_scale() -> None:
+    _, (axes,) = new_figure(1)
+    axes.set_xscale("log")
+    places = along(axes, (1, 5), (10_000, 7))
+    assert places[len(places) // 2] == pytest.approx((100, 6))
+
+
 @pytest.mark.parametrize("step", [0.05, 0.002])
 def test_names_of_points_stand_inside_and_not_on_each_other(step: float) -> None:
     named = [(f"a judge with quite a name {place}", step * place, 0.6 * step * place) for place in range(12)]
@@ -159,7 +166,7 @@ def test_names_of_points_stand_inside_and_not_on_each_other(step: float) -> None
         axes.plot(*zip(*[place[1:] for place in named], *others, strict=True), "o")
         axes.margins(0.1)
         name_points(figure, axes, named, others)
-        lay_out(figure)
+        figure.draw_without_rendering()
     notes = [note for note in axes.texts if isinstance(note, Annotation)]
     assert [note.get_text() for note in notes] == [name for name, *_ in named]
     frame = axes.get_window_extent().padded(1)

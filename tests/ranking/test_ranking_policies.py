@@ -44,7 +44,7 @@ def test_ties_earn_nothing_unless_half_is_declared() -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"rule": "both_order"}, "unknown rule"),
+        ({"rule": "both_order"}, r"unknown rule 'both_order': did you mean 'both_orders'\?"),
         ({"rule": "one_order", "failures": "wron"}, r"unknown failures policy 'wron': did you mean 'wrong'\?"),
         ({"rule": "one_order", "ties": "halve"}, r"unknown ties policy 'halve': did you mean 'half'\?"),
     ],

@@ -114,6 +114,30 @@ def test_self_preference_and_costs_where_the_log_has_them() -> None:
     assert {one.judge for one in made.variants} == {"two", "two@long"}
 
 
+def costed(right: dict[str, str]) -> list[VerdictRow]:
+    return [replace(row, input_tokens=10, output_tokens=len(row.judge)) for row in log(right)]
+
+
+def test_judges_beyond_elo_are_said_to_be_on_no_front() -> None:
+    made = made_of(costed(RIGHT | {"best": "1111111111"}))
+    assert {one.judge for one in made.tokens} == set(RIGHT)
+    assert made.left_out == {"tokens": ("best",)}  # nothing is known of money
+    assert made.to_dict()["left_out"] == {"tokens": ["best"]}
+    assert made_of(costed(RIGHT)).left_out == {}
+
+
+def test_where_nobody_has_elo_the_front_says_so() -> None:
+    made = made_of(costed({"one": "111", "two": "110", "three": "100"}))
+    assert made.absent["tokens"] == "no judge whose use is known has Elo"
+    assert made.absent["money"] == ANALYSES["money"].needs
+    assert made.left_out == {}
+
+
+def test_two_judges_have_no_rank_correlation() -> None:
+    made = made_of(log({"one": "1101", "two": "0111"}))
+    assert made.absent["stability"] == "a rank correlation needs 3 judges that are ranked"
+
+
 def test_without_a_choice_between_a_and_b_nobody_prefers_a_side() -> None:
     rows = [replace(row, verdict="PASS" if row.verdict == "A" else "FAIL", gold="PASS") for row in log()]
     assert "self_preference" in made_of(rows).absent
@@ -153,6 +177,16 @@ def test_the_same_judges_elsewhere_are_curated_anew() -> None:
     assert {slope.judge for slope in found.slopes} == set(RIGHT) - {"three"}
     assert all(slope.elo == pytest.approx(slope.elo_against) for slope in found.slopes)
     assert found.correlation_without_generators is None
+    assert found.unrated == ()
+
+
+def test_judges_that_are_never_wrong_in_one_log_are_named() -> None:
+    mine = log(RIGHT | {"best": "1111111111", "worst": "0000000000"})
+    theirs = log(RIGHT | {"best": "1011111111", "worst": "0000000000"})
+    found = versus(study(mine, RankRequest()), theirs, labels=("mine", "theirs"))
+    assert {slope.judge for slope in found.slopes} == set(RIGHT)
+    assert found.unrated == ("best", "worst")
+    assert found.to_dict()["unrated"] == ["best", "worst"]
 
 
 def test_judges_that_wrote_answers_are_known_by_their_model() -> None:
@@ -190,6 +224,7 @@ def test_tables_hold_what_the_results_hold() -> None:
     assert steps.count("kept") == made.report.n_pairs
     assert steps.count("hardest") == made.report.n_cut
     assert steps.count("unanimous") == made.report.n_unanimous
+    assert steps.count("unanswered") == made.report.n_unanswered
     assert {row["analysis"] for row in tables["correlations"]} >= {"methods", "against", "with and without the cut"}
     assert len(tables["contrasts"]) == len(made.report.contrasts)
     assert len(tables["against"]) == len(RIGHT)

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import struct
 from pathlib import Path
+from types import ModuleType
 from xml.etree import ElementTree as ET
 
-__all__ = ["drawn", "size_of", "texts_of"]
+import pytest
+from matplotlib.figure import Figure
+
+__all__ = ["drawn", "kept_figures", "size_of", "texts_of"]
 
 
 def texts_of(svg: Path) -> list[str]:
@@ -29,3 +33,15 @@ def drawn(files: list[Path], *names: str) -> list[str]:
     texts = [text for path in files if path.suffix == ".svg" for text in texts_of(path)]
     assert not any("\x1b" in text for text in texts)
     return texts
+
+
+def kept_figures(monkeypatch: pytest.MonkeyPatch, module: ModuleType) -> list[Figure]:
+    """Keep the figures that a module draws, to look at what they are made of, rather than write them."""
+    kept: list[Figure] = []
+
+    def keep(figure: Figure, _folder: Path, _name: str) -> list[Path]:
+        kept.append(figure)
+        return []
+
+    monkeypatch.setattr(module, "save_figure", keep)
+    return kept

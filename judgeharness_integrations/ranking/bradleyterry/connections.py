@@ -13,7 +13,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components, shortest_path
 
-from judgeharness_integrations.ranking.arrays import Marks
+from judgeharness_integrations.ranking.arrays import Ints, Marks
 from judgeharness_integrations.ranking.credits import Credits
 
 __all__ = ["PLACES", "Connections", "Place", "connections_of"]
@@ -21,11 +21,14 @@ __all__ = ["PLACES", "Connections", "Place", "connections_of"]
 Place: TypeAlias = Literal["rated", "above", "below", "apart", "unseen"]
 PLACES: Final[tuple[Place, ...]] = get_args(Place)
 
+_DECIMALS = 6  # sums of fractions differ by rounding alone
+
 
 @dataclass(frozen=True, kw_only=True)
 class Connections:
     """Where each judge stands towards the largest group of judges that can be rated together.
 
+    Of groups as large, the one with more answers is taken, then with more credit, then the first by name.
     `rated` judges are that group. Those `above` beat it and are never beaten by it, directly or over others; `below` is
     the reverse; `apart` is neither, so that nothing compares them with it. `unseen` judges hold no credit at all.
     """
@@ -47,11 +50,9 @@ def connections_of(matrix: Credits) -> Connections:
     beats = _beats(matrix)
     _, component = connected_components(csr_array(beats), directed=True, connection="strong")
     asked = matrix.seen.sum(axis=0)
-    sizes = [
-        (int((asked[component == number] > 0).sum()), int(asked[component == number].sum()))
-        for number in range(max(component) + 1)
-    ]
-    main = (component == sizes.index(max(sizes))) & (asked > 0)
+    main = (component == _largest(matrix, component)) & (asked > 0)
+    if main.all():
+        return Connections(places=tuple((judge, "rated") for judge in matrix.judges))
     reaches = np.isfinite(shortest_path(csr_array(beats), unweighted=True))
     above = reaches[:, main].any(axis=1) & ~main
     below = reaches[main].any(axis=0) & ~main
@@ -66,6 +67,19 @@ def connections_of(matrix: Credits) -> Connections:
             for place, judge in enumerate(matrix.judges)
         )
     )
+
+
+def _largest(matrix: Credits, component: Ints) -> int:
+    """Return the number of the largest group, whatever order judges and pairs come in."""
+    asked = matrix.seen.sum(axis=0)
+    credit = np.nansum(matrix.values, axis=0)
+
+    def size(number: int) -> tuple[int, int, float]:
+        mine = component == number
+        return int((asked[mine] > 0).sum()), int(asked[mine].sum()), round(float(credit[mine].sum()), _DECIMALS)
+
+    by_name = sorted(range(len(component)), key=matrix.judges.__getitem__)
+    return max(dict.fromkeys(int(component[place]) for place in by_name), key=size)
 
 
 def _beats(matrix: Credits) -> Marks:

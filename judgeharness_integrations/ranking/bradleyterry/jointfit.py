@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.ranking.arrays import Floats, Ints
-from judgeharness_integrations.ranking.bradleyterry.newton import maximise
-from judgeharness_integrations.ranking.bradleyterry.patterns import joint_model, patterns_of
+from judgeharness_integrations.ranking.bradleyterry.newton import JointEstimate, maximise
+from judgeharness_integrations.ranking.bradleyterry.patterns import Patterns, joint_model, patterns_of
 from judgeharness_integrations.ranking.bradleyterry.sandwich import by_cluster, influences, published_errors
 from judgeharness_integrations.ranking.bradleyterry.scale import ELO_MEAN, ELO_POINTS, published_elo
 from judgeharness_integrations.ranking.credits import Credits
@@ -19,7 +20,7 @@ __all__ = ["JointFit", "fit_joint"]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class JointFit:
-    """Elo of judges and pairs; a pair's is its difficulty.
+    """Elo of judges and pairs; a pair's is its difficulty. Errors are worked out when they are asked for.
 
     `elo` and `covariance` (judges, judges, Elo squared) hold the judges' mean at 1500, and `difficulty` (pairs,) is on
     their scale. `elo_published`, `se_published` and `difficulty_published` keep the gauges of the paper: Elo with mean
@@ -27,24 +28,94 @@ class JointFit:
     `pattern` (pairs,) numbers pairs that are alike: their difficulty is the same.
     """
 
-    judges: tuple[str, ...]
-    pairs: tuple[str, ...]
-    elo: Floats
-    covariance: Floats
-    difficulty: Floats
-    elo_published: Floats
-    se_published: Floats
-    difficulty_published: Floats
-    difficulty_se_published: Floats
-    log_strengths: Floats
-    pattern: Ints
-    log_likelihood: float
-    steps: int
+    matrix: Credits
+    patterns: Patterns
+    estimate: JointEstimate
+    clusters: Ints | None
+
+    @property
+    def judges(self) -> tuple[str, ...]:
+        """Names of the judges."""
+        return self.matrix.judges
+
+    @property
+    def pairs(self) -> tuple[str, ...]:
+        """Names of the pairs."""
+        return self.matrix.pairs
+
+    @property
+    def pattern(self) -> Ints:
+        """(pairs,) number of what each pair is like."""
+        return self.patterns.of
+
+    @property
+    def log_likelihood(self) -> float:
+        """At the maximum."""
+        return self.estimate.log_likelihood
+
+    @property
+    def steps(self) -> int:
+        """How many Newton took."""
+        return self.estimate.steps
+
+    @property
+    def elo(self) -> Floats:
+        """(judges,) in Elo, mean 1500."""
+        return ELO_MEAN + ELO_POINTS * self.estimate.ability
+
+    @property
+    def difficulty(self) -> Floats:
+        """(pairs,) in Elo, on the scale of `elo`."""
+        return ELO_MEAN - ELO_POINTS * self.estimate.easiness[self.pattern]
+
+    @property
+    def log_strengths(self) -> Floats:
+        """(judges + pairs,) in logits, sum 0."""
+        return np.asarray(self._strengths - self._strengths.mean(), np.float64)
+
+    @property
+    def elo_published(self) -> Floats:
+        """(judges,) in Elo, mean strength of all players 1."""
+        return published_elo(self._strengths)[: len(self.judges)]
+
+    @property
+    def difficulty_published(self) -> Floats:
+        """(pairs,) in Elo, mean strength of all players 1."""
+        return published_elo(self._strengths)[len(self.judges) :]
+
+    @cached_property
+    def covariance(self) -> Floats:
+        """(judges, judges) of `elo`, in Elo squared."""
+        return np.asarray(ELO_POINTS**2 * (self._moved.T @ self._moved), np.float64)
 
     @property
     def se(self) -> Floats:
         """(judges,) standard errors of `elo`, in Elo."""
         return np.sqrt(np.diag(self.covariance))
+
+    @property
+    def se_published(self) -> Floats:
+        """(judges,) standard errors of `elo_published`, in Elo."""
+        return ELO_POINTS * self._published[0]
+
+    @property
+    def difficulty_se_published(self) -> Floats:
+        """(pairs,) standard errors of `difficulty_published`, in Elo."""
+        return ELO_POINTS * self._published[1][self.pattern]
+
+    @property
+    def _strengths(self) -> Floats:
+        return np.concatenate([self.estimate.ability, -self.estimate.easiness[self.pattern]])
+
+    @cached_property
+    def _moved(self) -> Floats:
+        matrix = self.matrix
+        residuals = np.where(matrix.seen, matrix.values - self.estimate.expected[0][self.pattern], 0.0)
+        return influences(self.estimate.schur, by_cluster(residuals, self.clusters))
+
+    @cached_property
+    def _published(self) -> tuple[Floats, Floats]:
+        return published_errors(self._moved, self.estimate.cross, self.patterns.count)
 
 
 def fit_joint(matrix: Credits, *, clusters: Ints | None = None) -> JointFit:
@@ -68,24 +139,4 @@ def fit_joint(matrix: Credits, *, clusters: Ints | None = None) -> JointFit:
             "Bradley-Terry has no finite maximum here: leave out unanimous pairs and judges that are never wrong or "
             "never right."
         )
-    residuals = np.where(matrix.seen, matrix.values - found.expected[0][patterns.of], 0.0)
-    moved = influences(found.schur, by_cluster(residuals, clusters))
-    se_published, se_pairs = published_errors(moved, found.cross, patterns.count)
-    strengths = np.concatenate([found.ability, -found.easiness[patterns.of]])
-    elo = published_elo(strengths)
-    judges = len(matrix.judges)
-    return JointFit(
-        judges=matrix.judges,
-        pairs=matrix.pairs,
-        elo=ELO_MEAN + ELO_POINTS * found.ability,
-        covariance=ELO_POINTS**2 * (moved.T @ moved),
-        difficulty=ELO_MEAN - ELO_POINTS * found.easiness[patterns.of],
-        elo_published=elo[:judges],
-        se_published=ELO_POINTS * se_published,
-        difficulty_published=elo[judges:],
-        difficulty_se_published=ELO_POINTS * se_pairs[patterns.of],
-        log_strengths=strengths - strengths.mean(),
-        pattern=patterns.of,
-        log_likelihood=found.log_likelihood,
-        steps=found.steps,
-    )
+    return JointFit(matrix=matrix, patterns=patterns, estimate=found, clusters=clusters)

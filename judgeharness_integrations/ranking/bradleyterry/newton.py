@@ -118,7 +118,7 @@ def _logits(model: JointModel, ability: Floats, easiness: Floats, shift: float) 
 
 def _log_likelihood(model: JointModel, ability: Floats, easiness: Floats, shift: float) -> float:
     logits = _logits(model, ability, easiness, shift)
-    lost = np.where(model.seen, np.logaddexp(0.0, logits), 0.0).sum(axis=(0, 2))
+    lost = np.logaddexp(0.0, logits, where=model.seen, out=np.zeros(logits.shape)).sum(axis=(0, 2))
     won = model.wins @ ability + (model.count * model.total) @ easiness + shift * (model.shift @ model.layer_wins)
     return float(won - model.count @ lost)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias, get_args
 
 from judgeharness_integrations._errors import UnknownNameError
-from judgeharness_integrations.aggregation.rules import Rule, RuleLike
+from judgeharness_integrations.aggregation.rules import RULE_NAMES, Rule, RuleLike
 from judgeharness_integrations.aggregation.rules import rule as named_rule
 
 __all__ = ["ORDER_RULES", "Failures", "Policy", "Ties"]
@@ -55,7 +55,10 @@ class Policy:
         """
         if isinstance(rule, str) and (name := rule.strip().replace("-", "_")) in ORDER_RULES:
             return cls(rule=name, failures=failures, ties=ties)
-        fold = named_rule(rule)
+        try:
+            fold = named_rule(rule)
+        except UnknownNameError:
+            raise UnknownNameError("rule", str(rule).partition("(")[0].strip(), [*ORDER_RULES, *RULE_NAMES]) from None
         return cls(rule=fold.name, failures=failures, ties=ties, fold=fold)
 
     @property

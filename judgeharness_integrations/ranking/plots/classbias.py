@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from judgeharness_integrations.ranking.classes.asked import NO_DECISION
 from judgeharness_integrations.ranking.plots.heat import Cell, draw_heat, label_height
 from judgeharness_integrations.ranking.plots.panels import group_title, head, signed, title_of
 from judgeharness_integrations.reporting.figures import new_figure, save_figure, styled
@@ -53,9 +54,10 @@ def draw_class_bias(biases: Sequence[ClassBias], folder: Path, *, order: Sequenc
         images = _maps(axes, biases, labels, judges)
         for axis, panel in zip(axes, shown, strict=True):
             title_of(axis, group_title(*panel, [name for name, _ in shown]), width=size)
-        _explain(figure, axes, images[0])
-        left_out = len(panels) - len(shown)
-        more = f" ({left_out} groups not shown)" if left_out else ""
+        beyond = any((one.bias or 0.0) > images[0].get_clim()[1] for one in biases)
+        _explain(figure, axes, images[0], extend="max" if beyond else "neither")
+        left_out = len({group for _, group in panels} - {group for _, group in shown})
+        more = f" (groups not shown: {left_out})" if left_out else ""
         head(figure, f"Class bias: predicted minus true share{more}", _NOTE)
         return save_figure(figure, folder, "class_bias")
 
@@ -64,7 +66,8 @@ def _maps(
     axes: Sequence[Axes], biases: Sequence[ClassBias], labels: Mapping[Panel, Sequence[str]], judges: Sequence[str]
 ) -> list[AxesImage]:
     found = {(one.criterion, one.group, one.judge, one.label): one for one in biases}
-    scale = max([_SMALLEST_SCALE, *(abs(one.bias) for one in biases if one.bias is not None)])
+    known = [one for one in biases if one.bias is not None and (one.criterion, one.group) in labels]
+    scale = max([_SMALLEST_SCALE, *(abs(one.bias or 0.0) for one in known if one.label != NO_DECISION)])
     return [
         draw_heat(
             axes[place],
@@ -78,8 +81,8 @@ def _maps(
     ]
 
 
-def _explain(figure: Figure, axes: Sequence[Axes], image: AxesImage) -> None:
-    bar = figure.colorbar(image, ax=axes, location="bottom", shrink=0.7, aspect=45, pad=0.02)
+def _explain(figure: Figure, axes: Sequence[Axes], image: AxesImage, *, extend: str) -> None:
+    bar = figure.colorbar(image, ax=axes, extend=extend, location="bottom", shrink=0.7, aspect=45, pad=0.02)
     bar.ax.xaxis.set_major_formatter(lambda value, _: signed(100 * value, 1).removesuffix(".0"))
     bar.set_label("percentage points", fontsize=8.5)
     bar.outline.set_visible(False)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["draw_confusion"]
 
-_MOST_PANELS = 12
+_MOST_PANELS, _MOST_COLUMNS = 12, 4
 _MOST_NUMBERS = 8  # labels, beyond which a panel shows colours alone
 _CELL, _SMALLEST, _LARGEST = 0.55, 1.1, 6.0  # inches
 _GAP, _FRAME, _BAR = 0.35, 0.45, 0.9  # inches: between panels, for titles, for the colours
@@ -39,14 +39,18 @@ def draw_confusion(confusions: Sequence[Confusion], folder: Path, *, order: Sequ
 
     """
     places = {judge: place for place, judge in enumerate(order)}
+    groups = {group: place for place, group in enumerate(dict.fromkeys(one.group for one in confusions))}
     whole = sorted(
         (one for one in confusions if one.group is None),
         key=lambda one: -1 if one.judge is None else places.get(one.judge, len(places)),
     )
-    grouped = [one for one in confusions if one.group is not None and one.judge is None]
+    grouped = sorted(
+        (one for one in confusions if one.group is not None and one.judge is None),
+        key=lambda one: groups[one.group],
+    )
     return [
         *_drawn(whole, folder, "confusion", _judges_heading(whole)),
-        *_drawn(grouped, folder, "confusion_by_group", "Confusion, all judges pooled, by group"),
+        *_drawn(grouped, folder, "confusion_by_group", _groups_heading(grouped)),
     ]
 
 
@@ -54,6 +58,18 @@ def _judges_heading(confusions: Sequence[Confusion]) -> str:
     judges = len({one.judge for one in confusions if one.judge is not None})
     shown = len({one.judge for one in confusions[:_MOST_PANELS] if one.judge is not None})
     return "Confusion" + (f", the first {shown} of {judges} judges" if shown < judges else "")
+
+
+def _groups_heading(confusions: Sequence[Confusion]) -> str:
+    groups, shown = (len({one.group for one in some}) for some in (confusions, confusions[:_MOST_PANELS]))
+    more = f", the first {shown} of {groups} groups" if shown < groups else ""
+    return f"Confusion, all judges pooled, by group{more}"
+
+
+def _columns(shown: Sequence[Confusion]) -> int:
+    """Return how many panels a line has: the criteria of one judge or group, where there are several."""
+    criteria = len({one.criterion for one in shown})
+    return criteria if 1 < criteria <= _MOST_COLUMNS else _MOST_COLUMNS
 
 
 def _drawn(confusions: Sequence[Confusion], folder: Path, name: str, heading: str) -> list[Path]:
@@ -85,7 +101,7 @@ def _canvas(shown: Sequence[Confusion]) -> tuple[Figure, list[list[Axes]], float
     once = _alike(shown)
     figure, rows = new_panels(
         len(shown),
-        most_columns=4,
+        most_columns=_columns(shown),
         width=width + _GAP + names * (_ONCE if once else 1),
         height=height + _FRAME + below * (not once),
     )

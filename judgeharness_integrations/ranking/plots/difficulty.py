@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 __all__ = ["draw_difficulty"]
 
 _ALL = "all pairs"
-_NOTE = "bar: middle half of the pairs, ring: median; discs: pairs of one difficulty"
-_FEWEST = 8  # different difficulties, from which on a density is drawn
+_VIOLINS, _DISCS = "bar: middle half of the pairs, ring: median", "discs: pairs of one difficulty, their area the share"
+_FEWEST = 8  # different difficulties of all pairs, from which on densities are drawn
 _LARGEST = 15.0  # points across a circle that stands for all pairs
 _HALF = 0.42  # of a row
 _MARGIN = 0.05
@@ -55,14 +55,20 @@ def draw_difficulty(curation: Curation, folder: Path, *, by: str | None = None) 
         figure, (axes,) = new_forest(len(groups), width=7.6, row=_HEIGHT)
         rows = [Row(name=name, value=None, note=_note(values)) for name, values in groups.items()]
         draw_rows(axes, rows)
-        for place, values in enumerate(groups.values()):
-            _violin(axes, place, values[np.isfinite(values)], COLOURS[0] if place else INK)
+        finite = [values[np.isfinite(values)] for values in groups.values()]
+        are_few = len(np.unique(np.concatenate(finite).round(_DECIMALS))) < _FEWEST
+        width = _band_width(finite[0])
+        for place, values in enumerate(finite):
+            colour = COLOURS[0] if place else INK
+            if are_few:
+                _discs(axes, place, values, colour)
+            else:
+                _violin(axes, place, values, colour, width)
         name_rows(axes, list(groups))
         note_rows(axes, rows, title="pairs  median")
         axes.margins(x=_MARGIN)
-        _show_cut(axes, curation)
         axes.set_xlabel("Elo of pairs (Bradley-Terry): the higher, the harder; judges' mean 1500")
-        head(figure, _heading(by), _NOTE)
+        head(figure, _heading(by), (_DISCS if are_few else _VIOLINS) + _show_cut(axes, curation))
         return save_figure(figure, folder, "difficulty")
 
 
@@ -94,18 +100,22 @@ def _note(values: Floats) -> str:
     return f"{right_aligned(str(len(values)), 4)}  {median}{more}"
 
 
-def _violin(axes: Axes, place: int, values: Floats, colour: str) -> None:
-    """Draw the density, the quartiles and the median; circles where pairs have few different difficulties."""
-    levels, count = np.unique(values.round(_DECIMALS), return_counts=True)
-    if len(levels) < _FEWEST:
-        for level, pairs in zip(levels, count, strict=True):
-            size = _LARGEST * float(np.sqrt(pairs / len(values)))
-            axes.plot(level, place, marker="o", markersize=size, color=colour, alpha=0.6, linewidth=0)
-        return
-    from scipy.stats import gaussian_kde  # noqa: PLC0415 - few draw
+def _discs(axes: Axes, place: int, values: Floats, colour: str) -> None:
+    """Draw a disc for all pairs of one difficulty."""
+    for level, pairs in zip(*np.unique(values.round(_DECIMALS), return_counts=True), strict=True):
+        size = _LARGEST * float(np.sqrt(pairs / len(values)))
+        axes.plot(level, place, marker="o", markersize=size, color=colour, alpha=0.6, linewidth=0)
 
-    span = np.linspace(values.min(), values.max(), _POINTS)
-    density = gaussian_kde(values)(span)
+
+def _band_width(values: Floats) -> float:
+    """Return the standard deviation of the normal kernel (Scott 1992); every group has that of all pairs."""
+    return float(values.std() * len(values) ** -0.2)
+
+
+def _violin(axes: Axes, place: int, values: Floats, colour: str, width: float) -> None:
+    """Draw the density, the quartiles and the median."""
+    span = np.linspace(values.min() - width, values.max() + width, _POINTS)
+    density = np.exp(-0.5 * ((span[:, None] - values) / width) ** 2).sum(axis=1)
     half = _HALF * density / density.max()
     axes.fill_between(span, place - half, place + half, color=colour, alpha=0.35, linewidth=0, zorder=2)
     low, middle, high = np.quantile(values, [0.25, 0.5, 0.75])
@@ -113,19 +123,11 @@ def _violin(axes: Axes, place: int, values: Floats, colour: str) -> None:
     axes.plot(middle, place, marker="o", markersize=5, markerfacecolor="white", markeredgecolor=colour, zorder=4)
 
 
-def _show_cut(axes: Axes, curation: Curation) -> None:
+def _show_cut(axes: Axes, curation: Curation) -> str:
+    """Draw where the cut begins and return what to say of it."""
     cut = curation.difficulty[curation.hardest]
     edge = cut[np.isfinite(cut)]
-    if len(edge):
-        axes.axvline(float(edge.min()), color=GREY, linestyle="--", linewidth=1)
-        text = f"cut from here: {len(cut)} pairs"
-        axes.annotate(
-            text,
-            (float(edge.min()), 1),
-            xycoords=("data", "axes fraction"),
-            xytext=(0, 4),
-            textcoords="offset points",
-            ha="center",
-            fontsize=8.5,
-            color=GREY,
-        )
+    if not len(edge):
+        return ""
+    axes.axvline(float(edge.min()), color=GREY, linestyle="--", linewidth=1)
+    return f"; dashed: {len(cut)} pairs are cut from here on"

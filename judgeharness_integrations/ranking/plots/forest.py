@@ -86,7 +86,7 @@ def note_rows(axes: Axes, rows: Sequence[Row], *, title: str) -> None:
     axes.annotate(
         title,
         (1, 1),
-        xytext=(7, 7),
+        xytext=(3.5, 7),
         xycoords="axes fraction",
         textcoords="offset points",
         fontsize=8.5,

@@ -39,6 +39,7 @@ _PLACES = {
     "apart": "cannot be compared",
 }
 _WIDTH = 8.4  # inches
+_BELOW = 0.28  # of a row: marks of groups stand so far below the interval
 
 
 def draw_leaderboard(report: RankReport, folder: Path) -> list[Path]:
@@ -126,7 +127,9 @@ def _group_marks(groups: Sequence[str]) -> dict[str, dict[str, Any]]:
 
 def _mark_groups(axes: Axes, judges: Sequence[JudgeRank], marks: dict[str, dict[str, Any]]) -> None:
     for group, mark in marks.items():
-        found = [(value, place) for place, one in enumerate(judges) if (value := one.groups.get(group)) is not None]
+        found = [
+            (value, place + _BELOW) for place, one in enumerate(judges) if (value := one.groups.get(group)) is not None
+        ]
         axes.plot(*zip(*found, strict=True), linestyle="none", zorder=3, **mark)
 
 

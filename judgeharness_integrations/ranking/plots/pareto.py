@@ -7,6 +7,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from judgeharness_integrations.ranking.plots.looks import Looks
 from judgeharness_integrations.ranking.plots.panels import head
 from judgeharness_integrations.ranking.plots.pointlabels import name_points
@@ -17,11 +19,12 @@ if TYPE_CHECKING:
 
     from judgeharness_integrations.ranking.judges.pareto import ParetoPoint
 
-__all__ = ["draw_pareto", "draw_step", "step_of"]
+__all__ = ["along", "draw_pareto", "draw_step", "named_of", "step_of"]
 
 Place = tuple[float, float]
 
-_BETWEEN = 12  # places of a line that names keep away from
+_FEW = 12  # judges, up to which all are named
+_BETWEEN = 48  # places of a line that names keep away from
 _BESIDE = 2.5  # free judges stand so much left of the cheapest that is paid
 _MARGIN = 0.1
 _LEAST_ROOM = 1.3  # a factor, beside the outermost points of a logarithmic scale
@@ -37,7 +40,7 @@ def draw_pareto(
     log: bool = False,
     looks: Looks | None = None,
 ) -> list[Path]:
-    """Draw a front as a step line, its judges named, the others beside it.
+    """Draw a front as a step line, its judges named, the others beside it; of few judges all are named.
 
     Args:
         points: judges, see `pareto`.
@@ -58,12 +61,11 @@ def draw_pareto(
     with styled():
         figure, (axes,) = new_figure(1, width=7.2, height=4.7)
         places = _draw_points(axes, points, looks, log=log)
-        front = [(one.judge, *places[one.judge]) for one in points if one.on_front]
-        line = draw_step(axes, [(x, y) for _, x, y in front])
+        line = draw_step(axes, [places[one.judge] for one in points if one.on_front])
         axes.set(xlabel=x_label + (" (log scale)" if log else ""), ylabel=y_label)
         head(figure, f"{y_label} against {x_label}", "line: the judges that nothing beats at their price")
         legend_below(figure, axes, looks.handles())
-        name_points(figure, axes, front, [*places.values(), *line])
+        name_points(figure, axes, [(judge, *places[judge]) for judge in named_of(points)], [*places.values(), *line])
         return save_figure(figure, folder, name)
 
 
@@ -98,12 +100,22 @@ def draw_step(axes: Axes, front: Sequence[Place]) -> list[Place]:
     corners = step_of(front, limits[0][1])
     axes.plot(*zip(*corners, strict=True), color=INK, linewidth=1.1, zorder=1)
     axes.set(xlim=limits[0], ylim=limits[1])
-    along: list[Place] = []
-    for (x, y), (next_x, next_y) in pairwise(corners):
-        along += [
-            (x + (next_x - x) * part / _BETWEEN, y + (next_y - y) * part / _BETWEEN) for part in range(1, _BETWEEN)
-        ]
-    return along
+    return [place for ends in pairwise(corners) for place in along(axes, *ends)]
+
+
+def along(axes: Axes, first: Place, last: Place) -> list[Place]:
+    """Return places between two, evenly spaced on the scales of the axes, which names keep away from."""
+    scale = axes.transScale
+    start, end = scale.transform([first, last])
+    places = np.linspace(start, end, _BETWEEN + 1)[1:-1]
+    return [(float(x), float(y)) for x, y in scale.inverted().transform(places)]
+
+
+def named_of(points: Sequence[ParetoPoint]) -> list[str]:
+    """Return the judges to name, those on the front first; no others where they are many."""
+    return [
+        one.judge for one in sorted(points, key=lambda one: not one.on_front) if one.on_front or len(points) <= _FEW
+    ]
 
 
 def _free_place(points: Sequence[ParetoPoint]) -> float:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import product
@@ -23,9 +22,10 @@ __all__ = ["name_points"]
 _SIZE = 8  # points
 _ASIDE = (6, 14, 26, 42, 60)  # points, to the left or right of a point
 _ABOVE = tuple(sorted(range(-110, 111, 5), key=lambda up: (abs(up), -up)))  # points, or below
+_ASIDES, _UPS, _SIDES = np.array([*product(_ASIDE, _ABOVE, (-1, 0, 1))], np.float64).T  # each place of a name
 _NEAR = 14  # points: farther names have a line to their point
 _OUTSIDE, _ON_A_NAME, _ON_A_POINT, _AWAY = 1e4, 1e3, 50.0, 1.0  # what a place costs
-_FREE = 4.0  # pixels that are kept free around a point
+_FREE = 3.0  # points that are kept free around a point
 
 
 def name_points(
@@ -83,20 +83,20 @@ class _Space:
     def settle(self, place: int, width: float, height: float) -> tuple[float, float, bool]:
         """Take the cheapest box for a name; return its corner from the point, in points, and whether it is far away."""
         x, y = self.points[place]
-        best, found, offset = math.inf, np.zeros(4), 0.0
-        for aside, above, side in product(_ASIDE, _ABOVE, (-1, 0, 1)):
-            far = math.hypot(side * aside, above)
-            left = x + side * aside * self.pixels - width * (1 - side) / 2
-            bottom = y + above * self.pixels - height / 2
-            box = np.array([left, bottom, left + width, bottom + height])
-            cost = self._cost(box) + _AWAY * far
-            if cost < best:
-                best, found, offset = cost, box, far
-        self.taken.append(found)
-        return (float(found[0]) - x) / self.pixels, (float(found[1]) - y) / self.pixels, offset > _NEAR
+        left = x + _SIDES * _ASIDES * self.pixels - width * (1 - _SIDES) / 2
+        bottom = y + _UPS * self.pixels - height / 2
+        boxes = np.column_stack([left, bottom, left + width, bottom + height])
+        far = np.hypot(_SIDES * _ASIDES, _UPS)
+        best = int(np.argmin(self._costs(boxes) + _AWAY * far))
+        self.taken.append(boxes[best])
+        return (left[best] - x) / self.pixels, (bottom[best] - y) / self.pixels, bool(far[best] > _NEAR)
 
-    def _cost(self, box: Floats) -> float:
-        outside = bool((box[:2] < self.frame[:2]).any() or (box[2:] > self.frame[2:]).any())
-        names = sum(bool((box[:2] < other[2:]).all() and (box[2:] > other[:2]).all()) for other in self.taken)
-        inside = ((self.points > box[:2] - _FREE) & (self.points < box[2:] + _FREE)).all(axis=1)
-        return _OUTSIDE * outside + _ON_A_NAME * names + _ON_A_POINT * int(np.count_nonzero(inside))
+    def _costs(self, boxes: Floats) -> Floats:
+        low, high = boxes[:, None, :2], boxes[:, None, 2:]
+        outside = (boxes[:, :2] < self.frame[:2]).any(axis=1) | (boxes[:, 2:] > self.frame[2:]).any(axis=1)
+        taken = np.reshape(self.taken, (-1, 4))
+        names = ((low < taken[:, 2:]) & (high > taken[:, :2])).all(axis=2).sum(axis=1)
+        free = _FREE * self.pixels
+        points = ((self.points > low - free) & (self.points < high + free)).all(axis=2).sum(axis=1)
+        costs: Floats = _OUTSIDE * outside + _ON_A_NAME * names + _ON_A_POINT * points
+        return costs

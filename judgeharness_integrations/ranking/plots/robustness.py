@@ -24,29 +24,27 @@ _RHO, _TAU = "\u03c1", "\u03c4"
 _SIZE, _SMALLEST = 2.5, 4.6  # inches of a panel, and of the picture
 _MOST_COLUMNS = 6
 _OTHER_SCALE = 4.0  # how much wider one side's scale is, from which on ranks are compared
-_LABEL, _REASON, _TITLE = 30, 26, 22  # letters
+_LABEL, _LINE, _TITLE = 50, 26, 22  # letters
 
 
 def draw_robustness(comparisons: Sequence[Comparison], folder: Path, *, looks: Looks | None = None) -> list[Path]:
     """Draw `robustness`: a line of panels for each comparison, all data first, then groups; ratings against y = x.
 
-    Sides on different scales (Elo and EIP) are compared by rank. Where there is nothing to compare the reason stands.
+    Sides on different scales (Elo and EIP) are compared by rank. What could not be compared is counted below the title.
 
     Raises:
         NotInstalledError: matplotlib is not installed.
 
     """
-    if not any(one.points for one in comparisons):
+    told = [one for one in comparisons if one.points]
+    if not told:
         return []
-    lines = {
-        name: [one for one in comparisons if one.name == name]
-        for name in dict.fromkeys(one.name for one in comparisons)
-    }
+    lines = {name: [one for one in told if one.name == name] for name in dict.fromkeys(one.name for one in told)}
     columns = min(_MOST_COLUMNS, max(map(len, lines.values())))
     looks = looks or Looks()
     with styled():
         width = max(_SIZE, _SMALLEST / columns)
-        figure, axes = new_figure(columns, len(lines), width=width, height=_SIZE + 0.5)
+        figure, axes = new_figure(columns, len(lines), width=width, height=_SIZE + 0.6)
         for line, mine in enumerate(lines.values()):
             by_rank = _other_scale(mine)
             for column in range(columns):
@@ -56,7 +54,9 @@ def draw_robustness(comparisons: Sequence[Comparison], folder: Path, *, looks: L
                     continue
                 _panel(panel, mine[column], looks, by_rank=by_rank, labelled=column == 0)
         left_out = sum(max(0, len(mine) - columns) for mine in lines.values())
-        more = f"; {left_out} more panels stand in the table" if left_out else ""
+        more = f"; groups not drawn: {left_out} (in robustness.csv)" if left_out else ""
+        silent = len(comparisons) - len(told)
+        more += f"; comparisons not made: {silent} (rank.json says why)" if silent else ""
         head(
             figure,
             "Robustness: ratings under other choices",
@@ -75,19 +75,14 @@ def _other_scale(comparisons: Sequence[Comparison]) -> bool:
 
 
 def _panel(axes: Axes, one: Comparison, looks: Looks, *, by_rank: bool, labelled: bool) -> None:
-    judges = f" ({len(one.points)} judges)" if one.points else ""
     name = ALL if one.group is None else short_name(one.group, _TITLE)
-    axes.set_title(f"{name}{judges}\n{_words(one)}", loc="left", fontsize=8.5)
+    axes.set_title(f"{name} ({len(one.points)} judges)\n{_words(one)}", loc="left", fontsize=8.5)
     if labelled:
         word = ", rank" if by_rank else ""
-        axes.set_xlabel(f"{short_name(one.x_label, _LABEL)}{word}", fontsize=8.5)
-        axes.set_ylabel(f"{short_name(one.y_label, _LABEL)}{word}", fontsize=8.5)
+        labels = [textwrap.fill(f"{short_name(label, _LABEL)}{word}", _LINE) for label in (one.x_label, one.y_label)]
+        axes.set_xlabel(labels[0], fontsize=8.5)
+        axes.set_ylabel(labels[1], fontsize=8.5)
     axes.tick_params(labelsize=7.5)
-    if not one.points:
-        axes.set(xticks=[], yticks=[], box_aspect=1)
-        reason = textwrap.fill(short_name(one.reason or "nothing to compare", 150), _REASON)
-        axes.text(0.5, 0.5, reason, transform=axes.transAxes, ha="center", va="center", fontsize=7.5, color=GREY)
-        return
     x, y = ({judge: point[side] for judge, *point in one.points} for side in (0, 1))
     if by_rank:
         x, y = ({judge: float(rank) for judge, rank in ranked(side).items()} for side in (x, y))
@@ -99,10 +94,9 @@ def _panel(axes: Axes, one: Comparison, looks: Looks, *, by_rank: bool, labelled
         look: dict[str, Any] = looks.marker(judge) | {"markersize": 3.5, "markeredgewidth": 0.9, "alpha": 0.85}
         axes.plot(x[judge], y[judge], **look)
     axes.set(xlim=limits[::-1] if by_rank else limits, ylim=limits[::-1] if by_rank else limits, aspect="equal")
-    ticks = sorted({1, *(round(max(values) * part / 4) for part in range(1, 5))} - {0}) if by_rank else None
-    if ticks is None:
-        axes.locator_params(nbins=4)
-    else:
+    axes.locator_params(nbins=4, steps=(1, 2, 5, 10), integer=by_rank)
+    if by_rank:
+        ticks = [tick for tick in axes.get_xticks() if 1 <= tick <= max(values)]
         axes.set(xticks=ticks, yticks=ticks)
 
 

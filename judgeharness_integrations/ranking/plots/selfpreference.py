@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["draw_self_preference"]
 
 _REASON = 60  # letters
+_COLUMNS = (5, 8, 8)  # letters of the title that end where the numbers do
 
 
 def draw_self_preference(entries: Sequence[SelfPreference], folder: Path, *, looks: Looks | None = None) -> list[Path]:
@@ -57,7 +58,7 @@ def draw_self_preference(entries: Sequence[SelfPreference], folder: Path, *, loo
         axes.axvline(0, color=INK, linewidth=1)
         draw_rows(axes, rows)
         name_rows(axes, [one.judge for one in order])
-        note_rows(axes, rows, title="own    others   pairs")
+        note_rows(axes, rows, title="".join(map(right_aligned, ("own", "others", "pairs"), _COLUMNS)))
         axes.set_xlabel("own family's win rate minus the other judges', percentage points; bars: 95 % interval")
         head(figure, "Self-preference, on pairs with one answer of the judge's own family")
         legend_below(figure, axes, looks.handles())

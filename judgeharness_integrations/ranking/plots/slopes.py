@@ -29,6 +29,7 @@ __all__ = ["draw_slopes"]
 
 _RISES, _FALLS = COLOURS[2], COLOURS[1]
 _SAME = "#b5b5b5"
+_PLUS_MINUS = "\u00b1"
 _ROW, _FRAME = 0.22, 1.1  # inches
 _LINES, _A_LETTER = 5.2, 0.075  # inches of width
 _LONGEST = 30  # letters of a name
@@ -106,7 +107,7 @@ def _right(one: Slope, name: str, digits: int) -> str:
 def _colour(one: Slope, judges: int) -> str:
     shift = one.rank - one.rank_against
     if abs(shift) <= _MOVED * judges:
-        return INK if one.generator else _SAME
+        return _SAME
     return _RISES if shift > 0 else _FALLS
 
 
@@ -114,12 +115,16 @@ def _handles(slopes: Sequence[Slope]) -> list[Artist]:
     from matplotlib.lines import Line2D  # noqa: PLC0415 - few draw
 
     found = {_colour(one, len(slopes)) for one in slopes}
-    known = ((_RISES, "rises"), (_FALLS, "falls"), (_SAME, "about the same"))
+    ranks = int(_MOVED * len(slopes))
+    same = f"about the same (rank {_PLUS_MINUS}{ranks})" if ranks else "same rank"
+    known = ((_RISES, "rises"), (_FALLS, "falls"), (_SAME, same))
     handles: list[Artist] = [
         Line2D([], [], color=colour, marker="o", label=text) for colour, text in known if colour in found
     ]
     if any(one.generator for one in slopes):
-        handles.append(Line2D([], [], color=INK, linewidth=2.6, marker="D", label="wrote answers itself"))
+        handles.append(
+            Line2D([], [], color=INK, linewidth=2.6, marker="D", label="thick, in any colour: wrote answers")
+        )
     return handles
 
 

@@ -24,8 +24,8 @@ def draw_stability(points: Sequence[StabilityPoint], folder: Path) -> list[Path]
     """Draw `stability`: correlations with the full ranking over the share of matches, a panel for each group.
 
     Lines are means over draws, bands their 2.5th to 97.5th percentiles. Shares at which no draw could be rated have
-    neither. Nothing is drawn where no draw could be rated at all. By EIP, pairs are drawn
-    and not matches.
+    neither, and those at which fewer than half could have hollow points and no band. Nothing is drawn where no draw
+    could be rated at all. By EIP, pairs are drawn and not matches.
 
     Raises:
         NotInstalledError: matplotlib is not installed.
@@ -34,8 +34,7 @@ def draw_stability(points: Sequence[StabilityPoint], folder: Path) -> list[Path]
     measured = _measured(points)
     if not measured:
         return []
-    method = points[0].method
-    drawn = "pairs" if method == "eip" else "matches"
+    drawn = _drawn(points[0])
     shown = dict(list(measured.items())[:_MOST_PANELS])
     lows = [low for mine in shown.values() for one in mine for low in (one.spearman_low, one.kendall_low)]
     lowest = min([0.0, *(low for low in lows if low is not None)])
@@ -47,13 +46,26 @@ def draw_stability(points: Sequence[StabilityPoint], folder: Path) -> list[Path]
             title_of(panel, ALL if group is None else group, width=_WIDTH)
             panel.set(xlim=(0, 1), ylim=(lowest - 0.03, 1.03))
         label_edges(lines, f"share of the {drawn} drawn", "agreement with all of them")
-        draws = max(one.draws for one in points)
-        more = f"; {len(measured) - len(shown)} more groups stand in the table" if len(shown) < len(measured) else ""
-        what = "a match is a judge on a pair; " if drawn == "matches" else ""
-        note = f"{what}by {method}; lines: means of {draws} draws, bands: 95 % of them{more}"
-        head(figure, f"Stability of the ranking under fewer {drawn}", note)
-        legend_below(figure, max(axes, key=lambda panel: len(panel.lines)))
+        head(
+            figure,
+            f"Stability of the ranking under fewer {drawn}",
+            _note(list(shown.values()), len(measured) - len(shown)),
+        )
+        legend_below(figure, max(axes, key=lambda panel: len(panel.get_legend_handles_labels()[1])))
         return save_figure(figure, folder, "stability")
+
+
+def _drawn(one: StabilityPoint) -> str:
+    return "pairs" if one.method == "eip" else "matches"
+
+
+def _note(groups: Sequence[Sequence[StabilityPoint]], left_out: int) -> str:
+    points = [one for mine in groups for one in mine]
+    what = "" if _drawn(points[0]) == "pairs" else "a match is a judge on a pair; "
+    draws = max(one.draws for one in points)
+    hollow = "; hollow: fewer than half of the draws could be rated" if any(map(_is_hollow, points)) else ""
+    more = f"; groups not drawn: {left_out} (in stability.csv)" if left_out else ""
+    return f"{what}by {points[0].method}; lines: means of {draws} draws, bands: 95 % of them{hollow}{more}"
 
 
 def _measured(points: Sequence[StabilityPoint]) -> dict[str | None, list[StabilityPoint]]:
@@ -63,6 +75,11 @@ def _measured(points: Sequence[StabilityPoint]) -> dict[str | None, list[Stabili
         groups.setdefault(one.group, []).append(one)
     order = dict.fromkeys(one.group for one in points)
     return {group: groups[group] for group in order if any(one.spearman is not None for one in groups[group])}
+
+
+def _is_hollow(one: StabilityPoint) -> bool:
+    """Return whether a point rests on fewer than half of its draws: those that could be rated are no fair sample."""
+    return one.spearman is not None and 2 * one.unrated > one.draws
 
 
 def _panel(axes: Axes, points: Sequence[StabilityPoint]) -> None:
@@ -78,13 +95,16 @@ def _panel(axes: Axes, points: Sequence[StabilityPoint]) -> None:
 
 
 def _band(axes: Axes, points: Sequence[StabilityPoint], name: str, colour: str) -> None:
-    known = [one for one in points if getattr(one, f"{name}_low") is not None]
+    known = [one for one in points if getattr(one, f"{name}_low") is not None and not _is_hollow(one)]
     low, high = ([getattr(one, f"{name}_{end}") for one in known] for end in ("low", "high"))
     axes.fill_between([one.fraction for one in known], low, high, color=colour, alpha=0.18, linewidth=0)
 
 
 def _line(axes: Axes, points: Sequence[StabilityPoint], name: str, label: str, **look: Any) -> None:
-    known = [one for one in points if getattr(one, name) is not None]
-    values = [getattr(one, name) for one in known]
-    if known:
-        axes.plot([one.fraction for one in known], values, markersize=4, linewidth=1.5, label=label, **look)
+    known = [(one.fraction, getattr(one, name), _is_hollow(one)) for one in points if getattr(one, name) is not None]
+    if not known:
+        return
+    axes.plot(*zip(*[place for *place, _ in known], strict=True), markersize=4, linewidth=1.5, label=label, **look)
+    for *place, is_hollow in known:
+        if is_hollow:
+            axes.plot(*place, **look, markersize=4, markerfacecolor="white")

@@ -17,7 +17,7 @@ from judgeharness_integrations.ranking.plots.forest import (
 )
 from judgeharness_integrations.ranking.plots.names import short_names
 from judgeharness_integrations.ranking.plots.panels import NONE, head, signed
-from judgeharness_integrations.ranking.plots.pareto import draw_step
+from judgeharness_integrations.ranking.plots.pareto import along, draw_step, named_of
 from judgeharness_integrations.ranking.plots.pointlabels import name_points
 from judgeharness_integrations.reporting.figures import (
     COLOURS,
@@ -38,10 +38,9 @@ if TYPE_CHECKING:
 __all__ = ["draw_variants"]
 
 _BASE = "base prompt"
-_NOTE = "ringed: base prompt; line: variants that none beats at their tokens"
+_NOTE = "hollow: base prompt; line: variants that none beats at their tokens"
 _BARS = "; bars: 95 % interval of the difference to the base"
 _SMALLEST_P = 0.001
-_EDGE = "white"
 
 
 def draw_variants(variants: Sequence[Variant], folder: Path) -> list[Path]:
@@ -107,7 +106,7 @@ def _panel(
     name: str,
     looks: Mapping[str, dict[str, Any]],
 ) -> tuple[list[tuple[str, float, float]], list[tuple[float, float]]]:
-    """Draw points and front; return the front's judges with their places, and places that names keep away from."""
+    """Draw points and front; return the judges to name with their places, and places that names keep away from."""
     barred: list[tuple[float, float]] = []
     for one in variants:
         if one.judge not in places:
@@ -116,17 +115,20 @@ def _panel(
         look = looks[one.model]
         if name == "accuracy" and one.ci95 is not None and one.difference is not None:
             low, high = (y - one.difference + bound for bound in one.ci95)
-            axes.plot([x, x], [low, high], color=look["color"], linewidth=1.2, alpha=0.55, zorder=2)
-            barred += [(x, low), (x, high)]
-        axes.plot(x, y, **look, linestyle="none", markersize=6.5, markeredgecolor=_EDGE, zorder=4)
+            axes.plot(
+                [x, x], [low, high], color=look["color"], linewidth=6, alpha=0.25, solid_capstyle="butt", zorder=0.9
+            )
+            barred += along(axes, (x, low), (x, high))
+        inside: dict[str, Any] = {"markeredgecolor": "white"}
         if one.is_base:
-            axes.plot(x, y, marker="o", markersize=12, markerfacecolor="none", markeredgecolor=look["color"], zorder=3)
+            inside = {"markerfacecolor": "white", "markeredgewidth": 1.6}
+        axes.plot(x, y, **look, **inside, linestyle="none", markersize=6.5, zorder=4)
     axes.margins(x=0.12, y=0.12)
     axes.set(xlim=(max(0.0, axes.get_xlim()[0]), None), ylim=(max(0.0, axes.get_ylim()[0]), None))
     axes.set(xlabel="tokens per pair", ylabel=name)
-    front = [(one.judge, one.x, one.y) for one in pareto(places) if one.on_front]
-    line = draw_step(axes, [(x, y) for _, x, y in front])
-    return front, [*places.values(), *barred, *line]
+    found = pareto(places)
+    line = draw_step(axes, [(one.x, one.y) for one in found if one.on_front])
+    return [(judge, *places[judge]) for judge in named_of(found)], [*places.values(), *barred, *line]
 
 
 def _handles(looks: Mapping[str, dict[str, Any]]) -> list[Artist]:
