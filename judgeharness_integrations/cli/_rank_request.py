@@ -11,7 +11,7 @@ from typing import TypeVar, get_args
 from judgeharness_integrations._errors import UnknownNameError, UsageError
 from judgeharness_integrations.aggregation.rules import RuleLike
 from judgeharness_integrations.cli._replay import rule_of
-from judgeharness_integrations.ranking.correctness.policy import ORDER_RULES, Failures, Ties
+from judgeharness_integrations.ranking.correctness.policy import Failures, Policy, Ties
 from judgeharness_integrations.ranking.curation import CutTies
 from judgeharness_integrations.ranking.eip import EipOptions
 from judgeharness_integrations.ranking.judges.facts import read_judge_facts
@@ -113,7 +113,7 @@ def request_of(
 
 
 def _rule(spec: str) -> RuleLike:
-    return spec if spec.strip().replace("-", "_") in ORDER_RULES else rule_of(spec)
+    return rule_of(spec) if ":" in spec else Policy.of(spec).rule
 
 
 def _one_of(kind: str, name: str, known: Sequence[_Name]) -> _Name:
