@@ -40,8 +40,12 @@ def times(run: Callable[[], object]) -> list[float]:
 
 
 def rated(matrix: Credits) -> Rating:
-    """Rate as published, with errors, the check of connections included."""
-    return rate(matrix, methods=("bradley-terry",))
+    """Rate as published, with errors of both gauges, the check of connections included."""
+    found = rate(matrix, methods=("bradley-terry",))
+    assert found.joint is not None
+    assert np.isfinite(found.joint.se).all()  # errors are worked out when they are asked for
+    assert np.isfinite(found.joint.se_published).all()
+    return found
 
 
 def fit_alone() -> None:
