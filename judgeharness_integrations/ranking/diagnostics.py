@@ -92,18 +92,18 @@ class Diagnostics:
             yield f"{_listed(unseen)}: no answer that counts about any pair that is ranked by, so no rank."
         if above:
             yield (
-                f"{_listed(above)}: never wrong where a rated judge is right, so no finite Elo exists (Ford's "
-                f"condition){ranked_above}."
+                f"{_listed(above)}: never wrong where a rated judge is right, so no finite Elo exists (complete "
+                f"separation, Ford's condition){ranked_above}."
             )
         if below:
             yield (
-                f"{_listed(below)}: never right where a rated judge is wrong, so no finite Elo exists (Ford's "
-                f"condition){ranked_below}."
+                f"{_listed(below)}: never right where a rated judge is wrong, so no finite Elo exists (complete "
+                f"separation, Ford's condition){ranked_below}."
             )
         if apart:
             yield (
-                f"{_listed(apart)}: no chain of pairs compares them with the others, so nobody has Elo here; rank each "
-                "group alone, or ask judges of both groups about the same pairs."
+                f"{_listed(apart)}: no chain of pairs compares them with the others (a disconnected graph), "
+                "so nobody has Elo here; rank each group alone, or ask judges of both groups about the same pairs."
             )
 
     def _left_out(self) -> Iterator[str]:
