@@ -66,7 +66,7 @@ class FaultPlan:
     """What goes wrong how often, and what the server has room for.
 
     `room`: requests in flight, more are answered with 429; `per_window`: requests in any `window_s` seconds, more are
-    answered likewise, with the Retry-After that helps.
+    answered likewise, with the Retry-After after which there is room for as many again.
     """
 
     faults: Mapping[str, float] = field(default_factory=dict)
@@ -198,7 +198,7 @@ class _Service:
             if len(self._arrivals) >= plan.per_window:
                 counts.over_rate += 1
                 counts.over_rate_after_mark += self._marked
-                return {"Retry-After": f"{self._arrivals[0] + plan.window_s - now:.3f}"}
+                return {"Retry-After": f"{self._arrivals[-1] + plan.window_s - now + 0.001:.3f}"}
             self._arrivals.append(now)
         if plan.room is not None and counts.in_flight >= plan.room:
             counts.over_room += 1
