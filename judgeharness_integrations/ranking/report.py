@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from judgeharness_integrations._errors import UnknownNameError
 from judgeharness_integrations.ranking.bradleyterry.connections import Place
 from judgeharness_integrations.ranking.bradleyterry.contrasts import Contrast
 from judgeharness_integrations.ranking.rating import Method
@@ -98,10 +99,13 @@ class RankReport:
         """Return a judge's entry.
 
         Raises:
-            KeyError: no such judge was ranked.
+            UnknownNameError: no judge of that name was ranked; the nearest is offered.
 
         """
-        return next((entry for entry in self.judges if entry.judge == name), None) or _missing(name)
+        for entry in self.judges:
+            if entry.judge == name:
+                return entry
+        raise UnknownNameError("judge", name, [entry.judge for entry in self.judges])
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as JSON keeps it (schema `judgeharness.rank/1`)."""
@@ -117,7 +121,3 @@ class RankReport:
                 "diagnostics": self.diagnostics.to_dict(),
             }
         )
-
-
-def _missing(name: str) -> JudgeRank:
-    raise KeyError(name)

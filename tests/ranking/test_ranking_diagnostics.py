@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from support.credit_matrices import answers
 
-from judgeharness_integrations._errors import UsageError
+from judgeharness_integrations._errors import UnknownNameError, UsageError
 from judgeharness_integrations.ranking import RankReport, RankRequest, rank
 from judgeharness_integrations.verdictlog import VerdictRow
 
@@ -205,7 +205,7 @@ def test_a_judge_without_an_answer_has_no_rank() -> None:
     assert (report.judges[-1].judge, report.judges[-1].place, report.judges[-1].rank) == ("silent", "unseen", None)
     assert "silent: no answer that counts about any pair that is ranked by, so no rank." in notes(report)
     assert report.judge("j2").rank == 1
-    with pytest.raises(KeyError, match="nobody"):
+    with pytest.raises(UnknownNameError, match="unknown judge .nobody."):
         report.judge("nobody")
 
 
