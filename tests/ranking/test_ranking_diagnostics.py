@@ -205,7 +205,7 @@ def test_a_judge_without_an_answer_has_no_rank() -> None:
     assert (report.judges[-1].judge, report.judges[-1].place, report.judges[-1].rank) == ("silent", "unseen", None)
     assert "silent: no answer that counts about any pair that is ranked by, so no rank." in notes(report)
     assert report.judge("j2").rank == 1
-    with pytest.raises(UnknownNameError, match="unknown judge .nobody."):
+    with pytest.raises(UnknownNameError, match="unknown judge 'nobody'"):
         report.judge("nobody")
 
 
