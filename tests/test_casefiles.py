@@ -217,6 +217,7 @@ def test_different_ids_with_one_hash_are_not_taken_for_each_other(
         CaseFile(path).check()
 
 
+@pytest.mark.slow
 @pytest.mark.untraced
 def test_checking_a_case_file_keeps_a_few_bytes_a_case(tmp_path: Path) -> None:
     path = tmp_path / "cases.csv"

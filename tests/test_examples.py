@@ -16,6 +16,8 @@ from support.adk_example import copy_example, evaluate_example, fill_sheet
 
 from judgeharness_integrations import read_log
 
+pytestmark = pytest.mark.slow  # each is a process of its own
+
 EXAMPLES = Path(__file__).parent.parent / "examples"
 
 

@@ -208,6 +208,7 @@ def test_what_no_route_answers_is_told() -> None:
         assert server.unknown == [("GET", "/repos")]
 
 
+@pytest.mark.slow
 def test_pytest_plugin(langsmith_server: LangSmithServerFactory, pytester: pytest.Pytester) -> None:
     server = langsmith_server()
     pytester.makepyfile(

@@ -64,6 +64,7 @@ def summed(log: Log, cases: int) -> tuple[int, int, int]:
     return entry["decided"], calls, sum(kind["count"] for kind in sums.failures.to_list({}))
 
 
+@pytest.mark.slow
 @pytest.mark.untraced
 def test_many_cases_hold_no_more_objects_than_a_few() -> None:
     peaks: dict[str, list[int]] = {"replay": [], "summary": []}

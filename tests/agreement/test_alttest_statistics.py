@@ -336,6 +336,7 @@ def random_panel(rng: Any, items: int, right: dict[str, float]) -> dict[str, dic
     }
 
 
+@pytest.mark.slow
 def test_the_interval_of_rho_covers_it() -> None:
     right = {"h0": 0.8, "h1": 0.8, "h2": 0.8, "h3": 0.8, "m": 0.9}
     rng = np.random.default_rng(11)

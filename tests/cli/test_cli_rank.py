@@ -51,6 +51,7 @@ def example() -> list[str]:
     return [str(EXAMPLE / "verdicts.csv"), "--judges-info", str(EXAMPLE / "judges.csv"), "--by", "domain"]
 
 
+@pytest.mark.slow
 def test_many_judges_lead_with_the_answer(command: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     ran = command("rank", LLMBAR, "--by", "subset")
@@ -308,6 +309,7 @@ def test_scores_of_the_same_judges(rank: Callable[..., Any], write: Any, tmp_pat
 # A folder
 
 
+@pytest.mark.slow
 def test_a_folder_is_given_everything_that_applies(rank: Callable[..., Any], write: Any, tmp_path: Path) -> None:
     folder = tmp_path / "made" / "ranking"
     path = write({f"={name}": marks for name, marks in (RIGHT | {"four": "0111001010"}).items()}, kind="aaaaabbbbb")
@@ -330,6 +332,7 @@ def test_a_folder_is_given_everything_that_applies(rank: Callable[..., Any], wri
     assert [float(row["elo"]) for row in rows] == [one["elo"] for one in document["judges"]]
 
 
+@pytest.mark.slow
 def test_what_a_folder_held_before_is_named(rank: Callable[..., Any], write: Any, tmp_path: Path) -> None:
     folder = tmp_path / "made"
     folder.mkdir()

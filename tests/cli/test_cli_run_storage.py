@@ -103,6 +103,7 @@ def test_a_damaged_log_is_told_and_left_as_it_is(command: Command, folder: Path,
     assert path.read_bytes() == bytes(content)
 
 
+@pytest.mark.slow
 def test_a_run_that_another_process_writes_is_left_to_it(command: Command, folder: Path, config: Path) -> None:
     out = folder / "out"
     assert command("run", config, "--out", out).code == 0

@@ -7,6 +7,7 @@ import sys
 import textwrap
 from collections.abc import Callable
 
+import pytest
 from support.openai_server import OpenAIServer, Reply, Request
 
 Serve = Callable[..., OpenAIServer]
@@ -58,6 +59,7 @@ def first_is_better(request: Request) -> Reply:
     return Reply.json({"reasoning": "good is better", "verdict": properties["verdict"]["enum"][0 if wins else 1]})
 
 
+@pytest.mark.slow
 def test_a_suite_survives_the_package_its_evaluators_came_from(openai_server: Serve) -> None:
     server = openai_server(first_is_better)
     shown = run(

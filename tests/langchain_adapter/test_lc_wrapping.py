@@ -511,6 +511,7 @@ def test_an_empty_account_is_not_asked_again(openai_server: Serve) -> None:
     assert "RateLimit" in str(result.rows[0].error)
 
 
+@pytest.mark.slow
 @pytest.mark.untraced
 def test_one_client_survives_concurrent_and_repeated_use(openai_server: Serve) -> None:
     model = chat_model(openai_server(longer_wins))

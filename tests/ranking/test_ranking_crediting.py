@@ -173,6 +173,7 @@ def test_a_choice_without_gold_has_no_better_answer() -> None:
     assert by_better_first(decided({"p": None, "q": None}, {"one": ["A", "B"]}), "verdict") is None
 
 
+@pytest.mark.slow
 def test_credits_of_recorded_judges_are_those_counted_from_the_file_itself() -> None:
     right: dict[str, dict[str, list[bool]]] = defaultdict(lambda: defaultdict(list))
     with gzip.open(LLMBAR, "rt", newline="") as file:

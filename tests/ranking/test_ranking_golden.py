@@ -97,6 +97,7 @@ def test_where_a_judge_is_never_wrong_nothing_that_depends_on_the_number_of_swee
     assert len(found.matrix.pairs) == len(known["X"])
 
 
+@pytest.mark.slow
 def test_llmbar_has_the_pairs_and_the_wins_of_record(llmbar: Credits, rating: Rating) -> None:
     known = golden("llmbar_bt")
     assert (len(llmbar.pairs), len(rating.matrix.pairs)) == (known["n_pairs_total"], known["n_informative"])
@@ -106,6 +107,7 @@ def test_llmbar_has_the_pairs_and_the_wins_of_record(llmbar: Credits, rating: Ra
     assert rating.reasons == {}
 
 
+@pytest.mark.slow
 def test_65_judges_have_the_published_elo_within_a_thousandth(rating: Rating) -> None:
     assert rating.joint is not None
     assert rating.joint.elo_published == pytest.approx(recorded(rating, "elo_published"), abs=1e-3)
@@ -116,12 +118,14 @@ def test_65_judges_have_the_published_elo_within_a_thousandth(rating: Rating) ->
     assert rating.joint.elo_published[best] == pytest.approx(1658.34, abs=0.005)
 
 
+@pytest.mark.slow
 def test_65_judges_have_the_published_errors_within_a_millionth(rating: Rating) -> None:
     assert rating.joint is not None
     assert rating.joint.se_published == pytest.approx(recorded(rating, "se_published"), rel=1e-6)
     assert rating.joint.se == pytest.approx(recorded(rating, "se_judge_centred"), rel=1e-6)
 
 
+@pytest.mark.slow
 def test_65_judges_are_spread_a_little_more_than_by_conditional_ml_and_stand_in_the_same_order(rating: Rating) -> None:
     assert rating.joint is not None
     assert rating.conditional is not None
@@ -130,6 +134,7 @@ def test_65_judges_are_spread_a_little_more_than_by_conditional_ml_and_stand_in_
     assert np.argsort(rating.joint.elo).tolist() == np.argsort(rating.conditional.elo).tolist()
 
 
+@pytest.mark.slow
 def test_with_a_fifth_of_the_cells_missing_the_order_hardly_changes(llmbar: Credits, rating: Rating) -> None:
     assert rating.joint is not None
     generator = np.random.default_rng(5)

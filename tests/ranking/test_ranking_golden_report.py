@@ -20,6 +20,7 @@ def published() -> RankReport:
     return rank(read_log(DATA / "llmbar.csv.gz"))
 
 
+@pytest.mark.slow
 def test_65_judges_are_ranked_as_published(published: RankReport) -> None:
     known = golden("llmbar_bt")
     assert (published.method, published.rule) == ("bradley-terry", "both_orders")
@@ -34,6 +35,7 @@ def test_65_judges_are_ranked_as_published(published: RankReport) -> None:
     assert published.judges[0].rank == 1
 
 
+@pytest.mark.slow
 def test_the_report_is_json_without_gaps(published: RankReport) -> None:
     kept = json.loads(json.dumps(published.to_dict(), allow_nan=False))
     assert kept["schema"] == "judgeharness.rank/1"

@@ -58,6 +58,7 @@ def llmbar() -> list[VerdictRow]:
     return [row for row in read_log(LLMBAR) if row.judge in CHOSEN]
 
 
+@pytest.mark.slow
 def test_recorded_judges_are_measured_as_their_replay_says(llmbar: list[VerdictRow]) -> None:
     found = measured(llmbar, Policy.of("both_orders"))
     replayed = {entry.judge: entry for entry in replay(llmbar, "majority").judges}
@@ -89,6 +90,7 @@ def cells(rows: Sequence[VerdictRow], judge: str) -> list[list[object]]:
     return [verdicts for verdicts, _ in golds(rows, judge)]
 
 
+@pytest.mark.slow
 def test_each_agrees_with_the_others_as_counted_pair_by_pair(llmbar: list[VerdictRow]) -> None:
     found = measured(llmbar, Policy.of("both_orders"))
     said = {judge: cells(llmbar, judge) for judge in found}

@@ -136,6 +136,7 @@ def test_judges_always_right_where_the_better_is_first_have_no_finite_effect() -
     assert order_effect(credits_from(np.ones((4, 3))), second) is None
 
 
+@pytest.mark.slow
 def test_llmbar_judges_prefer_what_is_shown_second_or_first_by_what_their_rows_show() -> None:
     decisions = decisions_of(read_log(DATA / "llmbar.csv.gz"), Policy.of("both_orders"))
     both = by_better_first(decisions, "verdict")

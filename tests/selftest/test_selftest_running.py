@@ -160,11 +160,13 @@ def fast() -> Any:
     return run_selftest()
 
 
+@pytest.mark.slow
 @pytest.mark.untraced
 def test_the_fast_version_passes(fast: Any) -> None:
     assert [f"{check.name}: {check.reason}" for check in fast.checks if check.verdict == "miss"] == []
 
 
+@pytest.mark.slow
 def test_every_check_has_a_name_of_its_own_and_both_kinds_are_there(fast: Any) -> None:
     assert len({check.name for check in CHECKS}) == len(CHECKS)
     assert {check.kind for check in fast.checks} == {"coverage", "size"}
