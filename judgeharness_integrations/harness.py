@@ -162,6 +162,11 @@ class JudgeHarness:
         return f"JudgeHarness({', '.join(design.perturbations)}; x {design.repetitions}; {design.rule.name})"
 
     @classmethod
+    def single(cls, shape: Shape, **options: Any) -> Self:
+        """One call a case, as it always was: the first step of a suite that moves, its results called informal."""
+        return cls(**preset("single", shape) | options)
+
+    @classmethod
     def standard(cls, shape: Shape, **options: Any) -> Self:
         """Six calls a case: pairwise none + position_swap x 3 with `swap_consensus`; labels and scores none +
         format_change x 3 with `supermajority(2/3)` or `median`, `any` with whichever fits the answers. Options are

@@ -10,6 +10,7 @@ __all__ = ["PRESETS", "Shape", "preset"]
 
 Shape: TypeAlias = Literal["pairwise", "labels", "scores", "any"]
 
+_AS_IT_IS = ("none",)
 _FORMATS = ("none", "format_change")
 _TEXTS = ("none", "format_change", "whitespace", "typography")
 _ORDERS = ("none", "position_swap")
@@ -18,6 +19,12 @@ _ORDERS_AND_FORMATS = (*_ORDERS, "format_change", "format_change+position_swap")
 # `any`: labels or scores, whichever the judge answers
 # preset -> shape -> (perturbations, repetitions, rule): calls a case = perturbations x repetitions
 PRESETS: dict[str, dict[str, tuple[tuple[str, ...], int, str]]] = {
+    "single": {
+        "pairwise": (_AS_IT_IS, 1, "majority"),
+        "labels": (_AS_IT_IS, 1, "majority"),
+        "scores": (_AS_IT_IS, 1, "median"),
+        "any": (_AS_IT_IS, 1, "majority | median"),
+    },
     "quick": {
         "pairwise": (_ORDERS, 1, "swap_consensus"),
         "labels": (_FORMATS, 1, "abstain_on_disagreement"),

@@ -42,7 +42,7 @@ class HarnessBlock(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
-    preset: Literal["quick", "standard", "thorough"] | None = None
+    preset: Literal["single", "quick", "standard", "thorough"] | None = None
     perturbations: list[str] | None = None
     repetitions: int | None = Field(default=None, ge=1)
     aggregation_rule: str | None = None

@@ -7,7 +7,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, model_validator
 
-from judgeharness_integrations._errors import ConfigError
+from judgeharness_integrations._errors import ConfigError, UsageError
+from judgeharness_integrations.gates.gate import Gate, Gates
 
 __all__ = ["CalibrationConfig", "Config", "ExecutionConfig", "HarnessConfig", "JudgeConfig", "RewriterConfig"]
 
@@ -50,7 +51,7 @@ class RewriterConfig(_Section):
 class HarnessConfig(_Section):
     """The design of the measurement: a preset for a shape of verdict, single keys of it replaced, or all its keys."""
 
-    preset: Literal["quick", "standard", "thorough"] | None = None
+    preset: Literal["single", "quick", "standard", "thorough"] | None = None
     shape: Literal["pairwise", "labels", "scores", "any"] | None = None
     perturbations: list[str] | None = None
     repetitions: int | None = None
@@ -140,6 +141,43 @@ class CalibrationConfig(_Section):
         return self
 
 
+class GateConfig(_Section):
+    """A gate that is narrowed to one judge or one criterion."""
+
+    gate: str
+    judge: str | None = None
+    criterion: str | None = None
+
+
+class GatesConfig(_Section):
+    """What a run must reach, or its exit code is 1: see `judgeharness_integrations.gates.Gates`."""
+
+    fail_under: list[str | GateConfig] = []
+    max_abstention: float | None = None
+    min_consistency: float | None = None
+    require_calibration: bool = False
+    point_estimates: bool = False
+
+    @model_validator(mode="after")
+    def _readable(self) -> GatesConfig:
+        try:
+            self.asked()
+        except UsageError as error:
+            raise ValueError(str(error).rstrip(".")) from None
+        return self
+
+    def asked(self) -> Gates:
+        """Return the gates."""
+        listed = [one if isinstance(one, GateConfig) else GateConfig(gate=one) for one in self.fail_under]
+        return Gates(
+            fail_under=tuple(Gate.of(one.gate, judge=one.judge, criterion=one.criterion) for one in listed),
+            max_abstention=self.max_abstention,
+            min_consistency=self.min_consistency,
+            require_calibration=self.require_calibration,
+            point_estimates=self.point_estimates,
+        )
+
+
 class Config(_Section):
     """A whole run: which judges, on which cases, measured how."""
 
@@ -148,6 +186,7 @@ class Config(_Section):
     harness: HarnessConfig
     execution: ExecutionConfig = ExecutionConfig()
     calibration: CalibrationConfig | None = None
+    gates: GatesConfig = GatesConfig()
     keep: Literal["text", "hash", "none"] = "text"
     log: str | None = None
     reuse: bool = True

@@ -122,7 +122,7 @@ def test_errors_are_of_one_family() -> None:
 
 PAIR = PairwiseCase(case_id="pair", output=RICH, output_b=RICH + "\n**More**")
 ANSWER = AnswerCase(case_id="answer", output=RICH)
-CALLS = {"quick": 2, "standard": 6, "thorough": 12}
+CALLS = {"single": 1, "quick": 2, "standard": 6, "thorough": 12}
 ANSWERS = {"pairwise": (PAIR, "TIE"), "labels": (ANSWER, "PASS"), "scores": (ANSWER, 7)}
 
 
