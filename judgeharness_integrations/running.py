@@ -29,6 +29,7 @@ from judgeharness_integrations.fingerprint import Fingerprint
 from judgeharness_integrations.judging import Judge, call_maybe_async, model_family
 from judgeharness_integrations.measure import measure
 from judgeharness_integrations.plan import CasePlan
+from judgeharness_integrations.recording import record
 from judgeharness_integrations.result import HarnessResult
 
 if TYPE_CHECKING:
@@ -238,6 +239,8 @@ class Run:
             self._shared.end(self.judge.name, case.plan.case_id)
             if case.span is not None:
                 self.spans.end(case.span, result=result)
+        if self.labelled is None:
+            record(result, case.plan.case, with_texts=self.keep == "text")
         return result
 
     def _measured(self, case: OpenCase, **state: Any) -> HarnessResult:

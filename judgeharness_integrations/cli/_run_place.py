@@ -4,27 +4,26 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from filelock import FileLock, Timeout
 
 from judgeharness_integrations._errors import ConfigError, RunBusyError, UsageError
 from judgeharness_integrations.cli._writing import check_folder
 from judgeharness_integrations.config import Config, without_secrets
-from judgeharness_integrations.config.redacting import REDACTED
+from judgeharness_integrations.verdictlog.runfolder import EXPORTS, LOG, MARK, read_mark
 
 if TYPE_CHECKING:
     from judgeharness_integrations.verdictlog import SqlLog
     from judgeharness_integrations.verdictlog.sql.records import RunRecord
 
-__all__ = ["EXPORTS", "LOG", "RESULTS", "SUMMARY", "VERDICTS", "RunPlace", "log_of"]
+__all__ = ["RunPlace"]
 
-LOG, MARK, LOCK = "verdicts.sqlite", "run.json", "run.lock"
-VERDICTS, RESULTS, SUMMARY = EXPORTS = ("verdicts.jsonl", "results.jsonl", "summary.json")
+LOCK = "run.lock"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,7 +98,7 @@ class RunPlace:
         if not self._has(MARK):  # only the log was kept
             records = log.records() if self.log is None else []
             return (records[-1].run, records[-1]) if records else (None, None)
-        begun = str(_read(self.folder / MARK).get("run"))
+        begun = str(read_mark(self.folder / MARK).get("run"))
         record = log.record(begun)
         if record is None and not log.has_rows(run=begun):
             raise UsageError(
@@ -148,24 +147,3 @@ def _lock(lock: FileLock, path: Path) -> bool:
                 return True
     lock.release()
     return False
-
-
-def log_of(folder: Path) -> str | Path:
-    """Return the log of the run that stands in a folder.
-
-    Raises:
-        UsageError: its URL holds a password, which is not written down.
-
-    """
-    marked = str(_read(folder / MARK).get("log", LOG)) if (folder / MARK).exists() else LOG
-    if REDACTED in marked:
-        raise UsageError(f"the log of {folder} is {marked}: give its URL, whose password is not kept here.")
-    return marked if "://" in marked else folder / marked
-
-
-def _read(path: Path) -> Mapping[str, Any]:
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise ConfigError(f"{path} cannot be read ({error}): delete it, or give another --out.") from error
-    return found if isinstance(found, dict) else {}

@@ -12,10 +12,10 @@ from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.anchoring import calibration_run
 from judgeharness_integrations.cli._json import print_json
 from judgeharness_integrations.cli._printing import console, safe, share, table
-from judgeharness_integrations.cli._run_place import log_of
 from judgeharness_integrations.cli._summary_usage import used
 from judgeharness_integrations.execution.prices import Price
 from judgeharness_integrations.verdictlog import SqlLog
+from judgeharness_integrations.verdictlog.runfolder import log_of
 from judgeharness_integrations.verdictlog.sql.address import shown
 from judgeharness_integrations.verdictlog.sql.records import RunRecord
 from judgeharness_integrations.verdictlog.sql.usage import ModelUsage

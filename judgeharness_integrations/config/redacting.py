@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from judgeharness_integrations.verdictlog.runfolder import REDACTED
+
 __all__ = ["redacted", "without_secrets"]
 
 _SECRET = re.compile(
@@ -17,7 +19,6 @@ _IN_URL = re.compile(r"(://)([^/\s]+)@")
 _IN_QUERY = re.compile(r"(://[^\s?]*\?)([^\s#]+)")
 _IN_TEXT = re.compile(r"\b(Bearer)\s+[\w.~+/=-]{6,}")
 _SHORTEST = 6  # shorter ones, like `none`, would be found in any text
-REDACTED = "[redacted]"
 
 
 def redacted(value: Any) -> Any:

@@ -8,13 +8,14 @@ from typing import Any
 
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.aggregation.rules import rule
+from judgeharness_integrations.calibration.report import CalibrationReport
 from judgeharness_integrations.design import Design
 from judgeharness_integrations.reporting.boundary import boundary
 from judgeharness_integrations.result import CriterionResult, Distribution, HarnessResult
 from judgeharness_integrations.verdictlog.encoding import COLUMNS, to_record
 from judgeharness_integrations.verdictlog.row import VerdictRow, is_number, verdict_to_json
 
-__all__ = ["EVIDENCE_TEXTS", "RESULT_SCHEMA", "result_document"]
+__all__ = ["EVIDENCE_TEXTS", "RESULT_SCHEMA", "calibration_record", "result_document", "row_record"]
 
 RESULT_SCHEMA = "judgeharness.result/1"
 EVIDENCE_TEXTS = ("call_id", "reasoning", "raw", "model", "error", "asked_at", "probe_hash")
@@ -50,8 +51,8 @@ def result_document(result: HarnessResult, *, rows: bool = False) -> dict[str, A
     if result.unasked:
         document["unasked"] = list(result.unasked)
     if rows:
-        document["calibration_report"] = _calibration_report(result)
-        document["rows"] = [_record(row) for row in result.rows]
+        document["calibration_report"] = calibration_record(result.calibration)
+        document["rows"] = [row_record(row) for row in result.rows]
     return document
 
 
@@ -77,14 +78,15 @@ def _has_its_name(design: Design) -> bool:
         return False
 
 
-def _calibration_report(result: HarnessResult) -> dict[str, Any] | None:
-    if result.calibration is None:
+def calibration_record(calibration: CalibrationReport | None) -> dict[str, Any] | None:
+    """Return a calibration as JSON-able data, from which `CalibrationReport.from_dict` makes it again."""
+    if calibration is None:
         return None
-    report: dict[str, Any] = json.loads(json.dumps(result.calibration.to_dict(), default=str))  # as its digest reads it
+    report: dict[str, Any] = json.loads(json.dumps(calibration.to_dict(), default=str))  # as its digest reads it
     return report
 
 
-def _record(row: VerdictRow) -> dict[str, Any]:
+def row_record(row: VerdictRow) -> dict[str, Any]:
     """Return a row as a log keeps it, and what a log loses: empty texts, attributes named `model` or `model_`."""
     empty = {name: "" for name in EVIDENCE_TEXTS if getattr(row, name) == ""}
     attributes = {f"{name}_" if name.rstrip("_") in COLUMNS else name: value for name, value in row.attributes.items()}
