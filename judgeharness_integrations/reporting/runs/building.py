@@ -1,0 +1,86 @@
+"""Results in memory -> a report."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from judgeharness_integrations.reporting.boundary import boundary
+from judgeharness_integrations.reporting.runs.report import JudgeSection, RunReport
+from judgeharness_integrations.reporting.runs.summarising import summaries
+from judgeharness_integrations.result import HarnessResult
+from judgeharness_integrations.usage import Usage
+
+__all__ = ["run_report"]
+
+_N = TypeVar("_N", int, float)
+
+
+def run_report(
+    results: Iterable[HarnessResult],
+    *,
+    source: str = "results",
+    planned: Mapping[str, int] | None = None,
+    costs: Mapping[str, float | None] | None = None,
+    **facts: Any,
+) -> RunReport:
+    """Return the report of measured cases.
+
+    Args:
+        results: one a judge and case; judges and designs may be mixed.
+        source: for people, where they come from.
+        planned: judge -> number of cases that were to be asked; those without a result count as not graded.
+        costs: judge -> what its answers cost.
+        facts: further fields of `RunReport`.
+
+    """
+    listed = tuple(results)
+    by_judge: dict[str, list[HarnessResult]] = {name: [] for name in planned or ()}
+    for result in listed:
+        by_judge.setdefault(result.judge, []).append(result)
+    sections = tuple(
+        _section(judge, mine, (planned or {}).get(judge, len(mine)), (costs or {}).get(judge))
+        for judge, mine in by_judge.items()
+    )
+    return RunReport(source=source, results=listed, judges=sections, **facts)
+
+
+def _section(judge: str, results: Sequence[HarnessResult], planned: int, cost: float | None) -> JudgeSection:
+    anchored = next((one for one in results if one.calibration is not None), None)
+    return JudgeSection(
+        judge=judge,
+        models=tuple(dict.fromkeys(one.judge_model for one in results if one.judge_model)),
+        fingerprint=_only({one.fingerprint for one in results}),
+        calibration=None if anchored is None else anchored.calibration,
+        calibration_state=None if anchored is None else anchored.calibration_state,
+        criteria=tuple(summaries(results, planned={judge: planned})),
+        cases=len(results),
+        not_asked=max(planned - len(results), 0),
+        usage=_usage([one.usage for one in results]),
+        cost=cost,
+        skipped=dict(Counter(name for one in results for name in one.skipped)),
+        warnings=tuple(dict.fromkeys(warning for one in results for warning in one.warnings)),
+        not_measured=dict(Counter(sentence for one in results for sentence in boundary(one)).most_common()),
+    )
+
+
+def _only(values: set[str | None]) -> str | None:
+    return next(iter(values)) if len(values) == 1 else None
+
+
+def _usage(usages: Sequence[Usage]) -> Usage:
+    return Usage(
+        calls=sum(one.calls for one in usages),
+        attempts=sum(one.attempts for one in usages),
+        rewrites=sum(one.rewrites for one in usages),
+        input_tokens=_sum([one.input_tokens for one in usages]),
+        output_tokens=_sum([one.output_tokens for one in usages]),
+        latency_s=_sum([one.latency_s for one in usages]),
+        reused=sum(one.reused for one in usages),
+    )
+
+
+def _sum(values: Iterable[_N | None]) -> _N | None:
+    known = [value for value in values if value is not None]
+    return sum(known[1:], known[0]) if known else None

@@ -1,0 +1,50 @@
+"""Recorded results: a file with a line a result, as a process appended them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from judgeharness_integrations._errors import ConfigError
+from judgeharness_integrations.reporting.document import result_document
+from judgeharness_integrations.reporting.rebuilding import rebuilt_result
+from judgeharness_integrations.reporting.runs.building import run_report
+from judgeharness_integrations.result import HarnessResult
+
+if TYPE_CHECKING:
+    from judgeharness_integrations.aggregation.rules import RuleLike
+    from judgeharness_integrations.reporting.runs.report import RunReport
+
+__all__ = ["RECORDED_SCHEMA", "recorded_line", "report_of_recorded"]
+
+RECORDED_SCHEMA: Final = "judgeharness.recorded/1"
+
+
+def recorded_line(result: HarnessResult, texts: Mapping[str, str]) -> dict[str, Any]:
+    """Return a result with its rows, and the texts that were judged, as JSON keeps them."""
+    return {"schema": RECORDED_SCHEMA, "result": result_document(result, rows=True), "case": dict(texts)}
+
+
+def report_of_recorded(
+    lines: Iterable[Mapping[str, Any]], *, source: str, rule: RuleLike | None = None, **facts: Any
+) -> RunReport:
+    """Return the report of recorded results.
+
+    Args:
+        lines: what `recorded_line` returned.
+        source: for people, where they come from.
+        rule: the rule they were folded with, where that is a function of the caller's own.
+        facts: further fields of `RunReport`; `case_texts` go before recorded ones.
+
+    Raises:
+        ConfigError: a line is of another schema, or damaged.
+
+    """
+    results, texts = [], {}
+    for line in lines:
+        if line.get("schema") != RECORDED_SCHEMA:
+            raise ConfigError(f"{source}: not a record of schema {RECORDED_SCHEMA}: found {line.get('schema')!r:.60}.")
+        results.append(rebuilt_result(line["result"], rule=rule))
+        texts[results[-1].case_id] = {str(name): str(text) for name, text in line["case"].items()}
+    facts["case_texts"] = {**texts, **facts.get("case_texts", {})}
+    return run_report(results, source=source, **facts)

@@ -1,0 +1,126 @@
+"""A whole run or log, as every format shows it: its cases, what they come to by judge, and what it cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from judgeharness_integrations.calibration.report import CalibrationReport, CalibrationState
+from judgeharness_integrations.reporting.runs.summary import CriterionSummary
+from judgeharness_integrations.result import HarnessResult
+from judgeharness_integrations.usage import Usage
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from judgeharness_integrations.agreement.alttest.report import AltTestReport
+    from judgeharness_integrations.gates.report import GateReport
+
+__all__ = ["JudgeSection", "OnAbstain", "ReportState", "RunReport"]
+
+OnAbstain: TypeAlias = Literal["failure", "skipped", "passed"]
+ReportState: TypeAlias = Literal["complete", "budget_exhausted", "interrupted", "failed", "unfinished"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgeSection:
+    """One judge of a report: who it is, its anchor, its criteria, its bill, and what was not measured of it.
+
+    `not_measured` maps a sentence of the boundary to the number of cases it holds for. `cost` is in the currency of
+    the prices that were given; None without prices. `models` are the models that answered.
+    """
+
+    judge: str
+    models: tuple[str, ...]
+    fingerprint: str | None
+    calibration: CalibrationReport | None
+    calibration_state: CalibrationState | None
+    criteria: tuple[CriterionSummary, ...]
+    cases: int
+    not_asked: int
+    usage: Usage
+    cost: float | None
+    skipped: Mapping[str, int]
+    warnings: tuple[str, ...]
+    not_measured: Mapping[str, int]
+
+    @property
+    def calibrated(self) -> bool:
+        """Whether a calibration on people's or executed labels holds for what was measured."""
+        state, report = self.calibration_state, self.calibration
+        return state is not None and state.valid and report is not None and report.calibrated
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunReport:
+    """A run, a log or the results of a session: `results` has one entry a judge and case, in order of appearance.
+
+    `source` says for people where it was read. `case_texts` maps a case to what was judged, field by field, where that
+    was given; reports show it. `annotators` is the alternative annotator test of the judges' decisions against people,
+    and `annotators_reason` says why there is none.
+    """
+
+    source: str
+    results: tuple[HarnessResult, ...] = field(repr=False)
+    judges: tuple[JudgeSection, ...]
+    run: str | None = None
+    state: ReportState = "complete"
+    created_at: str | None = None
+    case_texts: Mapping[str, Mapping[str, str]] = field(default_factory=dict, repr=False)
+    annotators: AltTestReport | None = None
+    annotators_reason: str | None = None
+
+    @property
+    def summaries(self) -> tuple[CriterionSummary, ...]:
+        """Every judge's criteria, in order."""
+        return tuple(summary for section in self.judges for summary in section.criteria)
+
+    @property
+    def cases(self) -> int:
+        """Number of different cases."""
+        return len({result.case_id for result in self.results})
+
+    @property
+    def informal(self) -> bool:
+        """Whether every result is a single sample: verdicts as they came, nothing was measured."""
+        return bool(self.results) and all(result.informal for result in self.results)
+
+    def to_html(self, *, gates: GateReport | None = None) -> str:
+        """Return one HTML page that needs nothing else: no network, no other file."""
+        from judgeharness_integrations.reporting.html import html_report  # noqa: PLC0415 - loads Jinja
+
+        return html_report(self, gates=gates)
+
+    def to_markdown(self, *, gates: GateReport | None = None) -> str:
+        """Return the report as GitHub's Markdown."""
+        from judgeharness_integrations.reporting.markdown import markdown_report  # noqa: PLC0415 - needed by few
+
+        return markdown_report(self, gates=gates)
+
+    def to_junit(self, *, on_abstain: OnAbstain = "failure", gates: GateReport | None = None) -> str:
+        """Return the report as JUnit XML: a test case a judge, case and criterion.
+
+        PASS passes, FAIL fails, what could not be graded is an error, an abstention is what `on_abstain` says.
+        """
+        from judgeharness_integrations.reporting.junit import junit_report  # noqa: PLC0415 - needed by few
+
+        return junit_report(self, on_abstain=on_abstain, gates=gates)
+
+    def to_csv(self) -> str:
+        """Return a table with a line a judge, case and criterion, which no spreadsheet takes for formulas."""
+        from judgeharness_integrations.reporting.casetable import case_table  # noqa: PLC0415 - needed by few
+
+        return case_table(self)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return a data frame with a row a judge, case and criterion."""
+        from judgeharness_integrations.reporting.frames import results_frame  # noqa: PLC0415 - loads pandas
+
+        return results_frame(self.results)
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows."""
+        from judgeharness_integrations.reporting.fragments import report_fragment  # noqa: PLC0415 - loads Jinja
+
+        return report_fragment(self)

@@ -1,0 +1,156 @@
+"""Results of cases -> what each judge and criterion comes to."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from statistics import NormalDist
+
+from judgeharness_integrations.aggregation.statistics import wilson_of
+from judgeharness_integrations.calibration.estimate import Estimate, estimate
+from judgeharness_integrations.calibration.rates import Rate
+from judgeharness_integrations.design import Design
+from judgeharness_integrations.replay.judgefold import JudgeFold
+from judgeharness_integrations.replay.report import JudgeReplay
+from judgeharness_integrations.reporting.runs.summary import CriterionSummary, FlipRate
+from judgeharness_integrations.result import CriterionResult, HarnessResult
+from judgeharness_integrations.verdictlog.row import Verdict, is_number
+
+__all__ = ["gold_of", "positive_of", "summaries"]
+
+_Z = NormalDist().inv_cdf(0.975)
+_POSITIVES = (("PASS", frozenset({"PASS", "FAIL"})), ("A", frozenset({"A", "B", "TIE"})))
+
+
+def summaries(results: Iterable[HarnessResult], *, planned: Mapping[str, int] | None = None) -> list[CriterionSummary]:
+    """Return what each judge and criterion comes to, in order of appearance; designs are never mixed.
+
+    Args:
+        results: measurements of cases, by any judges under any designs.
+        planned: judge -> cases that were to be asked; those without a result count as not graded, under the judge's
+            first design.
+
+    """
+    listed = tuple(results)
+    groups: dict[Hashable, list[HarnessResult]] = {}
+    for result in listed:
+        design = result.design
+        key = (result.judge, design.rule.name, design.rule_fixed, design.perturbations, design.repetitions)
+        groups.setdefault(key, []).append(result)
+    missing = {judge: count - sum(one.judge == judge for one in listed) for judge, count in (planned or {}).items()}
+    return [
+        summary
+        for group in groups.values()
+        for summary in _of_judge(group, len(group) + max(missing.pop(group[0].judge, 0), 0))
+    ]
+
+
+def gold_of(result: HarnessResult, criterion: str) -> Verdict | None:
+    """Return the gold label of a case and criterion; None without one."""
+    return next((row.gold for row in result.rows if row.criterion == criterion and row.gold is not None), None)
+
+
+def positive_of(measured: Sequence[CriterionResult]) -> str | None:
+    """Return the label that a pass rate is of: PASS against FAIL, A against B and TIE; None for other verdicts."""
+    given = {verdict for one in measured for verdict in one.sample_distribution}
+    return next((positive for positive, labels in _POSITIVES if given and given <= labels), None)
+
+
+def _of_judge(results: Sequence[HarnessResult], planned: int) -> Iterator[CriterionSummary]:
+    names = dict.fromkeys(name for result in results for name in result.criteria)
+    for replay in _replays(results, names, planned):
+        pairs = [
+            (result, result.criteria[replay.criterion]) for result in results if replay.criterion in result.criteria
+        ]
+        yield _summary(pairs, results[0].design, replay)
+
+
+def _replays(results: Sequence[HarnessResult], names: Iterable[str], planned: int) -> Iterator[JudgeReplay]:
+    first = results[0]
+    scales = {name: c.tolerance for one in results for name, c in one.criteria.items() if c.tolerance is not None}
+    fold = JudgeFold(
+        judge=first.judge,
+        rule=first.design.rule,
+        criteria=names,
+        min_valid=first.design.min_valid,
+        tolerance=first.design.tolerance,
+        tolerances=scales,
+    )
+    for result in results:
+        if result.rows:
+            fold.add(result.rows, planned=max(measured.planned for measured in result.criteria.values()))
+    return fold.finish(planned_cases=planned)
+
+
+def _summary(
+    pairs: Sequence[tuple[HarnessResult, CriterionResult]], design: Design, replay: JudgeReplay
+) -> CriterionSummary:
+    measured = [one for _, one in pairs]
+    decided = Counter(one.verdict for one in measured if one.status == "decided" and one.verdict is not None)
+    positive = positive_of(measured)
+    missing = [False] * (replay.cases - len(measured))
+    clusters = [*_clusters(pairs), *(("not asked", number) for number in range(len(missing)))]
+    outcomes: Counter[str] = Counter()
+    for one in measured:
+        outcomes.update(one.outcomes)
+    return CriterionSummary(
+        judge=replay.judge,
+        criterion=replay.criterion,
+        design=design,
+        replay=replay,
+        cases=replay.cases,
+        verdicts=dict(decided.most_common()),
+        positive=positive,
+        positive_rate=None
+        if positive is None
+        else Rate.over([*(one.verdict == positive for one in measured), *missing], clusters),
+        coverage=Rate.over([*(one.status == "decided" for one in measured), *missing], clusters),
+        abstention=Rate.over([*(one.status == "abstained" for one in measured), *missing], clusters),
+        accuracy=None if replay.correct is None else Rate.of(replay.correct, replay.labelled),
+        mean_score=_mean_score(measured, clusters) if replay.kind == "numbers" else None,
+        consistency_rate=_mean(one.consistency_rate for one in measured),
+        chance_consistency=_mean(one.chance_consistency for one in measured),
+        agreement=_mean(one.agreement for one in measured),
+        flips=tuple(_flips(measured)),
+        outcomes=dict(outcomes),
+        planned=sum(one.planned for one in measured),
+    )
+
+
+def _clusters(pairs: Sequence[tuple[HarnessResult, CriterionResult]]) -> list[Hashable]:
+    """Return which cluster each case is in: its rows' attribute `cluster`, else the case itself."""
+    named = (
+        next((row.attributes["cluster"] for row in result.rows if "cluster" in row.attributes), None)
+        for result, _ in pairs
+    )
+    return [("case", number) if name is None else name for number, name in enumerate(named)]
+
+
+def _mean_score(measured: Sequence[CriterionResult], clusters: Sequence[Hashable]) -> Estimate | None:
+    scored = [
+        (float(one.verdict), cluster)
+        for one, cluster in zip(measured, clusters, strict=False)
+        if isinstance(one.verdict, (int, float)) and is_number(one.verdict)
+    ]
+    if not scored:
+        return None
+    mean = math.fsum(score for score, _ in scored) / len(scored)
+    return estimate(mean, [score - mean for score, _ in scored], [cluster for _, cluster in scored])
+
+
+def _mean(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return math.fsum(known) / len(known) if known else None
+
+
+def _flips(measured: Sequence[CriterionResult]) -> Iterator[FlipRate]:
+    rates: dict[str, list[float]] = {}
+    for one in measured:
+        for part in one.perturbations:
+            if part.flip_rate is not None:
+                rates.setdefault(part.name, []).append(part.flip_rate)
+    for name, found in rates.items():
+        value = math.fsum(found) / len(found)
+        low, high = wilson_of(value, len(found), _Z)
+        yield FlipRate(perturbation=name, value=value, low=low, high=high, cases=len(found))

@@ -1,0 +1,70 @@
+"""What the cases of one judge and criterion come to, each case weighing the same."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from judgeharness_integrations.calibration.estimate import Estimate
+from judgeharness_integrations.calibration.rates import Rate
+from judgeharness_integrations.design import Design
+from judgeharness_integrations.replay.report import JudgeReplay
+from judgeharness_integrations.verdictlog.row import Verdict
+
+__all__ = ["CriterionSummary", "FlipRate"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class FlipRate:
+    """How often a perturbation changes the verdict: the mean over `cases` of each one's share of changed pairs.
+
+    The 95 % interval is Wilson's at that mean and number of cases; the variance of shares is never larger than that of
+    yes and no, so it is no narrower than it should be.
+    """
+
+    perturbation: str
+    value: float
+    low: float
+    high: float
+    cases: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class CriterionSummary:
+    """One judge and criterion under one design: decisions counted over cases, never over samples.
+
+    `cases` counts planned cases, those without any answer included (they are among `replay.not_graded`). `verdicts`
+    counts decisions. `positive` is the label a pass rate is of (PASS; A of pairs), and `positive_rate` the share of all
+    cases decided so: an abstention and a case that was not graded are not positive. `accuracy` is over decided cases
+    with gold. `mean_score` is over decided cases. `consistency_rate`, `chance_consistency` and `agreement` are means
+    over the cases that have one. Intervals hold 95 % and treat cases of one cluster as dependent (row attribute
+    `cluster`). What was not measured is None.
+    """
+
+    judge: str
+    criterion: str
+    design: Design
+    replay: JudgeReplay
+    cases: int
+    verdicts: Mapping[Verdict, int]
+    positive: str | None
+    positive_rate: Rate | None
+    coverage: Rate | None
+    abstention: Rate | None
+    accuracy: Rate | None
+    mean_score: Estimate | None
+    consistency_rate: float | None
+    chance_consistency: float | None
+    agreement: float | None
+    flips: tuple[FlipRate, ...]
+    outcomes: Mapping[str, int]
+    planned: int
+
+    @property
+    def numeric(self) -> bool:
+        """Whether verdicts are scores."""
+        return self.replay.kind == "numbers"
+
+    def rate_of(self, label: str) -> Rate | None:
+        """Return the share of all cases decided as `label`; without clusters."""
+        return Rate.of(self.verdicts.get(label, 0), self.cases)
