@@ -1,0 +1,64 @@
+"""Blocks of the documentation that are neither Python nor commands: their languages, and data that parses."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections import Counter
+from typing import Any
+
+import pytest
+import yaml
+from support.doc_pages import Block, blocks
+
+CHECKED = {
+    "python": "tests/test_docs.py runs it",
+    "bash": "test_doc_commands.py runs it",
+    "yaml": "a configuration: tests/test_docs.py loads it",
+    "yml": "data that is no configuration of ours",
+    "toml": "data",
+    "json": "data",
+    "text": "what is printed; compared where it follows a Python block",
+    "console": "what a terminal shows",
+    "diff": "a change to a file of the reader",
+}
+
+
+def test_every_block_has_a_language_that_something_checks() -> None:
+    kinds = Counter(block.kind for block in blocks())
+    assert kinds.keys() <= CHECKED.keys()
+    assert kinds["python"] > 60
+
+
+def data(kind: str) -> list[Any]:
+    return [pytest.param(block, id=block.name) for block in blocks(kind)]
+
+
+@pytest.mark.parametrize("block", data("json"))
+def test_json_parses(block: Block) -> None:
+    text = block.text.strip()
+    assert isinstance(json.loads(text if text.startswith("{") else f"{{{text}}}"), dict)
+
+
+@pytest.mark.parametrize("block", data("toml"))
+def test_toml_parses(block: Block) -> None:
+    assert tomllib.loads(block.text)
+
+
+@pytest.mark.parametrize("block", data("yml"))
+def test_a_workflow_calls_commands_that_exist(block: Block) -> None:
+    from judgeharness_integrations.cli.app import app  # noqa: PLC0415
+
+    workflow = yaml.safe_load(block.text)
+    steps = [step for job in workflow["jobs"].values() for step in job["steps"]]
+    called = [step["run"].split()[1] for step in steps if step.get("run", "").startswith("judgeharness ")]
+    assert called
+    assert set(called) <= {command.name for command in app.registered_commands}
+
+
+def test_pyproject_blocks_of_the_pytest_page_name_options_of_the_plugin() -> None:
+    from judgeharness_integrations.testing.pytest_plugin.options import OPTIONS  # noqa: PLC0415
+
+    [block] = [block for block in blocks("toml") if "pytest.ini_options" in block.text]
+    options = tomllib.loads(block.text)["tool"]["pytest"]["ini_options"]
+    assert options.keys() <= {f"judgeharness_{option.name}" for option in OPTIONS}
