@@ -32,14 +32,14 @@ def shape_of(judge: Judge) -> Shape:
     return "any"
 
 
-def standard_for(judge: Judge, shape: Shape | None = None) -> JudgeHarness:
-    """Return the standard harness for a judge; `shape` is its own where None.
+def standard_for(judge: Judge, shape: Shape | None = None, **options: Any) -> JudgeHarness:
+    """Return the standard harness for a judge; `shape` is its own where None, `options` those of the constructor.
 
     A format change that does not fit an output is skipped and reported: one plain answer must not end a dataset.
     Scores of given choices are folded by `mode`, since a median could lie between the choices.
     """
     shape = shape or shape_of(judge)
-    options: dict[str, Any] = {"on_unfit": "skip"} | ({"tolerance": _NEAR} if shape == "any" else {})
+    ours: dict[str, Any] = {"on_unfit": "skip"} | ({"tolerance": _NEAR} if shape == "any" else {})
     if getattr(judge, "discrete", False) and shape in _MODES:
-        options["aggregation_rule"] = _MODES[shape]
-    return JudgeHarness.standard(shape, **options)
+        ours["aggregation_rule"] = _MODES[shape]
+    return JudgeHarness.standard(shape, **ours | options)

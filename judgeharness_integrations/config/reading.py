@@ -18,7 +18,7 @@ from judgeharness_integrations.config.schema import Config
 if TYPE_CHECKING:
     from os import PathLike
 
-__all__ = ["load_config"]
+__all__ = ["load_config", "read_document"]
 
 _MERGE = "tag:yaml.org,2002:merge"
 _FORMATS = ".yaml, .yml, .toml or .json"
@@ -33,14 +33,25 @@ def load_config(path: str | PathLike[str]) -> Config:
 
     """
     path = Path(path)
-    data = _parse(path)
-    if not isinstance(data, dict):
-        raise ConfigError(f"{path}: a configuration is a mapping of keys, not {kind(data)}.")
-    _refuse_nan(data, str(path))
+    data = read_document(path)
     try:
         return Config.model_validate(data).placed_at(path)
     except ValidationError as error:
         raise first_problem(error.errors(include_url=False), str(path)) from None
+
+
+def read_document(path: Path) -> dict[Any, Any]:
+    """Return the keys of a YAML, TOML or JSON file, its format told by its ending; what they hold is not checked.
+
+    Raises:
+        ConfigError: the file cannot be read, or holds something else than keys, one of them twice, or no finite number.
+
+    """
+    data = _parse(path)
+    if not isinstance(data, dict):
+        raise ConfigError(f"{path}: a configuration is a mapping of keys, not {kind(data)}.")
+    _refuse_nan(data, str(path))
+    return data
 
 
 def _parse(path: Path) -> Any:

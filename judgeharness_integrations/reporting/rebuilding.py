@@ -122,7 +122,7 @@ def _rule(name: str | None, shown: str | None, own: RuleLike | None) -> Rule:
         raise ConfigError(
             f"{which} is a function of the caller's own, which no document holds: give it as well, rule=function."
         )
-    if name.partition("(")[0].strip() not in RULE_NAMES:
+    if any(part.partition("(")[0].strip() not in RULE_NAMES for part in name.split("|")):
         raise ConfigError(f"rule {name[:_LONGEST_NAME]!r} is not known here: read the result with a newer version.")
     return named_rule(name)
 

@@ -99,7 +99,8 @@ def annotated(
 
 def _strangers(panel: Panel, people: Sequence[str], decisions: Sequence[_Decision]) -> str:
     theirs = next(item for _, item, _ in _said(panel, people))
-    return f"people labelled none of the cases, which are named as {decisions[0][1]!r:.60} here and as {theirs!r:.60} there"
+    mine = decisions[0][1]
+    return f"people labelled none of the cases, which are named as {mine!r:.60} here and as {theirs!r:.60} there"
 
 
 def _decisions(report: RunReport, criterion: str | None) -> Iterator[_Decision]:
@@ -141,7 +142,7 @@ def _label(panel: Panel, value: Any) -> Verdict:
     if panel.kind == "numbers":
         return float(value)
     if panel.kind == "labels":
-        return panel.labels[value]
+        return str(panel.labels[value])
     return frozenset(label for label, marked in zip(panel.labels, value, strict=True) if marked)
 
 
@@ -153,7 +154,9 @@ def _joined(panel: Panel, people: Sequence[str], decisions: Sequence[_Decision])
     items = {item for _, item, _ in said}
     rows = [VerdictRow(case_id=item, judge=name, verdict=label) for name, item, label in said]
     theirs = [
-        VerdictRow(case_id=case, judge=judge, verdict=label, outcome="unparsed" if label is None else "ok", repetition=n)
+        VerdictRow(
+            case_id=case, judge=judge, verdict=label, outcome="unparsed" if label is None else "ok", repetition=n
+        )
         for n, (judge, case, label) in enumerate(decisions)
         if case in items
     ]

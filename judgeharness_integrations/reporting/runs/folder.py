@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -76,7 +76,7 @@ def _rows(folder: Path, run: str | None) -> _Rows:
     return groups
 
 
-def _read(folder: Path, run: str | None) -> Iterator[VerdictRow]:
+def _read(folder: Path, run: str | None) -> Iterable[VerdictRow]:
     try:
         log = log_of(folder)
         if "://" not in str(log) and not Path(log).exists():
@@ -84,11 +84,11 @@ def _read(folder: Path, run: str | None) -> Iterator[VerdictRow]:
         from judgeharness_integrations.verdictlog.sql.log import SqlLog  # noqa: PLC0415 - loads SQLAlchemy
 
         with SqlLog(log, create=False) as found:
-            yield from found.rows(run=run) if run else found.rows()
+            return list(found.rows(run=run) if run else found.rows())  # a log that breaks off is read elsewhere, whole
     except JudgeHarnessError:
         if not (folder / VERDICTS).exists():
             raise
-        yield from read_log(folder / VERDICTS)
+        return read_log(folder / VERDICTS)
 
 
 def _result(

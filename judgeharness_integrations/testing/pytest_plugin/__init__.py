@@ -1,0 +1,46 @@
+"""The pytest plugin: fixture and marker `judgeharness`, one report and gates over a session, also with pytest-xdist.
+
+What pytest needs before the first test stands here; everything else loads when a test asks a judge.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from judgeharness_integrations._lazy import lazy
+
+if TYPE_CHECKING:
+    from judgeharness_integrations.testing.pytest_plugin.asking import Asking
+    from judgeharness_integrations.testing.pytest_plugin.errors import NotGradedError
+
+__all__ = ["Asking", "NotGradedError", "judgeharness", "pytest_addoption", "pytest_configure"]
+
+__getattr__ = lazy(__name__, {"Asking": "asking", "NotGradedError": "errors"})
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Declare the options, on the command line and in the configuration file."""
+    from judgeharness_integrations.testing.pytest_plugin.options import add_options  # noqa: PLC0415
+
+    add_options(parser)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Declare the marker, check the options where there are any, and watch the session."""
+    from judgeharness_integrations.testing.pytest_plugin.hooks import start  # noqa: PLC0415
+
+    start(config)
+
+
+@pytest.fixture
+def judgeharness(request: pytest.FixtureRequest) -> Asking:
+    """Ask judges under the harness that options and `@pytest.mark.judgeharness` stand for.
+
+    `judgeharness(judge, case)` measures, `judgeharness.check(judge, case)` fails the test where the decision is not
+    PASS; every result is part of the session's report.
+    """
+    from judgeharness_integrations.testing.pytest_plugin.hooks import asking  # noqa: PLC0415
+
+    return asking(request)

@@ -1,0 +1,154 @@
+"""The end of a session: one report of everything that was measured, its gates, and its files."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from judgeharness_integrations._errors import UsageError
+from judgeharness_integrations.cli._summary_usage import UsageSums, cost_of
+from judgeharness_integrations.execution.prices import Price
+from judgeharness_integrations.reporting.runs.building import run_report
+from judgeharness_integrations.testing.pytest_plugin.records import Record, as_line, texts_by_case
+
+if TYPE_CHECKING:
+    from judgeharness_integrations.gates.gate import Gates
+    from judgeharness_integrations.gates.report import GateReport
+    from judgeharness_integrations.reporting.runs.report import OnAbstain, RunReport
+
+__all__ = ["FILES", "Ending", "check_writable", "ended"]
+
+# what a folder gets
+FILES: Final = ("report.html", "report.md", "junit.xml", "cases.csv", "report.json", "recorded.jsonl")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ending:
+    """What a session came to.
+
+    `problems` are sentences about files that could not be written, `unusable_gates` is one about gates that fit no
+    judge. `repeated` counts the measurements of a judge and case where there are several.
+    """
+
+    report: RunReport
+    gates: GateReport | None
+    repeated: Mapping[tuple[str, str], int]
+    written: tuple[Path, ...] = ()
+    problems: tuple[str, ...] = ()
+    unusable_gates: str | None = None
+
+    @property
+    def ok(self) -> bool:
+        """Whether every gate passed and every file was written."""
+        return not self.problems and self.unusable_gates is None and (self.gates is None or self.gates.passed)
+
+
+def ended(
+    records: Sequence[Record],
+    *,
+    gates: Gates,
+    outputs: Sequence[Path],
+    on_abstain: OnAbstain,
+    prices: Mapping[str, Price],
+    interrupted: bool,
+) -> Ending:
+    """Report a session's measurements, check its gates and write its files."""
+    report = _report(records, prices, interrupted=interrupted)
+    checked, unusable = None, None
+    if gates:
+        from judgeharness_integrations.gates import check_gates  # noqa: PLC0415 - only sessions with gates need it
+
+        try:
+            checked = check_gates(report, gates)
+        except UsageError as error:  # no judge of this session has what a gate asks for
+            unusable = str(error)
+    written, problems = _written(records, report, checked, outputs, on_abstain)
+    times = Counter((record.result.judge, record.result.case_id) for record in records)
+    return Ending(
+        report=report,
+        gates=checked,
+        unusable_gates=unusable,
+        repeated={asked: count for asked, count in times.items() if count > 1},
+        written=tuple(written),
+        problems=tuple(problems),
+    )
+
+
+def _report(records: Sequence[Record], prices: Mapping[str, Price], *, interrupted: bool) -> RunReport:
+    results = [record.result for record in records]
+    spent = any(result.state == "budget_exhausted" for result in results)
+    sums: dict[str, UsageSums] = {}
+    for result in results:
+        sums.setdefault(result.judge, UsageSums()).add(result.rows)
+    return run_report(
+        results,
+        source="pytest",
+        costs={judge: cost_of(used.usages, prices) for judge, used in sums.items()},
+        state="interrupted" if interrupted else "budget_exhausted" if spent else "complete",
+        case_texts=texts_by_case(records),
+    )
+
+
+def check_writable(path: Path) -> None:
+    """Refuse a place for a report that cannot be written, before anything is asked.
+
+    Raises:
+        UsageError: a file stands where a folder should, or the place is not ours.
+
+    """
+    import tempfile  # noqa: PLC0415 - few sessions write reports
+
+    folder = path if not path.suffix else path.parent
+    while not folder.exists():
+        folder = folder.parent
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise UsageError(
+            f"{path} cannot be written ({error.strerror or error}): give another judgeharness_out."
+        ) from error
+
+
+def _written(
+    records: Sequence[Record],
+    report: RunReport,
+    gates: GateReport | None,
+    outputs: Sequence[Path],
+    on_abstain: OnAbstain,
+) -> tuple[list[Path], list[str]]:
+    def document() -> str:
+        from judgeharness_integrations.reporting.runs.document import report_document  # noqa: PLC0415
+
+        return json.dumps(report_document(report, gates=gates), indent=2) + "\n"
+
+    texts: dict[str, Callable[[], str]] = {
+        ".html": lambda: report.to_html(gates=gates),
+        ".htm": lambda: report.to_html(gates=gates),
+        ".md": lambda: report.to_markdown(gates=gates),
+        ".xml": lambda: report.to_junit(on_abstain=on_abstain, gates=gates),
+        ".csv": report.to_csv,
+        ".json": document,
+        ".jsonl": lambda: "".join(as_line(record) + "\n" for record in records),
+    }
+    written, problems = [], []
+    for path in _files(outputs):
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(texts[path.suffix.lower()](), encoding="utf-8", errors="replace")
+            written.append(path)
+        except OSError as error:
+            problems.append(f"{path} was not written ({error.strerror or error}).")
+    return written, problems
+
+
+def _files(outputs: Sequence[Path]) -> list[Path]:
+    """Return the files to write: of a folder, all kinds."""
+    listed: list[Path] = []
+    for path in outputs:
+        listed += [path / name for name in FILES] if path.is_dir() or not path.suffix else [path]
+    return list(dict.fromkeys(listed))
