@@ -1,0 +1,103 @@
+"""What `judgeharness migrate` prints: the diff, what it costs, and what is left to do by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from judgeharness_integrations.cli._printing import console, safe, table
+from judgeharness_integrations.migration.rewriting.costing import Cost, cost_of
+from judgeharness_integrations.migration.rewriting.differing import diff_of
+from judgeharness_integrations.migration.rewriting.project import Migration
+
+__all__ = ["print_migration"]
+
+_STYLES = {"+": "green", "-": "red", "@": "cyan"}
+_LONGEST = 400
+_WIDTH = 200  # of a pipe, where no path need be broken
+
+
+def print_migration(migration: Migration, *, cases: int | None, refused: Mapping[Path, str], write: bool) -> None:
+    """Print a migration; see `migration_json` for the arguments."""
+    screen = console()
+    if not screen.is_terminal:
+        screen.width = _WIDTH
+    for one in migration.changed:
+        _print_diff(screen, diff_of(one.rewrite, one.path))
+    cost = cost_of(one.rewrite for one in migration.files)
+    if migration.files:
+        screen.print(_costs(migration))
+    sentences = _sentences(migration, cost, cases, refused, write=write)
+    for line in (*_by_hand(migration), *sentences):
+        screen.print(safe(line, 2 * _LONGEST), soft_wrap=True)
+
+
+def _print_diff(screen: Console, diff: str) -> None:
+    """Print a diff as it is into a pipe; on a terminal in colours, without what could steer it."""
+    if not screen.is_terminal:
+        screen.file.write(diff)
+        return
+    for line in diff.splitlines():
+        shown = "".join(sign if sign.isprintable() or sign == "\t" else "\N{REPLACEMENT CHARACTER}" for sign in line)
+        bold = line.startswith(("+++", "---"))
+        screen.print(Text(shown, style="bold" if bold else _STYLES.get(line[:1], "")), soft_wrap=True)
+
+
+def _costs(migration: Migration) -> Table:
+    rows: list[list[str | Text]] = []
+    for one in migration.files:
+        rewrite = one.rewrite
+        cost = cost_of([rewrite])
+        calls = f"{cost.before} -> {cost.after}" if cost.judges else "-"
+        calls += f" (+ {cost.unknown} unknown)" if cost.unknown else ""
+        counts = (str(cost.judges), calls, str(len(rewrite.by_hand)), str(rewrite.harnessed))
+        rows.append([safe(str(one.path), _LONGEST), *counts])
+    columns = ("file", "judges wrapped", "calls a case", "by hand", "already harnessed")
+    return table(f"level {migration.level}: judges, and the calls they make about one case", columns, rows)
+
+
+def _by_hand(migration: Migration) -> Iterator[str]:
+    for one in migration.files:
+        for found in one.rewrite.by_hand:
+            yield f"by hand: {one.path}:{found.line} {found.kind}: {found.why}: {found.todo}."
+        for note in one.rewrite.notes:
+            yield f"note: {one.path}: {note}"
+
+
+def _sentences(
+    migration: Migration, cost: Cost, cases: int | None, refused: Mapping[Path, str], *, write: bool
+) -> Iterator[str]:
+    for one in migration.files:
+        if one.rewrite.problem is not None:
+            yield f"not rewritten: {one.path}: {one.rewrite.problem}"
+    for path, why in refused.items():
+        yield f"not written: {path}: {why}"
+    for error in migration.unreadable:
+        yield f"not read: {error}"
+    yield _summary(migration, cost)
+    if cases is not None:
+        yield (
+            f"{cases} cases, each judged once by each of these judges: {cost.before * cases} calls before, "
+            f"{cost.after * cases} after, {cost.extra * cases} more."
+        )
+    if not migration.changed:
+        yield "Nothing to write."
+    elif write:
+        yield f"{len(migration.changed) - len(refused)} of {len(migration.changed)} files were written."
+    else:
+        yield "Nothing was written; add --write."
+
+
+def _summary(migration: Migration, cost: Cost) -> str:
+    hand = sum(len(one.rewrite.by_hand) for one in migration.files)
+    done = sum(one.rewrite.harnessed for one in migration.files)
+    read = migration.seen - len(migration.unreadable)
+    return (
+        f"{cost.judges + hand + done} judges in {len(migration.files)} of {read} files: {cost.judges} to change, "
+        f"{hand} by hand, {done} harnessed already; {cost.before} calls a case before, {cost.after} after"
+        + (f", those of {cost.unknown} judges are unknown." if cost.unknown else ".")
+    )
