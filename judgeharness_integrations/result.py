@@ -14,6 +14,8 @@ from judgeharness_integrations.usage import Usage
 from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from judgeharness_integrations.aggregation.rules import RuleLike
     from judgeharness_integrations.calibration.measure import CriterionCalibration
     from judgeharness_integrations.calibration.report import CalibrationReport, CalibrationState
@@ -247,6 +249,23 @@ class HarnessResult:
         from judgeharness_integrations.reporting.text import text_report  # noqa: PLC0415 - needed by few
 
         return text_report(self)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return one row a criterion as a data frame (`reporting.frames.results_frame`).
+
+        Raises:
+            NotInstalledError: pandas is not installed.
+
+        """
+        from judgeharness_integrations.reporting.frames import results_frame  # noqa: PLC0415 - needed by few
+
+        return results_frame([self])
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows."""
+        from judgeharness_integrations.reporting.fragments import result_fragment  # noqa: PLC0415 - needed by few
+
+        return result_fragment(self)
 
     def to_dict(self, *, rows: bool = False) -> dict[str, Any]:
         """Return the result as JSON keeps it (`schemas/result-1.json`); `rows` includes the verdict log."""

@@ -28,7 +28,7 @@ from judgeharness_langsmith.tracing import traced
 
 __all__ = ["Comparison", "HarnessComparative", "harness_comparative"]
 
-SCHEMA = "judgeharness.comparison/1"
+SCHEMA = "judgeharness.langsmith_comparison/1"
 _SCORES: Mapping[Any, tuple[float, float]] = {"A": (1.0, 0.0), "B": (0.0, 1.0), "TIE": (0.5, 0.5)}
 _PAIR = 2
 

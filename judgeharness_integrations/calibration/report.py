@@ -20,6 +20,8 @@ from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES
 if TYPE_CHECKING:
     from os import PathLike
 
+    import pandas as pd
+
 __all__ = ["DEFAULT_MAX_AGE", "CalibrationReport", "CalibrationState"]
 
 SCHEMA = "judgeharness.calibration/1"
@@ -110,6 +112,23 @@ class CalibrationReport:
         if age < -_CLOCK_SKEW:
             return CalibrationState(status="expired", reason=f"dated {self.measured_at}, which is in the future")
         return CalibrationState(status="valid")
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return one row a criterion and measure as a data frame (`reporting.frames.calibration_frame`).
+
+        Raises:
+            NotInstalledError: pandas is not installed.
+
+        """
+        from judgeharness_integrations.reporting.frames import calibration_frame  # noqa: PLC0415 - needed by few
+
+        return calibration_frame(self)
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows."""
+        from judgeharness_integrations.reporting.fragments import calibration_fragment  # noqa: PLC0415 - needed by few
+
+        return calibration_fragment(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as JSON keeps it."""

@@ -12,6 +12,8 @@ from judgeharness_integrations.ranking.bradleyterry.contrasts import Contrast
 from judgeharness_integrations.ranking.rating import Method
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from judgeharness_integrations.ranking.diagnostics import Diagnostics
     from judgeharness_integrations.ranking.judges.measures import JudgeMeasures
 
@@ -106,6 +108,23 @@ class RankReport:
             if entry.judge == name:
                 return entry
         raise UnknownNameError("judge", name, [entry.judge for entry in self.judges])
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return one row a judge as a data frame (`reporting.frames.rank_frame`).
+
+        Raises:
+            NotInstalledError: pandas is not installed.
+
+        """
+        from judgeharness_integrations.reporting.frames import rank_frame  # noqa: PLC0415 - needed by few
+
+        return rank_frame(self)
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows."""
+        from judgeharness_integrations.reporting.fragments import rank_fragment  # noqa: PLC0415 - needed by few
+
+        return rank_fragment(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as JSON keeps it (schema `judgeharness.rank/1`)."""

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from judgeharness_integrations.aggregation.statistics import wilson
 from judgeharness_integrations.design import RuleFixed
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["FIXED_SAMPLES_ONLY", "REPLAY_SCHEMA", "JudgeReplay", "Kind", "ReplayReport"]
 
@@ -87,6 +90,23 @@ class ReplayReport:
     rule: str
     rule_fixed: RuleFixed
     judges: tuple[JudgeReplay, ...]
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return one row a judge and criterion as a data frame (`reporting.frames.replay_frame`).
+
+        Raises:
+            NotInstalledError: pandas is not installed.
+
+        """
+        from judgeharness_integrations.reporting.frames import replay_frame  # noqa: PLC0415 - needed by few
+
+        return replay_frame(self)
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows."""
+        from judgeharness_integrations.reporting.fragments import replay_fragment  # noqa: PLC0415 - needed by few
+
+        return replay_fragment(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as JSON keeps it (schema `judgeharness.replay/1`)."""

@@ -1,10 +1,17 @@
-"""Public fakes, judges whose answers are known beforehand, and the conformance suite for adapters."""
+"""Public fakes, judges whose answers are known beforehand, the conformance suite for adapters, and a pytest plugin."""
 
-from judgeharness_integrations.testing.bench import Bench, Evaluator, HarnessedEvaluator, Native
-from judgeharness_integrations.testing.checks import CHECKS
-from judgeharness_integrations.testing.conformance import AdapterReport, CheckResult, check_adapter, check_bench
-from judgeharness_integrations.testing.judges import RecordedJudge, ScriptedJudge
-from judgeharness_integrations.testing.script import GARBAGE, Script
+from typing import TYPE_CHECKING
+
+from judgeharness_integrations._lazy import lazy
+
+if TYPE_CHECKING:
+    from judgeharness_integrations.testing.bench import Bench, Evaluator, HarnessedEvaluator, Native
+    from judgeharness_integrations.testing.checks import CHECKS
+    from judgeharness_integrations.testing.checks.perturbations import check_perturbation
+    from judgeharness_integrations.testing.checks.rules import check_rule
+    from judgeharness_integrations.testing.conformance import AdapterReport, CheckResult, check_adapter, check_bench
+    from judgeharness_integrations.testing.judges import RecordedJudge, ScriptedJudge
+    from judgeharness_integrations.testing.script import GARBAGE, Script
 
 __all__ = [
     "CHECKS",
@@ -20,4 +27,27 @@ __all__ = [
     "ScriptedJudge",
     "check_adapter",
     "check_bench",
+    "check_perturbation",
+    "check_rule",
 ]
+
+# Loaded at first use: pytest imports the plugin beside them in every session.
+_HOMES = {
+    "CHECKS": "checks",
+    "GARBAGE": "script",
+    "AdapterReport": "conformance",
+    "Bench": "bench",
+    "CheckResult": "conformance",
+    "Evaluator": "bench",
+    "HarnessedEvaluator": "bench",
+    "Native": "bench",
+    "RecordedJudge": "judges",
+    "Script": "script",
+    "ScriptedJudge": "judges",
+    "check_adapter": "conformance",
+    "check_bench": "conformance",
+    "check_perturbation": "checks.perturbations",
+    "check_rule": "checks.rules",
+}
+
+__getattr__ = lazy(__name__, _HOMES)

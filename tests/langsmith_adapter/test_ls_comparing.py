@@ -74,7 +74,7 @@ def test_the_preferred_run_scores_one_however_the_runs_are_shuffled(
         assert by_run[first]["feedback_group_id"] == by_run[second]["feedback_group_id"]
     written = [json.loads(line) for line in (tmp_path / "new" / "comparisons.jsonl").read_text().splitlines()]
     assert [HarnessResult.from_dict(line["result"]) for line in written] == [c.result for c in comparative.comparisons]
-    assert {line["schema"] for line in written} == {"judgeharness.comparison/1"}
+    assert {line["schema"] for line in written} == {"judgeharness.langsmith_comparison/1"}
     [root] = {name for name, _, _ in server.trees("evaluators")}
     assert root == "longer"
     for _, _, [(name, _, samples)] in server.trees("evaluators"):

@@ -5,10 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from judgeharness_integrations.agreement.alttest.scope import Scope
 from judgeharness_integrations.agreement.alttest.winningrate import RhoDifference
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["AltTest", "AltTestReport", "AnnotatorTest"]
 
@@ -89,6 +92,23 @@ class AltTestReport:
     scope: Scope
     q: float
     min_instances: int
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return one row a candidate, score and epsilon as a data frame (`reporting.frames.alttest_frame`).
+
+        Raises:
+            NotInstalledError: pandas is not installed.
+
+        """
+        from judgeharness_integrations.reporting.frames import alttest_frame  # noqa: PLC0415 - needed by few
+
+        return alttest_frame(self)
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows."""
+        from judgeharness_integrations.reporting.fragments import alttest_fragment  # noqa: PLC0415 - needed by few
+
+        return alttest_fragment(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON types; an infinite t is null, and its p is 0 or 1."""

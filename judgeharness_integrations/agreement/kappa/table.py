@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from judgeharness_integrations.agreement.kappa.bootstrap import Bootstrap
 from judgeharness_integrations.agreement.kappa.coefficient import Coefficient
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["SCHEMA", "AgreementTable", "ConsensusAgreement", "PairAgreement", "RaterAgreement", "Role"]
 
@@ -142,6 +145,23 @@ class AgreementTable:
     def pair(self, one: str, other: str) -> Coefficient | None:
         """Return the coefficient of two raters, in either order; None where they were not compared."""
         return self._by_pair.get(frozenset((one, other)))
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return one row a pair of raters as a data frame (`reporting.frames.agreement_frame`).
+
+        Raises:
+            NotInstalledError: pandas is not installed.
+
+        """
+        from judgeharness_integrations.reporting.frames import agreement_frame  # noqa: PLC0415 - needed by few
+
+        return agreement_frame(self)
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows."""
+        from judgeharness_integrations.reporting.fragments import agreement_fragment  # noqa: PLC0415 - needed by few
+
+        return agreement_fragment(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the table as JSON keeps it."""

@@ -1,0 +1,21 @@
+"""Results and reports as pieces of HTML that a notebook shows: no script, nothing to fetch, the colours around them."""
+
+from judgeharness_integrations.reporting.fragments.reports import (
+    agreement_fragment,
+    alttest_fragment,
+    calibration_fragment,
+    rank_fragment,
+    replay_fragment,
+    report_fragment,
+)
+from judgeharness_integrations.reporting.fragments.results import result_fragment
+
+__all__ = [
+    "agreement_fragment",
+    "alttest_fragment",
+    "calibration_fragment",
+    "rank_fragment",
+    "replay_fragment",
+    "report_fragment",
+    "result_fragment",
+]

@@ -1,0 +1,218 @@
+"""Reports as fragments: a title, a table whose denominators and intervals stand in it, and what it does not say."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from judgeharness_integrations.reporting.fragments.calibrations import measured_rows
+from judgeharness_integrations.reporting.fragments.rendering import rendered
+from judgeharness_integrations.reporting.plain import number_text
+
+if TYPE_CHECKING:
+    from judgeharness_integrations.agreement.alttest.report import AltTestReport
+    from judgeharness_integrations.agreement.kappa.table import AgreementTable
+    from judgeharness_integrations.calibration.report import CalibrationReport
+    from judgeharness_integrations.ranking.report import RankReport
+    from judgeharness_integrations.replay.report import ReplayReport
+    from judgeharness_integrations.reporting.runs.report import RunReport
+    from judgeharness_integrations.reporting.runs.summary import CriterionSummary
+
+__all__ = [
+    "agreement_fragment",
+    "alttest_fragment",
+    "calibration_fragment",
+    "rank_fragment",
+    "replay_fragment",
+    "report_fragment",
+]
+
+_MOST: Final = 40
+_MOST_NOTES: Final = 12
+_NOTHING: Final = "-"
+_Interval = tuple[float | None, float | None] | None
+
+
+def _table(
+    title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], *, notes: Sequence[str] = (), texts: int = 1
+) -> str:
+    """Return a titled table; the first `texts` columns are texts, the others numbers."""
+    return rendered(
+        "table.html",
+        title=title,
+        columns=columns,
+        rows=rows[:_MOST],
+        more=max(0, len(rows) - _MOST),
+        notes=[note for note in notes if note][:_MOST_NOTES],
+        texts=texts,
+    )
+
+
+def _number(value: float | None, digits: int = 3) -> str:
+    return _NOTHING if value is None else f"{value:.{digits}f}"
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
+
+
+def _interval(ends: _Interval, digits: int = 3) -> str:
+    low, high = ends or (None, None)
+    return _NOTHING if low is None or high is None else f"{low:.{digits}f} to {high:.{digits}f}"
+
+
+def replay_fragment(report: ReplayReport) -> str:
+    """Return a replay as HTML: a row a judge and criterion."""
+    rows = [
+        (
+            one.judge,
+            one.criterion,
+            f"{one.decided} of {one.cases}",
+            str(one.abstained),
+            str(one.not_graded),
+            _NOTHING if one.correct is None else f"{_number(one.accuracy_decided)} ({one.correct}/{one.labelled})",
+            _interval(one.accuracy_interval),
+            _number(one.consistency_rate),
+            _number(one.position_consistency),
+        )
+        for one in report.judges
+    ]
+    columns = (
+        "judge",
+        "criterion",
+        "decided",
+        "abstained",
+        "not graded",
+        "accuracy",
+        "95 %",
+        "consistency",
+        "position",
+    )
+    chosen = "" if report.rule_fixed == "before" else "rule chosen after the samples: exploratory"
+    about = "accuracy is of decided cases with a gold label; position: same verdict in both orders"
+    return _table(f"replay under {report.rule}", columns, rows, notes=(chosen, about), texts=2)
+
+
+def report_fragment(report: RunReport) -> str:
+    """Return a run or log as HTML: a row a judge and criterion, then what was not measured, and how often."""
+    counted = ("judge", "criterion", "rule", "decided", "abstained", "not graded")
+    columns = (*counted, "result", "95 %", "accuracy", "consistency")
+    sections = report.judges
+    word = "calibrated" if sections and all(section.calibrated for section in sections) else "not calibrated"
+    state = "" if report.state == "complete" else f"the run did not finish: {report.state.replace('_', ' ')}"
+    cost = [f"{one.judge} cost {one.cost:.4f}" for one in sections if one.cost is not None]
+    said: dict[str, int] = {}
+    for section in sections:
+        for sentence, cases in section.not_measured.items():
+            said[sentence] = said.get(sentence, 0) + cases
+    boundary = (f"{sentence} ({cases} of {len(report.results)} results)" for sentence, cases in said.items())
+    title = f"{report.source}: {_counted(report.cases, 'case')}, {_counted(len(sections), 'judge')}, {word}"
+    rows = [_summary(one) for one in report.summaries]
+    return _table(title, columns, rows, notes=(state, *cost, *boundary), texts=3)
+
+
+def _summary(one: CriterionSummary) -> tuple[str, ...]:
+    shown = one.mean_score if one.numeric else one.positive_rate
+    what = "mean" if one.numeric else one.positive or "rate"
+    accuracy = one.accuracy
+    return (
+        one.judge,
+        one.criterion,
+        one.design.rule.name,
+        f"{one.replay.decided} of {one.cases}",
+        str(one.replay.abstained),
+        str(one.replay.not_graded),
+        _NOTHING if shown is None else f"{what} {shown.value:.3f}",
+        _NOTHING if shown is None else _interval((shown.low, shown.high)),
+        _NOTHING if accuracy is None else f"{accuracy.value:.3f} ({accuracy.successes}/{accuracy.trials})",
+        _number(one.consistency_rate),
+    )
+
+
+def rank_fragment(report: RankReport) -> str:
+    """Return a leaderboard as HTML: a row a judge, by rank."""
+    rows = [
+        (
+            _NOTHING if one.rank is None else str(one.rank),
+            one.judge,
+            one.place if one.elo is None else _number(one.elo, 0),
+            _interval(one.ci95, 0),
+            "{}-{}".format(*one.rank_range) if one.rank_range else _NOTHING,
+            f"{_number(one.accuracy)} ({one.correct:g}/{one.n})",
+            *([_number(one.eip)] if report.method == "eip" else []),
+        )
+        for one in report.judges
+    ]
+    columns = ("rank", "judge", "Elo", "95 %", "ranks", "accuracy", *(["EIP"] if report.method == "eip" else []))
+    judges = _counted(len(report.judges), "judge")
+    title = f"ranking by {report.method}: {judges}, {report.n_pairs} of {report.n_pairs_total} pairs"
+    left_out = {
+        "flagged by people": report.n_flagged,
+        "unanimous": report.n_unanimous,
+        "unanswered": report.n_unanswered,
+        "cut as the hardest": report.n_cut,
+    }
+    without = ", ".join(f"{count} {why}" for why, count in left_out.items() if count)
+    notes = (
+        f"rule {report.rule}, failures {report.failures}, ties {report.ties}",
+        without and f"left out: {without}",
+        *report.diagnostics.sentences(),
+    )
+    return _table(title, columns, rows, notes=notes, texts=2)
+
+
+def alttest_fragment(report: AltTestReport) -> str:
+    """Return an alternative annotator test as HTML: a row a candidate, score and epsilon."""
+    rows = [
+        (
+            one.candidate,
+            one.score,
+            "not tested" if one.passed is None else "passed" if one.passed else "failed",
+            f"{one.epsilon:g}{' x' if one.multiplicative else ''}",
+            _NOTHING if one.omega is None else f"{_number(one.omega)} ({one.n_rejected}/{one.m_tested})",
+            _number(one.rho),
+            _interval(one.rho_interval),
+            str(one.n_instances),
+        )
+        for one in report.candidates
+    ]
+    columns = ("candidate", "score", "result", "epsilon", "omega", "rho", "95 %", "instances")
+    reasons = (f"{one.candidate}: {one.reason}" for one in report.candidates if one.reason)
+    notes = (*dict.fromkeys(reasons), *report.scope.sentences())
+    return _table(f"alternative annotator test, q = {report.q:g}", columns, rows, notes=notes, texts=3)
+
+
+def agreement_fragment(table: AgreementTable) -> str:
+    """Return a table of agreement as HTML: a row a pair of raters."""
+    rows = [
+        (
+            pair.first,
+            pair.second,
+            pair.role,
+            _number(pair.coefficient.value),
+            _interval(pair.coefficient.interval),
+            str(pair.coefficient.items),
+        )
+        for pair in table.pairs
+    ]
+    mean = "" if table.human_mean is None else f"mean of pairs of humans {_number(table.human_mean)}"
+    mean += f" [{_interval(table.human_interval)}]" if mean and table.human_interval else ""
+    groups = (f"{one.title}, all humans: {number_text(one.value)} ({one.items} items)" for one in table.groups)
+    intervals = table.intervals and f"intervals: {table.intervals}"
+    columns = ("rater", "and", "role", table.coefficient, "interval", "items")
+    title = f"agreement about {table.items} items: {table.coefficient}, weights {table.weights}"
+    return _table(title, columns, rows, notes=(mean, *groups, intervals), texts=3)
+
+
+def calibration_fragment(report: CalibrationReport) -> str:
+    """Return a calibration as HTML: a row a criterion and measure, then the table of confusions."""
+    labels = f"labels: {report.source}, consensus {report.consensus}, {report.excluded_ties} ties left out"
+    confusions = (
+        f"{name}, gold {gold}: " + ", ".join(f"{decision} {count}" for decision, count in row.items())
+        for name, measured in report.criteria.items()
+        for gold, row in measured.confusion.items()
+    )
+    reasons = (f"{name}: {measured.reason}" for name, measured in report.criteria.items() if measured.reason)
+    notes = (f"judge {report.judge}, measured {report.measured_at}", *reasons, *confusions)
+    columns = ("criterion", "measure", "value", "95 %", "of")
+    return _table(f"{report.word} on {report.name} ({labels})", columns, measured_rows(report), notes=notes, texts=2)

@@ -1,0 +1,195 @@
+from __future__ import annotations
+
+import html
+import re
+from dataclasses import replace
+
+import pytest
+from support.gated import case, labelled, passes
+from support.measured import EXPIRED, VALID, calibration, measured, shapes
+from support.report_scenes import all_failed, gates, hostile, informal, pairs, scored, several_criteria, typical
+from support.rows import sampled
+
+from judgeharness_integrations.gates import check_gates
+from judgeharness_integrations.reporting.markdown import markdown_report
+from judgeharness_integrations.reporting.markdown.escaping import escaped, preformatted
+from judgeharness_integrations.reporting.runs import run_report
+
+# what stands in a report without being anybody's text
+OWN_TAGS = {"<details>", "</details>", "<summary>", "</summary>", "<br>", "<pre>", "</pre>"}
+NO_WIDTH = "\u200b"
+REPORTS = {
+    "typical": lambda: typical(cases=30),
+    "scores": scored,
+    "informal": informal,
+    "criteria": several_criteria,
+    "pairs": pairs,
+    "failed": all_failed,
+    "hostile": lambda: hostile()[0],
+    "shapes": lambda: run_report(shapes().values()),
+    "nothing": lambda: run_report([]),
+}
+
+
+@pytest.mark.parametrize("name", REPORTS)
+def test_every_report_holds_together(name: str) -> None:
+    report = REPORTS[name]()
+    text = markdown_report(report, gates=hostile()[1], all_cases=True)
+    assert set(re.findall(r"<[^>]*>", text)) <= OWN_TAGS
+    for tag in ("details", "summary", "pre"):
+        assert text.count(f"<{tag}>") == text.count(f"</{tag}>")
+    columns = 0
+    for line in text.splitlines():
+        cells = line.count("|")
+        assert not cells or not columns or cells == columns, line
+        columns = cells
+    assert all(character.isprintable() or character == "\n" for character in text)
+    assert not re.search(r"(?<![&\w])[@#](?=\w)(?!#)", re.sub(r"^#+ ", "", text, flags=re.MULTILINE))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "| a | b |",
+        "`code` and ```fence```",
+        "<img src=x onerror=alert(1)>",
+        "![image](https://example.com/x.png)",
+        "[link](javascript:alert(1))",
+        "@octocat and octo-org/repo#12, #34, GH-56",
+        "https://example.com www.example.com me@example.com",
+        ":tada: **bold** _it_ ~~no~~ $x^2$ &lt;b&gt;",
+        "# heading",
+        "- item",
+        "+ item",
+        "1. item",
+        "2) item",
+        "> quote",
+        "a\\|b",
+        "<!-- comment",
+        "&copy;",
+    ],
+)
+def test_a_text_stands_for_itself(text: str) -> None:
+    shown = escaped(text, 200)
+    assert not set(shown) & set("|`<>*_[]()~$\\!{}^=\"'")
+    assert html.unescape(shown).replace(NO_WIDTH, "") == text  # people read what was written
+    read = html.unescape(shown)  # what GitHub looks through after Markdown was read
+    assert not re.search(r"@\w|#\d|GH-\d|://|:\w+:|www\.\w", read)
+    assert not re.match(r"[-+#>]|\d+[.)]", shown)
+
+
+def test_line_breaks_controls_and_direction_marks_are_taken_out_and_long_texts_cut() -> None:
+    assert escaped("a\n\n# b\r\x00\u202ec", 80) == "a #&#8203;b c".replace("#&#8203;b", "# b")
+    assert len(escaped("x" * 500, 40)) == 40
+    assert preformatted(["a <b>", "", "</pre>"]) == ["<pre>", "a &lt;b&gt;", "&nbsp;", "&lt;/pre&gt;", "</pre>"]
+
+
+def test_the_first_screen_says_what_came_out() -> None:
+    report = passes(93, 7)
+    text = markdown_report(report, gates=check_gates(report, ["pass_rate>=0.9", "coverage>=0.9"]))
+    first = text.partition("<details>")[0]
+    assert "**Gates: ❌ 1 of 2 gate checks did not pass**" in first
+    assert "PASS 93.0 % [86.3, 96.6] of 100" in first
+    assert first.index("❌ failed") < first.index("✅ passed")
+    assert len(first.splitlines()) < 20
+    assert "✅ every gate passed" in markdown_report(report, gates=check_gates(report, ["pass_rate>=0.5"]))
+    assert "⚠️ not measured" in markdown_report(report, gates=gates())
+    points = check_gates(report, ["pass_rate>=0.5"])
+    assert "on point estimates" not in markdown_report(report, gates=points)
+    assert "Gates" not in report.to_markdown()
+
+
+def test_results_are_shown_by_kind() -> None:
+    assert "mean 7" in scored().to_markdown()
+    assert "Nothing was measured." in run_report([]).to_markdown()
+    assert "informal: verdicts as they came" in informal().to_markdown()
+    labels = run_report(labelled({"a": 5, "b": 4, "c": 3, "d": 2, "e": 1}))
+    row = next(line for line in labels.to_markdown().splitlines() if line.startswith("| judge | verdict"))
+    assert "a 33.3 %" in row
+    assert "<br>…" in row
+    few = run_report(labelled({"x": 5, "y": 4})).to_markdown()
+    assert "x 55.6 %" in few
+    assert "…" not in next(line for line in few.splitlines() if line.startswith("| judge | verdict"))
+    constant = run_report([case(f"c{n}", [4] * 3, rule_name="median") for n in range(5)]).to_markdown()
+    assert "mean 4.000 (no interval) of 5" in constant
+    assert "**exploratory**" in passes(5, 5, rule_fixed="after").to_markdown()
+
+
+def test_the_cases_that_matter_are_listed_the_most_divided_first_and_capped() -> None:
+    cases = [
+        *[case(f"f{n}", ["FAIL"] * 3) for n in range(25)],
+        case("torn", ["PASS", "FAIL", None]),
+        case("lost", [None, None, "PASS"]),
+        case("split", ["PASS", "PASS", "FAIL"]),
+        case("sure", ["PASS"] * 3),
+    ]
+    text = run_report(cases).to_markdown()
+    assert "<summary>Failed: 25 cases</summary>" in text
+    assert "5 more are in the table of cases (CSV)." in text
+    assert "| f19 |" in text
+    assert "| f20 |" not in text
+    for title in ("Not graded: 1 case<", "Abstained: 1 case<", "Decided, but divided: 1 case<"):
+        assert title in text
+    assert "| sure |" not in text
+    everything = markdown_report(run_report(cases), all_cases=True)
+    assert "| sure |" in everything
+    assert "| f24 |" in everything
+    assert "more are in" not in everything
+
+
+def test_reasons_texts_and_gold_of_a_case_are_shown() -> None:
+    rows = [
+        *sampled(["FAIL", "FAIL"], reasoning="too short", gold="PASS"),
+        *sampled(["PASS"], perturbation="format_change", reasoning="kind", gold="PASS"),
+    ]
+    report = run_report([measured(rows, repetitions=2)], case_texts={"c1": {"output": "Hello *you*"}, "c2": {}})
+    text = report.to_markdown()
+    assert "FAIL: too short<br>PASS: kind" in text
+    assert "output: Hello &#42;you&#42;" in text
+    assert "| PASS | FAIL: too short" in text
+
+
+def test_a_judge_is_shown_in_full() -> None:
+    text = typical().to_markdown()
+    for words in (
+        "Judge gpt-4o &#40;gpt-4o-2024-08-06&#41;",
+        "flips under format&#95;change",
+        "Calibration: valid.",
+        "precision",
+        "cost 1.2840 by the prices given",
+        "4 cases were never asked",
+        "Not measured:",
+        "May the judges replace annotators?",
+    ):
+        assert words in text
+    assert "Failed samples:" in all_failed().to_markdown()
+    assert "Uncalibrated" in passes(3, 3).to_markdown()
+    expired = passes(3, 3, calibration=calibration(), calibration_state=EXPIRED).to_markdown()
+    assert "Calibration: expired&#58;" in expired or "Calibration: expired:" in expired
+    assert "<pre>" not in expired
+    assert "warning: " in several_criteria().to_markdown()
+    assert "tokens unknown" in passes(3, 3).to_markdown()
+
+
+def test_why_people_were_not_compared_is_said() -> None:
+    text = run_report(labelled({"PASS": 3}), annotators_reason="too few people").to_markdown()
+    assert "Not compared with annotators: too few people." in text
+
+
+def test_answers_that_were_paid_for_before_are_counted() -> None:
+    rows = sampled(["PASS"] * 3, attributes={"reused_from": "r0"}, latency_s=1.0, input_tokens=3, output_tokens=1)
+    text = run_report([measured(rows, perturbations=("none",), repetitions=3)]).to_markdown()
+    assert "3 answers re-used" in text
+    assert "3.0 s of waiting for the judge" in text
+
+
+def test_where_nothing_is_left_open_nothing_is_listed() -> None:
+    report = passes(3, 3)
+    closed = replace(report, judges=tuple(replace(section, not_measured={}) for section in report.judges))
+    assert "Not measured:" in report.to_markdown()
+    assert "Not measured:" not in closed.to_markdown()
+
+
+def test_a_calibration_card_cannot_leave_its_frame() -> None:
+    report = passes(3, 3, calibration=calibration(name="</pre><h1>"), calibration_state=VALID)
+    assert "&lt;/pre&gt;&lt;h1&gt;" in report.to_markdown()

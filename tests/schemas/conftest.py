@@ -1,0 +1,317 @@
+"""Every document the commands write, over inputs of many shapes, made once."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from support.measured import calibration, pattern, shapes
+from support.rows import both_orders, sampled
+from support.written_documents import ADAPTERS, BY_HAND, JUDGES, PAIRS, TERSE, TOY, Written
+
+from judgeharness_integrations.aggregation import rule
+from judgeharness_integrations.calibration import Judged, measure_calibration
+from judgeharness_integrations.design import Design
+from judgeharness_integrations.measure import measure
+from judgeharness_integrations.reporting.runs.recorded import recorded_line
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+RANKED, STUDY = EXAMPLES / "judge_ranking", EXAMPLES / "annotator_study" / "labels.csv"
+
+
+@pytest.fixture(scope="session")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Written:
+    made = Written(tmp_path_factory.mktemp("written"))
+    (made.folder / "schema_judges.py").write_text(JUDGES)
+    (made.folder / "pairs.csv").write_text(PAIRS)
+    lines = [f"c{n},q,{'good' if n % 3 else 'poor'} {n},{'PASS' if n % 3 else 'FAIL'}" for n in range(60)]
+    (made.folder / "labels.csv").write_text("\n".join(["case_id,input,output,gold", *lines, ""]))
+    (made.folder / "points.csv").write_text("case_id,input,output,gold\nc1,q,good,5\nc2,q,so,2\nc3,q,bad,3\n")
+    (made.folder / "broken-1.dist-info").mkdir()
+    (made.folder / "broken-1.dist-info" / "entry_points.txt").write_text(ADAPTERS)
+    (made.folder / "schema_adapter.py").write_text(TOY)
+    sys.path.insert(0, str(made.folder))
+    with contextlib.chdir(made.folder):
+        for write in (
+            results,
+            calibrations,
+            runs,
+            replays,
+            gates,
+            rates,
+            agreements,
+            plans,
+            rankings,
+            labels,
+            sources,
+            others,
+        ):
+            write(made)
+    sys.path.remove(str(made.folder))
+    for name in ("schema_judges", "schema_adapter"):
+        sys.modules.pop(name, None)
+    return made
+
+
+def results(made: Written) -> None:
+    clustered = [Judged(gold="PASS", verdict="PASS", status="decided", cluster=f"k{n % 4}") for n in range(9)]
+    texts = pattern(temperature=0.7, calibration=calibration(criteria={"verdict": measure_calibration(clustered)}))
+    assert texts.calibration is not None
+    made.take(json.dumps(texts.calibration.to_dict()))
+    stopped = Design(
+        perturbations=("none",),
+        repetitions=5,
+        rule=rule("majority"),
+        min_valid=2,
+        curtail=True,
+        stopping_rule="majority",
+    )
+    evidence = {"run": "r", "reasoning": "so it is", "attempts": 1, "error": "late", "probe_hash": "0", "call_id": "k"}
+    early = measure(sampled(["PASS"] * 3, **evidence), case_id="c1", judge="judge", design=stopped)
+    for result in (early, texts, *shapes().values()):
+        made.take(json.dumps(result.to_dict(rows=True), allow_nan=False))
+        made.take(json.dumps(result.to_dict(), allow_nan=False))
+
+
+def runs(made: Written) -> None:
+    prices = {"execution": {"prices": {"gpt-4o": {"input": 1, "output": 2}}}}
+    unfit = {**TERSE, "aggregation_rule": "median"}
+    several = {"perturbations": ["none"], "repetitions": 2, "aggregation_rule": "median"}
+    often = {"perturbations": ["none"], "repetitions": 3, "aggregation_rule": "majority", "curtail": True}
+    people = {"labels": "pairs.csv", "name": "people"}
+    for name, code, options, configured in (
+        ("plain", 0, (), made.configured("plain", "paid", "first", calibration=people, **prices)),
+        ("paid", 0, (), made.configured("paid", "paid", **prices)),
+        ("unfit", 2, (), made.configured("unfit", "good", harness=unfit)),
+        ("broken", 3, (), made.configured("broken", "broken_on_second")),
+        ("short", 3, ("--budget-calls", 3), made.configured("short", "good")),
+        ("scores", 0, (), made.configured("scores", "score", harness=several)),
+        ("points", 0, (), made.configured("points", "points", harness=several, cases="points.csv")),
+        (
+            "curtailed",
+            0,
+            (),
+            made.configured("curtailed", "grade", harness=often, cases="labels.csv", calibration="cal.json"),
+        ),
+        ("modelled", 0, (), made.configured("modelled", "good", calibration=people | {"source": "model:o3"})),
+    ):
+        made.run("run", configured, "--out", name, "--yes", *options, code=code)
+        for file in ("results.jsonl", "verdicts.jsonl"):
+            made.take((made.folder / name / file).read_text("utf-8"))
+    made.run("run", made.configured("again", "good"), "--out", "short", "--yes", "--new-run", "--overwrite")
+    made.run("runs", made.folder / "short")
+    made.run("runs", made.folder / "paid")
+    made.run("runs", made.folder / "curtailed")
+
+
+def replays(made: Written) -> None:
+    mixed = [
+        *both_orders("AAB", ["A", "A", "TIE"], gold="A", criterion="best"),
+        *both_orders(["TIE", None], ["TIE", "B"], gold="B", criterion="best", case_id="c2"),
+        *sampled([7, 8.5, None], gold=8, criterion="score"),
+        *sampled([frozenset("ab"), frozenset()], gold=frozenset("a"), criterion="topics"),
+        *sampled(["yes", "no"], criterion="unlabelled"),
+    ]
+    made.take(made.log("mixed", mixed).read_text("utf-8"))
+    made.run("replay", "mixed.jsonl", "--rule", "majority | median")
+    made.run("replay", RANKED / "verdicts.csv", "--rule", "swap_consensus")
+    made.run("replay", made.folder / "curtailed" / "verdicts.jsonl", "--rule", "majority")
+
+
+def gates(made: Written) -> None:
+    """What reads runs and logs again: gates, reports, comparisons, recorded results."""
+    strict = (
+        "--fail-under",
+        "accuracy>=0.9",
+        "--fail-under",
+        "coverage>=0.9",
+        "--min-consistency",
+        0.5,
+        "--require-calibration",
+    )
+    made.run("replay", "mixed.jsonl", "--rule", "majority | median", *strict, code=1)
+    made.run("run", "plain.json", "--out", "gated", "--yes", "--fail-under", "coverage>=0.9", code=1)
+    for source, options in (
+        ("plain", ()),
+        ("paid", ("--results",)),
+        ("points", ()),
+        ("curtailed", ()),
+        ("mixed.jsonl", ("--rule", "majority | median")),
+        ("points.jsonl", ("--rule", "median")),
+        (RANKED / "verdicts.csv", ("--rule", "swap_consensus")),
+    ):
+        made.run("report", source, "--no-step-summary", *options)
+    made.run("report", "plain", "--no-step-summary", *strict, code=1)
+    judges = ("--judge-a", "atlas-large", "--judge-b", "atlas-mini")
+    made.run("compare", *[RANKED / "verdicts.csv"] * 2, "--rule", "swap_consensus", "--permutations", 50, *judges)
+    made.run("compare", "plain", "paid", "--permutations", 20)
+    later = [row for n in range(12) for row in sampled([n % 5 + 1, n % 4 + 2], case_id=f"s{n}", gold=n % 5)]
+    made.run("compare", "points.jsonl", made.log("later", later), "--rule", "median", "--permutations", 20)
+    for result in shapes().values():
+        made.take(json.dumps(recorded_line(result, {"output": "an answer"}), allow_nan=False))
+    made.take(json.dumps(recorded_line(pattern(), {}) | {"test": "tests/test_it.py::test_it"}))
+
+
+def sources(made: Written) -> None:
+    (made.folder / "unread.py").write_text("def (")
+    suite = EXAMPLES / "single_call_suite"
+    (made.folder / "by_hand.py").write_text(BY_HAND)
+    made.run("scan", suite, "unread.py", "--format", "json", as_json=False, code=1)
+    made.run("migrate", suite, "unread.py", "by_hand.py", "--cases", 100)
+
+
+def calibrations(made: Written) -> None:
+    terse = {"perturbations": ["none"], "repetitions": 1, "aggregation_rule": "majority"}
+    for judge in ("grade", "lenient"):
+        made.configured(judge, judge, harness=terse)
+    asked = ("calibrate", "grade.json", "--labels", "labels.csv", "--yes")
+    made.run(*asked, "--out", "cal.json")
+    made.take((made.folder / "cal.json").read_text("utf-8"))
+    made.run(*asked, "--out", "modelled.json", "--source", "model:o3")
+    made.run(*asked, "--check", "cal.json")
+    asked = ("calibrate", "lenient.json", "--labels", "labels.csv", "--yes")
+    made.run(*asked, "--judge", "lenient", "--check", "cal.json", code=1)
+    made.run(*asked, "--judge", "lenient", "--check", "cal.json", "--anchors", 4)
+    made.take((made.folder / "cal.history.jsonl").read_text("utf-8"))
+    scores = [row for n in range(12) for row in sampled([n % 5, n % 4 + 0.5], case_id=f"s{n}", gold=n % 5)]
+    sets = [row for n in range(8) for row in sampled([frozenset("ab")], case_id=f"t{n}", gold=frozenset("a"))]
+    for name, rows, fold in (("points", scores, "median"), ("sets", sets, "majority")):
+        made.run("calibrate", "--log", made.log(name, rows), "--rule", fold, "--out", f"{name}.json")
+    made.run("calibrate", "--log", "points.jsonl", "--rule", "median", "--check", "points.json")
+
+
+def rates(made: Written) -> None:
+    counts = ("--passed", 300, "--of", 400, "--sensitivity", "90/100", "--specificity", "80/100")
+    made.run("corrected-rate", *counts)
+    made.run("corrected-rate", *counts, "--labels-are", "other-mix")
+    rows = [
+        row
+        for n in range(60)
+        for row in sampled(
+            ["PASS" if n % 3 else "FAIL", None if n % 7 else "PASS"],
+            case_id=f"r{n}",
+            gold=None if n % 2 else "PASS" if n % 4 else "FAIL",
+            attributes={"text": f"t{n % 9}"},
+        )
+    ]
+    made.run("corrected-rate", made.log("rates", rows), "--rule", "majority", "--labels-are", "random")
+    made.run("corrected-rate", "rates.jsonl", "--rule", "majority", "--cluster", "text")
+    made.run("calibrate", "--log", "rates.jsonl", "--rule", "majority", "--out", "rates.json")
+    made.run("corrected-rate", "rates.jsonl", "--rule", "majority", "--calibration", "rates.json")
+
+
+def agreements(made: Written) -> None:
+    panel = (STUDY, "--humans", "annotator_*")
+    made.run("agreement", "alt-test", *panel, "--candidate", "strong,weak")
+    for candidates in ("weak", "strong,weak"):
+        made.run("agreement", "alt-test", *panel, "--candidate", candidates, "--min-instances", 5000)
+    made.run("agreement", "kappa", STUDY, "--raters", "annotator_*", "--candidate", "*", "--resamples", 20)
+    numbers = [
+        row
+        for rater in "wxyz"
+        for n in range(24)
+        for row in sampled(
+            [n % 4 + (n % {"w": 5, "x": 9, "y": 8, "z": 2}[rater] == 0)],
+            judge=rater,
+            case_id=f"k{n}",
+            attributes={"text": f"t{n % 12}", "half": n % 2},
+        )
+    ]
+    log = made.log("panel", numbers)
+    made.run("agreement", "kappa", log, "--raters", "*", "--resamples", 9, "--cluster", "text")
+    apart = [
+        row
+        for place, rater in enumerate("wxyz")
+        for n in range(40)
+        for row in sampled(["AB"[n >> place & 1]], judge=rater, case_id=f"k{n}")
+    ]
+    made.run("agreement", "alt-test", made.log("torn", apart), "--humans", "x,y,z", "--candidate", "w", "--epsilon", 0)
+    sets = [replace(row, verdict=frozenset("ab"[: int(str(row.verdict)) % 3])) for row in numbers]
+    made.run("agreement", "kappa", made.log("topics", sets), "--raters", "*", "--resamples", 9, "--cluster", "text")
+    for cluster in ("text", "half"):
+        options = ("--cluster", cluster, "--min-instances", 5)
+        made.run("agreement", "alt-test", log, "--humans", "x,y,z", "--candidate", "w", *options)
+
+
+def plans(made: Written) -> None:
+    made.run("plan")
+    made.run("plan", "--variance", "0.1,0.02,0.05", "--difference", 0.1, "--cases", 200, "--budget", 2000)
+    made.run("plan", "--sensitivity", 0.9, "--specificity", 0.8, "--cases", 5000, "--labels", "none")
+    made.run("plan", "--sensitivity", 0.9, "--specificity", 0.8, "--cases", 10, "--labels", "executable")
+    shifted = [
+        row
+        for n in range(30)
+        for row in (
+            *sampled(["PASS" if n % 3 else "FAIL", "PASS"], case_id=f"p{n}", input_tokens=9),
+            *sampled(["FAIL", "FAIL" if n % 5 else None], case_id=f"p{n}", perturbation="format_change"),
+        )
+    ]
+    made.run("plan", "grade.json", "--pilot", made.log("pilot", shifted), "--price", 0.01, "--cases", 400)
+
+
+def rankings(made: Written) -> None:
+    from judgeharness_integrations.cli._rank import Wishes, _document, _material  # noqa: PLC0415 - what the command does
+    from judgeharness_integrations.ranking import RankRequest  # noqa: PLC0415
+    from judgeharness_integrations.ranking.judges.facts import read_judge_facts  # noqa: PLC0415
+    from judgeharness_integrations.ranking.portfolio import portfolio_of  # noqa: PLC0415
+
+    made.run("rank", RANKED / "verdicts.csv", "--judges-info", RANKED / "judges.csv", "--by", "domain")
+    made.run("rank", RANKED / "verdicts.csv", "--cluster", "domain")
+    request = RankRequest(by="domain", flagged="flagged", cut=0.1, facts=read_judge_facts(RANKED / "judges.csv"))
+    wishes = Wishes(against=RANKED / "other_generator.csv", draws=2)
+    whole = portfolio_of(_material(RANKED / "verdicts.csv", request, wishes))  # with the analyses of --out
+    made.take(json.dumps(_document(whole), allow_nan=False))
+    apart = [
+        row
+        for judge, said, cases, about in (
+            ("right", ["A"], 9, "x"),
+            ("half", ["A", "B"], 9, "x"),
+            ("silent", [None], 4, "x"),
+            ("half", ["TIE"], 4, "y"),
+        )
+        for n in range(cases)
+        for row in sampled([said[n % len(said)]], judge=judge, case_id=f"{about}{n}", gold="A", criterion=about)
+    ]
+    made.run("rank", made.log("apart", apart))
+    scored = [
+        row
+        for judge, tilt in (("one", 0), ("two", 3), ("two@short", 5))
+        for n in range(12)
+        for side in "AB"
+        for row in sampled(
+            [None if n == tilt else (n * 7 + tilt * (side == "A")) % 5],
+            judge=judge,
+            case_id=f"d{n}{side}",
+            gold=5 if side == "A" else 3,
+            attributes={"pair": f"d{n}", "side": side},
+        )
+    ]
+    made.run("rank", made.log("scored", scored), "--method", "conditional", "--ties", "wrong")
+
+
+def labels(made: Written) -> None:
+    asked = ("label", "pairs.csv", "--annotator")
+    made.run(*asked, "anna", "--out", "anna.jsonl", typed="b\na\nq\n")
+    made.run(*asked, "ben", "--out", "ben.jsonl", typed="b\na\na\n")
+    made.run(*asked, "cleo", "--sheet", "sheet.csv")
+    filled = (made.folder / "sheet.csv").read_text("utf-8").splitlines()
+    place = filled[0].split(",").index("label")
+    lines = [",".join([*line.split(",")[:place], "A", *line.split(",")[place + 1 :]]) for line in filled[1:]]
+    (made.folder / "filled.csv").write_text("\n".join([filled[0], *lines, ""]))
+    said = (
+        (who, f"c{n}", one) for who, all_of in (("dora", "ABA"), ("emil", "ABB")) for n, one in enumerate(all_of, 1)
+    )
+    made.log("more", [row for who, case_id, one in said for row in sampled(one, judge=who, case_id=case_id)])
+    made.run("label", "pairs.csv", "--from-sheet", "filled.csv", "--out", "cleo.jsonl")
+    logs = ("anna.jsonl", "ben.jsonl", "cleo.jsonl", "more.jsonl")
+    made.run("label", "--merge", *logs, "--cases", "pairs.csv", "--out", "gold.csv")
+
+
+def others(made: Written) -> None:
+    made.run("selftest", "--only", "exact sign test")
+    made.run("adapters")
+    made.run("adapters", "toy", "--check")
