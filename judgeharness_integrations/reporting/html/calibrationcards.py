@@ -1,0 +1,153 @@
+"""The anchor of a judge: how right its rule is against people's labels, whether that still holds, what to do if not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from shlex import quote
+from typing import Literal
+
+from judgeharness_integrations.calibration.measure import CriterionCalibration
+from judgeharness_integrations.calibration.rates import Rate
+from judgeharness_integrations.calibration.report import CalibrationReport
+from judgeharness_integrations.reporting.html.charts import whisker
+from judgeharness_integrations.reporting.html.overview import Measure
+from judgeharness_integrations.reporting.html.wording import interval_text, percent, plural
+from judgeharness_integrations.reporting.runs.report import JudgeSection
+
+__all__ = ["CalibrationCard", "CalibrationTable", "calibration_card"]
+
+_RATES = (
+    ("precision", "Precision"),
+    ("recall", "Recall"),
+    ("specificity", "Specificity"),
+    ("accuracy_decided", "Accuracy of decided"),
+    ("coverage", "Decided"),
+    ("base_rate", "Positive labels"),
+)
+_ESTIMATES = (
+    ("ac1", "Gwet's AC1"),
+    ("macro_f1", "Macro F1"),
+    ("spearman", "Spearman"),
+    ("kendall", "Kendall tau-b"),
+    ("quadratic_kappa", "Quadratic kappa"),
+)
+
+Anchor = Literal["valid", "agreement", "expired", "unverifiable", "none"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CalibrationTable:
+    """One criterion against its labels. `confusion` has a row a gold label: its name, and a count a decision."""
+
+    criterion: str
+    size: str
+    positive: str | None
+    rates: tuple[Measure, ...]
+    reason: str
+    decisions: tuple[str, ...]
+    confusion: tuple[tuple[str, tuple[int, ...]], ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CalibrationCard:
+    """Whether the judge is calibrated, on what, and its rates; without a calibration, what would make one."""
+
+    state: Anchor
+    title: str
+    sentence: str
+    labels: str
+    command: str
+    tables: tuple[CalibrationTable, ...]
+
+
+def calibration_card(section: JudgeSection) -> CalibrationCard:
+    """Return the card; "calibrated" stands on it only while a calibration holds."""
+    report, state = section.calibration, section.calibration_state
+    if report is None or state is None:
+        return CalibrationCard(
+            state="none",
+            title="Uncalibrated",
+            sentence="How often this rule is right was not measured against people's labels.",
+            labels="",
+            command=_command(section.judge),
+            tables=(),
+        )
+    if not state.valid:
+        anchor: Anchor = "expired" if state.status == "expired" else "unverifiable"
+        title = f"Uncalibrated: the calibration on {report.name} is {state.status}"
+        sentence = f"{state.reason}. The numbers below are of the configuration it was measured on, not of this one."
+    elif not report.calibrated:
+        anchor, title = "agreement", f"Uncalibrated: {report.word} on {report.name}"
+        sentence = "The labels are a model's, not people's: they say whether two models agree, not who is right."
+    else:
+        anchor, title = "valid", f"Calibrated on {report.name}"
+        sentence = "It holds for this judge, model, prompt, perturbations, repetitions and rule."
+    return CalibrationCard(
+        state=anchor,
+        title=title,
+        sentence=sentence,
+        labels=_labels(report),
+        command="" if anchor == "valid" else _command(section.judge),
+        tables=tuple(_table(one) for one in report.criteria.values()),
+    )
+
+
+def _command(judge: str) -> str:
+    """Return what measures the rule on labels; a name is quoted, since people paste commands."""
+    return f"judgeharness calibrate config.yaml --judge {quote(judge)} --labels labels.csv --out calibration.json"
+
+
+def _labels(report: CalibrationReport) -> str:
+    ties = f", {plural(report.excluded_ties, 'tie')} left out" if report.excluded_ties else ""
+    return f"labels: {report.source}, consensus {report.consensus}{ties}; measured {report.measured_at}"
+
+
+def _table(measured: CriterionCalibration) -> CalibrationTable:
+    decisions = tuple(dict.fromkeys(name for row in measured.confusion.values() for name in row))
+    clusters = f" in {plural(measured.clusters, 'cluster')}" if measured.clusters is not None else ""
+    return CalibrationTable(
+        criterion=measured.criterion,
+        size=f"{plural(measured.n, 'labelled case')}{clusters}",
+        positive=measured.positive,
+        rates=tuple(_measures(measured)),
+        reason=measured.reason,
+        decisions=decisions,
+        confusion=tuple(
+            (gold, tuple(row.get(name, 0) for name in decisions)) for gold, row in measured.confusion.items()
+        ),
+    )
+
+
+def _measures(measured: CriterionCalibration) -> Iterator[Measure]:
+    for field, name in _RATES:
+        rate: Rate | None = getattr(measured, field)
+        if rate is not None:
+            yield Measure(
+                name=name,
+                value=percent(rate.value),
+                interval=interval_text(rate.low, rate.high),
+                of=f"{rate.successes:,} of {rate.trials:,}",
+                whisker=whisker(rate.value, rate.low, rate.high),
+            )
+    if (kappa := measured.kappa) is not None:
+        error = "no standard error" if kappa.se is None else f"standard error {kappa.se:.3f}"
+        yield Measure(name="Kappa", value=f"{kappa.value:.3f}", interval=error, of=f"n={kappa.n:,}")
+    if (errors := measured.errors) is not None:
+        for name, value, interval in (
+            ("Mean absolute error", errors.mean_absolute_error, errors.mean_absolute_error_interval),
+            ("Bias", errors.bias, errors.bias_interval),
+        ):
+            limits = interval_text(*interval, scale=1.0) if interval else ""
+            yield Measure(name=name, value=f"{value:.3f}", interval=limits, of=f"n={errors.n:,}")
+    for field, name in _ESTIMATES:
+        found = getattr(measured, field)
+        if found is not None:
+            limits = interval_text(found.low, found.high, scale=1.0)
+            yield Measure(name=name, value=f"{found.value:.3f}", interval=limits, of=f"n={found.n:,}")
+        elif field in measured.undefined:
+            yield Measure(name=name, value=None, note=measured.undefined[field])
+    if (curve := measured.risk_coverage) is not None:
+        yield Measure(
+            name="Risk over coverage", value=f"{curve.aurc:.3f}", of=f"AURC, {plural(curve.n, 'labelled case')}"
+        )

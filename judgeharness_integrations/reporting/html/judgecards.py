@@ -1,0 +1,256 @@
+"""One card a judge: how its decisions are spread, what changes them, how it failed, and what it cost."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from judgeharness_integrations.design import Design
+from judgeharness_integrations.replay.report import JudgeReplay
+from judgeharness_integrations.reporting.html.calibrationcards import CalibrationCard, calibration_card
+from judgeharness_integrations.reporting.html.charts import Bar, Whisker, bar, whisker
+from judgeharness_integrations.reporting.html.overview import informal_of
+from judgeharness_integrations.reporting.html.scorehistogram import Histogram, histogram
+from judgeharness_integrations.reporting.html.tones import Tones
+from judgeharness_integrations.reporting.html.wording import decision_word, grouped, interval_text, percent, plural
+from judgeharness_integrations.reporting.plain import number_text
+from judgeharness_integrations.reporting.runs.report import JudgeSection
+from judgeharness_integrations.reporting.runs.summarising import gold_of
+from judgeharness_integrations.reporting.runs.summary import CriterionSummary, FlipRate
+from judgeharness_integrations.result import HarnessResult
+from judgeharness_integrations.verdictlog.row import OUTCOMES, is_number
+
+__all__ = ["CriterionCard", "Fact", "Flip", "JudgeCard", "judge_card"]
+
+_FAILURES = OUTCOMES[1:]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fact:
+    """A name, what was found, and what it means or stands on."""
+
+    name: str
+    value: str
+    note: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Flip:
+    """How often one perturbation changes the verdict."""
+
+    name: str
+    value: str
+    interval: str
+    cases: int
+    whisker: Whisker
+
+
+@dataclass(frozen=True, kw_only=True)
+class CriterionCard:
+    """One criterion of a judge under one design."""
+
+    name: str
+    design: str
+    informal: bool
+    numeric: bool
+    decisions: Bar
+    scores: Histogram | None
+    flips: tuple[Flip, ...]
+    unflipped: str
+    position: tuple[Fact, ...]
+    samples: tuple[Fact, ...]
+    single_calls: tuple[Fact, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgeCard:
+    """One judge: who it is, its criteria, its anchor, its bill."""
+
+    name: str
+    models: tuple[str, ...]
+    fingerprint: str | None
+    cases: str
+    criteria: tuple[CriterionCard, ...]
+    calibration: CalibrationCard
+    cost: tuple[Fact, ...]
+    skipped: tuple[Fact, ...]
+    warnings: tuple[str, ...]
+
+
+def judge_card(section: JudgeSection, results: Sequence[HarnessResult], tones: Tones) -> JudgeCard:
+    """Return the card of one judge.
+
+    Args:
+        section: what its cases come to.
+        results: its cases.
+        tones: the page's colours.
+
+    """
+    waiting = f", {grouped(section.not_asked)} not asked" if section.not_asked else ""
+    return JudgeCard(
+        name=section.judge,
+        models=section.models,
+        fingerprint=section.fingerprint,
+        cases=plural(section.cases, "case") + waiting,
+        criteria=tuple(_criterion(one, results, tones) for one in section.criteria),
+        calibration=calibration_card(section),
+        cost=tuple(_cost(section)),
+        skipped=tuple(
+            Fact(name=name, value=plural(count, "case"), note="did not fit, and was not asked")
+            for name, count in section.skipped.items()
+        ),
+        warnings=section.warnings,
+    )
+
+
+def _criterion(summary: CriterionSummary, results: Sequence[HarnessResult], tones: Tones) -> CriterionCard:
+    scored = summary.numeric and all(is_number(verdict) for verdict in summary.verdicts)
+    return CriterionCard(
+        name=summary.criterion,
+        design=_design(summary),
+        informal=informal_of(summary),
+        numeric=scored,
+        decisions=_decisions(summary, tones, scored=scored),
+        scores=histogram(summary.verdicts) if scored else None,
+        flips=tuple(map(_flip, summary.flips)),
+        unflipped=_unflipped(summary),
+        position=tuple(_position(summary.replay)),
+        samples=tuple(_samples(summary)),
+        single_calls=tuple(_single_calls(summary, results)),
+    )
+
+
+def _design(summary: CriterionSummary) -> str:
+    design = summary.design
+    if informal_of(summary):
+        return "one sample a case, as the judge gave it: informal, not a measurement"
+    when = "chosen before the samples" if design.rule_fixed == "before" else "chosen after the samples: exploratory"
+    asked = f"{', '.join(design.perturbations)} \u00d7 {plural(design.repetitions, 'sample')}"
+    early = ", with early stopping" if design.curtail else ""
+    return f"{design.rule.name}, {when}; {asked}{early}"
+
+
+def _decisions(summary: CriterionSummary, tones: Tones, *, scored: bool) -> Bar:
+    replay, name = summary.replay, summary.criterion
+    decided = (
+        [("decided", replay.decided, "decided")]
+        if scored
+        else [(decision_word(verdict), count, tones.of(name, verdict)) for verdict, count in summary.verdicts.items()]
+    )
+    return bar([*decided, ("ABSTAIN", replay.abstained, "abstain"), ("NOT GRADED", replay.not_graded, "ungraded")])
+
+
+def _flip(flip: FlipRate) -> Flip:
+    return Flip(
+        name=flip.perturbation,
+        value=percent(flip.value),
+        interval=interval_text(flip.low, flip.high),
+        cases=flip.cases,
+        whisker=whisker(flip.value, flip.low, flip.high),
+    )
+
+
+def _unflipped(summary: CriterionSummary) -> str:
+    """Return why there are no flip rates."""
+    if summary.design.curtail:
+        return "not measured: early stopping asks later perturbations only where the decision is still open"
+    if all(name == "none" for name in summary.design.perturbations):
+        return "not measured: nothing was changed between the samples"
+    return "not measured: no case has valid samples with and without a change"
+
+
+def _position(replay: JudgeReplay) -> Iterator[Fact]:
+    if replay.position_consistency is None:
+        return
+    yield Fact(
+        name="Same verdict in both orders",
+        value=percent(replay.position_consistency),
+        note=f"of {plural(replay.pairs, 'pair')} of samples that differ in the order alone",
+    )
+    if replay.first_slot_rate is not None:
+        yield Fact(
+            name="Wins of the text shown first", value=percent(replay.first_slot_rate), note="50 % without a lean"
+        )
+    yield Fact(
+        name="Always the first slot", value=grouped(replay.always_first or 0), note="pairs that chose it in both orders"
+    )
+    lean = (
+        "" if replay.position_bias_p is None else f"; exact test of a lean over cases: p {replay.position_bias_p:.3f}"
+    )
+    yield Fact(
+        name="Always the second slot",
+        value=grouped(replay.always_second or 0),
+        note=f"pairs that chose it in both orders{lean}",
+    )
+
+
+def _samples(summary: CriterionSummary) -> Iterator[Fact]:
+    asked = sum(summary.outcomes.values())
+    planned = "" if asked == summary.planned else f" of {grouped(summary.planned)} planned"
+    yield Fact(name="Samples asked", value=grouped(asked) + planned)
+    for outcome in _FAILURES:
+        if count := summary.outcomes.get(outcome, 0):
+            yield Fact(
+                name=f"Failed: {outcome}", value=grouped(count), note=f"{percent(count / asked)} of {grouped(asked)}"
+            )
+    if asked and summary.outcomes.get("ok") == asked:
+        yield Fact(name="Failed", value="0", note=f"of {grouped(asked)}: every answer holds a verdict")
+    if summary.replay.censored:
+        yield Fact(
+            name="Stopped early",
+            value=plural(summary.replay.censored, "case"),
+            note="their decision could no longer change; consistency is that of stopped samples",
+        )
+    if summary.replay.within_case_sd is not None:
+        yield Fact(
+            name="Spread within a case", value=number_text(summary.replay.within_case_sd), note="standard deviation"
+        )
+
+
+def _single_calls(summary: CriterionSummary, results: Sequence[HarnessResult]) -> Iterator[Fact]:
+    """Yield how right single calls are, of all calls about cases with gold; no interval: those of a case depend."""
+    asked: Counter[str] = Counter()
+    for result in results:
+        measured = result.criteria.get(summary.criterion)
+        if measured is None or gold_of(result, summary.criterion) is None or not _same(result.design, summary.design):
+            continue
+        for part in measured.perturbations:
+            asked[part.name] += part.asked
+    for name, share in (summary.replay.single_call_accuracy or {}).items():
+        if share is not None:
+            calls = asked[name]
+            yield Fact(
+                name=name, value=percent(share), note=f"{grouped(round(share * calls))} of {plural(calls, 'call')}"
+            )
+
+
+def _same(one: Design, other: Design) -> bool:
+    """Whether cases are summed up together."""
+    keys = [(it.rule.name, it.rule_fixed, it.perturbations, it.repetitions) for it in (one, other)]
+    return keys[0] == keys[1]
+
+
+def _cost(section: JudgeSection) -> Sequence[Fact]:
+    usage = section.usage
+    each = f"{usage.calls / section.cases:.1f} a case" if section.cases else ""
+    extra = usage.attempts - usage.calls
+    tokens = (
+        None if usage.input_tokens is None else f"{grouped(usage.input_tokens)} + {grouped(usage.output_tokens or 0)}"
+    )
+    wait = None if usage.latency_s is None else f"{usage.latency_s:,.1f} s"
+    mean = f"{usage.latency_s / usage.calls:.2f} s a call" if usage.latency_s is not None and usage.calls else ""
+    money = None if section.cost is None else number_text(section.cost) if section.cost else "0"
+    return [
+        Fact(name="Calls", value=grouped(usage.calls), note=each),
+        Fact(name="Attempts", value=grouped(usage.attempts), note=f"{grouped(extra)} tried again" if extra > 0 else ""),
+        *([Fact(name="Rewrites", value=grouped(usage.rewrites))] if usage.rewrites else []),
+        *(
+            [Fact(name="Re-used", value=grouped(usage.reused), note="paid for by an earlier run")]
+            if usage.reused
+            else []
+        ),
+        Fact(name="Tokens", value=tokens or "unknown", note="read + written" if tokens else "no call reported them"),
+        Fact(name="Waited for the judge", value=wait or "unknown", note=mean if wait else "no call reported it"),
+        Fact(name="Money", value=money or "unknown", note="by the prices given" if money else "no prices were given"),
+    ]

@@ -1,0 +1,89 @@
+"""Pages in a real browser: Debian's Chromium without a window and without a network, watched while it reads them."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from playwright.sync_api import Browser, Page
+
+CHROMIUM = Path("/usr/bin/chromium")
+PHONE, DESKTOP = {"width": 390, "height": 844}, {"width": 1280, "height": 900}
+_ARGUMENTS = (
+    *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
+    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
+)
+_WATCH = """
+  window.__violations = [];
+  addEventListener("securitypolicyviolation", (event) => window.__violations.push(event.violatedDirective));
+"""
+
+
+@dataclass
+class Visit:
+    """One opened page, with everything that should not happen on it."""
+
+    page: Page
+    trouble: list[str] = field(default_factory=list)
+
+    def watch(self, address: str) -> None:
+        """Note errors, dialogs, and requests of anything but the page itself."""
+        page, note = self.page, self.trouble.append
+        page.on("console", lambda message: note(f"console {message.type}: {message.text}"))
+        page.on("pageerror", lambda error: note(f"error: {error}"))
+        page.on("dialog", lambda dialog: (note(f"dialog: {dialog.message}"), dialog.dismiss()))
+        page.on("request", lambda request: None if request.url == address else note(f"request: {request.url}"))
+        page.on("popup", lambda other: note(f"popup: {other.url}"))
+
+    def until(self, expression: str) -> None:
+        """Wait until an expression holds; the page's own policy forbids the tool to evaluate one inside of it."""
+        for _ in range(500):
+            if self.page.evaluate(expression):
+                return
+            self.page.wait_for_timeout(20)
+        pytest.fail(f"after ten seconds this is still false: {expression}")
+
+    def harmless(self) -> None:
+        """Assert that nothing of it happened, and that no text became a script."""
+        assert self.trouble == []
+        assert self.page.evaluate("window.__violations") == []
+        assert self.page.evaluate("window.__pwned === undefined")
+
+
+@contextlib.contextmanager
+def started() -> Iterator[Browser]:
+    """Start the browser."""
+    from playwright.sync_api import sync_playwright  # noqa: PLC0415 - few tests need a browser
+
+    if not CHROMIUM.exists():
+        pytest.fail(f"{CHROMIUM} is missing: install Debian's chromium, as CI does (apt-get install chromium).")
+    with sync_playwright() as tool:
+        browser = tool.chromium.launch(executable_path=str(CHROMIUM), args=list(_ARGUMENTS))
+        try:
+            yield browser
+        finally:
+            browser.close()
+
+
+@contextlib.contextmanager
+def visiting(browser: Browser, html: str, folder: Path, *, anchor: str = "", **context: Any) -> Iterator[Visit]:
+    """Open a page from a file; see `Browser.new_context` for what can be set."""
+    place = folder / "report.html"
+    place.write_text(html, encoding="utf-8")
+    opened = browser.new_context(**{"viewport": DESKTOP} | context)
+    try:
+        page = opened.new_page()
+        visit = Visit(page)
+        visit.watch(place.as_uri())
+        page.add_init_script(_WATCH)
+        page.goto(place.as_uri() + anchor)
+        yield visit
+    finally:
+        opened.close()
