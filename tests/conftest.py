@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from support.openai_server import OpenAIServer
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # workers share the cores: more threads wait for one another
+os.environ.pop("GITHUB_STEP_SUMMARY", None)  # which is the job's own
 
 PACKAGES = (
     "judgeharness_integrations",

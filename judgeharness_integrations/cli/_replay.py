@@ -4,16 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.aggregation.grouping import by_criterion
 from judgeharness_integrations.aggregation.rules import Rule
 from judgeharness_integrations.aggregation.rules import rule as named_rule
+from judgeharness_integrations.cli._gate_options import GateOptions
 from judgeharness_integrations.cli._json import print_json
 from judgeharness_integrations.cli._reading import rows_of_log, without_garbage_collection
+from judgeharness_integrations.cli.exits import OK
 from judgeharness_integrations.replay import ReplayReport, replay, rows_about, rows_of_judges
 from judgeharness_integrations.reporting.plain import safe_text
 from judgeharness_integrations.verdictlog import VerdictRow
+
+if TYPE_CHECKING:
+    from judgeharness_integrations.gates.gate import Gates
+    from judgeharness_integrations.gates.report import GateReport
 
 __all__ = ["replay_log", "rule_of"]
 
@@ -51,25 +58,55 @@ def replay_log(
     min_valid: int | None = None,
     tolerance: float = 1.0,
     as_json: bool = False,
-) -> None:
-    """Read a log, or one run of it, fold it and print the report.
+    gates: GateOptions | None = None,
+) -> int:
+    """Read a log, or one run of it, fold it, print the report and return the exit code: 1 where a gate fails.
 
     Raises:
-        UsageError: runs of the log share answers, and none was chosen.
+        UsageError: runs of the log share answers and none was chosen, or a gate is about nothing in the log.
 
     """
     chosen = rule_of(rule)
+    asked = _gates(gates)
     with without_garbage_collection():
         whole = rows_of_log(log, run=run, labels=labels)
         if run is None:
             _check_paid_once(whole, str(log))
         rows = rows_about(whole, criteria)
         report = replay(rows, chosen, judges=judges, min_valid=min_valid, tolerance=tolerance)
-        if as_json:
-            print_json(report.to_dict())
-            return
-        groups = [group for mine in rows_of_judges(rows, judges).values() for group in by_criterion(mine).values()]
-        _print(report, groups, str(log))
+        if asked is None:
+            _show(report, None, rows, judges, source=str(log), as_json=as_json)
+            return OK
+        from judgeharness_integrations.cli._replay_gates import check_replay, tell_gates  # noqa: PLC0415 - for few
+
+        checked = check_replay(asked, rows, chosen, judges=judges, min_valid=min_valid, tolerance=tolerance)
+        _show(report, checked, rows, judges, source=str(log), as_json=as_json)
+        return tell_gates(checked, stderr=as_json)
+
+
+def _show(
+    report: ReplayReport,
+    checked: GateReport | None,
+    rows: Sequence[VerdictRow],
+    judges: Sequence[str] | None,
+    *,
+    source: str,
+    as_json: bool,
+) -> None:
+    if as_json:
+        print_json(report.to_dict() | ({} if checked is None else {"gates": checked.to_dict()}))
+        return
+    groups = [group for mine in rows_of_judges(rows, judges).values() for group in by_criterion(mine).values()]
+    _print(report, groups, source)
+
+
+def _gates(options: GateOptions | None) -> Gates | None:
+    """Return the gates, read before the log is; None without any."""
+    if options is None or not options.given:
+        return None
+    from judgeharness_integrations.cli._gates import gates_of  # noqa: PLC0415 - few replays have gates
+
+    return gates_of(options)
 
 
 def _print(report: ReplayReport, groups: Sequence[Sequence[VerdictRow]], source: str) -> None:

@@ -14,11 +14,13 @@ from judgeharness_integrations import __version__
 from judgeharness_integrations.anchoring import calibration_run
 from judgeharness_integrations.casefiles import CaseFile
 from judgeharness_integrations.cli._asking import check_cost, confirm, judge_model, print_plans
+from judgeharness_integrations.cli._gates import gates_of
 from judgeharness_integrations.cli._run_going import RunGoing, go
 from judgeharness_integrations.cli._run_notes import Before, plan_notes
 from judgeharness_integrations.cli._run_parts import check_unchanged, run_parts
 from judgeharness_integrations.cli._run_place import RunPlace
 from judgeharness_integrations.cli._run_request import RunRequest, Spending
+from judgeharness_integrations.cli._step_summary import summary_file
 from judgeharness_integrations.cli._stopping import terminable
 from judgeharness_integrations.cli._summary import JudgeTally
 from judgeharness_integrations.config import (
@@ -38,6 +40,7 @@ from judgeharness_integrations.plan import plan_cases
 
 if TYPE_CHECKING:
     from judgeharness_integrations.cases import AnswerCase
+    from judgeharness_integrations.gates.gate import Gates
     from judgeharness_integrations.judging import Judge
     from judgeharness_integrations.verdictlog import SqlLog
 
@@ -53,6 +56,7 @@ def run_config(path: Path, request: RunRequest) -> int:
     130 after SIGINT, 143 after SIGTERM, both with a summary; a run that was cut off in any way goes on next time.
     """
     config = load_config(path)
+    gates = gates_of(request.gates, config.gates.asked())
     place = RunPlace.of(config, out=request.out, log=request.log, default=DEFAULT_OUT)
     place.check(overwrite=request.overwrite)
     spending = Spending.of(config, request)
@@ -69,7 +73,7 @@ def run_config(path: Path, request: RunRequest) -> int:
             budget.check_price(tally.model_name)
         _agree(asked, before, spending, request, is_shared=log is not None and asked.harness.reuse)
         log = stack.enter_context(place.open()) if log is None else log
-        going = _begun(asked, place, log, before, request=request, parts=parts, spending=spending)
+        going = _begun(asked, place, log, before, request=request, parts=parts, spending=spending, gates=gates)
         with log.claim(str(asked.harness.run)):
             return go(going)
 
@@ -149,6 +153,7 @@ def _begun(
     request: RunRequest,
     parts: dict[str, Any],
     spending: Spending,
+    gates: Gates,
 ) -> RunGoing:
     """Note the run in its log and in its folder, before anything is asked."""
     run = before.run or os.urandom(6).hex()
@@ -173,4 +178,6 @@ def _begun(
         parts=parts,
         is_new=before.record is None,
         as_json=request.as_json,
+        gates=gates,
+        step_summary=summary_file() if request.step_summary else None,
     )

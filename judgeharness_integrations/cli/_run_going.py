@@ -12,8 +12,12 @@ import typer
 
 from judgeharness_integrations._errors import CaseError, JudgeHarnessError, LogStorageError, UsageError
 from judgeharness_integrations.cli._failures import told, without_replay_advice
+from judgeharness_integrations.cli._gate_table import print_gates
+from judgeharness_integrations.cli._gates import gate_exit
 from judgeharness_integrations.cli._json import print_json
-from judgeharness_integrations.cli._run_place import RESULTS, SUMMARY, VERDICTS, RunPlace
+from judgeharness_integrations.cli._printing import console
+from judgeharness_integrations.cli._run_gates import check_run
+from judgeharness_integrations.cli._run_place import RunPlace
 from judgeharness_integrations.cli._run_spent import noting_spent
 from judgeharness_integrations.cli._run_tables import print_summary
 from judgeharness_integrations.cli._stopping import Terminated, finishing, undisturbed
@@ -23,16 +27,24 @@ from judgeharness_integrations.config import Config, without_secrets
 from judgeharness_integrations.execution.observing import default_observers
 from judgeharness_integrations.harness import JudgeHarness
 from judgeharness_integrations.measure import QUOTED_ERROR
+from judgeharness_integrations.reporting.plain import safe_text
 from judgeharness_integrations.verdictlog import write_log
 from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES
+from judgeharness_integrations.verdictlog.runfolder import RESULTS, SUMMARY, VERDICTS
 from judgeharness_integrations.verdictlog.sql.records import RunRecord
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from judgeharness_integrations.cases import AnswerCase
     from judgeharness_integrations.execution.prices import Price
+    from judgeharness_integrations.gates.gate import Gates
+    from judgeharness_integrations.gates.report import GateReport
     from judgeharness_integrations.verdictlog import SqlLog, VerdictRow
 
 __all__ = ["RunGoing", "go"]
+
+_LONGEST = 2000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,6 +62,8 @@ class RunGoing:
     parts: Mapping[str, Any]
     is_new: bool
     as_json: bool
+    gates: Gates
+    step_summary: Path | None
 
     @property
     def run(self) -> str:
@@ -121,8 +135,20 @@ def _written_down(going: RunGoing, stopped: BaseException | None) -> int:
             "on; --new-run asks about those that stand there now, and takes over every answer that still fits."
         ) from error
     _export(going, state=document["state"])
-    _tell(document, going)
-    return _ended(document, going, stopped)
+    _write(document, going)
+    gates, problem = check_run(
+        going.place.folder, document, rule=going.harness.design.rule, gates=going.gates, summary=going.step_summary
+    )
+    if gates is not None:
+        document["gates"] = gates.to_dict()
+        _write(document, going)
+    _tell(document, going, gates)
+    code = _ended(document, going, stopped) or gate_exit(gates)
+    if problem is not None and code == OK:
+        raise UsageError(problem)
+    if problem is not None:
+        typer.echo(f"error: {safe_text(problem, _LONGEST)}", err=True)
+    return code
 
 
 def _export(going: RunGoing, *, state: str) -> None:
@@ -146,13 +172,18 @@ def _note_beginning(going: RunGoing) -> None:
     going.place.mark(going.run)
 
 
-def _tell(document: Mapping[str, Any], going: RunGoing) -> None:
+def _write(document: Mapping[str, Any], going: RunGoing) -> None:
     text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
     (going.place.folder / SUMMARY).write_text(text + "\n", encoding="utf-8", errors=LONE_SURROGATES)
+
+
+def _tell(document: Mapping[str, Any], going: RunGoing, gates: GateReport | None) -> None:
     if going.as_json:
         print_json(document)
     else:
         print_summary(document, going.place.folder, log=going.log.name)
+    if gates is not None:
+        print_gates(gates, console(stderr=going.as_json))
 
 
 def _ask(going: RunGoing, tally: JudgeTally, results: TextIO, settings: object) -> None:

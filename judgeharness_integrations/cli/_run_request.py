@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from judgeharness_integrations._errors import UsageError
+from judgeharness_integrations.cli._gate_options import GateOptions
 from judgeharness_integrations.cli._summary_usage import cost_of
 from judgeharness_integrations.config import Config
 from judgeharness_integrations.execution.budget import Budget
@@ -38,6 +39,8 @@ class RunRequest:
     yes: bool = False
     overwrite: bool = False
     as_json: bool = False
+    gates: GateOptions = field(default_factory=GateOptions)
+    step_summary: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,6 +9,7 @@ from typing import Any
 
 from judgeharness_integrations import __version__
 from judgeharness_integrations.anchoring import calibration_run
+from judgeharness_integrations.calibration.report import CalibrationReport
 from judgeharness_integrations.cli._summary_cases import CaseLog, ListedRows, Planned, planned_rows
 from judgeharness_integrations.cli._summary_judge import JudgeSums
 from judgeharness_integrations.cli._summary_usage import Prices, total_usage, used
@@ -16,6 +17,7 @@ from judgeharness_integrations.config import Config, redacted, without_secrets
 from judgeharness_integrations.harness import JudgeHarness
 from judgeharness_integrations.judging import Judge
 from judgeharness_integrations.plan import Plan
+from judgeharness_integrations.reporting.document import calibration_record
 from judgeharness_integrations.result import HarnessResult
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
@@ -39,6 +41,7 @@ class JudgeTally:
     rewrites: int = 0
     fingerprint: str | None = None
     calibration: dict[str, Any] | None = None
+    calibration_report: CalibrationReport | None = None
 
     @property
     def model_name(self) -> str | None:
@@ -52,6 +55,7 @@ class JudgeTally:
         self.rewrites += result.usage.rewrites
         self.fingerprint = result.fingerprint
         self.calibration = document["calibration"] or self.calibration
+        self.calibration_report = result.calibration or self.calibration_report
         self.warnings.update(dict.fromkeys(result.warnings))
         self.skipped.update(result.skipped.keys())  # counts names; a mapping would add up its reasons
         for name, measured in result.criteria.items():
@@ -76,7 +80,8 @@ def summary_document(
     `judged_cases` have a row; `not_asked_cases` have none (never asked, or cut off before an answer) and are among
     `not_graded_cases`. `planned_samples` and `taken_samples` of a criterion are over all planned cases. `usage` is what
     the rows say, those of labelled cases included; `attempts_spent` is what the budget counted: rewrites and calls
-    that were cut off, too. `stopped` is what ended the run early, an interrupt or an error.
+    that were cut off, too. `stopped` is what ended the run early, an interrupt or an error. `gates` are checked later,
+    on the files of the run.
     """
     settings = config.model_dump(mode="json", exclude_none=True)
     found = ListedRows(log) if isinstance(log, Sequence) else log
@@ -101,6 +106,7 @@ def summary_document(
         "usage": total_usage([judge["usage"] for judge in judges]),
         "reused_from": _reused_from(judges),
         "judges": judges,
+        "gates": None,
         "config": redacted(settings),
     }
 
@@ -138,6 +144,7 @@ def _judge(
         "criteria": sums.criteria(),
         "failures": sums.failures.to_list(settings),
         "calibration": tally.calibration,
+        "calibration_report": calibration_record(tally.calibration_report),
         "skipped_perturbations": dict(tally.skipped),
         "warnings": list(tally.warnings),
         "usage": {**used(sums.usage.usages, prices), "rewrites": tally.rewrites},

@@ -16,15 +16,19 @@ from judgeharness_integrations.cli import (
     adapters,
     agreement,
     calibrate,
+    compare,
     corrected_rate,
     demo,
     label,
     log,
+    migrate,
     plan,
     rank,
     replay,
+    report,
     run,
     runs,
+    scan,
     selftest,
 )
 from judgeharness_integrations.cli._stopping import Terminated
@@ -37,9 +41,9 @@ _LONGEST_SENTENCE = 2000
 app = typer.Typer(
     name="judgeharness",
     help="Turns one LLM-judge verdict into a measurement.",
-    epilog="Exit codes: 0 ok; 1 reserved for gates (a judge has drifted, a self-test misses); 2 wrong usage or "
-    "configuration; 3 judge infrastructure: a case ended not_graded for too few valid samples; 130 interrupted; 143 "
-    "terminated.",
+    epilog="Exit codes: 0 ok; 1 a gate failed (--fail-under and the like, a judge has drifted, a self-test misses); 2 "
+    "wrong usage or configuration; 3 judge infrastructure: a case ended not_graded for too few valid samples, which "
+    "goes before 1; 130 interrupted; 143 terminated.",
     add_completion=False,
     rich_markup_mode=None,
     # a traceback with local variables could print keys
@@ -51,12 +55,16 @@ app.command("run", short_help="Measure judges on cases.")(run.run)
 app.command("runs", short_help="How far the runs of a log are, and what they cost.")(runs.runs)
 app.add_typer(log.app, name="log", short_help="Rows in and out of a database.")
 app.command("replay", short_help="Fold an existing verdict log.")(replay.replay)
+app.command("report", short_help="A run or log as page, Markdown, JUnit or CSV.")(report.report)
+app.command("compare", short_help="What changed between two runs.")(compare.compare)
 app.command("label", short_help="Label cases, blind to judges.")(label.label)
 app.command("calibrate", short_help="Measure a rule against labels, or drift.")(calibrate.calibrate)
 app.command("corrected-rate", short_help="The rate behind a judged rate.")(corrected_rate.corrected_rate)
 app.command("plan", short_help="How many cases, samples and labels.")(plan.plan)
 app.command("rank", short_help="Which judge to use: a leaderboard.")(rank.rank)
 app.add_typer(agreement.app, name="agreement", short_help="May a judge replace annotators? Kappa.")
+app.command("scan", short_help="Find single-call judges in your code.")(scan.scan)
+app.command("migrate", short_help="Put the judges in your code under a harness.")(migrate.migrate)
 app.command("selftest", short_help="Do the printed intervals cover?")(selftest.selftest)
 app.command("adapters", short_help="Which frameworks are ready.")(adapters.adapters)
 

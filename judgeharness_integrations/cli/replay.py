@@ -7,6 +7,15 @@ from typing import Annotated
 
 import typer
 
+from judgeharness_integrations.cli._gate_options import (
+    FailUnder,
+    GateOptions,
+    MaxAbstention,
+    MinConsistency,
+    PointEstimates,
+    RequireCalibration,
+)
+
 __all__ = ["replay"]
 
 
@@ -30,11 +39,16 @@ def replay(
     ] = None,
     tolerance: Annotated[float, typer.Option(help="How far two scores lie apart and still agree.")] = 1.0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON (judgeharness.replay/1).")] = False,
+    fail_under: FailUnder = None,
+    max_abstention: MaxAbstention = None,
+    min_consistency: MinConsistency = None,
+    require_calibration: RequireCalibration = None,
+    point_estimates: PointEstimates = None,
 ) -> None:
     """Fold an existing verdict log with a rule. Nothing is asked."""
     from judgeharness_integrations.cli._replay import replay_log  # noqa: PLC0415 - keeps --help fast
 
-    replay_log(
+    code = replay_log(
         log,
         rule,
         judges=judge or None,
@@ -44,4 +58,12 @@ def replay(
         min_valid=min_valid,
         tolerance=tolerance,
         as_json=as_json,
+        gates=GateOptions(
+            fail_under=fail_under,
+            max_abstention=max_abstention,
+            min_consistency=min_consistency,
+            require_calibration=require_calibration,
+            point_estimates=point_estimates,
+        ),
     )
+    raise typer.Exit(code)

@@ -8,6 +8,16 @@ from typing import Annotated
 
 import typer
 
+from judgeharness_integrations.cli._gate_options import (
+    FailUnder,
+    GateOptions,
+    MaxAbstention,
+    MinConsistency,
+    PointEstimates,
+    RequireCalibration,
+    StepSummary,
+)
+
 __all__ = ["run"]
 
 
@@ -77,6 +87,12 @@ def run(
     fresh: _Fresh = False,
     overwrite: _Overwrite = False,
     as_json: _Json = False,
+    fail_under: FailUnder = None,
+    max_abstention: MaxAbstention = None,
+    min_consistency: MinConsistency = None,
+    require_calibration: RequireCalibration = None,
+    point_estimates: PointEstimates = None,
+    step_summary: StepSummary = True,
 ) -> None:
     """Measure judges on cases as a configuration says: plan and cost first, then every answer as a row.
 
@@ -99,5 +115,13 @@ def run(
         yes=yes,
         overwrite=overwrite,
         as_json=as_json,
+        gates=GateOptions(
+            fail_under=fail_under,
+            max_abstention=max_abstention,
+            min_consistency=min_consistency,
+            require_calibration=require_calibration,
+            point_estimates=point_estimates,
+        ),
+        step_summary=step_summary,
     )
     raise typer.Exit(run_config(config, request))

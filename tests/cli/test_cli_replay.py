@@ -135,7 +135,7 @@ def test_version_and_help(command: Command) -> None:
         "calibrate",
         "adapters",
         "0 ok",
-        "1 reserved for gates",
+        "1 a gate failed",
         "143 terminated",
         "3 judge",
         "2 wrong usage",

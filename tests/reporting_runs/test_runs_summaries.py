@@ -118,6 +118,39 @@ def test_accuracy_is_over_decided_cases_with_gold() -> None:
     assert gold_of(results[3], "verdict") is None
 
 
+def test_dependent_cases_widen_accuracy_and_flip_rates_too() -> None:
+    def asked(number: int, *, clusters: int) -> HarnessResult:
+        verdict = "PASS" if number % 3 else "FAIL"
+        rows = sampled([verdict] * 2, case_id=f"c{number}", gold="PASS", attributes={"cluster": number % clusters})
+        changed = sampled(["PASS"] * 2, case_id=f"c{number}", gold="PASS", perturbation="format_change")
+        return measured(rows + changed[: 1 + number % 2], repetitions=2)
+
+    [apart] = summaries([asked(number, clusters=12) for number in range(12)])
+    [together] = summaries([asked(number, clusters=3) for number in range(12)])
+    assert apart.accuracy is not None
+    assert together.accuracy is not None
+    assert (apart.accuracy.successes, apart.accuracy.trials) == (apart.replay.correct, apart.replay.labelled)
+    assert (apart.accuracy.low, apart.accuracy.high) == pytest.approx(
+        wilson(apart.accuracy.successes, apart.accuracy.trials)
+    )
+    assert together.accuracy.high - together.accuracy.low > 1.3 * (apart.accuracy.high - apart.accuracy.low)
+    [flips], [fewer] = apart.flips, together.flips
+    assert (flips.value, flips.cases) == (fewer.value, fewer.cases) == (4 / 12, 12)
+    assert (fewer.low, fewer.high) == pytest.approx(wilson(1, 3))
+
+
+def test_scores_that_a_rule_turns_into_labels_have_a_pass_rate() -> None:
+    scored = [[8, 9, 8], [7, 7, 6], [2, 3, 2]]
+    results = [
+        measured(sampled(each, case_id=f"c{number}"), name="median(pass_at=7)", repetitions=3)
+        for number, each in enumerate(scored)
+    ]
+    [summary] = summaries(results)
+    assert (summary.positive, dict(summary.verdicts)) == ("PASS", {"PASS": 2, "FAIL": 1})
+    assert summary.positive_rate is not None
+    assert (summary.positive_rate.successes, summary.positive_rate.trials) == (2, 3)
+
+
 def test_scores_that_were_not_decided_have_no_mean() -> None:
     scored = [measured(sampled(each, case_id=f"c{n}"), name="median") for n, each in enumerate(([1, 3], [5, 5]))]
     [summary] = summaries([*scored, measured(sampled([None, None, 4], case_id="c9"), name="median", planned=8)])

@@ -8,7 +8,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from statistics import NormalDist
 
 from judgeharness_integrations.aggregation.statistics import wilson_of
-from judgeharness_integrations.calibration.estimate import Estimate, estimate
+from judgeharness_integrations.calibration.estimate import Estimate, cluster_degrees, estimate
 from judgeharness_integrations.calibration.rates import Rate
 from judgeharness_integrations.design import Design
 from judgeharness_integrations.replay.judgefold import JudgeFold
@@ -17,7 +17,7 @@ from judgeharness_integrations.reporting.runs.summary import CriterionSummary, F
 from judgeharness_integrations.result import CriterionResult, HarnessResult
 from judgeharness_integrations.verdictlog.row import Verdict, is_number
 
-__all__ = ["gold_of", "positive_of", "summaries"]
+__all__ = ["clusters_of", "gold_of", "positive_of", "summaries"]
 
 _Z = NormalDist().inv_cdf(0.975)
 _POSITIVES = (("PASS", frozenset({"PASS", "FAIL"})), ("A", frozenset({"A", "B", "TIE"})))
@@ -53,8 +53,16 @@ def gold_of(result: HarnessResult, criterion: str) -> Verdict | None:
 
 def positive_of(measured: Sequence[CriterionResult]) -> str | None:
     """Return the label that a pass rate is of: PASS against FAIL, A against B and TIE; None for other verdicts."""
-    given = {verdict for one in measured for verdict in one.sample_distribution}
+    given = {verdict for one in measured for verdict in _labels(one)}
     return next((positive for positive, labels in _POSITIVES if given and given <= labels), None)
+
+
+def _labels(measured: CriterionResult) -> Iterator[Verdict]:
+    """Yield the labels among samples and decision: scores that a rule turns into PASS or FAIL are none."""
+    if not measured.numeric:
+        yield from measured.sample_distribution
+    if measured.status == "decided" and isinstance(measured.verdict, str):
+        yield measured.verdict
 
 
 def _of_judge(results: Sequence[HarnessResult], planned: int) -> Iterator[CriterionSummary]:
@@ -90,7 +98,7 @@ def _summary(
     decided = Counter(one.verdict for one in measured if one.status == "decided" and one.verdict is not None)
     positive = positive_of(measured)
     missing = [False] * (replay.cases - len(measured))
-    clusters = [*_clusters(pairs), *(("not asked", number) for number in range(len(missing)))]
+    clusters = clusters_of(pairs, missing=len(missing))
     outcomes: Counter[str] = Counter()
     for one in measured:
         outcomes.update(one.outcomes)
@@ -107,24 +115,34 @@ def _summary(
         else Rate.over([*(one.verdict == positive for one in measured), *missing], clusters),
         coverage=Rate.over([*(one.status == "decided" for one in measured), *missing], clusters),
         abstention=Rate.over([*(one.status == "abstained" for one in measured), *missing], clusters),
-        accuracy=None if replay.correct is None else Rate.of(replay.correct, replay.labelled),
+        accuracy=None if replay.correct is None else _accuracy(pairs, clusters),
         mean_score=_mean_score(measured, clusters) if replay.kind == "numbers" else None,
         consistency_rate=_mean(one.consistency_rate for one in measured),
         chance_consistency=_mean(one.chance_consistency for one in measured),
         agreement=_mean(one.agreement for one in measured),
-        flips=tuple(_flips(measured)),
+        flips=tuple(_flips(measured, clusters)),
         outcomes=dict(outcomes),
         planned=sum(one.planned for one in measured),
     )
 
 
-def _clusters(pairs: Sequence[tuple[HarnessResult, CriterionResult]]) -> list[Hashable]:
-    """Return which cluster each case is in: its rows' attribute `cluster`, else the case itself."""
+def clusters_of(pairs: Sequence[tuple[HarnessResult, CriterionResult]], *, missing: int = 0) -> list[Hashable]:
+    """Return which cluster each case is in: its rows' attribute `cluster`, else the case itself; then missing cases."""
     named = (
         next((row.attributes["cluster"] for row in result.rows if "cluster" in row.attributes), None)
         for result, _ in pairs
     )
-    return [("case", number) if name is None else name for number, name in enumerate(named)]
+    found: list[Hashable] = [("case", number) if name is None else name for number, name in enumerate(named)]
+    return [*found, *(("missing", number) for number in range(missing))]
+
+
+def _accuracy(pairs: Sequence[tuple[HarnessResult, CriterionResult]], clusters: Sequence[Hashable]) -> Rate | None:
+    labelled = [
+        (measured.verdict == gold, cluster)
+        for (result, measured), cluster in zip(pairs, clusters, strict=False)
+        if measured.status == "decided" and (gold := gold_of(result, measured.criterion)) is not None
+    ]
+    return Rate.over([hit for hit, _ in labelled], [cluster for _, cluster in labelled])
 
 
 def _mean_score(measured: Sequence[CriterionResult], clusters: Sequence[Hashable]) -> Estimate | None:
@@ -144,13 +162,14 @@ def _mean(values: Iterable[float | None]) -> float | None:
     return math.fsum(known) / len(known) if known else None
 
 
-def _flips(measured: Sequence[CriterionResult]) -> Iterator[FlipRate]:
-    rates: dict[str, list[float]] = {}
-    for one in measured:
+def _flips(measured: Sequence[CriterionResult], clusters: Sequence[Hashable]) -> Iterator[FlipRate]:
+    rates: dict[str, list[tuple[float, Hashable]]] = {}
+    for one, cluster in zip(measured, clusters, strict=False):
         for part in one.perturbations:
             if part.flip_rate is not None:
-                rates.setdefault(part.name, []).append(part.flip_rate)
+                rates.setdefault(part.name, []).append((part.flip_rate, cluster))
     for name, found in rates.items():
-        value = math.fsum(found) / len(found)
-        low, high = wilson_of(value, len(found), _Z)
+        value = math.fsum(rate for rate, _ in found) / len(found)
+        effective = cluster_degrees(Counter(cluster for _, cluster in found).values()) + 1
+        low, high = wilson_of(value, effective, _Z)
         yield FlipRate(perturbation=name, value=value, low=low, high=high, cases=len(found))

@@ -18,7 +18,8 @@ __all__ = ["CriterionSummary", "FlipRate"]
 class FlipRate:
     """How often a perturbation changes the verdict: the mean over `cases` of each one's share of changed pairs.
 
-    The 95 % interval is Wilson's at that mean and number of cases; the variance of shares is never larger than that of
+    The 95 % interval is Wilson's at that mean and number of cases, of clusters (Kish's effective number) where cases
+    share one; the variance of shares is never larger than that of
     yes and no, so it is no narrower than it should be.
     """
 

@@ -1,0 +1,29 @@
+"""What gates said, as a table and a sentence each."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.text import Text
+
+from judgeharness_integrations.cli._printing import safe, table
+from judgeharness_integrations.gates.report import GateReport
+from judgeharness_integrations.reporting.plain import safe_text
+
+__all__ = ["print_gates"]
+
+_WORDS = {"passed": "passed", "failed": "FAILED", "not_measured": "NOT MEASURED"}
+
+
+def print_gates(gates: GateReport, screen: Console) -> None:
+    """Print every check with its sentence."""
+    title = "gates, on point estimates" if gates.point_estimates else "gates, on 95 % intervals over cases"
+    rows: list[list[str | Text]] = [
+        [safe(check.gate), safe(" · ".join(filter(None, (check.judge, check.criterion)))), _WORDS[check.status]]
+        for check in gates.checks
+    ]
+    screen.print(table(title, ("gate", "of", "status"), rows, texts=3))
+    for check in gates.checks:
+        where = f" ({check.judge} · {check.criterion})" if len(gates.checks) > 1 else ""
+        screen.print(Text(safe_text(f"{check.gate}{where}: {check.reason}", 600)))
+    failed = sum(check.status != "passed" for check in gates.checks)
+    screen.print("every gate passed" if gates.passed else f"{failed} of {len(gates.checks)} gate checks did not pass")

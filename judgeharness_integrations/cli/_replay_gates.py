@@ -1,0 +1,32 @@
+"""Gates on a replay: the log measured again under the rule of the replay, which was chosen after the samples."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from judgeharness_integrations.cli._gate_table import print_gates
+from judgeharness_integrations.cli._gates import gate_exit
+from judgeharness_integrations.cli._printing import console
+from judgeharness_integrations.gates.checking import check_gates
+from judgeharness_integrations.reporting.runs.building import run_report
+from judgeharness_integrations.reporting.runs.fromlog import results_of_log
+
+if TYPE_CHECKING:
+    from judgeharness_integrations.aggregation.rules import Rule
+    from judgeharness_integrations.gates.gate import Gates
+    from judgeharness_integrations.gates.report import GateReport
+    from judgeharness_integrations.verdictlog.row import VerdictRow
+
+__all__ = ["check_replay", "tell_gates"]
+
+
+def check_replay(gates: Gates, rows: Sequence[VerdictRow], rule: Rule, **options: Any) -> GateReport:
+    """Check gates on the rows of a log under a rule; `options` are those of `results_of_log`."""
+    return check_gates(run_report(results_of_log(rows, rule, **options)), gates)
+
+
+def tell_gates(checked: GateReport, *, stderr: bool) -> int:
+    """Print what the gates said and return the exit code."""
+    print_gates(checked, console(stderr=stderr))
+    return gate_exit(checked)

@@ -1,0 +1,90 @@
+"""The cases behind one judge and criterion of a report."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from judgeharness_integrations.design import Design
+from judgeharness_integrations.reporting.runs.summarising import clusters_of, gold_of
+from judgeharness_integrations.verdictlog.row import Verdict, verdict_text
+
+if TYPE_CHECKING:
+    from judgeharness_integrations.reporting.runs.report import JudgeSection, RunReport
+    from judgeharness_integrations.reporting.runs.summary import CriterionSummary
+    from judgeharness_integrations.result import CriterionResult, HarnessResult
+
+__all__ = ["CriterionCases", "criteria_of"]
+
+_VOCABULARIES = (frozenset({"PASS", "FAIL"}), frozenset({"A", "B", "TIE"}))
+
+
+@dataclass(frozen=True, kw_only=True)
+class CriterionCases:
+    """One judge and criterion under one design: what it comes to, and the cases behind that, in order.
+
+    `missing` planned cases have no result about it; they count as not graded.
+    """
+
+    section: JudgeSection
+    summary: CriterionSummary
+    pairs: tuple[tuple[HarnessResult, CriterionResult], ...]
+
+    @property
+    def missing(self) -> int:
+        """Number of planned cases without a result."""
+        return self.summary.cases - len(self.pairs)
+
+    @property
+    def clusters(self) -> list[Hashable]:
+        """The cluster of every case with a result (row attribute `cluster`), then of every missing one."""
+        return clusters_of(self.pairs, missing=self.missing)
+
+    @property
+    def scored(self) -> bool:
+        """Whether decisions are scores; with `pass_at` scores become PASS or FAIL."""
+        return self.summary.numeric and "pass_at" not in self.summary.design.rule.name
+
+    @property
+    def sampled(self) -> bool:
+        """Whether any sample holds a verdict."""
+        return any(measured.valid for _, measured in self.pairs)
+
+    @property
+    def labels(self) -> dict[str, None]:
+        """Every label that a decision can be, as far as that is known, in order of appearance; none of scores."""
+        if self.scored:
+            return {}
+        seen: dict[str, None] = {}
+        for _, measured in self.pairs:
+            given = () if measured.numeric else measured.sample_distribution
+            seen.update(dict.fromkeys(map(verdict_text, given)))
+            if measured.status == "decided":
+                seen[verdict_text(measured.verdict)] = None
+        for vocabulary in _VOCABULARIES:
+            if seen and vocabulary.issuperset(seen):
+                return seen | dict.fromkeys(sorted(vocabulary))
+        return seen
+
+    def gold(self, place: int) -> Verdict | None:
+        """Return the gold label of a case by its place among `pairs`; None without one."""
+        return gold_of(self.pairs[place][0], self.summary.criterion)
+
+
+def criteria_of(report: RunReport) -> Iterator[CriterionCases]:
+    """Yield every judge's criteria with their cases."""
+    groups: dict[Hashable, list[HarnessResult]] = {}
+    for result in report.results:
+        groups.setdefault(_key(result.judge, result.design), []).append(result)
+    for section in report.judges:
+        for summary in section.criteria:
+            found = groups.get(_key(summary.judge, summary.design), [])
+            name = summary.criterion
+            pairs = tuple((one, one.criteria[name]) for one in found if name in one.criteria)
+            yield CriterionCases(section=section, summary=summary, pairs=pairs)
+
+
+def _key(judge: str, design: Design) -> Hashable:
+    """Return what keeps judges and designs apart, as the summaries of a report do."""
+    return (judge, design.rule.name, design.rule_fixed, design.perturbations, design.repetitions)

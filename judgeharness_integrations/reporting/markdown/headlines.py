@@ -1,0 +1,115 @@
+"""The first screen: what every judge comes to, and what the gates say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from judgeharness_integrations.calibration.estimate import Estimate
+from judgeharness_integrations.calibration.rates import Rate
+from judgeharness_integrations.reporting.markdown.escaping import escaped, table
+from judgeharness_integrations.verdictlog.row import verdict_text
+
+if TYPE_CHECKING:
+    from judgeharness_integrations.gates.report import GateReport
+    from judgeharness_integrations.reporting.runs.report import JudgeSection, RunReport
+    from judgeharness_integrations.reporting.runs.summary import CriterionSummary
+
+__all__ = ["gate_lines", "headline_lines", "interval", "share"]
+
+_COLUMNS = ("judge", "criterion", "result", "decided", "abstained", "not graded", "right, of gold", "consistency")
+_MOST_LABELS = 4  # lines of a cell
+_STATUS = {"passed": "✅ passed", "failed": "❌ failed", "not_measured": "⚠️ not measured"}
+
+
+def share(rate: Rate | None) -> str:
+    """Return `41.7 % [24.5, 61.2] of 24`."""
+    if rate is None:
+        return "-"
+    return f"{100 * rate.value:.1f} % {interval(rate.low, rate.high, scale=100, digits=1)} of {rate.trials}"
+
+
+def interval(low: float | None, high: float | None, *, scale: float = 1, digits: int = 3) -> str:
+    """Return `[24.5, 61.2]`; that there is none, where none can be told."""
+    if low is None or high is None:
+        return "(no interval)"
+    return f"[{scale * low:.{digits}f}, {scale * high:.{digits}f}]"
+
+
+def headline_lines(report: RunReport) -> list[str]:
+    """Return the table of every judge and criterion, and under it what it is to be read with."""
+    pairs = [(section, summary) for section in report.judges for summary in section.criteria]
+    if not pairs:
+        return ["Nothing was measured."]
+    lines = table((*_COLUMNS, "calibration"), (_row(*pair) for pair in pairs), texts=2)
+    return [*lines, "", *_notes(report)]
+
+
+def _row(section: JudgeSection, summary: CriterionSummary) -> list[str]:
+    return [
+        escaped(summary.judge, 60),
+        escaped(summary.criterion, 60),
+        result_text(summary),
+        share(summary.coverage),
+        str(summary.replay.abstained),
+        str(summary.replay.not_graded),
+        share(summary.accuracy),
+        _consistency(summary),
+        "valid" if section.calibrated else "none",
+    ]
+
+
+def result_text(summary: CriterionSummary) -> str:
+    """Return the number people ask for first: a pass rate, a mean score, or how often each label was decided."""
+    if summary.positive is not None:
+        return f"{summary.positive} {share(summary.positive_rate)}"
+    if summary.mean_score is not None:
+        return f"mean {_mean(summary.mean_score)}"
+    shares = [(label, Rate.of(count, summary.cases)) for label, count in summary.verdicts.items()]
+    told = [f"{escaped(verdict_text(label), 40)} {share(rate)}" for label, rate in shares[:_MOST_LABELS]]
+    return "<br>".join([*told, *(["…"] if len(shares) > _MOST_LABELS else [])]) or "-"
+
+
+def _mean(found: Estimate) -> str:
+    return f"{found.value:.3f} {interval(found.low, found.high)} of {found.n}"
+
+
+def _consistency(summary: CriterionSummary) -> str:
+    if summary.consistency_rate is None:
+        return "-"
+    chance = summary.chance_consistency
+    return f"{summary.consistency_rate:.3f}" + (f" (chance {chance:.3f})" if chance is not None else "")
+
+
+def _notes(report: RunReport) -> Iterator[str]:
+    """Yield how the numbers came about, a sentence a design."""
+    designs = dict.fromkeys(
+        (one.design.rule.name, one.design.rule_fixed, one.design.perturbations, one.design.repetitions)
+        for one in report.summaries
+    )
+    for rule, fixed, perturbations, repetitions in designs:
+        if report.informal:
+            yield "One sample a case, informal: verdicts as they came, nothing was measured.  "
+            continue
+        when = "chosen before the samples" if fixed == "before" else "chosen after the samples: **exploratory**"
+        names = ", ".join(escaped(name, 60) for name in perturbations)
+        yield f"Rule {escaped(rule, 80)}, {when}; {names} x {repetitions}.  "
+    yield "Intervals are at 95 % over cases; abstained and not graded cases count in every denominator of a rate."
+
+
+def gate_lines(gates: GateReport) -> list[str]:
+    """Return what the gates say, those that did not pass first."""
+    failed = sum(check.status != "passed" for check in gates.checks)
+    word = "✅ every gate passed" if gates.passed else f"❌ {failed} of {len(gates.checks)} gate checks did not pass"
+    title = f"**Gates: {word}**" + (" (on point estimates, not on intervals)" if gates.point_estimates else "")
+    ordered = sorted(gates.checks, key=lambda check: check.status == "passed")
+    rows = (
+        [
+            escaped(check.gate, 80),
+            escaped(" · ".join(filter(None, (check.judge, check.criterion))), 80),
+            _STATUS[check.status],
+            escaped(check.reason, 400),
+        ]
+        for check in ordered
+    )
+    return [title, "", *table(("gate", "of", "status", "why"), rows, texts=4)]

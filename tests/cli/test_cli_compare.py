@@ -1,0 +1,177 @@
+"""`judgeharness compare`: runs, logs, files and exit codes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+from support.rows import sampled
+
+from judgeharness_integrations.schemas import schema
+from judgeharness_integrations.verdictlog import write_log
+
+Command = Callable[..., Any]
+P, F = "PASS", "FAIL"
+
+
+@pytest.fixture
+def logs(tmp_path: Path) -> tuple[Path, Path]:
+    """Two logs of 40 cases; in the second, 16 that passed fail."""
+    paths = []
+    for name, failing in (("a", 0), ("b", 16)):
+        rows = [
+            row
+            for i in range(40)
+            for row in sampled([F if i < failing else P] * 3, case_id=f"c{i:02}", run=name, judge="house")
+        ]
+        paths.append(write_log(rows, tmp_path / f"{name}.csv"))
+    return paths[0], paths[1]
+
+
+def test_the_answer_comes_first_and_the_flips_follow(command: Command, logs: tuple[Path, Path]) -> None:
+    ran = command("compare", *logs, "--rule", "majority")
+    assert (ran.code, ran.err) == (0, "")
+    lines = ran.out.splitlines()
+    assert lines[1] == "house, verdict: worse"
+    assert "rate of PASS 100.0 % -> 60.0 % of 40: -40.0 points" in ran.out
+    assert "16 flipped, least likely under noise first" in ran.out
+    assert "and 6 more: --all lists them" in ran.out
+    assert "{PASS: 3}" in ran.out
+    assert "\x1b" not in ran.out
+    everything = command("compare", *logs, "--rule", "majority", "--all").out
+    assert "c15" in everything
+    assert "more: --all" not in everything
+
+
+def test_json_is_the_report_and_nothing_else(command: Command, logs: tuple[Path, Path]) -> None:
+    ran = command("compare", *logs, "--rule", "majority", "--json", "--detect", "0.2", "--seed", "3")
+    assert (ran.code, ran.err) == (0, "")
+    assert list(Draft202012Validator(schema("comparison-1")).iter_errors(ran.json)) == []
+    assert (ran.json["answer"], ran.json["seed"]) == ("worse", 3)
+    assert ran.json["criteria"][0]["cases_needed"]["detect"] == 0.2
+    again = command("compare", *logs, "--rule", "majority", "--json", "--detect", "0.2", "--seed", "3")
+    assert again.out == ran.out
+
+
+def test_a_gate_fails_only_when_it_was_asked_for(command: Command, logs: tuple[Path, Path]) -> None:
+    a, b = logs
+    rule = ("--rule", "majority")
+    assert command("compare", a, b, *rule).code == 0
+    assert command("compare", a, b, *rule, "--fail-on", "worse").code == 1
+    assert command("compare", b, a, *rule, "--fail-on", "worse").code == 0
+    assert command("compare", b, a, *rule, "--fail-on", "changed").code == 1
+    assert command("compare", a, a, *rule, "--fail-on", "changed").code == 0
+
+
+def test_markdown_and_html_are_written(command: Command, logs: tuple[Path, Path], tmp_path: Path) -> None:
+    page, text = tmp_path / "page.html", tmp_path / "text.md"
+    command("compare", *logs, "--rule", "majority", "--html", page, "--markdown", text)
+    assert page.read_text().startswith("<!doctype html>")
+    assert "**worse**" in text.read_text()
+    shown = command("compare", *logs, "--rule", "majority", "--markdown", "-").out
+    assert shown == text.read_text()
+
+
+def test_runs_and_judges_of_one_log(command: Command, logs: tuple[Path, Path], tmp_path: Path) -> None:
+    a, b = (path.read_text() for path in logs)
+    both = tmp_path / "both.csv"
+    both.write_text(a + b.split("\n", 1)[1])
+    rule = ("--rule", "majority")
+    ran = command("compare", both, both, *rule, "--run-a", "a", "--run-b", "b", "--json")
+    assert (ran.json["answer"], ran.json["before"]["run"], ran.json["after"]["run"]) == ("worse", "a", "b")
+    assert "choose one with --run-a" in command("compare", both, both, *rule).err
+    assert "choose one with --run-b" in command("compare", both, both, *rule, "--run-a", "a").err
+    judges = tmp_path / "judges.csv"
+    judges.write_text(a + b.split("\n", 1)[1].replace(",house,", ",new,").replace(",b,", ",a,"))
+    ran = command("compare", judges, judges, *rule, "--judge-a", "house", "--judge-b", "new", "--json")
+    assert (ran.json["answer"], ran.json["criteria"][0]["judge_after"]) == ("worse", "new")
+    assert ran.json["judged"]["question"] == "same answers"
+
+
+def test_scores_with_tolerance_and_labels(command: Command, tmp_path: Path) -> None:
+    paths = []
+    for name, more in (("a", 0), ("b", 2)):
+        rows = [row for i in range(12) for row in sampled([i % 5 + more] * 2, case_id=f"c{i}")]
+        paths.append(write_log(rows, tmp_path / f"{name}.csv"))
+    near = command("compare", *paths, "--rule", "median", "--tolerance", "2", "--json").json["criteria"][0]
+    far = command("compare", *paths, "--rule", "median", "--json", "--criterion", "verdict").json["criteria"][0]
+    assert (len(near["flips"]), len(far["flips"])) == (0, 12)
+    labels = command("compare", *paths, "--rule", "majority", "--labels", "--json").json["criteria"][0]
+    assert (labels["kind"], labels["main"]["measure"]) == ("labels", "label_shares")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ((), "give one, as --rule majority"),
+        (("--rule", "majority", "--judge", "nobody"), "unknown judge of both runs 'nobody'"),
+        (("--rule", "majority", "--judge-a", "house"), "naming both: --judge-a and --judge-b"),
+        (("--rule", "majority", "--run-a", "zzz"), "unknown run 'zzz'"),
+        (("--rule", "majority", "--min-valid", "9"), None),
+        (("--rule", "majority", "--json", "--markdown", "-"), "write Markdown to a file"),
+        (("--rule", "majority", "--html", "no/such/folder/page.html"), "give another --html"),
+        (("--rule", "majority", "--alpha", "2"), "alpha must lie between 0 and 1"),
+    ],
+)
+def test_wrong_usage_is_one_sentence(
+    command: Command, logs: tuple[Path, Path], arguments: tuple[str, ...], sentence: str | None
+) -> None:
+    ran = command("compare", *logs, *arguments)
+    if sentence is None:
+        assert "no case was graded before" in ran.out
+        return
+    assert ran.code == 2
+    assert sentence in ran.err
+    assert ran.err.count("\n") == 1
+
+
+def test_folders_of_runs_are_compared_and_taken_over_answers_are_told(
+    command: Command, configure: Callable[..., Path], folder: Path
+) -> None:
+    first, second = folder / "first", folder / "second"
+    repeated = {
+        "harness": {"perturbations": ["none", "position_swap"], "repetitions": 2, "aggregation_rule": "swap_consensus"}
+    }
+    command("run", configure("good", **repeated), "--out", first, "--yes")
+    command("run", configure("first", **repeated), "--out", second, "--yes")
+    ran = command("compare", first, second, "--json")
+    assert ran.code == 0
+    (criterion,) = ran.json["criteria"]
+    assert (criterion["judge"], criterion["judge_after"], criterion["cases"]) == ("good", "first", 3)
+    assert criterion["main"]["measure"] == "accuracy"
+    assert {t["after"] for t in criterion["transitions"]} == {"ABSTAIN"}
+    assert [d["part"] for d in ran.json["configuration"]][:1] == ["judge"]
+    assert "leave out --run-a" in command("compare", first, second, "--run-a", "x").err
+
+
+def test_many_criteria_are_told_shortly(command: Command, tmp_path: Path) -> None:
+    rows = [row for n in range(5) for i in range(9) for row in sampled([P, P], case_id=f"c{i}", criterion=f"q{n}")]
+    log = write_log(rows, tmp_path / "many.csv")
+    assert "details of each criterion: --all" in command("compare", log, log, "--rule", "majority").out
+    assert "details of each criterion" not in command("compare", log, log, "--rule", "majority", "--all").out
+
+
+def test_names_cannot_steer_the_terminal(command: Command, tmp_path: Path) -> None:
+    facts = {"judge": "\x1b[2J", "criterion": "[bold]"}
+    rows, flipped = (
+        [row for i in range(9) for row in sampled([verdict], case_id=f"\x1b[31m{i}", **facts)] for verdict in (P, F)
+    )
+    paths = [write_log(rows, tmp_path / "a.jsonl"), write_log(flipped, tmp_path / "b.jsonl")]
+    out = command("compare", *paths, "--rule", "majority").out
+    assert "\x1b" not in out
+    assert "[bold]: worse" in out
+
+
+def test_configurations_that_differ_are_told_first(command: Command, tmp_path: Path) -> None:
+    paths = []
+    for model in ("gpt-4", "gpt-5"):
+        rows = [row for i in range(9) for row in sampled([P, P], case_id=f"c{i}", model=model)]
+        paths.append(write_log(rows, tmp_path / f"{model}.csv"))
+    lines = command("compare", *paths, "--rule", "majority").out.splitlines()
+    assert lines[2:4] == [
+        "configurations differ: a change may be the harness's",
+        "- judge: model gpt-4 before, gpt-5 now",
+    ]

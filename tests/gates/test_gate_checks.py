@@ -1,0 +1,343 @@
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from statistics import NormalDist
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.gated import case, labelled, passes, scores
+from support.measured import EXPIRED, VALID, calibration, measured
+from support.rows import both_orders, sampled
+
+from judgeharness_integrations._errors import UnknownNameError, UsageError
+from judgeharness_integrations.aggregation.planned import PLANNED_SAMPLES
+from judgeharness_integrations.aggregation.statistics import wilson, wilson_of
+from judgeharness_integrations.calibration import measure_calibration
+from judgeharness_integrations.gates import Gate, GateCheck, Gates, check_gates
+from judgeharness_integrations.gates.expression import parse_expression
+from judgeharness_integrations.gates.judging import more_cases
+from judgeharness_integrations.gates.metrics import Measured
+from judgeharness_integrations.measure import measure
+from judgeharness_integrations.reporting.runs import RunReport, run_report
+
+
+def only(report: RunReport, gate: str, **options: Any) -> GateCheck:
+    """The one check of one gate."""
+    (check,) = check_gates(report, Gates(fail_under=(gate,), **options)).checks
+    return check
+
+
+def test_the_lower_end_of_the_interval_decides() -> None:
+    check = only(passes(93, 7), "pass_rate>=0.9")
+    low, high = wilson(93, 100) or (0, 0)
+    assert (check.status, check.value, check.low, check.high, check.n) == ("failed", 0.93, low, high, 100)
+    assert check.reason == (
+        "pass_rate 0.930 [0.863, 0.966] over 100 cases: its lower end 0.863 is below 0.9; with this share, about 285 "
+        "more cases would settle it"
+    )
+    assert check.more_cases == 285
+    assert only(passes(93, 7), "pass_rate>=0.86").status == "passed"
+
+
+def test_the_upper_end_decides_where_less_is_better() -> None:
+    report = passes(93, 7)
+    assert only(report, "rate(FAIL)<=0.1").status == "failed"
+    passed = only(report, "rate(FAIL)<=0.14")
+    assert passed.status == "passed"
+    assert passed.reason.endswith("its upper end 0.137 is not above 0.14")
+
+
+def test_a_share_that_is_itself_too_low_needs_no_more_cases() -> None:
+    check = only(passes(80, 20), "pass_rate>=0.9")
+    assert (check.status, check.more_cases) == ("failed", None)
+    assert check.reason.endswith("over 100 cases is itself below 0.9")
+
+
+def test_on_point_estimates_the_value_decides_and_that_is_said() -> None:
+    report = check_gates(passes(93, 7), Gates(fail_under=("pass_rate>=0.9", "pass_rate>=1"), point_estimates=True))
+    assert [check.status for check in report.checks] == ["passed", "failed"]
+    assert all("the value alone is" in check.reason for check in report.checks)
+    assert report.point_estimates
+    assert report.checks[1].more_cases is None
+
+
+def test_abstentions_and_cases_without_a_grade_are_not_positive() -> None:
+    cases = [*labelled({"PASS": 6}), case("t", ["PASS", "FAIL", None]), case("n", [None, None, "PASS"])]
+    check = only(run_report(cases, planned={"judge": 10}), "pass_rate>=0.1")
+    assert (check.value, check.n) == (0.6, 10)
+    assert "(4 of 10 are not decided and count as not PASS)" in check.reason
+    for gate, value in {"coverage>=0.1": 0.6, "abstention<=0.9": 0.1, "not_graded<=0.9": 0.3}.items():
+        assert only(run_report(cases, planned={"judge": 10}), gate).value == value
+
+
+def test_the_case_is_the_unit_and_cases_of_a_cluster_depend_on_each_other() -> None:
+    alone = only(passes(93, 7), "pass_rate>=0.8")
+    assert alone.status == "passed"  # 300 samples tell no more than their 100 cases
+    together = run_report(
+        [case(f"c{n}", ["PASS" if n < 93 else "FAIL"] * 3, cluster=f"k{n // 10}") for n in range(100)]
+    )
+    clustered = only(together, "pass_rate>=0.8")
+    assert clustered.value == alone.value
+    assert (clustered.low or 1) < (alone.low or 0)
+    one = run_report([case(f"c{n}", ["PASS"] * 3, cluster="k") for n in range(50)])
+    check = only(one, "pass_rate>=0.8")
+    assert (check.status, check.low, check.high, check.more_cases) == ("failed", 0.0, 1.0, None)
+
+
+def test_accuracy_is_over_decided_cases_with_gold() -> None:
+    cases = [case(f"c{n}", ["A"] * 3, gold="A" if n else "B") for n in range(20)]
+    cases += [case("x", ["A"] * 3), case("t", ["A", "B", None], gold="A")]
+    check = only(run_report(cases), "accuracy>=0.7")
+    assert (check.value, check.n, check.status) == (0.95, 20, "passed")
+    missing = only(passes(5, 5), "accuracy>=0.7")
+    assert (missing.status, missing.value, missing.n) == ("not_measured", None, 0)
+    assert missing.reason == "accuracy was not measured: no decided case holds a gold label"
+
+
+def test_consistency_and_agreement_are_means_over_cases() -> None:
+    cases = [case(f"c{n}", ["PASS", "PASS", "FAIL" if n < 10 else "PASS"]) for n in range(30)]
+    report = run_report([*cases, case("none", [None, None, None])])
+    consistency = only(report, "consistency>=0.5")
+    assert consistency.value == pytest.approx((20 + 10 * 2 / 3) / 30)
+    assert "(1 of 31 cases have none)" in consistency.reason
+    assert only(report, "agreement>=0.5").value == pytest.approx((20 + 10 / 3) / 30)
+    perfect = only(passes(40, 0), "consistency>=0.8")
+    assert (perfect.status, perfect.value, perfect.high) == ("passed", 1.0, 1.0)
+
+
+def test_one_sample_a_case_shows_no_consistency() -> None:
+    report = passes(20, 0, repetitions=1, perturbations=("none",))
+    single = run_report([case(f"c{n}", ["PASS"], perturbations=("none",), repetitions=1) for n in range(20)])
+    assert only(report, "pass_rate>=0.5").status == "passed"
+    assert "one sample a case" in only(single, "consistency>=0.5").reason
+    assert only(single, "agreement>=0.5").reason == "agreement was not measured: no case holds two valid samples"
+
+
+def test_what_early_stopping_hides_is_not_measured() -> None:
+    design = measured(sampled(["PASS"] * 2), perturbations=("none",), repetitions=4).design
+    stopped = [
+        measure(
+            [replace(row, attributes={PLANNED_SAMPLES: 4}) for row in sampled(["PASS"] * 3, case_id=f"c{n}")],
+            case_id=f"c{n}",
+            judge="judge",
+            design=replace(design, curtail=True),
+            planned=4,
+            remaining=(False,),
+        )
+        for n in range(20)
+    ]
+    report = run_report(stopped)
+    assert report.summaries[0].replay.curtailed == 20
+    assert "early stopping" in only(report, "consistency>=0.5").reason
+    assert "early stopping" in only(report, "agreement>=0.5").reason
+    assert only(report, "pass_rate>=0.5").status == "passed"
+
+
+def test_a_mean_score_has_a_t_interval_and_too_few_scores_have_none() -> None:
+    values = [6.0, 7.0, 8.0, 9.0] * 10
+    check = only(scores(values), "mean_score>=7.4")
+    assert check.value == 7.5
+    assert check.status == "failed"
+    assert "with this mean and spread, about" in check.reason
+    assert only(scores(values), "mean_score>=7").status == "passed"
+    for constant in ([8.0] * 10, [8.0]):
+        equal = only(scores(constant), "mean_score>=7")
+        assert (equal.status, equal.value) == ("not_measured", None)
+        assert "has no interval" in equal.reason
+        assert only(scores(constant), "mean_score>=7", point_estimates=True).status == "passed"
+    undecided = run_report(
+        [
+            *scores(values).results,
+            case("n", [None, None, 3], rule_name="median"),
+            case("m", [None] * 3, rule_name="median"),
+        ]
+    )
+    assert "(2 of 42 are not decided and do not count)" in only(undecided, "mean_score>=7").reason
+    nothing = run_report([case("n", [None, None, 3], rule_name="median")])
+    assert only(nothing, "mean_score>=7").reason == "mean_score was not measured: no case is decided"
+
+
+def test_flips_are_counted_over_cases_that_show_them() -> None:
+    def pairs(count: int, **common: Any) -> list[Any]:
+        rows = [both_orders("AA", "AB" if n % 4 == 0 else "AA", case_id=f"c{n}", **common) for n in range(count)]
+        facts: dict[str, Any] = {"perturbations": ("none", "position_swap"), "repetitions": 2}
+        return [measured(part, case_id=f"c{n}", rule_name="swap_consensus", **facts) for n, part in enumerate(rows)]
+
+    report = run_report(pairs(40))
+    check = only(report, "position_flip<=0.3")
+    flip = report.summaries[0].flips[0]
+    assert (check.value, check.low, check.high, check.n) == (flip.value, flip.low, flip.high, 40)
+    assert only(report, "flip_rate(position_swap)<=0.3").value == check.value
+    clustered = run_report(
+        [
+            replace(one, rows=tuple(replace(row, attributes={"cluster": f"k{n % 8}"}) for row in one.rows))
+            for n, one in enumerate(pairs(40))
+        ]
+    )
+    wider = only(clustered, "position_flip<=0.3")
+    assert wider.value == check.value
+    assert (wider.high or 0) > (check.high or 1)
+    alone = run_report(
+        [replace(one, rows=tuple(replace(row, attributes={"cluster": "k"}) for row in one.rows)) for one in pairs(4)]
+    )
+    assert (only(alone, "position_flip<=0.9").low, only(alone, "position_flip<=0.9").high) == (0.0, 1.0)
+    with pytest.raises(UsageError, match="the perturbations asked are position_swap"):
+        check_gates(report, ["flip_rate(format_change)<=0.2"])
+    with pytest.raises(UsageError, match="no perturbation was asked"):
+        check_gates(passes(3, 3), ["position_flip<=0.2"])
+    lost = measured(
+        both_orders(["A"], [None]), rule_name="majority", perturbations=("none", "position_swap"), repetitions=1
+    )
+    assert "to compare" in only(run_report([lost]), "position_flip<=0.2").reason
+
+
+def test_precision_and_recall_come_from_a_valid_calibration_alone() -> None:
+    pairs = [("PASS", "PASS")] * 50 + [("FAIL", "FAIL")] * 40 + [("FAIL", "PASS")] * 2
+    good = calibration(*pairs)
+    report = passes(9, 1, calibration=good, calibration_state=VALID)
+    precision = only(report, "precision>=0.8")
+    assert (precision.status, precision.value, precision.n) == ("passed", 50 / 52, 52)
+    assert "over 52 labelled cases of human_labeled_set_v1" in precision.reason
+    assert only(report, "recall>=0.8").value == 1.0
+    for facts, why in (
+        ({}, "uncalibrated"),
+        ({"calibration": good, "calibration_state": EXPIRED}, "is expired: rule changed"),
+        ({"calibration": calibration(*pairs, source="model:o3"), "calibration_state": VALID}, "a model's"),
+        (
+            {"calibration": calibration(criteria={"tone": measure_calibration([])}), "calibration_state": VALID},
+            "holds no label of it",
+        ),
+    ):
+        missing = passes(9, 1, **facts)
+        assert why in only(missing, "precision>=0.8").reason
+        assert only(missing, "precision>=0.8").status == "not_measured"
+        (required,) = check_gates(missing, Gates(require_calibration=True)).checks
+        assert (required.status, required.gate) == ("failed", "require_calibration")
+        assert why in required.reason
+    (required,) = check_gates(report, Gates(require_calibration=True)).checks
+    assert (required.status, required.n) == ("passed", 92)
+    undefined = passes(9, 1, calibration=calibration(("FAIL", "FAIL")), calibration_state=VALID)
+    assert "undefined" in only(undefined, "precision>=0.8").reason
+
+
+def test_a_gate_is_about_the_criteria_that_have_its_metric() -> None:
+    mixed = run_report([*labelled({"PASS": 30}, judge="a"), *scores([5.0, 6.0] * 10, judge="b").results])
+    assert [check.judge for check in check_gates(mixed, ["pass_rate>=0.5"]).checks] == ["a"]
+    assert [check.judge for check in check_gates(mixed, ["mean_score>=5"]).checks] == ["b"]
+    assert [check.judge for check in check_gates(mixed, ["coverage>=0.5"]).checks] == ["a", "b"]
+    for gate in ("rate(PASS)>=0.1", "accuracy>=0.1", "agreement>=0.1", "precision>=0.1", "pass_rate>=0.1"):
+        assert [check.judge for check in check_gates(mixed, [gate]).checks] == ["a"]
+    with pytest.raises(UsageError, match=r"is about nothing in this report: verdict of judge holds scores"):
+        check_gates(scores([5.0, 6.0]), ["pass_rate>=0.5"])
+    with pytest.raises(UsageError, match=r"verdict of judge holds the labels PASS, FAIL"):
+        check_gates(passes(3, 0), ["mean_score>=5"])
+    with pytest.raises(UsageError, match="holds the labels good, bad"):
+        check_gates(run_report(labelled({"good": 2, "bad": 1})), ["pass_rate>=0.5"])
+
+
+def test_pass_at_turns_scores_into_passes() -> None:
+    report = scores([5.0, 8.0] * 20, rule_name="median(pass_at=7)")
+    check = only(report, "pass_rate>=0.3")
+    assert (check.value, check.status) == (0.5, "passed")
+    with pytest.raises(UsageError, match="about nothing"):
+        check_gates(report, ["mean_score>=5"])
+
+
+def test_a_label_nobody_gave_is_not_measured_and_a_known_one_is_zero() -> None:
+    assert only(passes(60, 0), "rate(FAIL)<=0.1").status == "passed"
+    unknown = only(run_report(labelled({"good": 40})), "rate(bad)<=0.1")
+    assert (unknown.status, unknown.reason) == (
+        "not_measured",
+        "rate(bad) was not measured: no sample says bad; there are good",
+    )
+
+
+def test_where_no_sample_holds_a_verdict_nothing_passes() -> None:
+    report = run_report([case(f"c{n}", [None] * 3) for n in range(50)])
+    gates = Gates(
+        fail_under=("pass_rate>=0.1", "rate(FAIL)<=0.5", "mean_score>=1", "consistency>=0.1", "accuracy>=0.1")
+    )
+    checks = check_gates(report, gates).checks
+    assert [check.status for check in checks] == ["not_measured"] * 5
+    assert only(report, "not_graded<=0.5").status == "failed"
+
+
+def test_a_judge_without_a_single_case_never_passes() -> None:
+    report = run_report(labelled({"PASS": 40}), planned={"judge": 40, "other": 40})
+    checks = check_gates(report, Gates(fail_under=("pass_rate>=0.5",), require_calibration=True)).checks
+    assert [(check.judge, check.status) for check in checks] == [
+        ("judge", "passed"),
+        ("other", "not_measured"),
+        ("judge", "failed"),
+        ("other", "failed"),
+    ]
+    (empty,) = check_gates(run_report([]), ["pass_rate>=0.5"]).checks
+    assert (empty.judge, empty.criterion, empty.status) == ("", "", "not_measured")
+    assert not check_gates(run_report([]), ["pass_rate>=0.5"]).passed
+
+
+def test_a_gate_may_be_narrowed_to_a_judge_and_a_criterion() -> None:
+    report = run_report([*labelled({"PASS": 30}, judge="a"), *labelled({"FAIL": 30}, judge="b")])
+    narrow = check_gates(report, [Gate.of("pass_rate>=0.5", judge="a", criterion="verdict")])
+    assert narrow.passed
+    assert [check.judge for check in narrow.checks] == ["a"]
+    assert not check_gates(report, ["pass_rate>=0.5"]).passed
+    with pytest.raises(UnknownNameError, match="judge of the gate"):
+        check_gates(report, [Gate.of("pass_rate>=0.5", judge="c")])
+    with pytest.raises(UnknownNameError, match="criterion of the gate"):
+        check_gates(report, [Gate.of("pass_rate>=0.5", criterion="verdicts")])
+
+
+def test_two_designs_of_a_judge_are_checked_apart() -> None:
+    report = run_report([*labelled({"PASS": 30}), *labelled({"FAIL": 20}, rule_name="strict_majority")])
+    assert [check.value for check in check_gates(report, ["pass_rate>=0.5"]).checks] == [1.0, 0.0]
+
+
+def test_a_rule_chosen_after_the_samples_is_called_exploratory() -> None:
+    check = only(passes(93, 7, rule_fixed="after"), "pass_rate>=0.5")
+    assert check.status == "passed"
+    assert check.reason.endswith("; exploratory: the rule was chosen after the samples")
+
+
+def test_a_number_that_misses_the_bar_never_looks_like_it() -> None:
+    low = (wilson(93, 100) or (0, 0))[0]
+    check = only(passes(93, 7), f"pass_rate>={low + 1e-6:.9f}")
+    shown = check.reason.partition("its lower end ")[2].split(" ")[0]
+    assert float(shown) < low + 1e-6
+
+
+def test_the_report_is_json() -> None:
+    found = check_gates(passes(93, 7), ["pass_rate>=0.9"]).to_dict()
+    assert found["schema"] == "judgeharness.gates/1"
+    assert (found["passed"], found["point_estimates"], len(found["checks"])) == (False, False, 1)
+    assert found["checks"][0]["more_cases"] == 285
+
+
+@given(st.integers(1, 400), st.integers(0, 400), st.floats(0.01, 0.99), st.sampled_from([">=", "<="]))
+def test_with_so_many_more_cases_of_the_same_share_the_gate_passes_and_with_fewer_it_does_not(
+    hits: int, misses: int, bar: float, operator: str
+) -> None:
+    n, expression = hits + misses, parse_expression(f"coverage{operator}{bar!r}")
+    low, high = wilson(hits, n) or (0, 0)
+    more = more_cases(expression, Measured(value=hits / n, low=low, high=high, n=n))
+    end = low if operator == ">=" else high
+    if more is None:
+        close = math.isclose(hits / n, bar, rel_tol=1e-6)
+        assert close or not expression.holds(hits / n) or hits == 0
+        return
+    if expression.holds(end):
+        return  # it passes already
+    total = n + more
+    assert _end(hits / n, total, operator) == pytest.approx(bar, abs=0.02) or expression.holds(
+        _end(hits / n, total, operator)
+    )
+    assert expression.holds(_end(hits / n, total * (1 + 1e-9) + 1e-6, operator))
+    if more > 1:
+        assert not expression.holds(_end(hits / n, total - 1 - 1e-6 * total, operator))
+
+
+def _end(share: float, trials: float, operator: str) -> float:
+    return wilson_of(share, trials, NormalDist().inv_cdf(0.975))[0 if operator == ">=" else 1]
