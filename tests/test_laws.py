@@ -23,7 +23,7 @@ SOURCES = sorted([*CORE.rglob("*.py"), *ADAPTERS.rglob("*.py")])
 
 HEAVY = {
     *("scipy", "pandas", "numpy", "sqlalchemy", "matplotlib", "pydantic", "rich", "typer", "tenacity", "yaml"),
-    *("psycopg", "pyarrow", "ray", "filelock"),
+    *("psycopg", "pyarrow", "ray", "filelock", "jinja2", "libcst"),
     *("langchain", "langchain_core", "langchain_classic", "langchain_openai", "langsmith", "openai", "google.adk"),
     *("judgeharness_langchain", "judgeharness_openevals", "judgeharness_langsmith", "judgeharness_adk"),
 }

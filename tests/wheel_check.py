@@ -11,6 +11,7 @@ import sys
 import tempfile
 import venv
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,10 +26,21 @@ for name in sys.argv[1:]:
     package = importlib.import_module(name)
     if name == "judgeharness_integrations":
         for module in pkgutil.walk_packages(package.__path__, name + "."):
-            importlib.import_module(module.name)
+            try:
+                importlib.import_module(module.name)
+            except ModuleNotFoundError as error:  # of an extra, or of pytest, in which its plugin runs
+                if error.name not in ("libcst", "pytest"):
+                    raise
     print("imported", name, package.__file__)
     assert "site-packages" in package.__file__
 """
+
+
+def _data_files() -> Iterator[Path]:
+    """Yield the templates, styles, scripts and schemas of the package, as the wheel names them."""
+    for path in (ROOT / "judgeharness_integrations").rglob("*"):
+        if path.suffix in {".html", ".css", ".js", ".json"}:
+            yield path.relative_to(ROOT)
 
 
 def _run(command: list[str], folder: str, **options: Any) -> None:
@@ -44,6 +56,9 @@ def main(dist: Path) -> None:
         for needed in (f"{package}/__init__.py", f"{package}/py.typed"):
             if needed not in held:
                 sys.exit(f"{wheel.name} lacks {needed}")
+    lacking = sorted({*map(str, _data_files())} - set(held))
+    if lacking:
+        sys.exit(f"{wheel.name} lacks {', '.join(lacking)}")
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder) / "env"
         venv.create(home, with_pip=True)
