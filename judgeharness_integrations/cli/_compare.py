@@ -1,0 +1,125 @@
+"""What `judgeharness compare` does."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Literal
+
+from judgeharness_integrations._errors import ConfigError, UsageError
+from judgeharness_integrations.cli._json import print_json
+from judgeharness_integrations.cli._reading import without_garbage_collection
+from judgeharness_integrations.cli._replay import rule_of
+from judgeharness_integrations.cli.exits import GATE_FAILED, OK
+from judgeharness_integrations.comparison import ComparisonReport, compare
+from judgeharness_integrations.reporting.runs import read_report
+
+if TYPE_CHECKING:
+    from judgeharness_integrations.aggregation.rules import Rule
+    from judgeharness_integrations.reporting.runs import RunReport
+
+__all__ = ["CompareRequest", "compare_runs"]
+
+_STANDARD_OUTPUT: Final = Path("-")
+_CHANGED: Final = frozenset({"worse", "better", "different", "flips more than noise"})
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompareRequest:
+    """What the command was given; pairs are (RUN_A's, RUN_B's)."""
+
+    sources: tuple[Path, Path]
+    runs: tuple[str | None, str | None]
+    judges_paired: tuple[str | None, str | None]
+    rule: str | None
+    judges: Sequence[str] | None
+    criteria: Sequence[str] | None
+    measure: Literal["auto", "rate", "gold"]
+    detect: float
+    alpha: float
+    seed: int
+    permutations: int | None
+    min_valid: int | None
+    tolerance: float
+    labels: bool
+    every: bool
+    as_json: bool
+    fail_on: str | None
+    html: Path | None
+    markdown: Path | None
+
+
+def compare_runs(request: CompareRequest) -> int:
+    """Read both runs, compare them, print or write the report and return the exit code."""
+    if request.as_json and request.markdown == _STANDARD_OUTPUT:
+        raise UsageError("--json and --markdown - both print on standard output: write Markdown to a file.")
+    with without_garbage_collection():
+        report = _compared(request)
+    if request.html is not None:
+        _write(request.html, report.to_html(), "--html")
+    if request.markdown is not None and request.markdown != _STANDARD_OUTPUT:
+        _write(request.markdown, report.to_markdown(), "--markdown")
+    if request.as_json:
+        print_json(report.to_dict())
+    elif request.markdown == _STANDARD_OUTPUT:
+        sys.stdout.write(report.to_markdown())
+    else:
+        _print(report, every=request.every)
+    return _exit_code(report, request.fail_on)
+
+
+def _compared(request: CompareRequest) -> ComparisonReport:
+    rule = None if request.rule is None else rule_of(request.rule)
+    before = _read(request, 0, rule)
+    twice = request.sources[0] == request.sources[1] and request.runs[0] == request.runs[1]
+    return compare(
+        before,
+        before if twice else _read(request, 1, rule),
+        judges=request.judges,
+        criteria=request.criteria,
+        judge_before=request.judges_paired[0],
+        judge_after=request.judges_paired[1],
+        measure=request.measure,
+        detect=request.detect,
+        alpha=request.alpha,
+        seed=request.seed,
+        permutations=request.permutations,
+    )
+
+
+def _read(request: CompareRequest, side: int, rule: Rule | None) -> RunReport:
+    source, run = request.sources[side], request.runs[side]
+    if source.is_dir() and run is not None:
+        raise UsageError(f"{source} is the folder of one run: leave out --run-{'ab'[side]}.")
+    try:
+        return read_report(
+            source, rule, run=run, labels=request.labels, min_valid=request.min_valid, tolerance=request.tolerance
+        )
+    except UsageError as error:
+        if "choose one with --run." not in str(error):
+            raise
+        raise UsageError(str(error).replace("--run.", f"--run-{'ab'[side]}.")) from error
+
+
+def _write(path: Path, text: str, option: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8", errors="backslashreplace")
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be written ({error.strerror or error}): give another {option}.") from error
+
+
+def _print(report: ComparisonReport, *, every: bool) -> None:
+    from judgeharness_integrations.cli._compare_text import comparison_text  # noqa: PLC0415 - JSON needs no tables
+    from judgeharness_integrations.cli._printing import console  # noqa: PLC0415
+
+    screen = console()
+    for part in comparison_text(report, width=screen.width, every=every):
+        screen.print(part)
+
+
+def _exit_code(report: ComparisonReport, fail_on: str | None) -> int:
+    answers = {one.answer for one in report.criteria}
+    failing = {"worse": {"worse"}, "changed": _CHANGED}.get(fail_on or "", set())
+    return GATE_FAILED if answers & failing else OK

@@ -1,0 +1,83 @@
+"""Adjusted p-values -> one of six answers, with its reason."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from judgeharness_integrations.comparison.difference import Difference
+from judgeharness_integrations.comparison.noise import NoiseTest
+from judgeharness_integrations.comparison.power import PowerBasis
+from judgeharness_integrations.comparison.report import Answer
+from judgeharness_integrations.comparison.values import Values
+from judgeharness_integrations.comparison.words import change_text, p_text, size_text
+
+__all__ = ["answered", "untested"]
+
+_FALLS_ARE_BETTER = frozenset({"mean_error"})
+
+
+def untested(values: Values, main: Difference | None) -> str:
+    """Return why a criterion cannot be compared at all; empty where it can."""
+    if not values.pairs:
+        return "no case was measured in both runs"
+    if values.kind == "mixed":
+        return "decisions are scores on one side and labels on the other: compare runs of one rule and scale"
+    for side, run in ((0, "before"), (1, "after")):
+        if all(pair[side].status == "not_graded" for pair in values.states):
+            return f"no case was graded {run}"
+    if main is None or main.p is None:
+        return "no case has a score on both sides"
+    return ""
+
+
+def answered(
+    main: Difference,
+    noise: NoiseTest,
+    *,
+    p_adjusted: float,
+    noise_adjusted: float | None,
+    alpha: float,
+    basis: PowerBasis | None,
+    detectable: float | None,
+) -> tuple[Answer, str]:
+    """Return the answer about a criterion that was tested, and why."""
+    found, beyond = p_adjusted <= alpha, noise_adjusted is not None and noise_adjusted <= alpha
+    told = f"{change_text(main)}, p {p_text(main.p)}{_adjusted(main.p, p_adjusted)}"
+    if found:
+        answer = _direction(main)
+        return answer, "; ".join([told, *_flips(noise, beyond=beyond)])
+    if beyond:
+        return "flips more than noise", "; ".join([*_flips(noise, beyond=True), f"no net change: {told}"])
+    if basis is not None and detectable is None:
+        return "cannot tell", f"{told}; {_counted(main)} are too few to find any change"
+    smallest = "" if detectable is None else f"; 80 % power for a change of {size_text(main, detectable)}"
+    if basis is None and main.difference is not None:
+        smallest = "; nothing varies, so that the change it could find is not known"
+    return "no difference found", "; ".join([f"{told}{smallest}", *_flips(noise, beyond=False)])
+
+
+def _counted(main: Difference) -> str:
+    return f"{main.n} cases" + ("" if main.clusters is None else f" in {main.clusters} clusters")
+
+
+def _adjusted(p: float | None, adjusted: float) -> str:
+    return "" if p_text(p) == p_text(adjusted) else f" (Holm {p_text(adjusted)})"
+
+
+def _direction(main: Difference) -> Answer:
+    if main.difference is None:
+        return "different"
+    rises = (main.difference > 0) is (main.measure not in _FALLS_ARE_BETTER)
+    return "better" if rises else "worse"
+
+
+def _flips(noise: NoiseTest, *, beyond: bool) -> Iterator[str]:
+    if noise.p is None or noise.expected is None:
+        return
+    said = "more than noise makes" if beyond else "no more than noise makes"
+    if beyond and noise.high is not None and (noise.observed or 0) <= noise.high:
+        said = "between answers further apart than noise makes them"
+    yield (
+        f"{noise.observed} of {noise.cases} decisions flipped, {said} "
+        f"({noise.expected:.1f} expected of noise, 95 % of the time {noise.low}-{noise.high}; p {p_text(noise.p)})"
+    )

@@ -1,0 +1,270 @@
+"""Two reports -> what became of every judge and criterion, with one level for the whole report."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from judgeharness_integrations._errors import UnknownNameError, UsageError
+from judgeharness_integrations.comparison.answering import answered, untested
+from judgeharness_integrations.comparison.configuration import configuration_differences, judged
+from judgeharness_integrations.comparison.difference import Difference, power_basis
+from judgeharness_integrations.comparison.family import first_levels, weighted_holm
+from judgeharness_integrations.comparison.noise import NoiseTest, noise_test
+from judgeharness_integrations.comparison.pairing import JudgePair, PairedCriterion, judge_pairs, paired_criteria
+from judgeharness_integrations.comparison.report import ComparisonReport, CriterionComparison, Flip
+from judgeharness_integrations.comparison.states import flipped, transitions
+from judgeharness_integrations.comparison.values import MeasureChoice, Values, values_of
+from judgeharness_integrations.reporting.runs.report import RunReport
+
+__all__ = ["DIFFERENCE_WEIGHT", "NOISE_WEIGHT", "compare"]
+
+DIFFERENCE_WEIGHT: Final = 4.0
+NOISE_WEIGHT: Final = 1.0
+_FEWEST: Final = 2_000
+_MOST: Final = 10_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Found:
+    """What was computed of a criterion before the family of tests is known; `main` is None where `untested`."""
+
+    paired: PairedCriterion
+    values: Values
+    main: Difference | None
+    noise: NoiseTest
+    untested: str
+    tolerance: float | None
+
+
+def compare(
+    before: RunReport,
+    after: RunReport,
+    *,
+    judges: Sequence[str] | None = None,
+    criteria: Sequence[str] | None = None,
+    judge_before: str | None = None,
+    judge_after: str | None = None,
+    measure: MeasureChoice = "auto",
+    detect: float = 0.05,
+    alpha: float = 0.05,
+    seed: int = 0,
+    permutations: int | None = None,
+) -> ComparisonReport:
+    """Compare two runs on the cases both measured.
+
+    Per judge and criterion one difference is tested: the rate of PASS (or A), of scores the mean; where there is gold
+    and the answers are not new, accuracy or the mean distance from gold; the shares of all labels where none is
+    positive. Beside it stands the test of whether decisions flip more than the judge's own noise makes. Both are one
+    family over the whole report (weighted Holm, four fifths of a criterion's level to its difference).
+
+    Args:
+        before: the earlier run, or the first of two.
+        after: the later one.
+        judges: only these judges, which both runs have; all of them when None.
+        criteria: only these criteria.
+        judge_before: a judge of `before` ...
+        judge_after: ... that is compared with this one of `after`, which may be the same report.
+        measure: `gold` or `rate` instead of what is said above.
+        detect: the change that `cases_needed` is about, as a share (of scores: of their range).
+        alpha: how often two runs of one judge may be found to differ.
+        seed: of permutations; the same seed gives the same report.
+        permutations: how many; 2,000 a criterion, from 2,000 to 10,000, when None.
+
+    Raises:
+        UnknownNameError: a judge or criterion is not known.
+        UsageError: nothing can be compared, a case is twice in a report, or a number is out of range.
+
+    """
+    _check(detect=detect, alpha=alpha, permutations=permutations)
+    chosen = judge_pairs(before, after, judges=judges, judge_before=judge_before, judge_after=judge_after)
+    paired = [one for judge in chosen for one in paired_criteria(before, after, judge)]
+    if not paired:
+        raise UsageError("the runs have no criterion in common: compare runs that ask about the same.")
+    known = {one.criterion for one in paired}
+    for name in criteria or ():
+        if name not in known:
+            raise UnknownNameError("criterion", name, known)
+    paired = [one for one in paired if not criteria or one.criterion in criteria]
+    content = judged((pair for one in paired for pair in one.pairs), before, after)
+    count = permutations or min(_MOST, max(_FEWEST, _FEWEST * len(paired)))
+    found = [
+        _found(one, measure=measure, new_answers=content.question == "new answers", seed=seed, permutations=count)
+        for one in paired
+    ]
+    return ComparisonReport(
+        before=before.source,
+        after=after.source,
+        run_before=before.run,
+        run_after=after.run,
+        alpha=alpha,
+        seed=seed,
+        judged=content,
+        configuration=configuration_differences(before, after, chosen),
+        criteria=tuple(_compared(found, detect=detect, alpha=alpha)),
+        same_run=_same_run(before, after, chosen),
+        **_one_sided(before, after, chosen, judges),
+    )
+
+
+def _check(*, detect: float, alpha: float, permutations: int | None) -> None:
+    for name, value in (("detect", detect), ("alpha", alpha)):
+        if not 0 < value < 1:
+            raise UsageError(f"{name} must lie between 0 and 1, not {value:g}.")
+    if permutations is not None and permutations < 1:
+        raise UsageError(f"permutations must be at least 1, not {permutations}.")
+
+
+def _found(
+    paired: PairedCriterion, *, measure: MeasureChoice, new_answers: bool, seed: int, permutations: int
+) -> _Found:
+    values = values_of(paired, measure=measure, new_answers=new_answers, seed=seed)
+    main = values.main() if values.pairs and values.kind != "mixed" else None
+    reason = untested(values, main)
+    scales = [side.tolerance for pair in paired.pairs for side in pair.sides if side.tolerance is not None]
+    tolerance = max(scales, default=None) if values.kind == "numbers" else None
+    if reason:
+        noise = _no_test(reason)
+    else:
+        noise = noise_test(paired.pairs, tolerance=tolerance, seed=seed, permutations=permutations)
+    return _Found(paired=paired, values=values, main=main, noise=noise, untested=reason, tolerance=tolerance)
+
+
+def _no_test(reason: str) -> NoiseTest:
+    nothing: dict[str, Any] = dict.fromkeys(("observed", "expected", "low", "high", "p_count", "p", "permutations"))
+    return NoiseTest(cases=0, **nothing, reason=reason)
+
+
+def _compared(found: Sequence[_Found], *, detect: float, alpha: float) -> list[CriterionComparison]:
+    tests: list[tuple[int, str, float, float]] = []
+    for place, one in enumerate(found):
+        if not one.untested and one.main is not None and one.main.p is not None:
+            tests.append((place, "main", one.main.p, DIFFERENCE_WEIGHT))
+            if one.noise.p is not None:
+                tests.append((place, "noise", one.noise.p, NOISE_WEIGHT))
+    weights = [weight for *_, weight in tests]
+    adjusted = weighted_holm([p for *_, p, _ in tests], weights)
+    keys = [(place, name) for place, name, *_ in tests]
+    p_values = dict(zip(keys, adjusted, strict=True))
+    levels = dict(zip(keys, first_levels(weights, alpha), strict=True))
+    return [
+        _criterion(
+            one,
+            p_adjusted=p_values.get((place, "main")),
+            noise_adjusted=p_values.get((place, "noise")),
+            level=levels.get((place, "main")),
+            detect=detect,
+            alpha=alpha,
+        )
+        for place, one in enumerate(found)
+    ]
+
+
+def _criterion(
+    one: _Found,
+    *,
+    p_adjusted: float | None,
+    noise_adjusted: float | None,
+    level: float | None,
+    detect: float,
+    alpha: float,
+) -> CriterionComparison:
+    facts: dict[str, Any] = {
+        "answer": "cannot tell",
+        "reason": one.untested,
+        "minimum_detectable": None,
+        "cases_needed": None,
+    }
+    basis = None
+    if one.main is not None and p_adjusted is not None and level is not None:
+        basis = power_basis(one.main, level=level, significant=p_adjusted <= alpha)
+        detectable = None if basis is None else basis.detectable()
+        facts["answer"], facts["reason"] = answered(
+            one.main,
+            one.noise,
+            p_adjusted=p_adjusted,
+            noise_adjusted=noise_adjusted,
+            alpha=alpha,
+            basis=basis,
+            detectable=detectable,
+        )
+        facts |= {
+            "minimum_detectable": detectable,
+            "cases_needed": None if basis is None else basis.cases(detect),
+        }
+    values, paired = one.values, one.paired
+    return CriterionComparison(
+        judge=paired.judge.before,
+        judge_after=paired.judge.after,
+        criterion=paired.criterion,
+        kind=values.kind,
+        positive=values.positive,
+        cases=len(values.pairs),
+        only_before=paired.only_before,
+        only_after=paired.only_after,
+        relabelled=values.relabelled,
+        transitions=transitions(values.states, numeric=values.kind == "numbers"),
+        main=None if one.untested else one.main,
+        beside=tuple(values.beside()) if values.pairs and values.kind != "mixed" else (),
+        noise=one.noise,
+        flips=_flips(one),
+        p_adjusted=p_adjusted,
+        noise_p_adjusted=noise_adjusted,
+        level=level,
+        detect=detect,
+        power_basis=basis,
+        **facts,
+    )
+
+
+def _flips(one: _Found) -> tuple[Flip, ...]:
+    """Return the flipped cases, those least likely under noise first."""
+    chances = one.noise.p_of_case
+    flips = [
+        Flip(
+            case_id=pair.case_id,
+            before=before,
+            after=after,
+            before_distribution=pair.sides[0].sample_distribution,
+            after_distribution=pair.sides[1].sample_distribution,
+            gold=gold,
+            p=chances.get(pair.case_id),
+        )
+        for pair, (before, after), gold in zip(one.values.pairs, one.values.states, one.values.golds, strict=True)
+        if flipped(before, after, one.tolerance)
+    ]
+    return tuple(sorted(flips, key=lambda flip: (flip.p is None, flip.p, flip.case_id)))
+
+
+def _same_run(before: RunReport, after: RunReport, judges: Sequence[JudgePair]) -> bool:
+    """Whether both sides are the very same rows of the same judges."""
+    return all(judge.before == judge.after for judge in judges) and (before.source, before.run, before.results) == (
+        after.source,
+        after.run,
+        after.results,
+    )
+
+
+def _one_sided(
+    before: RunReport, after: RunReport, chosen: Sequence[JudgePair], judges: Sequence[str] | None
+) -> dict[str, Any]:
+    """Return what only one run has; judges that were not asked for are not missed."""
+    facts: dict[str, Any] = {}
+    sides = ((before, after, "before"), (after, before, "after"))
+    wanted = judges is None and all(judge.before == judge.after for judge in chosen)
+    for mine, theirs, side in sides:
+        others = {result.judge for result in theirs.results}
+        alone = dict.fromkeys(r.judge for r in mine.results if wanted and r.judge not in others)
+        facts[f"judges_{side}"] = tuple(alone)
+        facts[f"criteria_{side}"] = tuple(
+            (judge.name, name)
+            for judge in chosen
+            for name in _criteria(mine, getattr(judge, side))
+            if name not in _criteria(theirs, judge.after if side == "before" else judge.before)
+        )
+    return facts
+
+
+def _criteria(report: RunReport, judge: str) -> dict[str, None]:
+    return dict.fromkeys(name for result in report.results if result.judge == judge for name in result.criteria)

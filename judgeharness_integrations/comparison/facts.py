@@ -1,0 +1,133 @@
+"""What every rendering of a comparison says, in the same words and order: on a terminal, in Markdown, in HTML."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from judgeharness_integrations.comparison.report import ComparisonReport, CriterionComparison, Flip
+from judgeharness_integrations.comparison.words import change_text, measure_text, p_text, size_text
+from judgeharness_integrations.reporting.plain import distribution_text, safe_text
+from judgeharness_integrations.verdictlog.row import verdict_text
+
+__all__ = ["FLIP_COLUMNS", "caveats", "details", "differences", "flip_cells", "named", "titled"]
+
+FLIP_COLUMNS: Final = ("case", "before -> after", "samples before", "samples after", "gold", "p under noise")
+_NAMED: Final = 5
+_MEANINGS: Final = {
+    "positive_rate": " (of all cases, abstained and not graded ones too)",
+    "accuracy": " (of all cases with gold: abstained and not graded ones are not correct)",
+    "mean_score": " (of cases with a score in both runs)",
+    "mean_error": " (of cases with gold and a score in both runs)",
+}
+
+
+def titled(one: CriterionComparison) -> str:
+    """Return the judge, or both judges, and the criterion."""
+    judges = one.judge if one.judge == one.judge_after else f"{one.judge} -> {one.judge_after}"
+    return safe_text(f"{judges}, {one.criterion}", 200)
+
+
+def differences(report: ComparisonReport) -> Iterator[str]:
+    """Yield what of the configurations differs: a change may be the harness's."""
+    for one in report.configuration:
+        before, after = (safe_text(value or "not known", 120) for value in (one.before, one.after))
+        yield f"{safe_text(one.judge, 100)}: {one.part} {before} before, {after} now"
+
+
+def caveats(report: ComparisonReport) -> Iterator[str]:
+    """Yield what the numbers stand on: what was judged, what only one run has, and the level."""
+    told = report.judged
+    yield f"{told.sentence} (same {told.same}, new {told.new}, not known {told.unknown} of the cases)"
+    if report.same_run:
+        yield "both sides are the same run: nothing can differ"
+    for side, judges, criteria in (
+        ("before", report.judges_before, report.criteria_before),
+        ("after", report.judges_after, report.criteria_after),
+    ):
+        if judges:
+            yield f"judges only {side}, not compared: {named(judges)}"
+        if criteria:
+            yield f"criteria only {side}, not compared: {named([', '.join(one) for one in criteria])}"
+    yield (
+        f"all tests together find two runs of one judge different at most {100 * report.alpha:g} % of the time "
+        f"(weighted Holm); intervals hold 95 % each; seed {report.seed}"
+    )
+
+
+def details(one: CriterionComparison) -> Iterator[str]:
+    """Yield everything else about a criterion, a line a fact."""
+    alone = f"; only before: {named(one.only_before)}" if one.only_before else ""
+    alone += f"; only after: {named(one.only_after)}" if one.only_after else ""
+    yield f"cases: {one.cases} in both runs{alone}"
+    if one.relabelled:
+        yield f"gold label differs between the runs, left out of accuracy: {named(one.relabelled)}"
+    if one.main is not None:
+        means = _MEANINGS.get(one.main.measure, "")
+        clusters = "" if one.main.clusters is None else f", {one.main.clusters} clusters"
+        yield (
+            f"tested: {measure_text(one.main)}{means}, {one.main.method}{clusters}; {one.main.rose} rose, "
+            f"{one.main.fell} fell; p {p_text(one.main.p)}, adjusted {p_text(one.p_adjusted)}"
+        )
+    yield from _noise(one)
+    yield from _power(one)
+    yield from (f"beside: {change_text(other)}, p {p_text(other.p)} (not adjusted)" for other in one.beside)
+    if one.transitions:
+        told = ", ".join(f"{safe_text(t.before, 40)} -> {safe_text(t.after, 40)}: {t.count}" for t in one.transitions)
+        yield f"all cases: {told}"
+
+
+def _noise(one: CriterionComparison) -> Iterator[str]:
+    noise = one.noise
+    if noise.p is None:
+        yield f"noise: not told: {noise.reason}"
+        return
+    left = "".join(
+        f"; {count} cases left out, {why}"
+        for count, why in (
+            (noise.copied, "whose answers one run took over from the other"),
+            (noise.collapsed, "whose samples are copies of one another"),
+        )
+        if count
+    )
+    yield (
+        f"noise: {noise.observed} flips of {noise.cases} cases; {noise.expected:.1f} expected if samples of the two "
+        f"runs may change places, 95 % of the time {noise.low}-{noise.high} (as many: p {p_text(noise.p_count)}; as "
+        f"far apart: p {p_text(noise.p)}, adjusted {p_text(one.noise_p_adjusted)}; {noise.permutations} "
+        f"permutations){left}"
+    )
+
+
+def _power(one: CriterionComparison) -> Iterator[str]:
+    power = one.predicted_power()
+    if one.main is None or power is None:
+        return
+    found = (
+        "no change can be found with 80 % power"
+        if one.minimum_detectable is None
+        else f"80 % power for a change of {size_text(one.main, one.minimum_detectable)}"
+    )
+    needed = "more than 100,000" if one.cases_needed is None else f"{one.cases_needed:,}"
+    span = "" if one.main.span == 1 else f" of the scores' range ({one.main.span:g})"
+    yield (
+        f"power: {found}; {100 * power:.0f} % for a change of 10 %{span}; {needed} cases find one of "
+        f"{100 * one.detect:g} %{span}"
+    )
+
+
+def flip_cells(flip: Flip) -> tuple[str, ...]:
+    """Return the cells of a flipped case, by `FLIP_COLUMNS`."""
+    return (
+        safe_text(flip.case_id, 60),
+        f"{safe_text(str(flip.before), 40)} -> {safe_text(str(flip.after), 40)}",
+        distribution_text(flip.before_distribution),
+        distribution_text(flip.after_distribution),
+        "-" if flip.gold is None else safe_text(verdict_text(flip.gold), 40),
+        p_text(flip.p),
+    )
+
+
+def named(names: Sequence[str]) -> str:
+    """Return how many there are, and the first few of them."""
+    shown = ", ".join(safe_text(name, 40) for name in names[:_NAMED])
+    return f"{len(names)} ({shown}{', ...' if len(names) > _NAMED else ''})"

@@ -1,0 +1,146 @@
+"""Two reports -> the cases that both measured, judge by judge and criterion by criterion; nobody is lost silently."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from judgeharness_integrations._errors import UnknownNameError, UsageError
+from judgeharness_integrations.reporting.plain import safe_text
+from judgeharness_integrations.reporting.runs.report import RunReport
+from judgeharness_integrations.reporting.runs.summarising import gold_of
+from judgeharness_integrations.result import CriterionResult, HarnessResult
+from judgeharness_integrations.verdictlog.row import Verdict
+
+__all__ = ["JudgePair", "Pair", "PairedCriterion", "judge_pairs", "paired_criteria"]
+
+_Cases = Mapping[str, HarnessResult]
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgePair:
+    """A judge before and after; the two names differ where two judges are compared."""
+
+    before: str
+    after: str
+
+    @property
+    def name(self) -> str:
+        """How people call it."""
+        return self.before if self.before == self.after else f"{self.before} -> {self.after}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pair:
+    """One case about one criterion, measured before and after."""
+
+    case_id: str
+    criterion: str
+    before: HarnessResult
+    after: HarnessResult
+
+    @property
+    def sides(self) -> tuple[CriterionResult, CriterionResult]:
+        """What was measured of the criterion, before and after."""
+        return self.before.criteria[self.criterion], self.after.criteria[self.criterion]
+
+    @property
+    def golds(self) -> tuple[Verdict | None, Verdict | None]:
+        """The gold labels, before and after."""
+        return gold_of(self.before, self.criterion), gold_of(self.after, self.criterion)
+
+    @property
+    def cluster(self) -> Hashable:
+        """The cluster the case is in: the attribute `cluster` of its rows, else the case itself."""
+        rows = (row for result in (self.before, self.after) for row in result.rows)
+        named = next((row.attributes["cluster"] for row in rows if "cluster" in row.attributes), None)
+        return ("case", self.case_id) if named is None else ("cluster", str(named))
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairedCriterion:
+    """The pairs of one judge and criterion, by case id, and the cases that only one side measured."""
+
+    judge: JudgePair
+    criterion: str
+    pairs: tuple[Pair, ...]
+    only_before: tuple[str, ...]
+    only_after: tuple[str, ...]
+
+
+def judge_pairs(
+    before: RunReport,
+    after: RunReport,
+    *,
+    judges: Sequence[str] | None = None,
+    judge_before: str | None = None,
+    judge_after: str | None = None,
+) -> list[JudgePair]:
+    """Return which judges are compared: those of the same name, or the two that are named.
+
+    A judge that is the only one on both sides is compared whatever its names are.
+
+    Raises:
+        UnknownNameError: a judge is on neither side.
+        UsageError: no judge is on both sides, or just one of a pair was named.
+
+    """
+    known = [list(dict.fromkeys(result.judge for result in report.results)) for report in (before, after)]
+    for wanted, names in ((judge_before, known[0]), (judge_after, known[1])):
+        if wanted is not None and wanted not in names:
+            raise UnknownNameError("judge", wanted, names)
+    if judge_before is not None or judge_after is not None:
+        if judge_before is None or judge_after is None:
+            raise UsageError("two judges are compared by naming both: --judge-a and --judge-b.")
+        return [JudgePair(before=judge_before, after=judge_after)]
+    common = [name for name in known[0] if name in known[1]]
+    for name in judges or ():
+        if name not in common:
+            raise UnknownNameError("judge of both runs", name, common)
+    if common:
+        return [JudgePair(before=name, after=name) for name in common if not judges or name in judges]
+    if len(known[0]) == len(known[1]) == 1:
+        return [JudgePair(before=known[0][0], after=known[1][0])]
+    told = " and ".join(safe_text(", ".join(side) or "no judge", 100) for side in known)
+    raise UsageError(f"the runs have no judge in common ({told}): name one of each, --judge-a and --judge-b.")
+
+
+def paired_criteria(before: RunReport, after: RunReport, judge: JudgePair) -> Iterator[PairedCriterion]:
+    """Yield the criteria of a judge that both sides know, in order of appearance before.
+
+    Raises:
+        UsageError: a case is twice in a report.
+
+    """
+    first, second = _by_case(before, judge.before), _by_case(after, judge.after)
+    shared = _criteria(second)
+    for name in (criterion for criterion in _criteria(first) if criterion in shared):
+        sides = [{case for case, result in cases.items() if name in result.criteria} for cases in (first, second)]
+        yield PairedCriterion(
+            judge=judge,
+            criterion=name,
+            pairs=tuple(
+                Pair(case_id=case, criterion=name, before=first[case], after=second[case])
+                for case in sorted(sides[0] & sides[1])
+            ),
+            only_before=tuple(sorted(sides[0] - sides[1])),
+            only_after=tuple(sorted(sides[1] - sides[0])),
+        )
+
+
+def _criteria(cases: _Cases) -> dict[str, None]:
+    return dict.fromkeys(name for result in cases.values() for name in result.criteria)
+
+
+def _by_case(report: RunReport, judge: str) -> _Cases:
+    found: dict[str, HarnessResult] = {}
+    for result in report.results:
+        if result.judge != judge:
+            continue
+        if result.case_id in found:
+            raise UsageError(
+                f"{report.source}: case {result.case_id!r} of judge {judge!r} is there twice; compare one measurement "
+                "of each case: choose a run."
+            )
+        found[result.case_id] = result
+    return found

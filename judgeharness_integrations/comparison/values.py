@@ -1,0 +1,205 @@
+"""Pairs of decisions -> the numbers that are compared: which measure is the main one, and what stands beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from judgeharness_integrations.aggregation.decision import Status
+from judgeharness_integrations.comparison.difference import Difference, Measure, compared_means, compared_shares
+from judgeharness_integrations.comparison.homogeneity import homogeneity_p
+from judgeharness_integrations.comparison.pairing import Pair, PairedCriterion
+from judgeharness_integrations.comparison.states import State, state_of
+from judgeharness_integrations.reporting.runs.summarising import positive_of
+from judgeharness_integrations.verdictlog.row import Verdict, is_number
+
+__all__ = ["Kind", "MeasureChoice", "Values", "values_of"]
+
+Kind: TypeAlias = Literal["labels", "numbers", "mixed"]
+MeasureChoice: TypeAlias = Literal["auto", "rate", "gold"]
+
+_GRADED = frozenset({"PASS", "FAIL"})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Values:
+    """What is known of the pairs of one criterion.
+
+    `golds` has the label of each pair, None where there is none or the two sides name different ones (`relabelled`).
+    `by_gold`: whether the main measure holds decisions against gold.
+    """
+
+    pairs: tuple[Pair, ...]
+    states: tuple[tuple[State, State], ...]
+    clusters: tuple[Hashable, ...]
+    kind: Kind
+    positive: str | None
+    golds: tuple[Verdict | None, ...]
+    relabelled: tuple[str, ...]
+    by_gold: bool
+    seed: int
+
+    @property
+    def span(self) -> float:
+        """The range of the scores and their gold labels; 1 where there is none."""
+        seen = [state.verdict for pair in self.states for state in pair] + list(self.golds)
+        numbers = [float(value) for value in seen if is_number(value)]  # type: ignore[arg-type]
+        return (max(numbers) - min(numbers) or 1.0) if numbers else 1.0
+
+    def main(self) -> Difference:
+        """Return the difference that the report tests."""
+        if self.kind == "numbers":
+            return self._errors() if self.by_gold else self._scores()
+        if self.by_gold:
+            return self._accuracy()
+        return self._positive() if self.positive is not None else self._shares()
+
+    def beside(self) -> Iterator[Difference]:
+        """Yield what stands beside it, untested."""
+        if self.kind == "numbers":
+            others = [self._scores()] if self.by_gold else [self._errors()]
+        else:
+            others = [self._positive()] if self.by_gold and self.positive is not None else []
+            others += [] if self.by_gold else [self._accuracy()]
+        yield from (one for one in others if one.n)
+        yield self._of_status("coverage", "decided")
+        yield self._of_status("abstention", "abstained")
+        yield from self._consistency()
+
+    def _of_status(self, measure: Measure, status: Status) -> Difference:
+        hits = [[pair[side].status == status for pair in self.states] for side in (0, 1)]
+        return compared_shares(measure, hits[0], hits[1], self.clusters, seed=self.seed)
+
+    def _positive(self) -> Difference:
+        hits = [[pair[side].verdict == self.positive for pair in self.states] for side in (0, 1)]
+        return compared_shares("positive_rate", hits[0], hits[1], self.clusters, of=self.positive, seed=self.seed)
+
+    def _accuracy(self) -> Difference:
+        known = [place for place, gold in enumerate(self.golds) if gold is not None]
+        hits = [[self.states[place][side].verdict == self.golds[place] for place in known] for side in (0, 1)]
+        return compared_shares("accuracy", hits[0], hits[1], [self.clusters[place] for place in known], seed=self.seed)
+
+    def _shares(self) -> Difference:
+        """Compare the shares of all states at once."""
+        codes = {state: code for code, state in enumerate(sorted({s for pair in self.states for s in pair}, key=str))}
+        sides = [np.array([codes[pair[side]] for pair in self.states], dtype=np.int64) for side in (0, 1)]
+        changed = int(np.sum(sides[0] != sides[1]))
+        return Difference(
+            measure="label_shares",
+            n=len(self.states),
+            before=None,
+            after=None,
+            difference=None,
+            low=None,
+            high=None,
+            rose=changed,
+            fell=changed,
+            p=homogeneity_p(sides[0], sides[1], self.clusters, labels=len(codes), seed=self.seed),
+            method="Stuart-Maxwell statistic, permuted",
+        )
+
+    def _scores(self) -> Difference:
+        return self._means("mean_score", [(_number(before), _number(after)) for before, after in self.states])
+
+    def _errors(self) -> Difference:
+        pairs = [
+            (_distance(before, gold), _distance(after, gold))
+            for (before, after), gold in zip(self.states, self.golds, strict=True)
+        ]
+        return self._means("mean_error", pairs)
+
+    def _consistency(self) -> Iterator[Difference]:
+        rates = [(before.consistency_rate, after.consistency_rate) for before, after in (p.sides for p in self.pairs)]
+        curtailed = any(pair.before.design.curtail or pair.after.design.curtail for pair in self.pairs)
+        if not curtailed and any(max(side.planned for side in pair.sides) > 1 for pair in self.pairs):
+            found = self._means("consistency_rate", rates, span=1.0)
+            yield from [found] if found.n else []
+
+    def _means(
+        self, measure: Measure, pairs: Sequence[tuple[float | None, float | None]], *, span: float | None = None
+    ) -> Difference:
+        """Compare the means of the cases that have a number on both sides."""
+        both = [
+            (before, after, cluster)
+            for (before, after), cluster in zip(pairs, self.clusters, strict=True)
+            if before is not None and after is not None
+        ]
+        return compared_means(
+            measure,
+            [before for before, _, _ in both],
+            [after for _, after, _ in both],
+            [cluster for _, _, cluster in both],
+            span=self.span if span is None else span,
+            seed=self.seed,
+        )
+
+
+def values_of(paired: PairedCriterion, *, measure: MeasureChoice, new_answers: bool, seed: int) -> Values:
+    """Return what is compared of a criterion.
+
+    Args:
+        paired: its pairs.
+        measure: `gold` holds decisions against gold labels, `rate` does not; `auto` does where at least half of the
+            pairs have one and the answers are not known to be new: a label belongs to the answer it was given to.
+        new_answers: whether they are known to be.
+        seed: of permutations.
+
+    """
+    states = tuple((state_of(before), state_of(after)) for before, after in (pair.sides for pair in paired.pairs))
+    kind = _kind(states)
+    golds, relabelled = _golds(paired.pairs, kind)
+    known = sum(gold is not None for gold in golds)
+    enough = 2 * known >= max(len(golds), 1) and not new_answers
+    return Values(
+        pairs=paired.pairs,
+        states=states,
+        clusters=tuple(pair.cluster for pair in paired.pairs),
+        kind=kind,
+        positive=_positive(paired.pairs, states) if kind == "labels" else None,
+        golds=golds,
+        relabelled=relabelled,
+        by_gold=known > 0 and (measure == "gold" or (measure == "auto" and enough)),
+        seed=seed,
+    )
+
+
+def _kind(states: Sequence[tuple[State, State]]) -> Kind:
+    numeric = {is_number(s.verdict) for pair in states for s in pair if s.status == "decided"}
+    if len(numeric) > 1:
+        return "mixed"
+    return "numbers" if True in numeric else "labels"
+
+
+def _positive(pairs: Sequence[Pair], states: Sequence[tuple[State, State]]) -> str | None:
+    """Return the label a rate is of; of scores that a rule makes PASS or FAIL of, PASS."""
+    measured = [side for pair in pairs for side in pair.sides]
+    if any(side.numeric for side in measured):
+        decided = {state.verdict for pair in states for state in pair if state.status == "decided"}
+        return "PASS" if decided and decided <= _GRADED else None
+    return positive_of(measured)
+
+
+def _golds(pairs: Sequence[Pair], kind: Kind) -> tuple[tuple[Verdict | None, ...], tuple[str, ...]]:
+    """Return the gold labels of the kind that is decided, and the cases where the two sides name different ones."""
+    found: list[Verdict | None] = []
+    relabelled: list[str] = []
+    for pair in pairs:
+        first, second = pair.golds
+        if first is not None and second is not None and first != second:
+            relabelled.append(pair.case_id)
+            first = second = None
+        gold = second if first is None else first
+        found.append(gold if gold is not None and is_number(gold) is (kind == "numbers") else None)
+    return tuple(found), tuple(relabelled)
+
+
+def _number(state: State) -> float | None:
+    return float(state.verdict) if state.status == "decided" else None  # type: ignore[arg-type]  # of scores alone
+
+
+def _distance(state: State, gold: Verdict | None) -> float | None:
+    score = _number(state)
+    return None if score is None or gold is None else abs(score - float(gold))  # type: ignore[arg-type]  # a number

@@ -1,0 +1,131 @@
+"""A comparison as JSON, Markdown and HTML: the same facts, and nothing hostile gets through."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import pytest
+from jsonschema import Draft202012Validator
+from support.comparisons import a_run, documented_comparisons
+
+from judgeharness_integrations.comparison import ComparisonReport, ConfigurationDifference, compare
+from judgeharness_integrations.comparison.facts import caveats, details, differences, flip_cells, named, titled
+from judgeharness_integrations.comparison.words import interval_text, value_text
+from judgeharness_integrations.schemas import schema
+
+P, F = "PASS", "FAIL"
+NASTY = "<script>alert(1)</script>|[x](http://evil)\x1b[31m@all"
+
+
+def nasty() -> ComparisonReport:
+    cases = {f"{NASTY}{i}": [P, P] for i in range(60)}
+    flipped = {case: [NASTY, NASTY] for case in cases}
+    facts = {"judge": NASTY, "criterion": NASTY}
+    return compare(a_run(cases, **facts, source=NASTY), a_run(flipped, **facts, source=NASTY))
+
+
+def test_json_is_plain_and_follows_its_schema() -> None:
+    check = Draft202012Validator(schema("comparison-1"))
+    for found in documented_comparisons():
+        document = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+        assert [error.message for error in check.iter_errors(document)] == []
+
+
+def test_json_holds_every_flip_with_both_distributions() -> None:
+    found = compare(a_run({"a": [P, P, F], "b": [P, P, P]}), a_run({"a": [F, F, P], "b": [P, P, P]}))
+    (criterion,) = found.to_dict()["criteria"]
+    (flip,) = criterion["flips"]
+    assert flip["before"]["sample_distribution"] == [{"verdict": P, "count": 2}, {"verdict": F, "count": 1}]
+    assert (flip["before"]["verdict"], flip["after"]["verdict"], flip["gold"]) == (P, F, None)
+    assert criterion["noise"]["observed"] == 1
+    assert "p_of_case" not in criterion["noise"]
+
+
+class Tags(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: set[str] = set()
+        self.links: list[str | None] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        self.links += [value for name, value in attrs if name in {"src", "href"}]
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_html_stands_alone_and_escapes(whole: bool) -> None:  # noqa: FBT001 - a parameter of the test
+    report = nasty()
+    page = report.to_html() if whole else report._repr_html_()
+    parser = Tags()
+    parser.feed(page)
+    assert not parser.tags & {"script", "img", "link", "iframe"}
+    assert parser.links == []
+    assert "\x1b" not in page
+    assert page.count("<tr>") >= (60 if whole else 10)
+    assert ("the first 10" in page) is not whole
+    assert ("Content-Security-Policy" in page) is whole
+
+
+def test_markdown_escapes_and_cuts_long_lists() -> None:
+    report = replace(
+        nasty(), configuration=(ConfigurationDifference(judge=NASTY, part="rule", before=NASTY, after=None),)
+    )
+    text = report.to_markdown()
+    assert "Configurations differ" in text
+    assert "Configurations differ" in report.to_html()
+    assert "<script>" not in text
+    assert "](http" not in text.replace("\\]\\(", "")
+    assert "\x1b" not in text
+    assert "60 flipped, the first 50:" in text
+    table = [line for line in text.splitlines() if line.startswith("|")]
+    assert all(line.replace("\\|", "").count("|") in {4, 7} for line in table)
+
+
+def test_markdown_of_runs_alike_says_so() -> None:
+    run = a_run({f"c{i}": [P, P] for i in range(12)})
+    text = compare(run, run).to_markdown()
+    assert "flipped" not in compare(run, run).to_html().replace("decisions flipped", "")
+    assert "**no difference found**" in text
+    assert "flipped\n" not in text
+    assert "both sides are the same run" in text
+
+
+def test_facts_name_denominators_and_what_is_missing() -> None:
+    before = a_run({"a": [P, P], "b": [P, P], "x": [P, P]}, gold=P)
+    after = a_run({"a": [P, P], "b": [F, F], "y": [P, P], "z": [F, F]}, "strict_majority", gold=P)
+    found = compare(before, after)
+    (one,) = found.criteria
+    lines = list(details(one))
+    assert lines[0] == "cases: 2 in both runs; only before: 1 (x); only after: 2 (y, z)"
+    assert any("tested: accuracy (of all cases with gold" in line for line in lines)
+    assert any(line.startswith("noise: 1 flips of 2 cases; 0.3") for line in lines)
+    assert any("no change can be found with 80 % power" in line for line in lines)
+    assert list(differences(found)) == ["judge: rule majority before, strict_majority now"]
+    assert any("not known 2 of the cases" in line for line in caveats(found))
+    assert flip_cells(one.flips[0])[:2] == ("b", "PASS -> FAIL")
+    assert named([str(i) for i in range(9)]) == "9 (0, 1, 2, 3, 4, ...)"
+    assert titled(one) == "judge, verdict"
+    assert (value_text(one.main, None), interval_text(replace(one.main, low=None))) == ("-", "no interval")
+    single = compare(a_run({"a": [P]}), a_run({"a": [F]})).criteria[0]
+    assert flip_cells(single.flips[0])[-2:] == ("-", "-")
+
+
+def test_facts_of_every_documented_comparison_are_told() -> None:
+    everything = ""
+    for report in documented_comparisons():
+        everything += " ".join([*caveats(report), *(line for one in report.criteria for line in details(one))])
+    for part in (
+        "gold label differs between the runs",
+        "clusters",
+        "of the scores' range",
+        "judges only before",
+        "criteria only after",
+        "noise: not told",
+        "whose answers one run took over",
+        "whose samples are copies",
+        "more than 100,000",
+        "shares of labels",
+    ):
+        assert part in everything
