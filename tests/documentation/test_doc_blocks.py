@@ -46,10 +46,14 @@ def test_toml_parses(block: Block) -> None:
 
 
 @pytest.mark.parametrize("block", data("yml"))
-def test_a_workflow_calls_commands_that_exist(block: Block) -> None:
+def test_a_workflow_calls_commands_that_exist_and_gates_are_gates(block: Block) -> None:
     from judgeharness_integrations.cli.app import app  # noqa: PLC0415
+    from judgeharness_integrations.config.schema import GatesConfig  # noqa: PLC0415
 
     workflow = yaml.safe_load(block.text)
+    if set(workflow) == {"gates"}:
+        assert GatesConfig.model_validate(workflow["gates"]).asked()
+        return
     steps = [step for job in workflow["jobs"].values() for step in job["steps"]]
     called = [step["run"].split()[1] for step in steps if step.get("run", "").startswith("judgeharness ")]
     assert called

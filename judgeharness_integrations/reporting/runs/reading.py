@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from judgeharness_integrations._errors import UnknownNameError, UsageError
+from judgeharness_integrations._errors import ConfigError, UnknownNameError, UsageError
 from judgeharness_integrations.reporting.plain import safe_text
 from judgeharness_integrations.reporting.runs.building import run_report
 from judgeharness_integrations.reporting.runs.folder import report_of_folder
@@ -66,6 +66,8 @@ def read_report(
         else:
             found = report_of_recorded(json_lines(place), source=str(place), rule=rule, **facts)
         return found if not judges else _only(found, judges)
+    if not place.exists() and "://" not in str(path):
+        raise ConfigError(f"{place} does not exist: give the folder of a run, recorded results, or a verdict log.")
     if rule is None:
         raise UsageError(f"{place} is a log, which has no rule of its own: give one, as --rule majority.")
     rows = _of_run(read_log(place, labels=labels), run, place)
