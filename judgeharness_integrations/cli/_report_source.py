@@ -12,7 +12,7 @@ from judgeharness_integrations.cli._replay import rule_of
 from judgeharness_integrations.reporting.plain import safe_text
 from judgeharness_integrations.reporting.runs.building import run_report
 from judgeharness_integrations.reporting.runs.fromlog import results_of_log
-from judgeharness_integrations.reporting.runs.reading import read_report
+from judgeharness_integrations.reporting.runs.reading import is_recorded, read_report
 
 if TYPE_CHECKING:
     from judgeharness_integrations.reporting.runs.report import RunReport
@@ -69,7 +69,7 @@ class Source:
         return found if self.annotations is None else self._with_annotators(found, self.annotations)
 
     def _of_path(self, facts: dict[str, Any]) -> RunReport:
-        if self.is_folder:
+        if self.is_folder or is_recorded(Path(self.where)):
             self._check_folder()
         elif not Path(self.where).exists():
             raise UsageError(f"{self.where} does not exist: give the folder of a run, or a verdict log.")
@@ -90,11 +90,14 @@ class Source:
             raise UsageError(
                 f"{self.where} is a run, whose rule was chosen before its samples: leave out --rule, or fold its log "
                 f"with another one, as in report {Path(self.where) / 'verdicts.jsonl'} --rule '{self.rule}'."
+                if self.is_folder
+                else f"{self.where} holds recorded results, whose rules were chosen before their samples: leave out "
+                "--rule."
             )
         fixed = {"--run": self.run, "--labels": self.labels or None, "--min-valid": self.min_valid}
         given = [name for name, value in fixed.items() if value is not None]
         if given:
-            raise UsageError(f"{self.where} is the folder of one run: {' and '.join(given)} go with a log.")
+            raise UsageError(f"{self.where} holds results of a run, not a log: {' and '.join(given)} go with a log.")
 
     def _of_url(self, facts: dict[str, Any]) -> RunReport:
         """Return the report of a run in a database."""

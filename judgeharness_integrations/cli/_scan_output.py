@@ -1,0 +1,115 @@
+"""A scan as text, JSON, GitHub annotations or SARIF."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from itertools import groupby
+from pathlib import Path
+
+import typer
+from rich.text import Text
+
+from judgeharness_integrations.cli._json import print_json
+from judgeharness_integrations.cli._printing import console, table
+from judgeharness_integrations.cli._scan_sarif import sarif
+from judgeharness_integrations.migration.finding import Finding
+from judgeharness_integrations.migration.rules import RULES
+from judgeharness_integrations.migration.scanning import ScanReport
+from judgeharness_integrations.migration.sources import ConfigSource, Source, SourceError
+from judgeharness_integrations.reporting.plain import safe_text
+
+__all__ = ["annotation", "print_report"]
+
+_LONGEST = 1000
+
+
+def print_report(report: ScanReport, paths: Sequence[Path], *, output: str, statistics: bool) -> None:
+    """Print a report; what could not be read goes to standard error, whatever the format."""
+    for error in report.unreadable:
+        typer.echo(f"warning: {safe_text(str(error), _LONGEST)}", err=True)
+    if output == "json":
+        print_json(report.to_dict())
+    elif output == "sarif":
+        print_json(sarif(report.findings))
+    elif output == "github":
+        for finding in report.findings:
+            sys.stdout.write(annotation(finding) + "\n")
+        typer.echo(_summary(report))
+    else:
+        _print_text(report, paths, statistics=statistics)
+
+
+def annotation(finding: Finding) -> str:
+    """Return a finding as a command of GitHub's workflow log; texts cannot leave their place in it."""
+    name = RULES[finding.code].name
+    properties = {
+        "file": finding.path.as_posix(),
+        "line": finding.line,
+        "col": finding.column,
+        "endLine": finding.end_line,
+        "title": f"{finding.code} {name}",
+    }
+    listed = ",".join(f"{key}={_escaped(str(value), property_=True)}" for key, value in properties.items())
+    return f"::warning {listed}::{_escaped(finding.message)}"
+
+
+def _escaped(text: str, *, property_: bool = False) -> str:
+    """Percent-encode as GitHub's toolkit does: `%`, CR and LF everywhere, colons and commas in properties."""
+    text = text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    return text.replace(":", "%3A").replace(",", "%2C") if property_ else text
+
+
+def _print_text(report: ScanReport, paths: Sequence[Path], *, statistics: bool) -> None:
+    screen = console()
+    if statistics:
+        if report.findings:
+            rows = [(code, RULES[code].name, str(count)) for code, count in report.statistics.items()]
+            screen.print(table("findings by code", ("code", "rule", "findings"), rows, texts=2))
+    elif screen.is_terminal:
+        for path, found in groupby(report.findings, key=lambda one: one.path):
+            screen.print(Text(safe_text(path.as_posix(), 200), style="bold"))
+            lines = _lines(path)
+            for finding in found:
+                _print_finding(finding, lines)
+    else:
+        for one in report.findings:
+            sys.stdout.write(f"{_place(one)} {one.code} {safe_text(one.message, _LONGEST)}\n")
+    sys.stdout.flush()
+    typer.echo(_summary(report))
+    if report.judges > report.harnessed:
+        typer.echo(f"next: judgeharness migrate {safe_text(' '.join(str(path) for path in paths), _LONGEST)}")
+
+
+def _print_finding(finding: Finding, lines: Sequence[str]) -> None:
+    screen = console()
+    head = Text(f"  {finding.line}:{finding.column} ")
+    head.append(finding.code, style="bold yellow")
+    screen.print(head.append(f" {safe_text(finding.message, _LONGEST)}"))
+    if finding.line <= len(lines):
+        source = lines[finding.line - 1]
+        screen.print(Text(f"    {safe_text(source, 160)}", style="dim"))
+
+
+def _lines(path: Path) -> Sequence[str]:
+    try:
+        return (ConfigSource if path.suffix == ".json" else Source).read(path).lines
+    except SourceError:  # it was there a moment ago
+        return ()
+
+
+def _place(finding: Finding) -> str:
+    return f"{safe_text(finding.path.as_posix(), _LONGEST)}:{finding.line}:{finding.column}"
+
+
+def _summary(report: ScanReport) -> str:
+    files = len({finding.path for finding in report.findings})
+    line = (
+        f"{_counted(len(report.findings), 'finding')} in {files} of {_counted(report.files, 'file')}; "
+        f"{_counted(report.judges, 'judge')} found, {report.harnessed} of them harnessed"
+    )
+    return line + (f"; {_counted(report.suppressed, 'finding')} suppressed by noqa" if report.suppressed else "")
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}{'' if count == 1 else 's'}"

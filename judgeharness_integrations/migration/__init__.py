@@ -1,0 +1,35 @@
+"""Finds single-call judges in other people's code and rewrites them. Needs the extra `migration` (libcst)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from judgeharness_integrations._lazy import lazy
+
+if TYPE_CHECKING:
+    from judgeharness_integrations.migration.finding import Finding
+    from judgeharness_integrations.migration.scanning import ScanReport, scan
+    from judgeharness_integrations.migration.settings import ScanSettings, nearest_settings
+    from judgeharness_integrations.migration.sites import JudgeSite, find_sites
+
+__all__ = ["Finding", "JudgeSite", "ScanReport", "ScanSettings", "find_sites", "nearest_settings", "scan"]
+
+# Loaded at first use, so that the package can say what is missing when libcst is not installed.
+_HOMES = {
+    "Finding": "finding",
+    "JudgeSite": "sites",
+    "ScanReport": "scanning",
+    "ScanSettings": "settings",
+    "find_sites": "sites",
+    "nearest_settings": "settings",
+    "scan": "scanning",
+}
+
+
+def _require(_: str) -> None:
+    from judgeharness_integrations.migration.sources import check_parser  # noqa: PLC0415
+
+    check_parser()
+
+
+__getattr__ = lazy(__name__, _HOMES, _require)

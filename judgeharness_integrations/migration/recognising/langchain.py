@@ -1,0 +1,157 @@
+"""LangChain: `load_evaluator(s)`, the evaluation chains, and `RunEvalConfig`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from judgeharness_integrations.migration.recognising.kinds import Kind
+from judgeharness_integrations.migration.site import JudgeShape
+from judgeharness_integrations.migration.view import ModuleView
+
+__all__ = ["SHAPES", "evaluator_kind", "langchain_kinds"]
+
+SHAPES: dict[str, JudgeShape] = {
+    "pairwise_string": "pairwise",
+    "labeled_pairwise_string": "pairwise",
+    "score_string": "scores",
+    "labeled_score_string": "scores",
+    "criteria": "labels",
+    "labeled_criteria": "labels",
+    "qa": "labels",
+    "cot_qa": "labels",
+    "context_qa": "labels",
+    "trajectory": "scores",
+}
+_CHAINS = {
+    "PairwiseStringEvalChain": "pairwise_string",
+    "LabeledPairwiseStringEvalChain": "labeled_pairwise_string",
+    "ScoreStringEvalChain": "score_string",
+    "LabeledScoreStringEvalChain": "labeled_score_string",
+    "CriteriaEvalChain": "criteria",
+    "LabeledCriteriaEvalChain": "labeled_criteria",
+    "QAEvalChain": "qa",
+    "CotQAEvalChain": "cot_qa",
+    "ContextQAEvalChain": "context_qa",
+    "TrajectoryEvalChain": "trajectory",
+}
+_DETERMINISTIC = {
+    "StringDistanceEvalChain": "string_distance",
+    "PairwiseStringDistanceEvalChain": "pairwise_string_distance",
+    "EmbeddingDistanceEvalChain": "embedding_distance",
+    "PairwiseEmbeddingDistanceEvalChain": "pairwise_embedding_distance",
+    "ExactMatchStringEvaluator": "exact_match",
+    "RegexMatchStringEvaluator": "regex_match",
+    "JsonValidityEvaluator": "json_validity",
+    "JsonEqualityEvaluator": "json_equality",
+    "JsonEditDistanceEvaluator": "json_edit_distance",
+    "JsonSchemaEvaluator": "json_schema_validation",
+}
+_ROOTS = ("langchain.", "langchain_classic.", "langchain_community.")
+_ENUM = "EvaluatorType."
+_MEMBERS = {"agent_trajectory": "trajectory"}  # where an enum member is not its value
+
+
+def langchain_kinds(view: ModuleView, call: cst.Call, names: frozenset[str]) -> Iterator[Kind]:
+    """Yield what a call makes, one kind for each evaluator it loads."""
+    ours = sorted(name for name in names if name.startswith(_ROOTS))
+    if not ours:
+        return
+    name = ours[0]
+    last = name.rpartition(".")[2]
+    chains = [kind for one in ours for kind in _chain(one, one.rpartition(".")[2])]
+    if last == "load_evaluator":
+        yield _loaded(view, call, view.argument(call, "evaluator", 0))
+    elif last == "load_evaluators":
+        yield from (_loaded(view, call, one) for one in _listed(view, view.argument(call, "evaluators", 0)))
+    elif last == "RunEvalConfig" and any(_asks_a_model(view, one) for one in _of_config(view, call)):
+        yield Kind(
+            framework="langchain", kind="run_eval_config", shape="any", evidence="RunEvalConfig runs LLM evaluators"
+        )
+    elif len(chains) > 1:  # a table of classes: only running the code tells which one
+        judges = [kind for kind in chains if not kind.deterministic] if last == "from_llm" else []
+        yield Kind(
+            framework="langchain",
+            kind="unknown",
+            shape="any",
+            deterministic=not judges,
+            evidence=f"one of {len(chains)} evaluation chains is made",
+        )
+    else:
+        yield from chains
+
+
+def _chain(name: str, last: str) -> Iterator[Kind]:
+    parts = name.split(".")
+    owner = parts[-2] if last == "from_llm" and len(parts) > 1 else last
+    if owner in _CHAINS and (last in {"from_llm", owner}):
+        kind = _CHAINS[owner]
+        yield Kind(framework="langchain", kind=kind, shape=SHAPES[kind], evidence=f"{owner} asks a model")
+    elif owner in _DETERMINISTIC:
+        kind = _DETERMINISTIC[owner]
+        yield Kind(
+            framework="langchain", kind=kind, shape="scores", deterministic=True, evidence=f"{owner} asks no model"
+        )
+
+
+def _loaded(view: ModuleView, call: cst.Call, given: cst.CSTNode | None) -> Kind:
+    kind = evaluator_kind(view, given)
+    if kind in SHAPES:
+        evidence = f"load_evaluator loads {kind}, which asks a model"
+        return Kind(framework="langchain", kind=kind, shape=SHAPES[kind], evidence=evidence)
+    if kind is None:
+        model = view.argument(call, "llm") is not None or _brings_model(view, call)
+        evidence = f"load_evaluator {'is given a model' if model else 'loads what only running the code tells'}"
+        return Kind(framework="langchain", kind="unknown", shape="any", evidence=evidence, deterministic=not model)
+    return Kind(framework="langchain", kind=kind, shape="scores", deterministic=True, evidence=f"{kind} asks no model")
+
+
+def _brings_model(view: ModuleView, call: cst.Call) -> bool:
+    """`load_evaluator(kind, **{"llm": llm})`."""
+    return any(
+        isinstance(pair, cst.DictElement) and view.value(pair.key) == "llm"
+        for arg in call.args
+        if arg.star == "**"
+        for made in view.origins(arg.value)
+        if isinstance(made, cst.Dict)
+        for pair in made.elements
+    )
+
+
+def _listed(view: ModuleView, given: cst.CSTNode | None) -> Iterator[cst.CSTNode]:
+    if given is not None:
+        found = list(view.elements(given))
+        yield from found or [given]
+
+
+def evaluator_kind(view: ModuleView, given: cst.CSTNode | None) -> str | None:
+    """Return the evaluator a string or a member of `EvaluatorType` names; None where only running the code tells."""
+    if given is None:
+        return None
+    value = view.value(given)
+    if isinstance(value, str):
+        return value
+    for origin in view.origins(given):
+        if isinstance(origin, cst.SimpleString):
+            return str(origin.evaluated_value)
+        for name in view.names(origin):
+            if _ENUM in name:
+                member = name.rpartition(_ENUM)[2].split(".")[0].lower()
+                return _MEMBERS.get(member, member)
+    return None
+
+
+def _of_config(view: ModuleView, call: cst.Call) -> Iterator[cst.CSTNode]:
+    for keyword in ("evaluators", "custom_evaluators"):
+        given = view.argument(call, keyword)
+        if given is not None:
+            yield from view.elements(given)
+
+
+def _asks_a_model(view: ModuleView, given: cst.CSTNode) -> bool:
+    kind = evaluator_kind(view, given)
+    if kind is not None:
+        return kind in SHAPES
+    judges = {"Criteria", "LabeledCriteria", "QA", "CoTQA", "ContextQA", "ScoreString", "LabeledScoreString"}
+    return isinstance(given, cst.Call) and any(name.split(".")[-1] in judges for name in view.names(given.func))

@@ -1,0 +1,188 @@
+"""How often the code asks about one case: loops whose variable does not reach the question, copies of a call."""
+
+from __future__ import annotations
+
+import builtins
+import re
+from collections.abc import Iterable, Iterator
+from math import prod
+
+import libcst as cst
+
+from judgeharness_integrations.migration.tree import last_name, walk
+from judgeharness_integrations.migration.view import ModuleView
+
+__all__ = ["assigned_names", "loops_around", "repetition", "samples_of"]
+
+_LEVELS = 3  # functions up the call chain
+_NOT_THE_CASE = frozenset({"seed", "run", "trial", "repetition", "attempt", "sample", "temperature", "run_id", "i"})
+_BUILDS = re.compile(r"prompt|format|render|build|make|message|template|dump|load|read|join|str", re.IGNORECASE)
+_KEEPS = frozenset({"append", "add", "extend", "update", "insert", "appendleft"})
+
+
+def samples_of(view: ModuleView, asks: Iterable[cst.Call]) -> int | None:
+    """Return the largest number of calls about one case among calls of one judge; 1 when there are none."""
+    asks = list(asks)
+    counts: list[int | None] = [_samples(view, ask, _LEVELS) for ask in asks]
+    if any(count is None for count in counts):
+        return None
+    return max([1, *_copies(view, asks), *(count for count in counts if count is not None)])
+
+
+def _samples(view: ModuleView, ask: cst.Call, levels: int) -> int | None:
+    """Product over the repeating loops around a call and around the calls of its function."""
+    found: list[int | None] = [repetition(view, loop, ask) for loop in loops_around(view, ask)]
+    given = view.argument(ask, "n")
+    several = view.value(given) if given is not None else 1
+    found.append(several if isinstance(several, int) else 1)
+    found.append(_batched(view, ask))
+    function = view.function_of(ask)
+    if function is not None and levels > 0:
+        above = [_samples(view, call, levels - 1) for call in view.direct_calls(function) if call is not ask]
+        found.append(None if None in above else max([1, *(one for one in above if one is not None)]))
+    return None if any(one is None for one in found) else prod(one for one in found if one is not None)
+
+
+def _batched(view: ModuleView, ask: cst.Call) -> int | None:
+    """`llm.batch([prompt] * 5)` asks five times."""
+    if last_name(ask.func) not in {"batch", "abatch", "generate", "agenerate"} or not ask.args:
+        return 1
+    for origin in view.origins(ask.args[0].value):
+        match origin:
+            case cst.BinaryOperation(left=cst.List(elements=[_]), operator=cst.Multiply(), right=times):
+                value = view.value(times)
+                return value if isinstance(value, int) else None
+    return 1
+
+
+def _copies(view: ModuleView, asks: list[cst.Call]) -> Iterator[int]:
+    """The same call written several times in one block, its arguments in any order: `judge(a, b)`, `judge(b, a)`."""
+    seen: dict[tuple[cst.CSTNode | None, tuple[str, ...]], int] = {}
+    for ask in asks:
+        if ask.args:
+            block = next((one for one in view.above(ask) if isinstance(one, cst.BaseSuite)), None)
+            arguments = tuple(sorted(view.module.code_for_node(arg.value) for arg in ask.args))
+            seen[block, arguments] = seen.get((block, arguments), 0) + (not _changed_in(block, ask))
+    yield from seen.values()
+
+
+def _changed_in(block: cst.CSTNode | None, ask: cst.Call) -> bool:
+    """Whether the block assigns what the call is about: then each time is another question."""
+    names = {one.value for arg in ask.args for one in (arg.value, *walk(arg.value)) if isinstance(one, cst.Name)}
+    return block is not None and bool(names & assigned_names(block))
+
+
+def assigned_names(block: cst.CSTNode) -> set[str]:
+    """Return the variables that are assigned in a block, not counting functions inside it."""
+    found: set[str] = set()
+    for node in walk(block, stop=(cst.FunctionDef, cst.ClassDef, cst.Lambda)):
+        if isinstance(node, (cst.AssignTarget, cst.AugAssign, cst.AnnAssign, cst.NamedExpr)):
+            target = node.target
+            parts = target.elements if isinstance(target, (cst.Tuple, cst.List)) else ()
+            found |= {one.value for one in (target, *(part.value for part in parts)) if isinstance(one, cst.Name)}
+    return found
+
+
+def loops_around(view: ModuleView, node: cst.CSTNode) -> Iterator[cst.For | cst.While | cst.CompFor]:
+    """The loops and comprehensions around a node within its function, from the inside out."""
+    child: cst.CSTNode = node
+    for above in view.above(node):
+        if isinstance(above, (cst.FunctionDef, cst.ClassDef)):
+            return
+        if isinstance(above, (cst.For, cst.While)) and child is above.body:
+            yield above
+        elif isinstance(above, (cst.BaseSimpleComp, cst.DictComp)) and child is not above.for_in:
+            loop: cst.CompFor | None = above.for_in
+            while loop is not None:
+                yield loop
+                loop = loop.inner_for_in
+        child = above
+
+
+def repetition(view: ModuleView, loop: cst.For | cst.While | cst.CompFor, ask: cst.Call) -> int | None:
+    """Return how often a loop asks the same question again: 1 if it is another one each time, None if unknown often."""
+    if isinstance(loop, cst.While) or not _is_counted(view, loop.iter):
+        return 1
+    names = {node.value for node in (loop.target, *walk(loop.target)) if isinstance(node, cst.Name)}
+    if names != {"_"} and _reaches(names, loop, ask):
+        return 1
+    if _asks_the_application(view, ask) or (isinstance(loop, cst.For) and not _kept(loop)):
+        return 1
+    return _times(view, loop.iter)
+
+
+def _asks_the_application(view: ModuleView, ask: cst.Call) -> bool:
+    """Whether the text that is judged is made anew each time: `judge(outputs=app(question))`."""
+    inner = [node for arg in ask.args for node in (arg.value, *walk(arg.value)) if isinstance(node, cst.Call)]
+    return any(_makes_text(view, call) for call in inner)
+
+
+def _makes_text(view: ModuleView, call: cst.Call) -> bool:
+    if isinstance(call.func, cst.Attribute):
+        return call in view.questions or call.func.attr.value in {"run", "answer", "respond", "reply"}
+    if view.callees(call):
+        return call in view.questions
+    scope = view.scope(call.func)
+    bound = scope is not None and isinstance(call.func, cst.Name) and call.func.value in scope
+    return bound and not _BUILDS.search(last_name(call.func)) and last_name(call.func) not in dir(builtins)
+
+
+def _is_counted(view: ModuleView, iterated: cst.BaseExpression) -> bool:
+    match iterated:
+        case cst.Call(func=cst.Name(value="range" | "trange")):
+            return True
+        case cst.Call(func=cst.Name(value="tqdm") | cst.Attribute(attr=cst.Name(value="tqdm")), args=[first, *_]):
+            return _is_counted(view, first.value)
+        case cst.Call(func=cst.Attribute(attr=cst.Name(value="repeat"))):
+            return True
+    return any(
+        isinstance(one, (cst.List, cst.Tuple))
+        and bool(one.elements)
+        and all(isinstance(element.value, (cst.Integer, cst.Float)) for element in one.elements)
+        for one in view.origins(iterated)
+    )
+
+
+def _times(view: ModuleView, iterated: cst.BaseExpression) -> int | None:
+    match iterated:
+        case cst.Call(func=cst.Name(value="range" | "trange"), args=args):
+            bounds = [view.value(one.value) for one in args if one.keyword is None]
+            if bounds and all(isinstance(bound, int) for bound in bounds):
+                return len(range(*bounds))
+            return None
+        case cst.Call(args=[first, *_]):
+            return _times(view, first.value)
+    lengths = [len(one.elements) for one in view.origins(iterated) if isinstance(one, (cst.List, cst.Tuple))]
+    return lengths[0] if lengths else None
+
+
+def _reaches(names: set[str], loop: cst.For | cst.CompFor, ask: cst.Call) -> bool:
+    """Whether the loop's variables, or what the loop makes of them, are part of the question."""
+    reached = set(names)
+    if isinstance(loop, cst.For):
+        for node in walk(loop.body):
+            if isinstance(node, cst.Assign) and _mentions(node.value, reached) and not _holds(node, ask):
+                reached |= {one.value for target in node.targets for one in walk(target) if isinstance(one, cst.Name)}
+    inner: list[cst.CSTNode] = [
+        arg.value for arg in ask.args if arg.keyword is None or arg.keyword.value not in _NOT_THE_CASE
+    ]
+    return any(_mentions(one, reached) for one in [*inner, ask.func])
+
+
+def _holds(node: cst.CSTNode, inner: cst.CSTNode) -> bool:
+    return any(one is inner for one in walk(node))
+
+
+def _mentions(node: cst.CSTNode, names: set[str]) -> bool:
+    return any(isinstance(one, cst.Name) and one.value in names for one in (node, *walk(node)))
+
+
+def _kept(loop: cst.For) -> bool:
+    """Whether the loop collects something: a loop that only tries until it has one answer does not repeat."""
+    for node in walk(loop.body):
+        match node:
+            case cst.AugAssign() | cst.Yield() | cst.Assign(targets=[cst.AssignTarget(target=cst.Subscript())]):
+                return True
+            case cst.Call(func=cst.Attribute(attr=cst.Name(value=name))) if name in _KEEPS:
+                return True
+    return False

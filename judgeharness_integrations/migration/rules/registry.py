@@ -1,0 +1,69 @@
+"""Every rule by code, and codes by prefix."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from judgeharness_integrations._errors import UnknownNameError
+from judgeharness_integrations.migration.rules.aggregation import UNCALIBRATED_AGGREGATION
+from judgeharness_integrations.migration.rules.cache import CACHE_OVER_REPEATS
+from judgeharness_integrations.migration.rules.distribution import HIDDEN_DISTRIBUTION
+from judgeharness_integrations.migration.rules.failure import FAILURE_AS_VERDICT
+from judgeharness_integrations.migration.rules.first_match import FIRST_MATCH
+from judgeharness_integrations.migration.rules.removed import REMOVED_API
+from judgeharness_integrations.migration.rules.retry import RETRY_ON_VERDICT
+from judgeharness_integrations.migration.rules.rule import Rule
+from judgeharness_integrations.migration.rules.same_model import SAME_MODEL
+from judgeharness_integrations.migration.rules.single_sample import SINGLE_SAMPLE
+from judgeharness_integrations.migration.rules.temperature import TEMPERATURE_ZERO
+from judgeharness_integrations.migration.rules.unread import UNREAD_BLOCK
+from judgeharness_integrations.migration.rules.warning import BIAS_WARNING
+
+__all__ = ["RULES", "codes_matching", "rule_of"]
+
+RULES: Mapping[str, Rule] = {
+    one.code: one
+    for one in (
+        BIAS_WARNING,
+        SINGLE_SAMPLE,
+        UNCALIBRATED_AGGREGATION,
+        HIDDEN_DISTRIBUTION,
+        RETRY_ON_VERDICT,
+        FIRST_MATCH,
+        CACHE_OVER_REPEATS,
+        TEMPERATURE_ZERO,
+        SAME_MODEL,
+        REMOVED_API,
+        UNREAD_BLOCK,
+        FAILURE_AS_VERDICT,
+    )
+}
+
+
+def rule_of(code: str) -> Rule:
+    """Return the rule of a code.
+
+    Raises:
+        UnknownNameError: there is none; the nearest is offered.
+
+    """
+    if code.upper() not in RULES:
+        raise UnknownNameError("rule", code, RULES)
+    return RULES[code.upper()]
+
+
+def codes_matching(given: Iterable[str]) -> frozenset[str]:
+    """Return the codes that codes and prefixes (`JH0`, `ALL`) stand for.
+
+    Raises:
+        UnknownNameError: one of them stands for no rule.
+
+    """
+    found: set[str] = set()
+    for one in given:
+        prefix = "" if one.upper() == "ALL" else one.upper()
+        mine = {code for code in RULES if code.startswith(prefix)}
+        if not mine:
+            raise UnknownNameError("rule", one, RULES)
+        found |= mine
+    return frozenset(found)

@@ -1,0 +1,250 @@
+"""What a module's tree says: names behind aliases, what an expression may come from, constants."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import libcst as cst
+from libcst.metadata import Assignment, MetadataWrapper, QualifiedNameSource
+
+from judgeharness_integrations.migration.binding import bound_values, is_fixture
+from judgeharness_integrations.migration.module_index import ModuleIndex
+from judgeharness_integrations.migration.tree import FunctionNode, dotted, last_name
+
+if TYPE_CHECKING:
+    from judgeharness_integrations.migration.transfers import Transfer
+
+__all__ = ["FunctionNode", "ModuleView", "dotted"]
+
+_DEPTH = 8  # steps an expression is followed back
+
+
+class ModuleView(ModuleIndex):
+    """One parsed module and what its names stand for; every method takes nodes of its tree."""
+
+    def __init__(self, wrapper: MetadataWrapper) -> None:
+        """Index the tree; everything else is found out when it is asked for."""
+        super().__init__(wrapper)
+        self.prompt_texts: dict[cst.Call, str] = {}
+        self._known_names: dict[cst.CSTNode, frozenset[str]] = {}
+        self._naming: list[cst.CSTNode] = []
+        self._known_steps: dict[cst.CSTNode, tuple[cst.CSTNode, ...]] = {}
+        self._opened: set[cst.CSTNode] = set()
+        self._callees: dict[cst.Call, tuple[cst.FunctionDef, ...]] = {}
+        self._origins: dict[cst.CSTNode, tuple[cst.CSTNode, ...]] = {}
+
+    def names(self, node: cst.CSTNode) -> frozenset[str]:
+        """Full names of what was imported and is called so here (`langchain.evaluation.load_evaluator`).
+
+        Aliases inside the file are followed; a name that star imports may bring is looked for in each of them. A
+        local function or class has no such name.
+        """
+        if node not in self._known_names:
+            self._known_names[node] = frozenset()  # a circle ends here
+            if len(self._naming) < _DEPTH:
+                self._naming.append(node)
+                self._known_names[node] = frozenset(self._names(node))
+                self._naming.pop()
+            else:
+                del self._known_names[node]
+                return frozenset()
+        return self._known_names[node]
+
+    def _names(self, node: cst.CSTNode) -> Iterator[str]:
+        scope = self.scope(node)
+        if scope is None:
+            return
+        found = scope.get_qualified_names_for(node)
+        full = [name.name for name in found if name.source is QualifiedNameSource.IMPORT]
+        yield from full
+        if full:
+            return
+        match node:
+            case cst.Attribute(value=owner, attr=cst.Name(value=attribute)):
+                yield from (f"{name}.{attribute}" for name in self.names(owner))
+            case cst.Name(value=name) if not any(isinstance(one, Assignment) for one in scope[name]):
+                yield from (f"{module}.{name}" for module in self.star_modules)
+            case cst.Name():
+                yield from self._names_of(step for step in self.steps(node) if step is not node)
+            case cst.Subscript(value=container):
+                yield from self._names_of(self.elements(container))
+
+    def _names_of(self, nodes: Iterable[cst.CSTNode]) -> Iterator[str]:
+        for one in nodes:
+            if isinstance(one, (cst.Name, cst.Attribute, cst.Subscript)):
+                yield from self.names(one)
+
+    def origins(self, node: cst.CSTNode) -> tuple[cst.CSTNode, ...]:
+        """Expressions a value may come from: calls, constants, functions, the node itself, in order of finding."""
+        if node not in self._origins:
+            self._origins[node] = (node,)  # a circle ends here
+            found = {node: None}
+            layer = [node]
+            for _ in range(_DEPTH):
+                layer = [step for one in layer for step in self.steps(one) if step not in found]
+                found.update(dict.fromkeys(layer))
+            self._origins[node] = tuple(found)
+        return self._origins[node]
+
+    def steps(self, node: cst.CSTNode) -> tuple[cst.CSTNode, ...]:
+        """Expressions a value may come from, one step back."""
+        if node in self._known_steps:
+            return self._known_steps[node]
+        found = tuple(self._steps(node))
+        if not self._opened:  # inside a circle it is not the whole answer
+            self._known_steps[node] = found
+        return found
+
+    def _steps(self, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+        match node:
+            case cst.Name():
+                yield from self._bindings(node)
+            case cst.Attribute(value=cst.Name(value="self" | "cls"), attr=cst.Name(value=name)):
+                yield from self.attribute_values(node, name)
+            case cst.Await(expression=inner):
+                yield inner
+            case cst.IfExp(body=body, orelse=orelse):
+                yield from (body, orelse)
+            case cst.BooleanOperation(left=left, right=right) | cst.BinaryOperation(left=left, right=right):
+                yield from (left, right)
+            case cst.Subscript(value=container, slice=[cst.SubscriptElement(slice=cst.Index(value=key)), *_]):
+                yield from self.elements(container, self.value(key))
+            case cst.Call(func=func):
+                yield from self._returned(func)
+                yield from self._carried(node)
+            case cst.NamedExpr(value=value):
+                yield value
+
+    def _carried(self, call: cst.Call) -> Iterator[cst.CSTNode]:
+        """What a call hands on: `llm.bind(...)`, `llm.with_retry()`, `partial(judge, ...)`, `container.get(key)`."""
+        match call.func:
+            case cst.Attribute(value=owner, attr=cst.Name(value=method)) if method in _HANDED_ON:
+                yield owner
+            case cst.Attribute(value=container, attr=cst.Name(value="get" | "pop" | "setdefault")) if call.args:
+                yield from self.elements(container, self.value(call.args[0].value))
+            case cst.Name(value="partial") | cst.Attribute(attr=cst.Name(value="partial")) if call.args:
+                yield call.args[0].value
+
+    def _bindings(self, node: cst.Name) -> Iterator[cst.CSTNode]:
+        scope = self.scope(node)
+        if scope is None:
+            return
+        for one in scope[node.value]:
+            if isinstance(one, Assignment):
+                yield from bound_values(self, one.node)
+
+    def local_functions(self, func: cst.CSTNode) -> tuple[cst.FunctionDef, ...]:
+        """Functions and methods of this file an expression in front of `(` may be."""
+        if isinstance(func, cst.Attribute) and isinstance(func.value, cst.Name) and func.value.value in {"self", "cls"}:
+            found = list(self.attribute_values(func, func.attr.value))
+        elif isinstance(func, cst.Attribute):
+            found = [
+                method
+                for made in self.origins(func.value)
+                if isinstance(made, cst.Call)
+                for owner in self.origins(made.func)
+                if isinstance(owner, cst.ClassDef)
+                for method in self.methods(owner)
+                if method.name.value == func.attr.value
+            ]
+        else:
+            found = list(self.origins(func))
+        return tuple(one for one in found if isinstance(one, cst.FunctionDef) and not is_fixture(one))
+
+    def _returned(self, func: cst.BaseExpression) -> Iterator[cst.CSTNode]:
+        if isinstance(func, cst.Name):
+            for local in self._bindings(func):
+                if isinstance(local, cst.FunctionDef):
+                    yield from self.results(local)
+        elif (
+            isinstance(func, cst.Attribute) and isinstance(func.value, cst.Name) and func.value.value in {"self", "cls"}
+        ):
+            for local in self.attribute_values(func, func.attr.value):
+                if isinstance(local, cst.FunctionDef):
+                    yield from self.results(local)
+
+    def elements(self, container: cst.CSTNode, key: Any = None) -> tuple[cst.CSTNode, ...]:
+        """What a container holds: all of it, or under one key of a literal dict, or at one place of a literal list."""
+        if container in self._opened:  # a circle
+            return ()
+        self._opened.add(container)
+        try:
+            return tuple(self._elements(container, key))
+        finally:
+            self._opened.discard(container)
+
+    def _elements(self, container: cst.CSTNode, key: Any) -> Iterator[cst.CSTNode]:
+        for found in self.origins(container):
+            match found:
+                case cst.List(elements=inner) | cst.Tuple(elements=inner) | cst.Set(elements=inner):
+                    chosen = inner[key : key + 1] if isinstance(key, int) and 0 <= key < len(inner) else inner
+                    yield from (one.value for one in chosen)
+                case cst.Dict(elements=pairs):
+                    yield from _dict_values(self, pairs, key)
+                case cst.ListComp(elt=elt) | cst.SetComp(elt=elt) | cst.GeneratorExp(elt=elt):
+                    yield elt
+                case cst.DictComp(value=value):
+                    yield value
+                case cst.Call(func=cst.Attribute(value=owner, attr=cst.Name(value="values" | "items"))):
+                    yield from self.elements(owner)
+                case cst.Call(func=cst.Name(value="list" | "tuple" | "enumerate" | "zip" | "sorted"), args=args):
+                    for arg in args:
+                        yield from self.elements(arg.value)
+
+    def value(self, node: cst.CSTNode | None) -> Any:
+        """A constant: a string, number, bool or None that stands there or in the variable; else `...`."""
+        from judgeharness_integrations.migration.constants import constant  # noqa: PLC0415 - they need each other
+
+        return constant(self, node)
+
+    def calls_of(self, function: cst.FunctionDef) -> tuple[cst.Call, ...]:
+        """Calls of a function of this file, methods of its own class and of objects made of it."""
+        name = function.name.value
+        return tuple(
+            call for call in self.calls if last_name(call.func) == name and function in self.local_functions(call.func)
+        )
+
+    def callees(self, call: cst.Call) -> tuple[cst.FunctionDef, ...]:
+        """Functions of this file a call may run; a class of this file runs its `__init__`."""
+        if call not in self._callees:
+            found = self.local_functions(call.func)
+            made = [one for one in self.origins(call.func) if isinstance(one, cst.ClassDef)] if not found else []
+            inits = (one for owner in made for one in self.methods(owner) if one.name.value == "__init__")
+            self._callees[call] = found or tuple(inits)
+        return self._callees[call]
+
+    @cached_property
+    def questions(self) -> frozenset[cst.Call]:
+        """Calls that ask a model: of a client, of a helper around one, of an evaluator."""
+        from judgeharness_integrations.migration.questions import all_questions  # noqa: PLC0415 - they need each other
+
+        return all_questions(self)
+
+    @cached_property
+    def additions(self) -> dict[str, list[cst.Call]]:
+        """Name of a variable -> calls that add to it: `messages.append(...)`."""
+        from judgeharness_integrations.migration.transfers import COLLECTING  # noqa: PLC0415 - they need each other
+
+        found: dict[str, list[cst.Call]] = {}
+        for call in self.calls:
+            match call.func:
+                case cst.Attribute(value=cst.Name(value=name), attr=cst.Name(value=method)) if method in COLLECTING:
+                    found.setdefault(name, []).append(call)
+        return found
+
+    @cached_property
+    def transfers(self) -> tuple[Transfer, ...]:
+        """How values move in this module."""
+        from judgeharness_integrations.migration.transfers import transfers_of  # noqa: PLC0415 - they need each other
+
+        return transfers_of(self)
+
+
+_HANDED_ON = frozenset({"bind", "with_retry", "with_config", "with_structured_output", "bind_tools", "with_fallbacks"})
+
+
+def _dict_values(view: ModuleView, pairs: Any, key: Any) -> Iterator[cst.CSTNode]:
+    chosen = [one for one in pairs if isinstance(one, cst.DictElement) and view.value(one.key) == key]
+    yield from (one.value for one in (chosen or pairs) if isinstance(one, (cst.DictElement, cst.StarredDictElement)))
