@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from statistics import NormalDist
 from typing import TYPE_CHECKING, Final
 
 from judgeharness_integrations.aggregation.decision import Status
-from judgeharness_integrations.aggregation.statistics import wilson_of
-from judgeharness_integrations.calibration.estimate import Estimate, cluster_degrees, t_quantile
+from judgeharness_integrations.calibration.estimate import Estimate
 from judgeharness_integrations.calibration.rates import Rate
 from judgeharness_integrations.calibration.tally import share_estimate
 from judgeharness_integrations.gates.criterioncases import CriterionCases
+from judgeharness_integrations.reporting.runs.summarising import careful_interval
 from judgeharness_integrations.verdictlog.row import verdict_text
 
 if TYPE_CHECKING:
@@ -22,8 +20,6 @@ if TYPE_CHECKING:
     from judgeharness_integrations.result import CriterionResult
 
 __all__ = ["METRIC_MEASURES", "Measured", "uncalibrated"]
-
-_Z = NormalDist().inv_cdf(0.975)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +52,7 @@ def _of_rate(rate: Rate | None, *, of: str = "cases", missing: str = "there is n
 def _pass_rate(cases: CriterionCases, _: str | None) -> Measured | None:
     if not cases.scored and not cases.sampled:
         return Measured(missing="no sample holds a verdict")
-    return _label_rate(cases, "PASS") if "PASS" in cases.labels else None
+    return _label_rate(cases, "PASS") if cases.labels.keys() & {"PASS", "FAIL"} else None
 
 
 def _rate(cases: CriterionCases, label: str | None) -> Measured | None:
@@ -103,7 +99,8 @@ def _consistency(cases: CriterionCases, _: str | None) -> Measured:
         return Measured(missing="early stopping shows more consistency than all samples would")
     if all(one.planned <= 1 for _, one in cases.pairs):
         return Measured(missing="one sample a case shows no consistency")
-    return _mean_share(cases, [one.consistency_rate for _, one in cases.pairs], "no case holds a valid sample")
+    shares = [one.consistency_rate if one.valid > 1 else None for _, one in cases.pairs]  # one agrees with itself
+    return _mean_share(cases, shares, "no case holds two valid samples")
 
 
 def _agreement(cases: CriterionCases, _: str | None) -> Measured | None:
@@ -153,19 +150,8 @@ def _flip_rate(cases: CriterionCases, perturbation: str | None) -> Measured | No
     if not rates:
         return Measured(missing=f"no case holds samples with and without {perturbation} to compare")
     value = math.fsum(rate for rate, _ in rates) / len(rates)
-    low, high = _careful(value, [key for _, key in rates])
+    low, high = careful_interval(value, [key for _, key in rates])
     return Measured(value=value, low=low, high=high, n=len(rates))
-
-
-def _careful(value: float, clusters: Sequence[Hashable]) -> tuple[float, float]:
-    """Return Wilson's interval of a mean of shares as if each were yes or no, which vary most, and clusters copies."""
-    sizes = Counter(clusters)
-    if len(sizes) == len(clusters):
-        return wilson_of(value, len(clusters), _Z)
-    if len(sizes) == 1:
-        return 0.0, 1.0
-    degrees = cluster_degrees(sizes.values())
-    return wilson_of(value, degrees + 1, t_quantile(degrees))
 
 
 def uncalibrated(section: JudgeSection, criterion: str) -> str:

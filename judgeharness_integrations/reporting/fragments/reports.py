@@ -112,8 +112,8 @@ def report_fragment(report: RunReport) -> str:
 
 
 def _summary(one: CriterionSummary) -> tuple[str, ...]:
-    shown = one.mean_score if one.numeric else one.positive_rate
-    what = "mean" if one.numeric else one.positive or "rate"
+    shown = one.mean_score or one.positive_rate  # scores that a rule turns into PASS and FAIL have the latter
+    what = "mean" if one.mean_score else one.positive or "rate"
     accuracy = one.accuracy
     return (
         one.judge,

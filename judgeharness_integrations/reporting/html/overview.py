@@ -76,7 +76,7 @@ def _measures(summary: CriterionSummary, *, informal: bool) -> Iterator[Measure]
     if summary.numeric and not summary.verdicts.keys() & {"PASS", "FAIL"}:
         yield _mean(summary.mean_score)
     elif summary.numeric:
-        yield _share(_NAMES["PASS"], summary.rate_of("PASS"), "all {} cases")
+        yield _share(_NAMES["PASS"], summary.positive_rate, "all {} cases")
     elif summary.positive is not None:
         yield _share(_NAMES[summary.positive], summary.positive_rate, "all {} cases")
     else:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TypeVar
 
+from judgeharness_integrations.aggregation.grouping import EVERY_CRITERION
 from judgeharness_integrations.reporting.boundary import boundary
 from judgeharness_integrations.reporting.runs.report import JudgeSection, RunReport
 from judgeharness_integrations.reporting.runs.summarising import summaries
@@ -35,7 +37,7 @@ def run_report(
         facts: further fields of `RunReport`.
 
     """
-    listed = tuple(results)
+    listed = tuple(_under_criteria(results))
     by_judge: dict[str, list[HarnessResult]] = {name: [] for name in planned or ()}
     for result in listed:
         by_judge.setdefault(result.judge, []).append(result)
@@ -46,8 +48,24 @@ def run_report(
     return RunReport(source=source, results=listed, judges=sections, **facts)
 
 
+def _under_criteria(results: Iterable[HarnessResult]) -> Iterator[HarnessResult]:
+    """Yield results; one without any answer is about the criteria its judge was heard on, not about one of its own."""
+    listed = list(results)
+    known: dict[str, dict[str, None]] = {}
+    for result in listed:
+        heard = known.setdefault(result.judge, {})
+        heard.update(dict.fromkeys(row.criterion for row in result.rows if row.criterion != EVERY_CRITERION))
+    for result in listed:
+        names, silent = known[result.judge], next(iter(result.criteria.values()), None)
+        unheard = silent is not None and all(row.criterion == EVERY_CRITERION for row in result.rows)
+        if not unheard or silent is None or not names or any(name in names for name in result.criteria):
+            yield result
+        else:
+            yield replace(result, criteria={name: replace(silent, criterion=name) for name in names})
+
+
 def _section(judge: str, results: Sequence[HarnessResult], planned: int, cost: float | None) -> JudgeSection:
-    anchored = next((one for one in results if one.calibration is not None), None)
+    anchored = _weakest(results)
     return JudgeSection(
         judge=judge,
         models=tuple(dict.fromkeys(one.judge_model for one in results if one.judge_model)),
@@ -63,6 +81,17 @@ def _section(judge: str, results: Sequence[HarnessResult], planned: int, cost: f
         warnings=tuple(dict.fromkeys(warning for one in results for warning in one.warnings)),
         not_measured=dict(Counter(sentence for one in results for sentence in boundary(one)).most_common()),
     )
+
+
+def _weakest(results: Sequence[HarnessResult]) -> HarnessResult | None:
+    """Return the result that tells what anchors all of them: a calibration of one design vouches for no other."""
+    return min(results, key=_anchoring, default=None)
+
+
+def _anchoring(result: HarnessResult) -> int:
+    """Return 0 without a calibration, 1 with one that does not hold, 2 with one that does."""
+    state = result.calibration_state
+    return 0 if state is None or result.calibration is None else 1 + state.valid
 
 
 def _only(values: set[str | None]) -> str | None:

@@ -7,8 +7,9 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from statistics import NormalDist
 
+from judgeharness_integrations.aggregation.grouping import EVERY_CRITERION
 from judgeharness_integrations.aggregation.statistics import wilson_of
-from judgeharness_integrations.calibration.estimate import Estimate, cluster_degrees, estimate
+from judgeharness_integrations.calibration.estimate import Estimate, cluster_degrees, estimate, t_quantile
 from judgeharness_integrations.calibration.rates import Rate
 from judgeharness_integrations.design import Design
 from judgeharness_integrations.replay.judgefold import JudgeFold
@@ -17,7 +18,7 @@ from judgeharness_integrations.reporting.runs.summary import CriterionSummary, F
 from judgeharness_integrations.result import CriterionResult, HarnessResult
 from judgeharness_integrations.verdictlog.row import Verdict, is_number
 
-__all__ = ["clusters_of", "gold_of", "positive_of", "summaries"]
+__all__ = ["careful_interval", "clusters_of", "gold_of", "positive_of", "summaries"]
 
 _Z = NormalDist().inv_cdf(0.975)
 _POSITIVES = (("PASS", frozenset({"PASS", "FAIL"})), ("A", frozenset({"A", "B", "TIE"})))
@@ -47,8 +48,9 @@ def summaries(results: Iterable[HarnessResult], *, planned: Mapping[str, int] | 
 
 
 def gold_of(result: HarnessResult, criterion: str) -> Verdict | None:
-    """Return the gold label of a case and criterion; None without one."""
-    return next((row.gold for row in result.rows if row.criterion == criterion and row.gold is not None), None)
+    """Return the gold label of a case and criterion, also where every call failed; None without one."""
+    named = (criterion, EVERY_CRITERION)
+    return next((row.gold for row in result.rows if row.criterion in named and row.gold is not None), None)
 
 
 def positive_of(measured: Sequence[CriterionResult]) -> str | None:
@@ -98,6 +100,7 @@ def _summary(
     decided = Counter(one.verdict for one in measured if one.status == "decided" and one.verdict is not None)
     positive = positive_of(measured)
     missing = [False] * (replay.cases - len(measured))
+    compared = [one for one in measured if one.valid > 1 or one.planned <= 1]  # one of several agrees with itself
     clusters = clusters_of(pairs, missing=len(missing))
     outcomes: Counter[str] = Counter()
     for one in measured:
@@ -117,8 +120,8 @@ def _summary(
         abstention=Rate.over([*(one.status == "abstained" for one in measured), *missing], clusters),
         accuracy=None if replay.correct is None else _accuracy(pairs, clusters),
         mean_score=_mean_score(measured, clusters) if replay.kind == "numbers" else None,
-        consistency_rate=_mean(one.consistency_rate for one in measured),
-        chance_consistency=_mean(one.chance_consistency for one in measured),
+        consistency_rate=_mean(one.consistency_rate for one in compared),
+        chance_consistency=_mean(one.chance_consistency for one in compared),
         agreement=_mean(one.agreement for one in measured),
         flips=tuple(_flips(measured, clusters)),
         outcomes=dict(outcomes),
@@ -127,12 +130,17 @@ def _summary(
 
 
 def clusters_of(pairs: Sequence[tuple[HarnessResult, CriterionResult]], *, missing: int = 0) -> list[Hashable]:
-    """Return which cluster each case is in: its rows' attribute `cluster`, else the case itself; then missing cases."""
+    """Return which cluster each case is in: its rows' attribute `cluster`, else the case itself; then missing cases.
+
+    Measurements of one case, as of a suite that was recorded twice, tell of one case.
+    """
     named = (
         next((row.attributes["cluster"] for row in result.rows if "cluster" in row.attributes), None)
         for result, _ in pairs
     )
-    found: list[Hashable] = [("case", number) if name is None else name for number, name in enumerate(named)]
+    found: list[Hashable] = [
+        ("case", result.case_id) if name is None else name for (result, _), name in zip(pairs, named, strict=True)
+    ]
     return [*found, *(("missing", number) for number in range(missing))]
 
 
@@ -141,6 +149,7 @@ def _accuracy(pairs: Sequence[tuple[HarnessResult, CriterionResult]], clusters: 
         (measured.verdict == gold, cluster)
         for (result, measured), cluster in zip(pairs, clusters, strict=False)
         if measured.status == "decided" and (gold := gold_of(result, measured.criterion)) is not None
+        if is_number(gold) == is_number(measured.verdict)  # a score is neither the right label nor a wrong one
     ]
     return Rate.over([hit for hit, _ in labelled], [cluster for _, cluster in labelled])
 
@@ -170,6 +179,16 @@ def _flips(measured: Sequence[CriterionResult], clusters: Sequence[Hashable]) ->
                 rates.setdefault(part.name, []).append((part.flip_rate, cluster))
     for name, found in rates.items():
         value = math.fsum(rate for rate, _ in found) / len(found)
-        effective = cluster_degrees(Counter(cluster for _, cluster in found).values()) + 1
-        low, high = wilson_of(value, effective, _Z)
+        low, high = careful_interval(value, [cluster for _, cluster in found])
         yield FlipRate(perturbation=name, value=value, low=low, high=high, cases=len(found))
+
+
+def careful_interval(value: float, clusters: Sequence[Hashable]) -> tuple[float, float]:
+    """Return Wilson's interval of a mean of shares as if each were yes or no, which vary most, and clusters copies."""
+    sizes = Counter(clusters)
+    if len(sizes) == len(clusters):
+        return wilson_of(value, len(clusters), _Z)
+    if len(sizes) == 1:
+        return 0.0, 1.0
+    degrees = cluster_degrees(sizes.values())
+    return wilson_of(value, degrees + 1, t_quantile(degrees))
