@@ -39,6 +39,7 @@ from judgeharness_integrations.judging import Judge, JudgeLike, as_judge, text_h
 from judgeharness_integrations.perturbations import Perturbation, Rewriter, perturbation
 from judgeharness_integrations.plan import CasePlan, OnUnfit, Plan, plan_cases
 from judgeharness_integrations.presets import Shape, preset
+from judgeharness_integrations.recording import ready
 from judgeharness_integrations.running import Run
 
 if TYPE_CHECKING:
@@ -345,6 +346,7 @@ class JudgeHarness:
         if isinstance(cases, Sequence):
             plans = list(plans)
             self._check_budget(cost := self._cost(judge, plans, judge_model))
+        ready()
         async with claimed(self.log, self.run):
             with run.spans.around("run", judge.name, calls=cost.total if cost else None) as span:
                 run = replace(run, span=span)

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import json
 import os
+import sys
+import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final, TypeAlias
 
@@ -18,7 +20,7 @@ from judgeharness_integrations.cases import AnswerCase, Case
 from judgeharness_integrations.result import HarnessResult
 from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES
 
-__all__ = ["RECORD", "Listener", "case_texts", "record", "recording", "to_file"]
+__all__ = ["RECORD", "Listener", "case_texts", "ready", "record", "recording", "to_file"]
 
 RECORD: Final = "JUDGEHARNESS_RECORD"
 _TEXTS = ("input", "output", "output_b", "reference", "context")
@@ -27,29 +29,59 @@ _TEXTS = ("input", "output", "output_b", "reference", "context")
 Listener: TypeAlias = Callable[[HarnessResult, Mapping[str, str]], None]
 
 
-def to_file(path: Path) -> Listener:
-    """Return a listener that appends every result to a file, a line each, also when several processes do.
+class _Appending:
+    """Appends every result to a file, a line each."""
 
-    The file is one `judgeharness report` reads. It is made with the first result; where it cannot be written, a
-    ConfigError says so there.
-    """
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._checked = False
 
-    def append(result: HarnessResult, texts: Mapping[str, str]) -> None:
+    def __repr__(self) -> str:
+        return str(self._path)
+
+    def ready(self) -> None:
+        """Raise a ConfigError unless the file can be written; looked at once, and nothing is left behind."""
+        if self._checked:
+            return
+        try:
+            _try_to_write(self._path)
+        except OSError as error:
+            raise ConfigError(
+                f"results cannot be recorded in {self._path} ({error.strerror or error}): give {RECORD} another file; "
+                "nothing was asked."
+            ) from error
+        self._checked = True
+
+    def __call__(self, result: HarnessResult, texts: Mapping[str, str]) -> None:
         from filelock import FileLock  # noqa: PLC0415 - loaded at first use
 
         from judgeharness_integrations.reporting.runs.recorded import recorded_line  # noqa: PLC0415
 
         line = json.dumps(recorded_line(result, texts), ensure_ascii=False, allow_nan=False)
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with FileLock(f"{path}.lock"), path.open("a", encoding="utf-8", errors=LONE_SURROGATES) as file:
-                file.write(line + "\n")
-        except OSError as error:
-            raise ConfigError(
-                f"results cannot be recorded in {path} ({error.strerror or error}): give {RECORD} another file."
-            ) from error
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        with FileLock(f"{self._path}.lock"), self._path.open("a", encoding="utf-8", errors=LONE_SURROGATES) as file:
+            file.write(line + "\n")
 
-    return append
+
+def to_file(path: Path) -> Listener:
+    """Return a listener that appends every result to a file, a line each, also when several processes do.
+
+    The file is one `judgeharness report` reads. It is made with the first result; where it cannot be written, a
+    ConfigError says so before anything is asked.
+    """
+    return _Appending(path)
+
+
+def _try_to_write(path: Path) -> None:
+    """Raise an OSError unless a file and the lock beside it can be written, in folders that may have to be made."""
+    for one in (path, Path(f"{path}.lock")):
+        if one.exists():
+            one.open("ab").close()  # changes nothing
+    folder = path.parent
+    while not folder.exists():
+        folder = folder.parent
+    with tempfile.TemporaryFile(dir=folder):
+        pass
 
 
 def _from_environment() -> list[Listener]:
@@ -58,16 +90,35 @@ def _from_environment() -> list[Listener]:
 
 
 _listeners: Final[list[Listener]] = _from_environment()
+_failing: Final[set[int]] = set()  # listeners that have failed, which was said
 
 
 @contextmanager
 def recording(listener: Listener) -> Iterator[None]:
-    """Tell a listener every result that is measured inside the block, in any thread."""
+    """Tell a listener every result that is measured inside the block, in any thread.
+
+    Where it has a method `ready`, that is called before anything is asked, and may raise an error. What it raises when
+    it is told a result is said once on standard error: the result was paid for, and is not lost with it.
+    """
     _listeners.append(listener)
     try:
         yield
     finally:
         _listeners.remove(listener)
+        _failing.discard(id(listener))
+
+
+def ready() -> None:
+    """Ask whoever listens whether they can, before anything is asked.
+
+    Raises:
+        ConfigError: results could not be recorded.
+
+    """
+    for listener in tuple(_listeners):
+        check = getattr(listener, "ready", None)
+        if check is not None:
+            check()
 
 
 def record(result: HarnessResult, case: Case, *, with_texts: bool) -> None:
@@ -75,7 +126,22 @@ def record(result: HarnessResult, case: Case, *, with_texts: bool) -> None:
     if _listeners:
         texts = case_texts(case) if with_texts else {}
         for listener in tuple(_listeners):
-            listener(result, texts)
+            try:
+                listener(result, texts)
+            except Exception as error:  # noqa: BLE001 - whatever it is, the result was paid for
+                _say_once(listener, error)
+
+
+def _say_once(listener: Listener, error: Exception) -> None:
+    if id(listener) in _failing:
+        return
+    _failing.add(id(listener))
+    reason = getattr(error, "strerror", None) or repr(error)
+    with suppress(AttributeError, OSError, ValueError):  # there may be no standard error
+        sys.stderr.write(
+            f"judgeharness: results are no longer recorded in {listener!r:.200} ({reason:.200}); "
+            "they are returned all the same.\n"
+        )
 
 
 def case_texts(case: Case) -> dict[str, str]:

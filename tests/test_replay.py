@@ -380,3 +380,13 @@ def test_labels_and_scores_of_one_log_are_replayed_criterion_by_criterion() -> N
     assert rows_about(rows) == rows
     with pytest.raises(UnknownNameError, match="did you mean 'depth'"):
         rows_about(rows, ["dept"])
+
+
+def test_gold_of_another_kind_is_no_gold() -> None:
+    labels = replay([row("PASS", gold=1), row("PASS", gold="PASS", case="2")], "majority").judges[0]
+    assert (labels.correct, labels.labelled, labels.accuracy_decided) == (1, 1, 1.0)
+    assert labels.single_call_accuracy == {"none": 1.0}
+    none = replay([row("PASS", gold=1)], "majority").judges[0]
+    assert (none.correct, none.labelled, none.single_call_accuracy) == (None, 0, None)
+    scores = replay([row(8, gold="PASS"), row(9, gold=8, case="2")], "median").judges[0]
+    assert (scores.correct, scores.accuracy_decided, scores.mean_absolute_error) == (None, None, 1.0)

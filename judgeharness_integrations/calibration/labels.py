@@ -50,7 +50,9 @@ class CalibrationSet:
     def __post_init__(self) -> None:
         """Refuse a set that could not calibrate anything."""
         if not self.labeled_examples:
-            raise CaseError(f"calibration set {self.name!r} holds no labelled examples.")
+            raise CaseError(
+                f"calibration set {self.name!r} holds no labelled examples: label cases, in a file under `gold`."
+            )
         kind, _, model = self.source.partition(":")
         if self.source not in ("human", "executable") and not (kind == "model" and model.strip()):
             raise CaseError(f"the source of a label set is human, executable or model:<name>, not {self.source!r}.")

@@ -14,16 +14,16 @@ __all__ = ["print_gates"]
 _WORDS = {"passed": "passed", "failed": "FAILED", "not_measured": "NOT MEASURED"}
 
 
-def print_gates(gates: GateReport, screen: Console) -> None:
-    """Print every check with its sentence."""
-    title = "gates, on point estimates" if gates.point_estimates else "gates, on 95 % intervals over cases"
+def print_gates(gates: GateReport, screen: Console, *, of_run: bool = False) -> None:
+    """Print every check with its sentence; `of_run`: what the run said at its end, nothing was checked now."""
+    what = "gates of the run, as they were at its end," if of_run else "gates,"
+    title = f"{what} on point estimates" if gates.point_estimates else f"{what} on 95 % intervals over cases"
     rows: list[list[str | Text]] = [
-        [safe(check.gate), safe(" · ".join(filter(None, (check.judge, check.criterion)))), _WORDS[check.status]]
-        for check in gates.checks
+        [safe(check.gate), safe(check.about, 120), _WORDS[check.status]] for check in gates.checks
     ]
     screen.print(table(title, ("gate", "of", "status"), rows, texts=3))
     for check in gates.checks:
-        where = f" ({check.judge} · {check.criterion})" if len(gates.checks) > 1 else ""
+        where = f" ({check.about})" if len(gates.checks) > 1 else ""
         screen.print(Text(safe_text(f"{check.gate}{where}: {check.reason}", 600)))
     failed = sum(check.status != "passed" for check in gates.checks)
     screen.print("every gate passed" if gates.passed else f"{failed} of {len(gates.checks)} gate checks did not pass")

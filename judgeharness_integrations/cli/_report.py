@@ -28,8 +28,8 @@ __all__ = ["make_report"]
 def make_report(source: Source, outputs: Outputs, options: GateOptions) -> int:
     """Read a run or log, write what is wished for, check the gates, and return the exit code.
 
-    Without gates it is 0. With them it is 1 unless all pass, and 3 where a run that is shown is not whole: it was cut
-    off, or cases of it ended not graded.
+    Without gates it is 0, whatever those of the run said, which are shown then. With them it is 1 unless all pass, and
+    3 where a run that is shown is not whole: it was cut off, or cases of it ended not graded.
     """
     gates = gates_of(options)
     outputs.check(source)
@@ -54,8 +54,8 @@ def _tell(report: RunReport, gates: GateReport | None, outputs: Outputs, written
     screen = console(stderr=outputs.takes_stdout)
     if not outputs.takes_stdout:
         print_report(report, screen)
-    if gates is not None:
-        print_gates(gates, screen)
+    if (shown := gates or report.gates) is not None:
+        print_gates(shown, screen, of_run=gates is None)
     for line in written:
         screen.print(safe(f"written: {line}", 400), soft_wrap=True)
     if not outputs.wanted and not outputs.as_json:

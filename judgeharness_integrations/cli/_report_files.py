@@ -85,9 +85,13 @@ class Outputs:
                 sys.stdout.write(text)
                 continue
             path = Path(place)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with path.open("w", encoding="utf-8", errors=LONE_SURROGATES, newline="") as file:
-                file.write(text)
+            try:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                with path.open("w", encoding="utf-8", errors=LONE_SURROGATES, newline="") as file:
+                    file.write(text)
+            except OSError as error:
+                reason = error.strerror or error
+                raise UsageError(f"--{name} {place} cannot be written ({reason}): give another path.") from error
             yield f"{name}: {place}"
 
     def markdown(self, report: RunReport, gates: GateReport | None) -> str:

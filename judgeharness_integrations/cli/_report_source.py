@@ -33,7 +33,7 @@ class Source:
     judges: Sequence[str] | None = None
     labels: bool = False
     min_valid: int | None = None
-    tolerance: float = 1.0
+    tolerance: float | None = None
     cases: Path | None = None
     annotations: Path | None = None
     humans: Sequence[str] = ()
@@ -54,6 +54,11 @@ class Source:
         """Every file that is read, as far as they are known by name; those of a run's folder are all in it."""
         named = [None if self.is_url or self.is_folder else Path(self.where), self.cases, self.annotations]
         return tuple(path for path in named if path is not None)
+
+    @property
+    def _scale(self) -> float:
+        """How far two scores lie apart and still agree."""
+        return 1.0 if self.tolerance is None else self.tolerance
 
     def read(self) -> RunReport:
         """Return the report.
@@ -80,7 +85,7 @@ class Source:
             judges=self.judges,
             labels=self.labels,
             min_valid=self.min_valid,
-            tolerance=self.tolerance,
+            tolerance=self._scale,
             **facts,
         )
 
@@ -94,13 +99,20 @@ class Source:
                 else f"{self.where} holds recorded results, whose rules were chosen before their samples: leave out "
                 "--rule."
             )
-        fixed = {"--run": self.run, "--labels": self.labels or None, "--min-valid": self.min_valid}
+        fixed = {
+            "--run": self.run,
+            "--labels": self.labels or None,
+            "--min-valid": self.min_valid,
+            "--tolerance": self.tolerance,
+        }
         given = [name for name, value in fixed.items() if value is not None]
         if given:
             raise UsageError(f"{self.where} holds results of a run, not a log: {' and '.join(given)} go with a log.")
 
     def _of_url(self, facts: dict[str, Any]) -> RunReport:
         """Return the report of a run in a database."""
+        from judgeharness_integrations.verdictlog.decoding import decode  # noqa: PLC0415 - few logs are databases
+        from judgeharness_integrations.verdictlog.encoding import to_record  # noqa: PLC0415
         from judgeharness_integrations.verdictlog.sql.log import SqlLog  # noqa: PLC0415 - loads SQLAlchemy
 
         if self.rule is None:
@@ -108,8 +120,10 @@ class Source:
         with SqlLog(self.where, create=False) as log:
             run, name = self._run_in(log.run_ids()), log.name
             rows: list[VerdictRow] = list(log.rows(run=run))
+        if self.labels:
+            rows = decode([(number, to_record(row)) for number, row in enumerate(rows, 1)], source=name, labels=True)
         results = results_of_log(
-            rows, rule_of(self.rule), judges=self.judges, min_valid=self.min_valid, tolerance=self.tolerance
+            rows, rule_of(self.rule), judges=self.judges, min_valid=self.min_valid, tolerance=self._scale
         )
         return run_report(results, source=name, run=run, **facts)
 

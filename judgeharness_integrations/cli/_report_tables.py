@@ -10,12 +10,15 @@ from rich.text import Text
 
 from judgeharness_integrations.calibration.rates import Rate
 from judgeharness_integrations.cli._printing import percent, safe, share, table
-from judgeharness_integrations.reporting.plain import safe_text
+from judgeharness_integrations.reporting.calibrationtext import anchor_text
+from judgeharness_integrations.reporting.plain import number_text, safe_text
+from judgeharness_integrations.reporting.runs.designs import design_key, designs_apart
 from judgeharness_integrations.verdictlog.row import verdict_text
 
 if TYPE_CHECKING:
     from judgeharness_integrations.reporting.runs.report import JudgeSection, RunReport
-    from judgeharness_integrations.reporting.runs.summary import CriterionSummary
+    from judgeharness_integrations.reporting.runs.summary import CriterionSummary, FlipRate
+    from judgeharness_integrations.usage import Usage
 
 __all__ = ["print_report"]
 
@@ -37,7 +40,8 @@ def print_report(report: RunReport, screen: Console) -> None:
         "right, %\nof labelled",
         "consis-\ntency %\n(chance)",
     )
-    screen.print(table("measured", columns, map(_row, report.summaries)))
+    named = [pair for section in report.judges for pair in _named(section)]
+    screen.print(table("measured", columns, (_row(name, summary) for name, summary in named)))
     for section in report.judges:
         for line in _about(section):
             screen.print(Text(safe_text(f"{section.judge}: {line}", 400)))
@@ -55,19 +59,34 @@ def _designs(report: RunReport) -> Iterator[str]:
         yield f"rule: {safe_text(rule)}, {when}"
 
 
-def _row(summary: CriterionSummary) -> list[str | Text]:
-    name = summary.judge if summary.criterion == "verdict" else f"{summary.judge} · {summary.criterion}"
+def _named(section: JudgeSection) -> Iterator[tuple[str, CriterionSummary]]:
+    """Yield criteria with what they are called beside the others of the judge: its name, criterion and design."""
+    designs = designs_apart(one.design for one in section.criteria)
+    for one in section.criteria:
+        criterion = "" if one.criterion == "verdict" else one.criterion
+        yield " · ".join(filter(None, (section.judge, criterion, designs[design_key(one.design)]))), one
+
+
+def _row(name: str, summary: CriterionSummary) -> list[str | Text]:
     replay, chance = summary.replay, summary.chance_consistency
     expected = "" if chance is None else f"\n({percent(chance)})"
     return [
-        safe(name),
+        safe(name, 200),
         "\n".join(_results(summary)) or "-",
         share(replay.decided, summary.cases),
         str(replay.abstained),
         str(replay.not_graded),
-        "-" if summary.accuracy is None else _told("", summary.accuracy),
+        _right(summary),
         percent(summary.consistency_rate) + expected,
     ]
+
+
+def _right(summary: CriterionSummary) -> str:
+    """Return how right decisions are against gold: the share of labels, or how far scores lie off."""
+    error = summary.replay.mean_absolute_error
+    if error is not None:
+        return f"off by {number_text(error)}\nof {summary.replay.labelled}"
+    return "-" if summary.accuracy is None else _told("", summary.accuracy)
 
 
 def _results(summary: CriterionSummary) -> Iterator[str]:
@@ -80,8 +99,8 @@ def _results(summary: CriterionSummary) -> Iterator[str]:
     if summary.positive is not None and summary.positive_rate is not None:
         yield _told(summary.positive, summary.positive_rate)
         return
-    for label, count in list(summary.verdicts.items())[:_MOST_LABELS]:
-        if (rate := Rate.of(count, summary.cases)) is not None:
+    for label in list(summary.verdicts)[:_MOST_LABELS]:
+        if (rate := summary.rate_of(label)) is not None:
             yield _told(safe_text(verdict_text(label), _LONGEST_LABEL), rate)
 
 
@@ -90,22 +109,21 @@ def _told(label: str, rate: Rate) -> str:
 
 
 def _about(section: JudgeSection) -> Iterator[str]:
-    for summary in section.criteria:
-        for flip in summary.flips:
-            ends = f"[{percent(flip.low)}, {percent(flip.high)}]"
-            yield f"{flip.perturbation} changes {percent(flip.value)} % {ends} of the verdicts, over {flip.cases} cases"
+    for name, summary in _named(section):
+        about = name.removeprefix(section.judge).removeprefix(" · ")
+        for line in _flips(summary):
+            yield f"{about}: {line}" if about else line
         failed = {name: count for name, count in summary.outcomes.items() if name != "ok" and count}
         if failed:
             told = ", ".join(f"{count} {name}" for name, count in failed.items())
             yield f"failed samples of {summary.criterion}: {told} of {sum(summary.outcomes.values())}"
     if section.not_asked:
         yield f"{section.not_asked} of {section.cases + section.not_asked} cases were never asked"
-    if section.calibration is not None and section.calibration_state is not None:
-        yield f"calibration on {section.calibration.name}: {section.calibration_state}"
-    used = section.usage
-    tokens = "unknown" if used.input_tokens is None else f"{used.input_tokens} + {used.output_tokens or 0}"
-    cost = "" if section.cost is None else f", cost {section.cost:.4f} by the prices given"
-    yield f"usage: {used.calls} calls, tokens {tokens}{cost}"
+    if section.calibration is not None:
+        yield anchor_text(section.calibration, section.calibration_state)
+    yield f"usage: {_bill(section.usage, section.cost)}"
+    if section.calibration_usage is not None:
+        yield f"calibrating it, beside that: {_bill(section.calibration_usage, section.calibration_cost)}"
     for warning in section.warnings:
         yield f"warning: {warning}"
     sentences = list(section.not_measured)
@@ -113,3 +131,23 @@ def _about(section: JudgeSection) -> Iterator[str]:
         yield f"not measured: {sentence}"
     if len(sentences) > _MOST_SENTENCES:
         yield f"and {len(sentences) - _MOST_SENTENCES} more sentences of this kind"
+
+
+def _flips(summary: CriterionSummary) -> Iterator[str]:
+    """Yield how often verdicts differ with a perturbation, and beside it how often they do without one."""
+    noise = summary.noise
+    beside = "" if noise is None else f"; between two samples of none in {_rate(noise)}"
+    for flip in summary.flips:
+        yield f"verdicts differ between none and {flip.perturbation} in {_rate(flip)}{beside}"
+
+
+def _rate(flip: FlipRate) -> str:
+    of = "case" if flip.cases == 1 else "cases"
+    ends = f"[{percent(flip.low)}, {percent(flip.high)}]"
+    return f"{percent(flip.value)} % of pairs {ends}, mean over {flip.cases} {of}"
+
+
+def _bill(used: Usage, cost: float | None) -> str:
+    tokens = "unknown" if used.input_tokens is None else f"{used.input_tokens} + {used.output_tokens or 0}"
+    money = "" if cost is None else f", cost {cost:.4f} by the prices given"
+    return f"{used.calls} calls, tokens {tokens}{money}"

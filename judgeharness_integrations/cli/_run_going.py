@@ -169,7 +169,7 @@ def _note_beginning(going: RunGoing) -> None:
         going.log.begin(record)
     else:
         going.log.note(going.run, **going.facts)
-    going.place.mark(going.run)
+    going.place.mark(going.run, planned_cases={tally.judge.name: tally.plan.cases for tally in going.tallies})
 
 
 def _write(document: Mapping[str, Any], going: RunGoing) -> None:

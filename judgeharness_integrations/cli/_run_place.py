@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -107,9 +107,10 @@ class RunPlace:
             )
         return begun, record
 
-    def mark(self, run: str) -> None:
-        """Note which run stands here, before anything is asked."""
-        text = json.dumps({"run": run, "log": self._marked_log}, indent=2)
+    def mark(self, run: str, *, planned_cases: Mapping[str, int]) -> None:
+        """Note which run stands here, and how many cases each judge is to be asked, before anything is asked."""
+        noted = {"run": run, "log": self._marked_log, "planned_cases": dict(planned_cases)}
+        text = json.dumps(noted, indent=2)
         part = self.folder / f".{MARK}.{os.getpid()}"
         part.write_text(text + "\n", encoding="utf-8")
         part.replace(self.folder / MARK)  # a kill leaves the old or the new one

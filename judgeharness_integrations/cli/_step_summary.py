@@ -29,6 +29,10 @@ def append_summary(markdown: str, path: Path) -> None:
     try:
         before = path.stat().st_size if path.exists() else 0
         text = _fitting(markdown, MOST_BYTES - before)
+        if not text:
+            left = f"the step summary {safe_text(str(path))} has no room left of the 1 MiB GitHub takes"
+            typer.echo(f"{left}: the report is not in it.", err=True)
+            return
         with path.open("a", encoding="utf-8", errors=LONE_SURROGATES) as summary:
             summary.write(text)
     except OSError as error:

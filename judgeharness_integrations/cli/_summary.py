@@ -147,8 +147,9 @@ def _judge(
         "calibration_report": calibration_record(tally.calibration_report),
         "skipped_perturbations": dict(tally.skipped),
         "warnings": list(tally.warnings),
-        "usage": {**used(sums.usage.usages, prices), "rewrites": tally.rewrites},
-        "reused_from": sums.usage.reused,
+        "usage": {**used([*sums.usage.usages, *sums.labelled.usages], prices), "rewrites": tally.rewrites},
+        "calibration_usage": {**used(sums.labelled.usages, prices), "rewrites": 0} if sums.labelled.usages else None,
+        "reused_from": dict(Counter(sums.usage.reused) + Counter(sums.labelled.reused)),
     }
 
 
@@ -166,7 +167,7 @@ def _sums(tally: JudgeTally, harness: JudgeHarness, log: CaseLog) -> JudgeSums:
     for planned, rows in planned_rows(log, tally.planned, run=run, judge=tally.judge.name):
         sums.add(rows, planned=planned)
     for rows in log.case_groups(run=calibration_run(run), judge=tally.judge.name):
-        sums.usage.add(rows)
+        sums.labelled.add(rows)
     return sums
 
 

@@ -63,7 +63,7 @@ class JudgeSums:
         self._verdicts: dict[str, _Verdicts] = {}
         self._graded: Counter[frozenset[str]] = Counter()  # the criteria in which a case was graded -> cases
         self.failures = FailureKinds()
-        self.usage = UsageSums()
+        self.usage, self.labelled = UsageSums(), UsageSums()  # of its cases, and of those it is calibrated on
         self.cases = self.not_asked = self.planned = 0
         self.saved = 0  # calls that early stopping made needless
 

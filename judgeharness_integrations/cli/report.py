@@ -49,7 +49,9 @@ _Labels = Annotated[bool, typer.Option("--labels", help="Read every verdict of a
 _MinValid = Annotated[
     int | None, typer.Option(help="Valid samples a verdict needs, of a log.", show_default="half of a case's rows")
 ]
-_Tolerance = Annotated[float, typer.Option(help="How far two scores lie apart and still agree, of a log.")]
+_Tolerance = Annotated[
+    float | None, typer.Option(help="How far two scores lie apart and still agree, of a log.", show_default="1.0")
+]
 _Html = Annotated[str | None, typer.Option(help="Write one HTML page there; - is standard output.", show_default=False)]
 _Markdown = Annotated[str | None, typer.Option(help="Write Markdown for GitHub there, or to -.", show_default=False)]
 _Junit = Annotated[str | None, typer.Option(help="Write JUnit XML there, or to -.", show_default=False)]
@@ -84,7 +86,7 @@ def report(
     judge: _Judge = None,
     labels: _Labels = False,
     min_valid: _MinValid = None,
-    tolerance: _Tolerance = 1.0,
+    tolerance: _Tolerance = None,
     html: _Html = None,
     markdown: _Markdown = None,
     junit: _Junit = None,

@@ -61,6 +61,7 @@ def _checks(report: RunReport, found: Sequence[CriterionCases], gate: Gate, *, p
                 one,
                 judge=cases.summary.judge,
                 criterion=cases.summary.criterion,
+                design=cases.design,
                 point_estimates=points,
                 exploratory=cases.summary.design.rule_fixed == "after",
             )
@@ -110,15 +111,16 @@ def _calibrations(report: RunReport, found: Sequence[CriterionCases]) -> Iterato
         section, criterion = cases.section, cases.summary.criterion
         reason = uncalibrated(section, criterion)
         if reason or section.calibration is None:
-            yield _calibration(section.judge, criterion, reason)
+            yield _calibration(section.judge, criterion, reason, design=cases.design)
         else:
             n, source = section.calibration.criteria[criterion].n, section.calibration.name
-            yield _calibration(section.judge, criterion, f"calibrated on {source}: {n} labelled cases", n=n)
+            told = f"calibrated on {source}: {n} labelled cases"
+            yield _calibration(section.judge, criterion, told, n=n, design=cases.design)
     for judge in _without_criteria(report):
         yield _calibration(judge, "", "no case was measured")
 
 
-def _calibration(judge: str, criterion: str, reason: str, *, n: int | None = None) -> GateCheck:
+def _calibration(judge: str, criterion: str, reason: str, *, n: int | None = None, design: str = "") -> GateCheck:
     """Return the check of one criterion; `n` labelled cases of the calibration that holds, None without one."""
     return GateCheck(
         gate=_CALIBRATION,
@@ -130,4 +132,5 @@ def _calibration(judge: str, criterion: str, reason: str, *, n: int | None = Non
         high=None,
         n=n or 0,
         reason=reason,
+        design=design,
     )

@@ -6,9 +6,9 @@ from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from judgeharness_integrations.design import Design
-from judgeharness_integrations.reporting.runs.summarising import clusters_of, gold_of
-from judgeharness_integrations.verdictlog.row import Verdict, verdict_text
+from judgeharness_integrations.reporting.runs.designs import design_key, designs_apart
+from judgeharness_integrations.reporting.runs.summarising import clusters_of
+from judgeharness_integrations.verdictlog.row import verdict_text
 
 if TYPE_CHECKING:
     from judgeharness_integrations.reporting.runs.report import JudgeSection, RunReport
@@ -24,12 +24,14 @@ _VOCABULARIES = (frozenset({"PASS", "FAIL"}), frozenset({"A", "B", "TIE"}))
 class CriterionCases:
     """One judge and criterion under one design: what it comes to, and the cases behind that, in order.
 
-    `missing` planned cases have no result about it; they count as not graded.
+    `missing` planned cases have no result about it; they count as not graded. `design` tells its design from others of
+    the judge; empty where there is one alone.
     """
 
     section: JudgeSection
     summary: CriterionSummary
     pairs: tuple[tuple[HarnessResult, CriterionResult], ...]
+    design: str = ""
 
     @property
     def missing(self) -> int:
@@ -67,24 +69,16 @@ class CriterionCases:
                 return seen | dict.fromkeys(sorted(vocabulary))
         return seen
 
-    def gold(self, place: int) -> Verdict | None:
-        """Return the gold label of a case by its place among `pairs`; None without one."""
-        return gold_of(self.pairs[place][0], self.summary.criterion)
-
 
 def criteria_of(report: RunReport) -> Iterator[CriterionCases]:
     """Yield every judge's criteria with their cases."""
     groups: dict[Hashable, list[HarnessResult]] = {}
     for result in report.results:
-        groups.setdefault(_key(result.judge, result.design), []).append(result)
+        groups.setdefault((result.judge, design_key(result.design)), []).append(result)
     for section in report.judges:
+        names = designs_apart(summary.design for summary in section.criteria)
         for summary in section.criteria:
-            found = groups.get(_key(summary.judge, summary.design), [])
-            name = summary.criterion
+            key = design_key(summary.design)
+            found, name = groups.get((summary.judge, key), []), summary.criterion
             pairs = tuple((one, one.criteria[name]) for one in found if name in one.criteria)
-            yield CriterionCases(section=section, summary=summary, pairs=pairs)
-
-
-def _key(judge: str, design: Design) -> Hashable:
-    """Return what keeps judges and designs apart, as the summaries of a report do."""
-    return (judge, design.rule.name, design.rule_fixed, design.perturbations, design.repetitions)
+            yield CriterionCases(section=section, summary=summary, pairs=pairs, design=names[key])

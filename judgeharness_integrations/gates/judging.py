@@ -22,6 +22,7 @@ def judged(
     *,
     judge: str,
     criterion: str,
+    design: str = "",
     point_estimates: bool = False,
     exploratory: bool = False,
 ) -> GateCheck:
@@ -32,6 +33,7 @@ def judged(
         measured: the metric.
         judge: whose verdicts they are.
         criterion: what they are about.
+        design: what tells their design from others of the judge.
         point_estimates: look at the value instead of the worse end of its interval.
         exploratory: the rule was chosen after the samples, and the sentence says so.
 
@@ -48,7 +50,8 @@ def judged(
         more = None if point_estimates else more_cases(expression, measured)
         if more is not None:
             same = "share" if expression.is_share else "mean and spread"
-            sentence += f"; with this {same}, about {more} more {measured.of} would settle it"
+            of = measured.of.replace("cases", "case", 1) if more == 1 else measured.of
+            sentence += f"; with this {same}, about {more} more {of} would settle it"
     sentence += f" ({measured.note})" if measured.note else ""
     sentence += "; exploratory: the rule was chosen after the samples" if exploratory else ""
     known = status != "not_measured"
@@ -63,6 +66,7 @@ def judged(
         n=measured.n,
         reason=sentence,
         more_cases=more,
+        design=design,
     )
 
 

@@ -12,7 +12,7 @@ from judgeharness_integrations.calibration.estimate import Estimate
 from judgeharness_integrations.calibration.rates import Rate
 from judgeharness_integrations.calibration.tally import share_estimate
 from judgeharness_integrations.gates.criterioncases import CriterionCases
-from judgeharness_integrations.reporting.runs.summarising import careful_interval
+from judgeharness_integrations.reporting.runs.summarising import accuracy_of, careful_interval
 from judgeharness_integrations.verdictlog.row import verdict_text
 
 if TYPE_CHECKING:
@@ -77,13 +77,7 @@ def _label_rate(cases: CriterionCases, label: str) -> Measured:
 def _accuracy(cases: CriterionCases, _: str | None) -> Measured | None:
     if cases.scored:
         return None
-    golds = [cases.gold(place) for place in range(len(cases.pairs))]
-    judged = [
-        (one.verdict == gold, cluster)
-        for (_, one), gold, cluster in zip(cases.pairs, golds, cases.clusters, strict=False)
-        if one.status == "decided" and gold is not None
-    ]
-    rate = Rate.over([right for right, _ in judged], [cluster for _, cluster in judged])
+    rate = accuracy_of(cases.pairs, cases.clusters)
     return _of_rate(rate, of="decided cases with gold", missing="no decided case holds a gold label")
 
 

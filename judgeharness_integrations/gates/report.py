@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any, Literal, Self
 
 __all__ = ["GATES_SCHEMA", "GateCheck", "GateReport"]
 
@@ -17,7 +18,8 @@ class GateCheck:
     `value` is what was measured over `n` cases, `low` and `high` its 95 % interval; the gate looks at the end of the
     interval that is worse for it. `not_measured` (with None for a value) never passes. `reason` is one sentence.
     `more_cases`: about how many further cases with the same result would let a failed gate pass; None where it passed,
-    where the value itself does not clear the bar, and where it cannot be told.
+    where the value itself does not clear the bar, and where it cannot be told. `design` tells designs of one judge and
+    criterion apart; empty where there is one alone.
     """
 
     gate: str
@@ -30,6 +32,12 @@ class GateCheck:
     n: int
     reason: str
     more_cases: int | None = None
+    design: str = ""
+
+    @property
+    def about(self) -> str:
+        """Judge, criterion and design, as far as they are known."""
+        return " · ".join(filter(None, (self.judge, self.criterion, self.design)))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,3 +60,25 @@ class GateReport:
             "point_estimates": self.point_estimates,
             "checks": [asdict(check) for check in self.checks],
         }
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any]) -> Self:
+        """Return what `to_dict` was made of.
+
+        Raises:
+            ConfigError: it is of another schema, or damaged.
+
+        """
+        from judgeharness_integrations._errors import ConfigError  # noqa: PLC0415 - few read gates back
+
+        known = {field.name for field in fields(GateCheck)}
+        try:
+            if document["schema"] != GATES_SCHEMA:
+                raise ConfigError(f"not a document of schema {GATES_SCHEMA}: found {document['schema']!r:.60}.")
+            checks = tuple(
+                GateCheck(**{name: value for name, value in check.items() if name in known})
+                for check in document["checks"]
+            )
+            return cls(checks=checks, point_estimates=bool(document["point_estimates"]))
+        except (KeyError, TypeError, AttributeError) as error:
+            raise ConfigError(f"what gates said is damaged ({error!r:.80}): check them again.") from error

@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from judgeharness_integrations.replay.deciding import CaseDecision
+from judgeharness_integrations.verdictlog.row import is_number
 
 __all__ = ["LabelCounts"]
 
 
 @dataclass(kw_only=True)
 class LabelCounts:
-    """Counts over the cases of one judge and criterion; `known`: some case has a gold label."""
+    """Counts over the cases of one judge and criterion; `known`: some case has a gold label, not a score."""
 
     known: bool = False
     labelled: int = 0
@@ -24,7 +25,7 @@ class LabelCounts:
 
     def add(self, case: CaseDecision) -> None:
         """Take in a case."""
-        gold = case.gold
+        gold = None if is_number(case.gold) else case.gold  # a score is neither the right label nor a wrong one
         if case.decision.status == "decided":
             verdict = case.decision.verdict
             self.ties += verdict == "TIE"

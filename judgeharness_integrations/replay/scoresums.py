@@ -25,7 +25,7 @@ class ScoreSums:
 
     def add(self, case: CaseDecision) -> None:
         """Take in a case."""
-        if isinstance(case.gold, str) and case.decision.status == "decided":
+        if isinstance(case.gold, str) and isinstance(case.decision.verdict, str) and case.decision.status == "decided":
             self.passed += 1
             self.correct += case.decision.verdict == case.gold
         if len(scores := scores_of(case)) > 1:

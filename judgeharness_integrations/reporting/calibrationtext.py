@@ -6,16 +6,40 @@ from collections.abc import Iterator
 
 from judgeharness_integrations.calibration.measure import CriterionCalibration
 from judgeharness_integrations.calibration.rates import ScoreErrors
-from judgeharness_integrations.calibration.report import CalibrationReport
+from judgeharness_integrations.calibration.report import CalibrationReport, CalibrationState
 from judgeharness_integrations.calibration.riskcoverage import RiskCoverage, RiskPoint
 from judgeharness_integrations.reporting.plain import safe_text
+from judgeharness_integrations.result import HarnessResult
 
-__all__ = ["calibration_text"]
+__all__ = ["anchor_text", "calibration_text", "calibration_word"]
 
 _RATES = ("precision", "recall", "specificity", "accuracy_decided", "coverage", "base_rate")
 _ESTIMATES = {"ac1": "AC1", "spearman": "Spearman", "kendall": "Kendall tau-b", "quadratic_kappa": "quadratic kappa"}
 _MOST_CLASSES = 20
 _MOST_POINTS = 5
+
+
+def anchor_text(report: CalibrationReport | None, state: CalibrationState | None) -> str:
+    """Return in a sentence what a rule is anchored to; "calibrated" is said of people's and executed labels alone."""
+    if report is None or state is None:
+        return "uncalibrated: how often this rule is right was not measured"
+    if not state.valid:
+        return f"uncalibrated: the calibration on {report.name} is {state}"
+    if not report.calibrated:
+        return f"uncalibrated: {report.word} on {report.name}, whose labels are a model's, not people's"
+    return f"calibrated on {report.name}"
+
+
+def calibration_word(result: HarnessResult, criterion: str) -> str:
+    """Return `valid`, `expired`, `unverifiable` or `none` for one criterion; of a model's labels, what they show."""
+    report, state = result.calibration, result.calibration_state
+    if report is None or state is None:
+        return "none"
+    if not state.valid:
+        return state.status
+    if criterion not in report.criteria:
+        return "none"
+    return "valid" if report.calibrated else report.word
 
 
 def calibration_text(report: CalibrationReport) -> Iterator[str]:

@@ -43,7 +43,7 @@ def case_outcome(measured: CriterionResult, gold: Verdict | None) -> CaseOutcome
     if is_number(decision):
         why = "a score is no pass or fail without pass_at"
         return CaseOutcome(outcome="passed", reason=f"score {verdict}", ungraded=why)
-    if gold is None:
+    if gold is None or is_number(gold):  # a score is neither the right label nor a wrong one
         why = f"{verdict} is no pass or fail without a gold label"
         return CaseOutcome(outcome="passed", reason=f"verdict {verdict}", ungraded=why)
     if decision == gold:

@@ -8,6 +8,7 @@ import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
+from judgeharness_integrations.reporting.calibrationtext import calibration_word
 from judgeharness_integrations.reporting.caseoutcome import case_outcome
 from judgeharness_integrations.reporting.runs.summarising import gold_of
 from judgeharness_integrations.reporting.spreadsheet import defused
@@ -66,7 +67,8 @@ def case_table(report: RunReport) -> str:
     Texts are never formulas of a spreadsheet: a quote stands before one that would be. `distribution` is a JSON list of
     `{verdict, count}` over valid samples, `flip_rates` a JSON object perturbation -> share; a set of labels is a JSON
     list. `outcome` is `passed`, `failed`, `abstained` or `not_graded` (see `case_outcome`). What a case cost stands on
-    the line of its first criterion alone, so that sums are right; `latency_s` is in seconds.
+    the line of its first criterion alone, so that sums are right; `latency_s` is in seconds. `calibration` is `valid`,
+    `expired`, `unverifiable` or `none`; where labels are a model's, `agreement with` it.
     """
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
@@ -84,7 +86,7 @@ def _numbered(result: HarnessResult) -> Iterator[tuple[bool, CriterionResult]]:
 
 def _cells(result: HarnessResult, measured: CriterionResult) -> dict[str, _Cell]:
     gold = gold_of(result, measured.criterion)
-    informal, state = result.informal, result.calibration_state
+    informal = result.informal
     anchor = result.calibrated(measured.criterion)
     precision, recall = (None if anchor is None else anchor.precision, None if anchor is None else anchor.recall)
     return {
@@ -115,7 +117,7 @@ def _cells(result: HarnessResult, measured: CriterionResult) -> dict[str, _Cell]
         "aggregation_rule": None if informal else result.aggregation_rule,
         "rule_fixed": None if informal else result.rule_fixed,
         "informal": "true" if informal else "false",
-        "calibration": "none" if state is None else state.status,
+        "calibration": calibration_word(result, measured.criterion),
         "calibrated_precision": None if precision is None else precision.value,
         "calibrated_recall": None if recall is None else recall.value,
         "judge_model": result.judge_model,

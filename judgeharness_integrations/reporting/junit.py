@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 from xml.etree import ElementTree as ET
 
+from judgeharness_integrations.reporting.calibrationtext import calibration_word
 from judgeharness_integrations.reporting.caseoutcome import CaseOutcome, case_outcome
 from judgeharness_integrations.reporting.headline import headline
 from judgeharness_integrations.reporting.plain import number_text
 from judgeharness_integrations.reporting.rationales import dissent, rationale, shown_order
+from judgeharness_integrations.reporting.runs.designs import design_key, designs_apart
 from judgeharness_integrations.reporting.runs.summarising import gold_of
 from judgeharness_integrations.verdictlog.row import verdict_text, verdict_to_json
 
 if TYPE_CHECKING:
+    from judgeharness_integrations.design import Design
     from judgeharness_integrations.gates.report import GateCheck, GateReport
     from judgeharness_integrations.reporting.runs.report import JudgeSection, OnAbstain, RunReport
     from judgeharness_integrations.result import CriterionResult, HarnessResult
@@ -31,7 +34,8 @@ _COUNTS = {"failure": "failures", "error": "errors", "skipped": "skipped"}
 def junit_report(report: RunReport, *, on_abstain: OnAbstain = "failure", gates: GateReport | None = None) -> str:
     """Return the report as JUnit XML, in the shape that Jenkins, GitLab and the readers of Surefire files take.
 
-    A test case a judge, case and criterion, with `JUDGE.CRITERION` as its class: PASS passes, FAIL is a failure, what
+    A test case a judge, case and criterion, with `JUDGE.CRITERION` as its class, and the design of a judge that has
+    several; their suites are of one design each. PASS passes, FAIL is a failure, what
     could not be graded is an error (the harness's, not the case's), an abstention is what `on_abstain` says. Other
     labels are right or wrong against gold; without gold they pass, as scores do without `pass_at`, and the property
     `ungraded` says so. Gates are a suite of their own. `time` is what the judge took for the case, in seconds.
@@ -39,22 +43,23 @@ def junit_report(report: RunReport, *, on_abstain: OnAbstain = "failure", gates:
     Args:
         report: what was measured.
         on_abstain: `failure`, `skipped` or `passed`.
-        gates: what gates said; one that failed is a failure, one that was not measured an error.
+        gates: what gates said; one that failed is a failure, one that was not measured an error. Without, those of the
+            run are shown.
 
     """
     root = ET.Element("testsuites", name="judgeharness")
-    for (judge, criterion), pairs in _groups(report).items():
-        suite = ET.SubElement(root, "testsuite", name=_text(f"{judge}.{criterion}"))
-        _properties(suite, _about(report, pairs[0][0]))
+    for name, pairs in _groups(report):
+        suite = ET.SubElement(root, "testsuite", name=_text(name))
+        _properties(suite, _about(report, [result for result, _ in pairs]))
         for result, measured in pairs:
-            _case(suite, result, measured, on_abstain)
+            _case(suite, result, measured, on_abstain, name)
         _count(suite)
     for section in report.judges:
         if section.not_asked:
             _never_asked(ET.SubElement(root, "testsuite", name=_text(section.judge)), section)
-    if gates is not None:
-        suite = ET.SubElement(root, "testsuite", name="gates")
-        for check in gates.checks:
+    if (shown := gates or report.gates) is not None:
+        suite = ET.SubElement(root, "testsuite", name="gates" if gates is not None else "gates of the run")
+        for check in shown.checks:
             _gate(suite, check)
         _count(suite)
     for name in ("tests", *_COUNTS.values()):
@@ -73,36 +78,44 @@ def _never_asked(suite: ET.Element, section: JudgeSection) -> None:
     _count(suite)
 
 
-_Pairs = dict[tuple[str, str], list[tuple["HarnessResult", "CriterionResult"]]]
+_Pairs = list[tuple["HarnessResult", "CriterionResult"]]
 
 
-def _groups(report: RunReport) -> _Pairs:
-    groups: _Pairs = {}
+def _groups(report: RunReport) -> Iterator[tuple[str, _Pairs]]:
+    """Yield the name and the cases of every suite: a judge, a criterion and, where it has several, a design."""
+    designs: dict[str, list[Design]] = {}
+    groups: dict[tuple[str, str, Hashable], _Pairs] = {}
     for result in report.results:
+        key = design_key(result.design)
+        designs.setdefault(result.judge, []).append(result.design)
         for name, measured in result.criteria.items():
-            groups.setdefault((result.judge, name), []).append((result, measured))
-    return groups
+            groups.setdefault((result.judge, name, key), []).append((result, measured))
+    names = {judge: designs_apart(several) for judge, several in designs.items()}
+    for (judge, criterion, key), pairs in groups.items():
+        design = names[judge][key]
+        yield f"{judge}.{criterion}" + (f" ({design})" if design else ""), pairs
 
 
-def _about(report: RunReport, result: HarnessResult) -> Iterator[tuple[str, str]]:
-    """Yield what holds for every case of a suite."""
+def _about(report: RunReport, results: Sequence[HarnessResult]) -> Iterator[tuple[str, str]]:
+    """Yield what holds for every case of a suite, which are of one design."""
+    result = results[0]
     yield "source", report.source
     if report.run:
         yield "run", report.run
     yield "state", report.state
-    yield "model", result.judge_model or "unknown"
-    yield "perturbations", ", ".join(result.perturbations)
+    yield "model", ", ".join(dict.fromkeys(one.judge_model or "unknown" for one in results))
+    yield "perturbations", ", ".join(result.design.perturbations)
     yield "repetitions", str(result.repetitions)
-    if not result.informal:
+    if not all(one.informal for one in results):
         yield "aggregation_rule", result.aggregation_rule
         yield "rule_fixed", result.rule_fixed
 
 
-def _case(suite: ET.Element, result: HarnessResult, measured: CriterionResult, on_abstain: OnAbstain) -> None:
+def _case(
+    suite: ET.Element, result: HarnessResult, measured: CriterionResult, on_abstain: OnAbstain, name: str
+) -> None:
     found = case_outcome(measured, gold_of(result, measured.criterion))
-    case = ET.SubElement(
-        suite, "testcase", classname=_text(f"{result.judge}.{measured.criterion}"), name=_text(result.case_id)
-    )
+    case = ET.SubElement(suite, "testcase", classname=_text(name), name=_text(result.case_id))
     latencies = [
         row.latency_s for row in result.rows if row.criterion == measured.criterion and row.latency_s is not None
     ]
@@ -136,7 +149,10 @@ def _facts(result: HarnessResult, measured: CriterionResult, found: CaseOutcome)
         yield "informal", "one sample: a verdict as it came, nothing was measured"
     else:
         yield "consistency_rate", number_text(measured.consistency_rate)
-    yield "calibration", "none" if result.calibration_state is None else str(result.calibration_state)
+    state, word = result.calibration_state, calibration_word(result, measured.criterion)
+    yield "calibration", word if state is None or state.valid else str(state)
+    if result.state != "complete":
+        yield "state", result.state
     if (anchor := result.calibrated(measured.criterion)) is not None:
         yield "calibrated_precision", str(anchor.precision or "none")
         yield "calibrated_recall", str(anchor.recall or "none")
@@ -156,7 +172,7 @@ def _reasons(result: HarnessResult, measured: CriterionResult) -> Iterator[str]:
 
 
 def _gate(suite: ET.Element, check: GateCheck) -> None:
-    name = " ".join(filter(None, (check.gate, check.judge, check.criterion)))
+    name = " ".join(filter(None, (check.gate, check.judge, check.criterion, check.design)))
     case = ET.SubElement(suite, "testcase", classname="gates", name=_text(name))
     if check.status != "passed":
         tag = "failure" if check.status == "failed" else "error"

@@ -88,7 +88,9 @@ def test_a_source_is_human_executable_or_a_named_model(source: str) -> None:
 
 
 def test_sets_that_could_not_calibrate_anything_are_refused() -> None:
-    with pytest.raises(CaseError, match="calibration set 'v1' holds no labelled examples"):
+    with pytest.raises(
+        CaseError, match="calibration set 'v1' holds no labelled examples: label cases, in a file under `gold`"
+    ):
         labelled()
     with pytest.raises(CaseError, match="unknown consensus rule 'unanimity': known is majority"):
         labelled("PASS", consensus="unanimity")

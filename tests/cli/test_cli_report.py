@@ -11,7 +11,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 from jsonschema import Draft202012Validator
-from support.measured import shapes
+from support.measured import measured, shapes
 from support.report_scenes import hostile, several_criteria, typical
 from support.rows import both_orders, sampled
 
@@ -131,7 +131,34 @@ def test_scores_several_judges_and_failures_on_the_terminal(command: Command, tm
     )
     several = command("report", other, "--rule", "majority").out
     assert "judge · pair" in several
-    assert "position_swap changes 100.0 %" in several
+    assert "judge: pair: verdicts differ between none and position_swap in 100.0 % of pairs [" in several
+    assert "two samples of none" not in several
+
+
+def test_scores_against_gold_and_flips_beside_the_noise_of_the_judge(command: Command, tmp_path: Path) -> None:
+    rows = [
+        row
+        for n in range(4)
+        for name, verdicts in (("none", [n, n + 4, n]), ("format_change", [n + 3, n + 3]))
+        for row in sampled(verdicts, case_id=f"c{n}", perturbation=name, gold=n + 1)
+    ]
+    shown = command("report", write_log(rows, tmp_path / "scores.csv"), "--rule", "median").out
+    assert "off by" in shown
+    assert (
+        "judge: verdicts differ between none and format_change in 66.7 % of pairs [24.5, 92.5], mean over 4 cases; "
+        "between two samples of none in 66.7 % of pairs [24.5, 92.5], mean over 4 cases"
+    ) in " ".join(shown.split())
+
+
+def test_several_designs_of_a_judge_are_told_apart(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "240")
+    results = [measured(sampled(["PASS"] * 4)), measured(sampled(["FAIL"] * 4), min_valid=1)]
+    print_report(run_report(results), console())
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "half of the samples" in shown
+    assert "at least 1 valid" in shown
 
 
 def test_a_run_keeps_its_rule(command: Command, run: Path) -> None:
@@ -174,7 +201,8 @@ def test_a_database_is_named_by_its_url(command: Command, tmp_path: Path) -> Non
         (("--humans", "anna"), "--annotations FILE and --humans NAMES go together"),
         (("--cases", "{folder}/none.csv"), "none.csv"),
         (("--fail-under", "pass_rat>=0.9"), "did you mean 'pass_rate'"),
-        (("--csv", "{log}/below/x.csv"), "Not a directory"),
+        (("--csv", "{log}/below/x.csv"), "x.csv cannot be written (Not a directory): give another path."),
+        (("--html", "/proc/none/p.html"), "--html /proc/none/p.html cannot be written (No such file or directory)"),
     ],
 )
 def test_what_does_not_fit_is_one_sentence(
@@ -242,7 +270,7 @@ def test_the_summary_of_a_github_step_is_appended_to(
     assert ran.err.count("\n") == 1
 
 
-def test_a_long_report_is_cut_to_what_github_takes(tmp_path: Path) -> None:
+def test_a_long_report_is_cut_to_what_github_takes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     summary = tmp_path / "summary.md"
     long = (
         "## title\n\n<details>\n<summary>all</summary>\n\n<pre>\n"
@@ -255,15 +283,19 @@ def test_a_long_report_is_cut_to_what_github_takes(tmp_path: Path) -> None:
     assert len(text.encode()) > MOST_BYTES - 1000
     assert "longer than the 1 MiB that GitHub shows of a step" in text
     assert (text.count("<details>"), text.count("</details>"), text.count("</pre>")) == (1, 1, 1)
+    capsys.readouterr()
     append_summary(long, summary)  # there is no room for more
     assert len(summary.read_bytes()) <= MOST_BYTES
     assert summary.read_text() == text
+    said = capsys.readouterr().err
+    assert "has no room left of the 1 MiB GitHub takes: the report is not in it." in said
+    assert said.count("\n") == 1
 
 
 @pytest.mark.parametrize(
     ("report", "words"),
     [
-        (typical, ("4 of 124 cases were never asked", "calibration on human_labeled_set_v1: valid", "cost 1.2840")),
+        (typical, ("4 of 124 cases were never asked", "calibrated on human_labeled_set_v1", "cost 1.2840")),
         (several_criteria, ("warning: the cache was on", "judge · topics", "exploratory")),
         (lambda: hostile()[0], ("state: complete, 12 cases",)),
         (lambda: run_report(shapes().values()), ("and 18 more sentences of this kind",)),

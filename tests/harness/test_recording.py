@@ -13,7 +13,7 @@ import pytest
 
 from judgeharness_integrations import AnswerCase, CalibrationSet, HarnessResult, JudgeHarness, PairwiseCase
 from judgeharness_integrations._errors import ConfigError
-from judgeharness_integrations.recording import RECORD, case_texts, recording, to_file
+from judgeharness_integrations.recording import RECORD, case_texts, ready, recording, to_file
 from judgeharness_integrations.reporting.runs import read_report
 from judgeharness_integrations.testing import ScriptedJudge
 
@@ -94,13 +94,75 @@ def test_a_line_that_was_cut_off_is_left_out_and_a_damaged_one_is_named(tmp_path
         read_report(file)
 
 
-def test_a_file_that_cannot_be_written_is_one_sentence(tmp_path: Path) -> None:
+@pytest.mark.parametrize("place", ["file/below.jsonl", "folder", "locked.jsonl"])
+def test_a_file_that_cannot_be_written_is_one_sentence_before_anything_is_asked(tmp_path: Path, place: str) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
-    with (
-        recording(to_file(tmp_path / "file" / "below.jsonl")),
-        pytest.raises(ConfigError, match=f"give {RECORD} another"),
-    ):
-        JudgeHarness.single("labels").evaluate(ScriptedJudge(["PASS"]), "x")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "locked.jsonl.lock").mkdir()
+    asked: list[str] = []
+
+    def judge(case: AnswerCase) -> str:
+        asked.append(case.case_id)
+        return "PASS"
+
+    harness, case = JudgeHarness.standard("labels"), AnswerCase(case_id="a", output="x")
+    with recording(to_file(tmp_path / place)):
+        for measure in (lambda: harness.evaluate(judge, case), lambda: list(harness.evaluate_many(judge, [case]))):
+            with pytest.raises(ConfigError, match=f"give {RECORD} another file; nothing was asked"):
+                measure()
+    assert asked == []
+
+
+def test_whether_a_file_can_be_written_is_looked_at_once_and_leaves_nothing_behind(tmp_path: Path) -> None:
+    file = tmp_path / "new" / "folder" / "today.jsonl"
+    listener = to_file(file)
+    with recording(listener):
+        ready()
+        assert list(tmp_path.iterdir()) == []
+        (tmp_path / "new").write_text("", encoding="utf-8")
+        ready()
+    with recording(to_file(file)), pytest.raises(ConfigError):
+        ready()
+    (tmp_path / "there.jsonl").write_text("", encoding="utf-8")
+    with recording(to_file(tmp_path / "there.jsonl")):
+        ready()
+    assert (tmp_path / "there.jsonl").read_text(encoding="utf-8") == ""
+
+
+def test_a_result_is_not_lost_with_a_listener_that_fails_later(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, told = tmp_path / "folder" / "today.jsonl", []
+    with recording(to_file(file)), recording(lambda result, texts: told.append(result.case_id)):
+        ready()
+        (tmp_path / "folder").write_text("", encoding="utf-8")  # a file, where the folder was to be
+        for name in "ab":
+            result = JudgeHarness.single("labels").evaluate(
+                ScriptedJudge(["PASS"]), AnswerCase(case_id=name, output="x")
+            )
+            assert result.verdict == "PASS"
+    assert told == ["a", "b"]
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert f"results are no longer recorded in {file} (" in said
+
+
+def test_a_listener_of_ones_own_may_refuse_before_anything_is_asked_and_loses_nothing_later(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Full:
+        def ready(self) -> None:
+            raise ConfigError("the store is full.")
+
+        def __call__(self, result: HarnessResult, texts: Mapping[str, str]) -> None:
+            raise ValueError("no")
+
+    with recording(Full()), pytest.raises(ConfigError, match="the store is full"):
+        JudgeHarness.single("labels").evaluate(ScriptedJudge([]), "x")
+    monkeypatch.setattr(sys, "stderr", None)  # as programs without a console have it
+    monkeypatch.setattr(Full, "ready", lambda self: None)
+    with recording(Full()):
+        assert JudgeHarness.single("labels").evaluate(ScriptedJudge(["PASS"]), "x").verdict == "PASS"
 
 
 @pytest.mark.slow

@@ -63,17 +63,26 @@ def test_a_session_shows_what_its_judges_came_to(run: Run) -> None:
     assert "no result" not in ran.stdout.str()
 
 
+NO_JUDGE = (
+    "\ndef test_it(): pass\ndef test_fixture(judgeharness): pass\n",
+    "-k",
+    "test_it",
+    "--judgeharness-out=report",
+)
+
+
 def test_a_suite_that_asks_no_judge_sees_nothing(run: Run) -> None:
-    ran = run(
-        "\ndef test_it(): pass\ndef test_fixture(judgeharness): pass\n",
-        "-k",
-        "test_it",
-        "--judgeharness-fail-under=pass_rate>=0.9",
-        "--judgeharness-out=report",
-    )
+    ran = run(*NO_JUDGE)
     ran.assert_outcomes(passed=1, deselected=1)
     assert ran.ret == 0
     assert "= judgeharness" not in ran.stdout.str()
+    assert not Path("report").exists()
+
+
+def test_gates_of_a_session_that_asked_no_judge_are_said_not_to_be_checked(run: Run) -> None:
+    ran = run(*NO_JUDGE, "--judgeharness-fail-under=pass_rate>=0.9")
+    assert ran.ret == 0
+    ran.stdout.fnmatch_lines(["gates: not checked, nothing was measured"])
     assert not Path("report").exists()
 
 
@@ -227,7 +236,25 @@ def test_it(judgeharness, output):
 """
     ran = run(tests, "--judgeharness-out=all.json")
     assert ran.ret == 0
-    ran.stdout.fnmatch_lines(["judge 'passes' was asked 2 times about case 'same': each counts as a case of its own"])
+    ran.stdout.fnmatch_lines(
+        [
+            "passes: warning: 1 result measures a case again: each counts in shares, intervals take *",
+            "judge 'passes' was asked 2 times about case 'same'",
+        ]
+    )
+
+
+def test_of_many_cases_that_were_asked_about_twice_the_first_are_named(run: Run) -> None:
+    tests = """
+def test_it(judgeharness):
+    for number in [*range(8), *range(8)]:
+        judgeharness(passes, AnswerCase(case_id=f"c{number}", output="x"))
+"""
+    ran = run(tests, "--judgeharness-out=all.json")
+    shown = ran.stdout.str()
+    assert shown.count("was asked 2 times") == 6
+    assert "and about 2 more cases several times" in shown
+    assert "PASS 100.0 [59, 100]" in shown  # as eight cases show it, not sixteen
 
 
 def test_a_budget_is_the_session_s(run: Run) -> None:

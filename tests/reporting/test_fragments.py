@@ -348,3 +348,20 @@ def test_a_report_of_nothing_is_a_title() -> None:
 def test_a_template_prints_no_none() -> None:
     with pytest.raises(TypeError, match="a template prints None"):
         rendered("table.html", title=None, columns=(), rows=(), more=0, notes=(), texts=1)
+
+
+def test_notes_that_do_not_fit_are_counted() -> None:
+    skipped = {f"change_{n:02d}": "does not fit" for n in range(20)}
+    text = read(run_report([measured(sampled(["PASS"] * 4), skipped=skipped)])).text
+    notes = [f"change_{n:02d} was skipped" for n in range(20)]
+    shown = sum(note in text for note in notes)
+    assert 0 < shown < 20
+    left_out = int(re.search(r"and (\d+) more notes", text)[1])  # type: ignore[index]
+    everything = len(run_report([measured(sampled(["PASS"] * 4), skipped=skipped)]).judges[0].not_measured)
+    assert left_out == everything - 11
+    assert "more notes" not in read(run_report([measured(sampled(["PASS"] * 4))])).text
+
+
+def test_how_far_scores_lie_off_gold_is_shown() -> None:
+    text = read(run_report([measured(sampled([3, 5], gold=6), rule_name="median")])).text
+    assert "off by 2.000 (1)" in text

@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
 from support.gated import case, labelled
-from support.measured import VALID, calibration, measured, shapes
+from support.measured import EXPIRED, VALID, calibration, measured, shapes
 from support.report_scenes import all_failed, hostile, informal, pairs, scored, several_criteria, typical
 from support.rows import sampled
 
@@ -192,3 +193,50 @@ def test_what_xml_cannot_hold_is_replaced_and_long_texts_are_cut() -> None:
     text.encode("utf-8")
     name = next(read(text).iter("testcase")).get("name")
     assert name == "a" + "\ufffd" * 9 + "b\t<&\"'>"
+
+
+def test_suites_are_of_one_design_each() -> None:
+    strict = [case(f"s{n}", ["PASS"] * 3, rule_name="strict_majority", repetitions=3) for n in range(2)]
+    late = [replace(case("late", ["FAIL", None, None]), state="interrupted", judge_model="m2")]
+    root = parsed(run_report([*labelled({"PASS": 2}), *strict, *late], state="interrupted"))
+    names = [suite.get("name") for suite in root]
+    assert names == ["judge.verdict (majority, none x 3)", "judge.verdict (strict_majority, none x 3)"]
+    assert [facts(suite)["aggregation_rule"] for suite in root] == ["majority", "strict_majority"]
+    assert [facts(suite)["model"] for suite in root] == ["unknown, m2", "unknown"]
+    assert {one.get("classname") for one in root[1].iter("testcase")} == {names[1]}
+    by_name = {one.get("name"): facts(one) for one in root.iter("testcase")}
+    assert by_name["late"]["state"] == "interrupted"
+    assert "state" not in by_name["s0"]
+
+
+def test_a_suite_of_single_and_repeated_samples_names_its_rule() -> None:
+    single = measured(sampled(["PASS"]), planned=1)
+    assert "aggregation_rule" not in facts(parsed(run_report([single])))
+    assert facts(parsed(run_report([single, measured(sampled(["PASS"] * 4))])))["aggregation_rule"] == "majority"
+
+
+def test_a_calibration_is_valid_only_of_what_people_labelled() -> None:
+    def said(**changes: Any) -> str:
+        anchored = {"calibration": calibration(**changes), "calibration_state": VALID}
+        return facts(next(parsed(run_report([case("c", ["PASS"] * 3, **anchored)])).iter("testcase")))["calibration"]
+
+    assert said() == "valid"
+    assert said(source="model:gpt-9") == "agreement with gpt-9"
+    assert said(criteria={}) == "none"
+    expired = case("c", ["PASS"] * 3, calibration=calibration(), calibration_state=EXPIRED)
+    assert facts(next(parsed(run_report([expired])).iter("testcase")))["calibration"] == "expired: rule changed"
+
+
+def test_a_score_as_gold_makes_no_label_a_failure() -> None:
+    root = parsed(run_report([case("c", ["A"] * 3, gold=8)]))
+    assert problems(root) == [None]
+    assert facts(next(root.iter("testcase")))["ungraded"] == "A is no pass or fail without a gold label"
+
+
+def test_gates_of_the_run_are_shown_where_none_are_given() -> None:
+    report = run_report(labelled({"PASS": 10}))
+    own = replace(report, gates=check_gates(report, ["pass_rate>=0.9"]))
+    assert [suite.get("name") for suite in parsed(own)] == ["judge.verdict", "gates of the run"]
+    assert problems(parsed(own))[-1] == "failure"
+    other = check_gates(report, ["pass_rate>=0.5"])
+    assert [suite.get("name") for suite in parsed(own, gates=other)] == ["judge.verdict", "gates"]

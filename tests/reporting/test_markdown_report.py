@@ -3,6 +3,7 @@ from __future__ import annotations
 import html
 import re
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from support.gated import case, labelled, passes
@@ -153,8 +154,9 @@ def test_a_judge_is_shown_in_full() -> None:
     text = typical().to_markdown()
     for words in (
         "Judge gpt-4o &#40;gpt-4o-2024-08-06&#41;",
-        "flips under format&#95;change",
-        "Calibration: valid.",
+        "verdicts differ between none and format&#95;change, share of pairs",
+        "verdicts differ between two samples of none, share of pairs",
+        "Calibration: calibrated on human&#95;labeled&#95;set&#95;v1.",
         "precision",
         "cost 1.2840 by the prices given",
         "4 cases were never asked",
@@ -165,7 +167,10 @@ def test_a_judge_is_shown_in_full() -> None:
     assert "Failed samples:" in all_failed().to_markdown()
     assert "Uncalibrated" in passes(3, 3).to_markdown()
     expired = passes(3, 3, calibration=calibration(), calibration_state=EXPIRED).to_markdown()
-    assert "Calibration: expired&#58;" in expired or "Calibration: expired:" in expired
+    assert (
+        "Calibration: uncalibrated: the calibration on human&#95;labeled&#95;set&#95;v1 is expired: rule changed"
+        in expired
+    )
     assert "<pre>" not in expired
     assert "warning: " in several_criteria().to_markdown()
     assert "tokens unknown" in passes(3, 3).to_markdown()
@@ -193,3 +198,44 @@ def test_where_nothing_is_left_open_nothing_is_listed() -> None:
 def test_a_calibration_card_cannot_leave_its_frame() -> None:
     report = passes(3, 3, calibration=calibration(name="</pre><h1>"), calibration_state=VALID)
     assert "&lt;/pre&gt;&lt;h1&gt;" in report.to_markdown()
+
+
+def test_how_far_scores_lie_off_gold_is_shown() -> None:
+    text = run_report([case(f"c{n}", [n] * 3, gold=n + 2, rule_name="median") for n in range(5)]).to_markdown()
+    assert "off by 2.000, mean of 5" in text
+    assert "| mean absolute error of decided with gold | 2.000 of 5 |" in text
+
+
+def test_every_share_says_of_what_it_is() -> None:
+    text = " ".join(passes(5, 5).to_markdown().split())
+    assert "a mean score is of decided cases, right is of decided cases with gold." in text
+    assert "in every denominator" not in text
+
+
+def test_several_designs_are_named_in_tables_and_parts() -> None:
+    report = run_report([*labelled({"PASS": 3}), *labelled({"FAIL": 3}, rule_name="strict_majority")])
+    text = report.to_markdown()
+    assert text.count("verdict · majority, none x 3") == 1
+    assert "**verdict** · strict&#95;majority, none x 3" in text
+
+
+@pytest.mark.parametrize(
+    ("facts", "word"),
+    [
+        ({}, "none"),
+        ({"calibration": calibration(), "calibration_state": EXPIRED}, "expired"),
+        ({"calibration": calibration(), "calibration_state": VALID}, "valid"),
+        ({"calibration": calibration(criteria={}), "calibration_state": VALID}, "none"),
+        ({"calibration": calibration(source="model:o3"), "calibration_state": VALID}, "agreement with o3"),
+    ],
+)
+def test_the_column_of_calibrations_claims_no_more_than_there_is(facts: dict[str, Any], word: str) -> None:
+    (line,) = [one for one in passes(3, 3, **facts).to_markdown().splitlines() if one.startswith("| judge | verdict |")]
+    assert line.endswith(f"| {word} |")
+
+
+def test_gates_of_the_run_are_called_so() -> None:
+    report = passes(9, 1)
+    own = replace(report, gates=check_gates(report, ["pass_rate>=0.5"]))
+    assert "**Gates of the run: ✅ every gate passed**, as they were at its end" in own.to_markdown()
+    assert "**Gates: ✅" in own.to_markdown(gates=own.gates)

@@ -155,15 +155,23 @@ def test_a_crowd_is_cut_and_says_how_many_are_not_shown() -> None:
 
 
 def test_without_labels_of_people_the_page_says_what_it_takes() -> None:
-    section = annotators_section(report_scenes.scored())
+    section = annotators_section(replace(report_scenes.scored(), arguments=("scores.csv", "--rule", "mean(pass_at=7)")))
     assert section.reason == "No labels of single annotators were given."
     assert section.command == (
-        "judgeharness report scores.csv --annotations labels.csv --humans 'annotator_*' --html report.html"
+        "judgeharness report scores.csv --rule 'mean(pass_at=7)' --annotations labels.csv --humans 'annotator_*' "
+        "--html report.html"
     )
-    log = annotators_section(report_scenes.several_criteria())
-    assert " --rule first --annotations" in log.command
-    hostile = annotators_section(replace(report_scenes.scored(), source="a; rm -rf b"))
+    hostile = annotators_section(replace(report_scenes.scored(), arguments=("a; rm -rf b",)))
     assert "report 'a; rm -rf b' --annotations" in hostile.command
+
+
+def test_where_no_command_reads_the_results_again_the_page_names_none() -> None:
+    report = report_scenes.scored()
+    assert annotators_section(report).command == ""
+    page = report.to_html()
+    assert "<code>label</code>.</p>" in " ".join(page.split()).replace(". </p>", ".</p>")
+    assert "judgeharness report" not in page
+    assert "</code>. Then:" in replace(report, arguments=("scores.csv",)).to_html()
 
 
 def test_omega_takes_half_of_the_annotators_rounded_up() -> None:

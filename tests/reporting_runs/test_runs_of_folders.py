@@ -229,3 +229,8 @@ def test_calibrations_are_those_of_the_run(source: str, calibrated: bool, tmp_pa
     (out / "summary.json").write_text(json.dumps(summary))
     [section] = read_report(out).judges
     assert (section.calibration, section.calibration_state, section.calibrated) == (None, None, False)
+
+
+def test_what_does_not_exist_is_said_so(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="does not exist: give the folder of a run"):
+        read_report(tmp_path / "nowhere", "majority")

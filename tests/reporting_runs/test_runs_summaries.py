@@ -16,6 +16,7 @@ from judgeharness_integrations.design import Design
 from judgeharness_integrations.measure import measure
 from judgeharness_integrations.reporting.runs import run_report
 from judgeharness_integrations.reporting.runs.building import _only
+from judgeharness_integrations.reporting.runs.naming import told_apart
 from judgeharness_integrations.reporting.runs.summarising import careful_interval, gold_of, positive_of, summaries
 from judgeharness_integrations.result import HarnessResult
 from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow
@@ -254,3 +255,16 @@ def test_usage_is_summed_where_it_is_known() -> None:
     [section] = run_report([measured(rows), *cases(PASSED)]).judges
     assert (section.usage.calls, section.usage.input_tokens, section.usage.output_tokens) == (6, 20, 10)
     assert section.usage.latency_s == 1.0
+
+
+def test_judges_of_one_name_and_several_configurations_are_not_pooled() -> None:
+    def of(fingerprint: str | None, number: int) -> HarnessResult:
+        return measured(sampled(PASSED, case_id=f"c{number}"), fingerprint=fingerprint)
+
+    several = [of("aaaa11112222", 0), of("bbbb11112222", 1), of("aaaa11112222", 2), of(None, 3)]
+    assert [one.judge for one in told_apart(several)] == ["judge [aaaa11]", "judge [bbbb11]", "judge [aaaa11]", "judge"]
+    assert [section.cases for section in run_report(told_apart(several)).judges] == [2, 1, 1]
+    alone = [of("aaaa11112222", 0), of(None, 1)]
+    assert told_apart(alone) == alone
+    designs = [of("aaaa11112222", 0), measured(sampled(PASSED), repetitions=9, fingerprint="cccc11112222")]
+    assert told_apart(designs) == designs  # one judge asked in two ways

@@ -140,7 +140,7 @@ def gates(made: Written) -> None:
         ("paid", ("--results",)),
         ("points", ()),
         ("curtailed", ()),
-        ("mixed.jsonl", ("--rule", "majority | median")),
+        ("mixed.jsonl", ("--rule", "majority | median", "--min-valid", 1)),
         ("points.jsonl", ("--rule", "median")),
         (RANKED / "verdicts.csv", ("--rule", "swap_consensus")),
     ):

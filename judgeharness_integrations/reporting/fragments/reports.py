@@ -43,9 +43,16 @@ def _table(
         columns=columns,
         rows=rows[:_MOST],
         more=max(0, len(rows) - _MOST),
-        notes=[note for note in notes if note][:_MOST_NOTES],
+        notes=_shortened([note for note in notes if note]),
         texts=texts,
     )
+
+
+def _shortened(notes: list[str]) -> list[str]:
+    """Return the notes, or the first of them and how many more there are."""
+    if len(notes) <= _MOST_NOTES:
+        return notes
+    return [*notes[: _MOST_NOTES - 1], f"and {len(notes) - _MOST_NOTES + 1} more notes"]
 
 
 def _number(value: float | None, digits: int = 3) -> str:
@@ -114,7 +121,6 @@ def report_fragment(report: RunReport) -> str:
 def _summary(one: CriterionSummary) -> tuple[str, ...]:
     shown = one.mean_score or one.positive_rate  # scores that a rule turns into PASS and FAIL have the latter
     what = "mean" if one.mean_score else one.positive or "rate"
-    accuracy = one.accuracy
     return (
         one.judge,
         one.criterion,
@@ -124,9 +130,16 @@ def _summary(one: CriterionSummary) -> tuple[str, ...]:
         str(one.replay.not_graded),
         _NOTHING if shown is None else f"{what} {shown.value:.3f}",
         _NOTHING if shown is None else _interval((shown.low, shown.high)),
-        _NOTHING if accuracy is None else f"{accuracy.value:.3f} ({accuracy.successes}/{accuracy.trials})",
+        _right(one),
         _number(one.consistency_rate),
     )
+
+
+def _right(one: CriterionSummary) -> str:
+    error, accuracy = one.replay.mean_absolute_error, one.accuracy
+    if error is not None:
+        return f"off by {error:.3f} ({one.replay.labelled})"
+    return _NOTHING if accuracy is None else f"{accuracy.value:.3f} ({accuracy.successes}/{accuracy.trials})"
 
 
 def rank_fragment(report: RankReport) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
+from judgeharness_integrations.reporting.calibrationtext import calibration_word
 from judgeharness_integrations.reporting.frames.building import Columns, frame, label_and_score
 from judgeharness_integrations.result import CriterionResult, HarnessResult
 
@@ -61,8 +62,8 @@ def results_frame(results: Iterable[HarnessResult]) -> pd.DataFrame:
 
     `verdict` is text, ABSTAIN when abstained and NA when not graded; `score` is the same as a number where it is one.
     Counts of samples are by outcome. `largest_flip_rate` is that of the perturbation that flips most. `calibration` is
-    `valid`, `expired` or `unverifiable`, NA without one. What a case used stands in the row of its first criterion, so
-    that sums are right.
+    `valid`, `expired`, `unverifiable` or, of a model's labels, `agreement with` it, NA without one. What a case used
+    stands in the row of its first criterion, so that sums are right.
 
     Raises:
         NotInstalledError: pandas is not installed.
@@ -103,9 +104,9 @@ def _criterion(measured: CriterionResult) -> dict[str, Any]:
 
 
 def _calibrated(result: HarnessResult, criterion: str) -> dict[str, Any]:
-    state, rates = result.calibration_state, result.calibrated(criterion)
+    word, rates = calibration_word(result, criterion), result.calibrated(criterion)
     return {
-        "calibration": None if state is None else state.status,
+        "calibration": None if word == "none" else word,
         "calibration_source": result.calibration_source,
         "calibrated_precision": None if rates is None or rates.precision is None else rates.precision.value,
         "calibrated_recall": None if rates is None or rates.recall is None else rates.recall.value,

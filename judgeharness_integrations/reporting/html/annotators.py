@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from shlex import quote
+from shlex import join
 from typing import Literal
 
 from judgeharness_integrations.agreement.alttest.report import AltTest, AltTestReport, AnnotatorTest
@@ -87,11 +87,11 @@ def annotators_section(report: RunReport) -> AnnotatorsSection:
 
 
 def _command(report: RunReport) -> str:
-    """Return what measures it; names are quoted, since people paste commands."""
-    chosen = [one.design.rule.name for one in report.summaries if one.design.rule_fixed == "after"]
-    rule = f" --rule {quote(chosen[0])}" if chosen else ""
+    """Return what measures it, names quoted since people paste commands; nothing where no command reads it again."""
+    if not report.arguments:
+        return ""
     labels = "--annotations labels.csv --humans 'annotator_*'"
-    return f"judgeharness report {quote(report.source)}{rule} {labels} --html report.html"
+    return f"judgeharness report {join(report.arguments)} {labels} --html report.html"
 
 
 def _sentence_of(reason: str) -> str:

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from judgeharness_integrations.design import Design
 from judgeharness_integrations.replay.report import JudgeReplay
 from judgeharness_integrations.reporting.html.calibrationcards import CalibrationCard, calibration_card
 from judgeharness_integrations.reporting.html.charts import Bar, Whisker, bar, whisker
@@ -15,10 +14,12 @@ from judgeharness_integrations.reporting.html.scorehistogram import Histogram, h
 from judgeharness_integrations.reporting.html.tones import Tones
 from judgeharness_integrations.reporting.html.wording import decision_word, grouped, interval_text, percent, plural
 from judgeharness_integrations.reporting.plain import number_text
+from judgeharness_integrations.reporting.runs.designs import design_key
 from judgeharness_integrations.reporting.runs.report import JudgeSection
 from judgeharness_integrations.reporting.runs.summarising import gold_of
 from judgeharness_integrations.reporting.runs.summary import CriterionSummary, FlipRate
 from judgeharness_integrations.result import HarnessResult
+from judgeharness_integrations.usage import Usage
 from judgeharness_integrations.verdictlog.row import OUTCOMES, is_number
 
 __all__ = ["CriterionCard", "Fact", "Flip", "JudgeCard", "judge_card"]
@@ -37,7 +38,7 @@ class Fact:
 
 @dataclass(frozen=True, kw_only=True)
 class Flip:
-    """How often one perturbation changes the verdict."""
+    """How often verdicts with and without one perturbation differ; of `none`, those of two samples of it."""
 
     name: str
     value: str
@@ -57,6 +58,7 @@ class CriterionCard:
     decisions: Bar
     scores: Histogram | None
     flips: tuple[Flip, ...]
+    noise: Flip | None
     unflipped: str
     position: tuple[Fact, ...]
     samples: tuple[Fact, ...]
@@ -74,6 +76,7 @@ class JudgeCard:
     criteria: tuple[CriterionCard, ...]
     calibration: CalibrationCard
     cost: tuple[Fact, ...]
+    calibrating: tuple[Fact, ...]
     skipped: tuple[Fact, ...]
     warnings: tuple[str, ...]
 
@@ -95,7 +98,10 @@ def judge_card(section: JudgeSection, results: Sequence[HarnessResult], tones: T
         cases=plural(section.cases, "case") + waiting,
         criteria=tuple(_criterion(one, results, tones) for one in section.criteria),
         calibration=calibration_card(section),
-        cost=tuple(_cost(section)),
+        cost=tuple(_cost(section.usage, section.cost, section.cases)),
+        calibrating=()
+        if section.calibration_usage is None
+        else tuple(_cost(section.calibration_usage, section.calibration_cost, None)),
         skipped=tuple(
             Fact(name=name, value=plural(count, "case"), note="did not fit, and was not asked")
             for name, count in section.skipped.items()
@@ -114,6 +120,7 @@ def _criterion(summary: CriterionSummary, results: Sequence[HarnessResult], tone
         decisions=_decisions(summary, tones, scored=scored),
         scores=histogram(summary.verdicts) if scored else None,
         flips=tuple(map(_flip, summary.flips)),
+        noise=None if summary.noise is None else _flip(summary.noise),
         unflipped=_unflipped(summary),
         position=tuple(_position(summary.replay)),
         samples=tuple(_samples(summary)),
@@ -128,7 +135,8 @@ def _design(summary: CriterionSummary) -> str:
     when = "chosen before the samples" if design.rule_fixed == "before" else "chosen after the samples: exploratory"
     asked = f"{', '.join(design.perturbations)} \u00d7 {plural(design.repetitions, 'sample')}"
     early = ", with early stopping" if design.curtail else ""
-    return f"{design.rule.name}, {when}; {asked}{early}"
+    quorum = "" if design.min_valid is None else f"; at least {plural(design.min_valid, 'valid sample')}"
+    return f"{design.rule.name}, {when}; {asked}{early}{quorum}"
 
 
 def _decisions(summary: CriterionSummary, tones: Tones, *, scored: bool) -> Bar:
@@ -211,9 +219,11 @@ def _samples(summary: CriterionSummary) -> Iterator[Fact]:
 def _single_calls(summary: CriterionSummary, results: Sequence[HarnessResult]) -> Iterator[Fact]:
     """Yield how right single calls are, of all calls about cases with gold; no interval: those of a case depend."""
     asked: Counter[str] = Counter()
+    key = design_key(summary.design)
     for result in results:
         measured = result.criteria.get(summary.criterion)
-        if measured is None or gold_of(result, summary.criterion) is None or not _same(result.design, summary.design):
+        gold = gold_of(result, summary.criterion)
+        if measured is None or gold is None or is_number(gold) or design_key(result.design) != key:
             continue
         for part in measured.perturbations:
             asked[part.name] += part.asked
@@ -225,22 +235,15 @@ def _single_calls(summary: CriterionSummary, results: Sequence[HarnessResult]) -
             )
 
 
-def _same(one: Design, other: Design) -> bool:
-    """Whether cases are summed up together."""
-    keys = [(it.rule.name, it.rule_fixed, it.perturbations, it.repetitions) for it in (one, other)]
-    return keys[0] == keys[1]
-
-
-def _cost(section: JudgeSection) -> Sequence[Fact]:
-    usage = section.usage
-    each = f"{usage.calls / section.cases:.1f} a case" if section.cases else ""
+def _cost(usage: Usage, cost: float | None, cases: int | None) -> Sequence[Fact]:
+    each = f"{usage.calls / cases:.1f} a case" if cases else ""
     extra = usage.attempts - usage.calls
     tokens = (
         None if usage.input_tokens is None else f"{grouped(usage.input_tokens)} + {grouped(usage.output_tokens or 0)}"
     )
     wait = None if usage.latency_s is None else f"{usage.latency_s:,.1f} s"
     mean = f"{usage.latency_s / usage.calls:.2f} s a call" if usage.latency_s is not None and usage.calls else ""
-    money = None if section.cost is None else number_text(section.cost) if section.cost else "0"
+    money = None if cost is None else number_text(cost) if cost else "0"
     return [
         Fact(name="Calls", value=grouped(usage.calls), note=each),
         Fact(name="Attempts", value=grouped(usage.attempts), note=f"{grouped(extra)} tried again" if extra > 0 else ""),

@@ -80,10 +80,10 @@ def _measures(summary: CriterionSummary, *, informal: bool) -> Iterator[Measure]
     elif summary.positive is not None:
         yield _share(_NAMES[summary.positive], summary.positive_rate, "all {} cases")
     else:
-        leading = next(iter(summary.verdicts.items()), None)
-        rate = None if leading is None else Rate.of(leading[1], summary.cases)
-        name = "Most frequent" if leading is None else f"Most frequent: {verdict_text(leading[0])}"
-        yield _share(name, rate, "all {} cases")
+        leading = next(iter(summary.verdicts), None)
+        rate = None if leading is None else summary.rate_of(leading)
+        name = "Most frequent" if leading is None else f"Most frequent: {verdict_text(leading)}"
+        yield _share(name, rate, "all {} cases", missing="no case was decided" if summary.cases else "no case")
     yield _share("Answered" if informal else "Decided", summary.coverage, "{} cases")
     if not informal:
         yield _share("Abstained", summary.abstention, "{} cases", note=_ungraded(summary))
@@ -91,9 +91,9 @@ def _measures(summary: CriterionSummary, *, informal: bool) -> Iterator[Measure]
     yield _right(summary)
 
 
-def _share(name: str, rate: Rate | None, of: str, *, note: str = "") -> Measure:
+def _share(name: str, rate: Rate | None, of: str, *, note: str = "", missing: str = "no case") -> Measure:
     if rate is None:
-        return Measure(name=name, value=None, note="no case")
+        return Measure(name=name, value=None, note=missing)
     return Measure(
         name=name,
         value=percent(rate.value),

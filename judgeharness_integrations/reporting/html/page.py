@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["html_report"]
 
+_MOST_BADGES = 6
 _AT_ONCE = 200  # rows of one piece of the table; later pieces cost nothing until the script needs them
 _STATES = {
     "complete": "complete",
@@ -46,7 +47,7 @@ def html_report(report: RunReport, *, gates: GateReport | None = None) -> str:
 
     Args:
         report: a run, a log or the results of a session.
-        gates: what gates said about it.
+        gates: what gates said about it; without, what the run's own gates said is shown.
 
     """
     tones = Tones(report.results)
@@ -65,7 +66,9 @@ def html_report(report: RunReport, *, gates: GateReport | None = None) -> str:
         state=_STATES[report.state],
         headlines=lines,
         columns=column_names(lines),
-        gates=gates,
+        gates=gates or report.gates,
+        gates_of_run=gates is None,
+        most_badges=_MOST_BADGES,
         judges=[judge_card(section, mine[section.judge], tones) for section in report.judges],
         annotators=annotators_section(report),
         table=table,

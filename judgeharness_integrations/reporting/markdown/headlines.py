@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from judgeharness_integrations.calibration.estimate import Estimate
 from judgeharness_integrations.calibration.rates import Rate
 from judgeharness_integrations.reporting.markdown.escaping import escaped, table
+from judgeharness_integrations.reporting.runs.designs import design_key, designs_apart
 from judgeharness_integrations.verdictlog.row import verdict_text
 
 if TYPE_CHECKING:
@@ -38,24 +39,30 @@ def interval(low: float | None, high: float | None, *, scale: float = 1, digits:
 
 def headline_lines(report: RunReport) -> list[str]:
     """Return the table of every judge and criterion, and under it what it is to be read with."""
-    pairs = [(section, summary) for section in report.judges for summary in section.criteria]
-    if not pairs:
+    rows = [row for section in report.judges for row in _rows(section)]
+    if not rows:
         return ["Nothing was measured."]
-    lines = table((*_COLUMNS, "calibration"), (_row(*pair) for pair in pairs), texts=2)
-    return [*lines, "", *_notes(report)]
+    return [*table((*_COLUMNS, "calibration"), rows, texts=2), "", *_notes(report)]
 
 
-def _row(section: JudgeSection, summary: CriterionSummary) -> list[str]:
+def _rows(section: JudgeSection) -> Iterator[list[str]]:
+    designs = designs_apart(one.design for one in section.criteria)
+    for one in section.criteria:
+        design = designs[design_key(one.design)]
+        yield _row(section, one, f"{one.criterion} · {design}" if design else one.criterion)
+
+
+def _row(section: JudgeSection, summary: CriterionSummary, name: str) -> list[str]:
     return [
         escaped(summary.judge, 60),
-        escaped(summary.criterion, 60),
+        escaped(name, 160),
         result_text(summary),
         share(summary.coverage),
         str(summary.replay.abstained),
         str(summary.replay.not_graded),
-        share(summary.accuracy),
+        _right(summary),
         _consistency(summary),
-        "valid" if section.calibrated else "none",
+        _calibration(section, summary),
     ]
 
 
@@ -65,9 +72,27 @@ def result_text(summary: CriterionSummary) -> str:
         return f"{summary.positive} {share(summary.positive_rate)}"
     if summary.mean_score is not None:
         return f"mean {_mean(summary.mean_score)}"
-    shares = [(label, Rate.of(count, summary.cases)) for label, count in summary.verdicts.items()]
-    told = [f"{escaped(verdict_text(label), 40)} {share(rate)}" for label, rate in shares[:_MOST_LABELS]]
-    return "<br>".join([*told, *(["…"] if len(shares) > _MOST_LABELS else [])]) or "-"
+    labels = list(summary.verdicts)
+    told = [f"{escaped(verdict_text(label), 40)} {share(summary.rate_of(label))}" for label in labels[:_MOST_LABELS]]
+    return "<br>".join([*told, *(["…"] if len(labels) > _MOST_LABELS else [])]) or "-"
+
+
+def _right(summary: CriterionSummary) -> str:
+    """Return how right decisions are against gold: the share of labels, or how far scores lie off."""
+    error = summary.replay.mean_absolute_error
+    return share(summary.accuracy) if error is None else f"off by {error:.3f}, mean of {summary.replay.labelled}"
+
+
+def _calibration(section: JudgeSection, summary: CriterionSummary) -> str:
+    """Return the state of a calibration; of one on a model's labels, what it shows instead."""
+    report, state = section.calibration, section.calibration_state
+    if report is None or state is None:
+        return "none"
+    if not state.valid:
+        return state.status
+    if summary.criterion not in report.criteria:
+        return "none"
+    return "valid" if report.calibrated else escaped(report.word, 80)
 
 
 def _mean(found: Estimate) -> str:
@@ -94,19 +119,24 @@ def _notes(report: RunReport) -> Iterator[str]:
         when = "chosen before the samples" if fixed == "before" else "chosen after the samples: **exploratory**"
         names = ", ".join(escaped(name, 60) for name in perturbations)
         yield f"Rule {escaped(rule, 80)}, {when}; {names} x {repetitions}.  "
-    yield "Intervals are at 95 % over cases; abstained and not graded cases count in every denominator of a rate."
+    yield (
+        "Intervals are at 95 % over cases. Results and decided are shares of all planned cases, so abstained and not "
+        "graded ones count; a mean score is of decided cases, right is of decided cases with gold."
+    )
 
 
-def gate_lines(gates: GateReport) -> list[str]:
-    """Return what the gates say, those that did not pass first."""
+def gate_lines(gates: GateReport, *, of_run: bool = False) -> list[str]:
+    """Return what the gates say, those that did not pass first; `of_run`: what the run said at its end."""
     failed = sum(check.status != "passed" for check in gates.checks)
     word = "✅ every gate passed" if gates.passed else f"❌ {failed} of {len(gates.checks)} gate checks did not pass"
-    title = f"**Gates: {word}**" + (" (on point estimates, not on intervals)" if gates.point_estimates else "")
+    title = f"**Gates{' of the run' if of_run else ''}: {word}**"
+    title += " (on point estimates, not on intervals)" if gates.point_estimates else ""
+    title += ", as they were at its end" if of_run else ""
     ordered = sorted(gates.checks, key=lambda check: check.status == "passed")
     rows = (
         [
             escaped(check.gate, 80),
-            escaped(" · ".join(filter(None, (check.judge, check.criterion))), 80),
+            escaped(check.about, 160),
             _STATUS[check.status],
             escaped(check.reason, 400),
         ]

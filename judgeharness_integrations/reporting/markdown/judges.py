@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from judgeharness_integrations.calibration.rates import Rate
-from judgeharness_integrations.reporting.calibrationtext import calibration_text
+from judgeharness_integrations.reporting.calibrationtext import anchor_text, calibration_text
 from judgeharness_integrations.reporting.markdown.escaping import details, escaped, preformatted, table
 from judgeharness_integrations.reporting.markdown.headlines import interval, share
+from judgeharness_integrations.reporting.runs.designs import design_key, designs_apart
 from judgeharness_integrations.verdictlog.row import verdict_text
 
 if TYPE_CHECKING:
     from judgeharness_integrations.reporting.runs.report import JudgeSection
-    from judgeharness_integrations.reporting.runs.summary import CriterionSummary
+    from judgeharness_integrations.reporting.runs.summary import CriterionSummary, FlipRate
+    from judgeharness_integrations.usage import Usage
 
 __all__ = ["judge_lines"]
 
@@ -27,8 +28,10 @@ def judge_lines(section: JudgeSection) -> list[str]:
 
 
 def _lines(section: JudgeSection) -> Iterator[str]:
+    designs = designs_apart(one.design for one in section.criteria)
     for summary in section.criteria:
-        yield f"**{escaped(summary.criterion)}**"
+        design = designs[design_key(summary.design)]
+        yield f"**{escaped(summary.criterion)}**" + (f" · {escaped(design, 160)}" if design else "")
         yield ""
         yield from table(("measure", "value"), _rates(summary), texts=1)
         yield ""
@@ -40,6 +43,10 @@ def _lines(section: JudgeSection) -> Iterator[str]:
     yield from _anchor(section)
     yield ""
     yield _bill(section)
+    if section.calibration_usage is not None:
+        spent = ", ".join(_spent(section.calibration_usage, section.calibration_cost))
+        yield ""
+        yield f"Calibrating it, beside that: {spent}."
     for warning in section.warnings:
         yield f"- warning: {escaped(warning, 300)}"
     if section.not_measured:
@@ -51,21 +58,28 @@ def _lines(section: JudgeSection) -> Iterator[str]:
 
 
 def _rates(summary: CriterionSummary) -> Iterator[tuple[str, str]]:
-    for label, count in list(summary.verdicts.items())[:_MOST_LABELS] if summary.mean_score is None else ():
-        rate = summary.positive_rate if label == summary.positive else Rate.of(count, summary.cases)
-        yield f"decided {escaped(verdict_text(label), 60)}", share(rate)
+    for label in list(summary.verdicts)[:_MOST_LABELS] if summary.mean_score is None else ():
+        yield f"decided {escaped(verdict_text(label), 60)}", share(summary.rate_of(label))
     if (mean := summary.mean_score) is not None:
         yield "mean score of decided cases", f"{mean.value:.3f} {interval(mean.low, mean.high)} of {mean.n}"
     yield "decided", share(summary.coverage)
     yield "abstained", share(summary.abstention)
     yield "not graded", f"{summary.replay.not_graded} of {summary.cases}"
     yield "right, of decided with gold", share(summary.accuracy)
+    if (error := summary.replay.mean_absolute_error) is not None:
+        yield "mean absolute error of decided with gold", f"{error:.3f} of {summary.replay.labelled}"
     for name in ("consistency_rate", "chance_consistency", "agreement"):
         value = getattr(summary, name)
         yield f"{name.replace('_', ' ')}, mean over cases", "-" if value is None else f"{value:.3f}"
     for flip in summary.flips:
-        found = f"{100 * flip.value:.1f} % {interval(flip.low, flip.high, scale=100, digits=1)} of {flip.cases}"
-        yield f"flips under {escaped(flip.perturbation, 80)}", found
+        yield f"verdicts differ between none and {escaped(flip.perturbation, 80)}, share of pairs", _flip(flip)
+    if summary.noise is not None:
+        yield "verdicts differ between two samples of none, share of pairs", _flip(summary.noise)
+
+
+def _flip(flip: FlipRate) -> str:
+    ends = interval(flip.low, flip.high, scale=100, digits=1)
+    return f"{100 * flip.value:.1f} % {ends}, mean of {flip.cases}"
 
 
 def _anchor(section: JudgeSection) -> Iterator[str]:
@@ -73,20 +87,24 @@ def _anchor(section: JudgeSection) -> Iterator[str]:
     if report is None or state is None:
         yield "Uncalibrated: how often this rule is right was not measured. Label some cases and calibrate on them."
         return
-    yield f"Calibration: {escaped(str(state), 300)}."
+    yield f"Calibration: {escaped(anchor_text(report, state), 300)}."
     if state.valid:
         yield ""
         yield from preformatted(calibration_text(report))
 
 
 def _bill(section: JudgeSection) -> str:
-    used = section.usage
-    tokens = (
-        "tokens unknown" if used.input_tokens is None else f"{used.input_tokens} + {used.output_tokens or 0} tokens"
-    )
-    parts = [f"{used.calls} calls", f"{used.attempts} attempts", f"{used.rewrites} rewrites", tokens]
-    parts += [f"{used.reused} answers re-used"] if used.reused else []
-    parts += [f"{used.latency_s:.1f} s of waiting for the judge"] if used.latency_s is not None else []
-    parts.append("no prices given" if section.cost is None else f"cost {section.cost:.4f} by the prices given")
     never = f" {section.not_asked} cases were never asked." if section.not_asked else ""
-    return f"Cost: {', '.join(parts)}.{never}"
+    return f"Cost: {', '.join(_spent(section.usage, section.cost))}.{never}"
+
+
+def _spent(used: Usage, cost: float | None) -> Iterator[str]:
+    yield f"{used.calls} calls"
+    yield f"{used.attempts} attempts"
+    yield f"{used.rewrites} rewrites"
+    yield "tokens unknown" if used.input_tokens is None else f"{used.input_tokens} + {used.output_tokens or 0} tokens"
+    if used.reused:
+        yield f"{used.reused} answers re-used"
+    if used.latency_s is not None:
+        yield f"{used.latency_s:.1f} s of waiting for the judge"
+    yield "no prices given" if cost is None else f"cost {cost:.4f} by the prices given"

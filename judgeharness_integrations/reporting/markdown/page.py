@@ -23,7 +23,7 @@ def markdown_report(report: RunReport, *, gates: GateReport | None = None, all_c
 
     Args:
         report: what was measured.
-        gates: what gates said of it.
+        gates: what gates said of it; without, what the run's own gates said is shown.
         all_cases: list every case, instead of the first 20 of each kind that matters.
 
     """
@@ -37,8 +37,8 @@ def _lines(report: RunReport, gates: GateReport | None, *, all_cases: bool) -> I
     state = report.state.replace("_", " ")
     yield f"{escaped(report.source, 200)}{run} · {report.cases} cases · {state}"
     yield ""
-    if gates is not None:
-        yield from gate_lines(gates)
+    if (shown := gates or report.gates) is not None:
+        yield from gate_lines(shown, of_run=gates is None)
         yield ""
     yield from headline_lines(report)
     yield ""

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any
 
 from judgeharness_integrations.aggregation.grouping import EVERY_CRITERION
 from judgeharness_integrations.reporting.boundary import boundary
+from judgeharness_integrations.reporting.runs.bill import Bill, total_usage
+from judgeharness_integrations.reporting.runs.designs import design_key
 from judgeharness_integrations.reporting.runs.report import JudgeSection, RunReport
 from judgeharness_integrations.reporting.runs.summarising import summaries
+from judgeharness_integrations.reporting.runs.summary import CriterionSummary
 from judgeharness_integrations.result import HarnessResult
-from judgeharness_integrations.usage import Usage
 
 __all__ = ["run_report"]
-
-_N = TypeVar("_N", int, float)
 
 
 def run_report(
@@ -25,6 +25,7 @@ def run_report(
     source: str = "results",
     planned: Mapping[str, int] | None = None,
     costs: Mapping[str, float | None] | None = None,
+    bills: Mapping[str, Bill] | None = None,
     **facts: Any,
 ) -> RunReport:
     """Return the report of measured cases.
@@ -34,6 +35,7 @@ def run_report(
         source: for people, where they come from.
         planned: judge -> number of cases that were to be asked; those without a result count as not graded.
         costs: judge -> what its answers cost.
+        bills: judge -> what it used and cost, where more is known than its results and `costs` say.
         facts: further fields of `RunReport`.
 
     """
@@ -42,7 +44,13 @@ def run_report(
     for result in listed:
         by_judge.setdefault(result.judge, []).append(result)
     sections = tuple(
-        _section(judge, mine, (planned or {}).get(judge, len(mine)), (costs or {}).get(judge))
+        _section(
+            judge,
+            mine,
+            (planned or {}).get(judge, len(mine)),
+            (bills or {}).get(judge)
+            or Bill(usage=total_usage([one.usage for one in mine]), cost=(costs or {}).get(judge)),
+        )
         for judge, mine in by_judge.items()
     )
     return RunReport(source=source, results=listed, judges=sections, **facts)
@@ -64,23 +72,35 @@ def _under_criteria(results: Iterable[HarnessResult]) -> Iterator[HarnessResult]
             yield replace(result, criteria={name: replace(silent, criterion=name) for name in names})
 
 
-def _section(judge: str, results: Sequence[HarnessResult], planned: int, cost: float | None) -> JudgeSection:
-    anchored = _weakest(results)
+def _section(judge: str, results: Sequence[HarnessResult], planned: int, bill: Bill) -> JudgeSection:
+    anchored, criteria = _weakest(results), tuple(summaries(results, planned={judge: planned}))
     return JudgeSection(
         judge=judge,
         models=tuple(dict.fromkeys(one.judge_model for one in results if one.judge_model)),
         fingerprint=_only({one.fingerprint for one in results}),
         calibration=None if anchored is None else anchored.calibration,
         calibration_state=None if anchored is None else anchored.calibration_state,
-        criteria=tuple(summaries(results, planned={judge: planned})),
+        criteria=criteria,
         cases=len(results),
         not_asked=max(planned - len(results), 0),
-        usage=_usage([one.usage for one in results]),
-        cost=cost,
+        usage=bill.usage,
+        cost=bill.cost,
+        calibration_usage=bill.calibration_usage,
+        calibration_cost=bill.calibration_cost,
         skipped=dict(Counter(name for one in results for name in one.skipped)),
-        warnings=tuple(dict.fromkeys(warning for one in results for warning in one.warnings)),
+        warnings=(*dict.fromkeys(warning for one in results for warning in one.warnings), *_repeated(criteria)),
         not_measured=dict(Counter(sentence for one in results for sentence in boundary(one)).most_common()),
     )
+
+
+def _repeated(criteria: Sequence[CriterionSummary]) -> list[str]:
+    """Return what is to be said where cases were measured more than once under one design."""
+    designs = {design_key(one.design): one.repeated for one in criteria}  # its criteria stand on the same results
+    again = sum(designs.values())
+    if not again:
+        return []
+    told = "1 result measures a case" if again == 1 else f"{again} results measure a case"
+    return [f"{told} again: each counts in shares, intervals take the results of one case for one"]
 
 
 def _weakest(results: Sequence[HarnessResult]) -> HarnessResult | None:
@@ -96,20 +116,3 @@ def _anchoring(result: HarnessResult) -> int:
 
 def _only(values: set[str | None]) -> str | None:
     return next(iter(values)) if len(values) == 1 else None
-
-
-def _usage(usages: Sequence[Usage]) -> Usage:
-    return Usage(
-        calls=sum(one.calls for one in usages),
-        attempts=sum(one.attempts for one in usages),
-        rewrites=sum(one.rewrites for one in usages),
-        input_tokens=_sum([one.input_tokens for one in usages]),
-        output_tokens=_sum([one.output_tokens for one in usages]),
-        latency_s=_sum([one.latency_s for one in usages]),
-        reused=sum(one.reused for one in usages),
-    )
-
-
-def _sum(values: Iterable[_N | None]) -> _N | None:
-    known = [value for value in values if value is not None]
-    return sum(known[1:], known[0]) if known else None

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from judgeharness_integrations.calibration.rates import Rate
     from judgeharness_integrations.gates.report import GateReport
     from judgeharness_integrations.reporting.runs.report import JudgeSection, RunReport
-    from judgeharness_integrations.reporting.runs.summary import CriterionSummary
+    from judgeharness_integrations.reporting.runs.summary import CriterionSummary, FlipRate
 
 __all__ = ["REPORT_SCHEMA", "report_document"]
 
@@ -24,11 +24,11 @@ def report_document(report: RunReport, *, gates: GateReport | None = None, resul
 
     Args:
         report: what was measured.
-        gates: what gates said of it; `gates` is null without.
+        gates: what gates said of it; without, what the run's own gates said at its end (`gates_of` tells which).
         results: also every case's result (`judgeharness.result/1`); `results` is null without.
 
     """
-    tested = report.annotators
+    tested, shown = report.annotators, gates or report.gates
     return {
         "schema": REPORT_SCHEMA,
         "source": report.source,
@@ -40,7 +40,8 @@ def report_document(report: RunReport, *, gates: GateReport | None = None, resul
         "judges": [_judge(section) for section in report.judges],
         "annotators": None if tested is None else tested.to_dict(),
         "annotators_reason": report.annotators_reason,
-        "gates": None if gates is None else gates.to_dict(),
+        "gates": None if shown is None else shown.to_dict(),
+        "gates_of": None if shown is None else "report" if gates is not None else "run",
         "results": [result.to_dict() for result in report.results] if results else None,
     }
 
@@ -68,6 +69,8 @@ def _judge(section: JudgeSection) -> dict[str, Any]:
         "criteria": [_criterion(summary, section) for summary in section.criteria],
         "usage": asdict(section.usage),
         "cost": section.cost,
+        "calibration_usage": None if section.calibration_usage is None else asdict(section.calibration_usage),
+        "calibration_cost": section.calibration_cost,
         "skipped": dict(section.skipped),
         "warnings": list(section.warnings),
         "not_measured": dict(section.not_measured),
@@ -84,6 +87,9 @@ def _criterion(summary: CriterionSummary, section: JudgeSection) -> dict[str, An
         "rule_fixed": design.rule_fixed,
         "perturbations": list(design.perturbations),
         "repetitions": design.repetitions,
+        "min_valid": design.min_valid,
+        "tolerance": design.tolerance,
+        "curtail": design.curtail,
         "cases": summary.cases,
         "decided": replay.decided,
         "abstained": replay.abstained,
@@ -99,21 +105,19 @@ def _criterion(summary: CriterionSummary, section: JudgeSection) -> dict[str, An
         "consistency_rate": summary.consistency_rate,
         "chance_consistency": summary.chance_consistency,
         "agreement": summary.agreement,
-        "flips": [
-            {
-                "perturbation": flip.perturbation,
-                "value": flip.value,
-                "low": flip.low,
-                "high": flip.high,
-                "n": flip.cases,
-            }
-            for flip in summary.flips
-        ],
+        "flips": [_flip(flip) for flip in summary.flips],
+        "noise": None if summary.noise is None else _flip(summary.noise),
+        "repeated": summary.repeated,
         "outcomes": dict(summary.outcomes),
         "planned_samples": summary.planned,
         "calibrated_precision": None if anchor is None else _rate(anchor.precision),
         "calibrated_recall": None if anchor is None else _rate(anchor.recall),
     }
+
+
+def _flip(flip: FlipRate) -> dict[str, Any]:
+    ends = {"value": flip.value, "low": flip.low, "high": flip.high}
+    return {"perturbation": flip.perturbation, **ends, "n": flip.cases}
 
 
 def _rate(rate: Rate | None) -> dict[str, Any] | None:

@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from judgeharness_integrations._errors import ConfigError, JudgeHarnessError
 from judgeharness_integrations.reporting.document import row_record
 from judgeharness_integrations.reporting.rebuilding import rebuilt_result
+from judgeharness_integrations.reporting.runs.bill import bill_of_summary
 from judgeharness_integrations.reporting.runs.building import run_report
 from judgeharness_integrations.reporting.runs.jsonlines import json_lines
 from judgeharness_integrations.reporting.runs.report import RunReport
 from judgeharness_integrations.result import HarnessResult
+from judgeharness_integrations.usage import Usage
 from judgeharness_integrations.verdictlog.files import read_log
 from judgeharness_integrations.verdictlog.row import VerdictRow
 from judgeharness_integrations.verdictlog.runfolder import MARK, RESULTS, SUMMARY, VERDICTS, log_of, read_mark
 
 if TYPE_CHECKING:
     from judgeharness_integrations.aggregation.rules import RuleLike
+    from judgeharness_integrations.gates.report import GateReport
 
 __all__ = ["report_of_folder"]
 
@@ -40,21 +44,53 @@ def report_of_folder(folder: Path, *, rule: RuleLike | None = None, **facts: Any
 
     """
     summary = _summary(folder / SUMMARY)
-    run = str(read_mark(folder / MARK).get("run", "")) if (folder / MARK).exists() else summary.get("run")
+    mark = read_mark(folder / MARK) if (folder / MARK).exists() else {}
+    run = str(mark.get("run", "")) if (folder / MARK).exists() else summary.get("run")
     rows = _rows(folder, run)
     calibrations = {judge["judge"]: judge.get("calibration_report") for judge in summary.get("judges", ())}
     results = [_result(document, rows, calibrations, rule) for document in json_lines(folder / RESULTS)]
-    return run_report(
+    planned = _planned(summary, mark)
+    usages: dict[str, list[Usage]] = {}
+    for result in results:
+        usages.setdefault(result.judge, []).append(result.usage)
+    report = run_report(
         results,
         source=str(folder),
-        planned={
-            judge["judge"]: judge["judged_cases"] + judge["not_asked_cases"] for judge in summary.get("judges", ())
+        planned=planned,
+        bills={
+            judge["judge"]: bill_of_summary(judge, usages.get(judge["judge"], []))
+            for judge in summary.get("judges", ())
         },
-        costs={judge["judge"]: judge["usage"]["cost"] for judge in summary.get("judges", ())},
         run=run,
         state=summary.get("state", "unfinished"),
+        gates=_gates(summary),
         **facts,
     )
+    return report if planned else _of_unknown_size(report)
+
+
+def _planned(summary: Mapping[str, Any], mark: Mapping[str, Any]) -> dict[str, int]:
+    """Return judge -> planned cases, as the summary says; of a run that was cut off, as it was noted at its start."""
+    if "judges" in summary:
+        return {judge["judge"]: judge["judged_cases"] + judge["not_asked_cases"] for judge in summary["judges"]}
+    noted = mark.get("planned_cases")
+    return {str(judge): int(cases) for judge, cases in noted.items()} if isinstance(noted, Mapping) else {}
+
+
+def _of_unknown_size(report: RunReport) -> RunReport:
+    """Return a report that says of every judge that nobody knows what is missing."""
+    unknown = "how many cases were planned is not known: the run was cut off"
+    return replace(
+        report, judges=tuple(replace(section, warnings=(*section.warnings, unknown)) for section in report.judges)
+    )
+
+
+def _gates(summary: Mapping[str, Any]) -> GateReport | None:
+    """Return what the run's gates said."""
+    from judgeharness_integrations.gates.report import GateReport  # noqa: PLC0415 - gates read reports themselves
+
+    found = summary.get("gates")
+    return None if found is None else GateReport.from_dict(found)
 
 
 def _summary(path: Path) -> Mapping[str, Any]:

@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import json
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from judgeharness_integrations._errors import ConfigError
 
-__all__ = ["json_lines"]
+__all__ = ["json_lines", "opened_lines"]
+
+
+def opened_lines(path: Path) -> TextIO:
+    """Open a file of lines for reading, one that ends with `.gz` as what it was compressed from."""
+    if path.suffix == ".gz":
+        import gzip  # noqa: PLC0415 - loaded at first use
+
+        return gzip.open(path, "rt", encoding="utf-8", errors="surrogatepass")
+    return path.open(encoding="utf-8", errors="surrogatepass")
 
 
 def json_lines(path: Path) -> Iterator[dict[str, Any]]:
@@ -20,8 +30,9 @@ def json_lines(path: Path) -> Iterator[dict[str, Any]]:
 
     """
     try:
-        lines = path.read_text(encoding="utf-8", errors="surrogatepass").split("\n")
-    except (OSError, UnicodeDecodeError) as error:
+        with opened_lines(path) as file:
+            lines = file.read().split("\n")
+    except (OSError, EOFError, UnicodeDecodeError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or error
         raise ConfigError(
             f"{path.parent} holds no results of a run ({path.name}: {reason}): give the folder that `judgeharness run "

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from judgeharness_integrations._errors import ConfigError, UnknownNameError, UsageError
+from judgeharness_integrations.aggregation.rules import rule as named_rule
 from judgeharness_integrations.reporting.plain import safe_text
 from judgeharness_integrations.reporting.runs.building import run_report
 from judgeharness_integrations.reporting.runs.folder import report_of_folder
 from judgeharness_integrations.reporting.runs.fromlog import results_of_log
-from judgeharness_integrations.reporting.runs.jsonlines import json_lines
+from judgeharness_integrations.reporting.runs.jsonlines import json_lines, opened_lines
 from judgeharness_integrations.reporting.runs.recorded import RECORDED_SCHEMA, report_of_recorded
 from judgeharness_integrations.verdictlog.files import read_log
 from judgeharness_integrations.verdictlog.row import VerdictRow
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["is_recorded", "read_report"]
 
 _HEAD = 200  # the schema stands first in a line
+_TOLERANCE = 1.0
 
 
 def read_report(
@@ -41,8 +45,8 @@ def read_report(
     """Return the report of a run's folder, of recorded results (`recording`), or of a verdict log.
 
     Args:
-        path: what `judgeharness run --out` wrote, what JUDGEHARNESS_RECORD named, or a log (.sqlite, .parquet, .csv or
-            .jsonl, also .gz).
+        path: what `judgeharness run --out` wrote, what JUDGEHARNESS_RECORD named (also as .gz), or a log (.sqlite,
+            .parquet, .csv or .jsonl, also .gz).
         rule: how to fold a log; it was chosen after the samples, and the report says so. A run has its rule; it is
             needed only where that is a function of the caller's own.
         run: the run of a log that holds several.
@@ -60,7 +64,9 @@ def read_report(
 
     """
     place = Path(path)
+    chosen = [part for name in judges or () for part in ("--judge", name)]
     if place.is_dir() or is_recorded(place):
+        facts["arguments"] = _arguments(place, rule, *chosen)
         if place.is_dir():
             found = report_of_folder(place, rule=rule, **facts)
         else:
@@ -72,17 +78,38 @@ def read_report(
         raise UsageError(f"{place} is a log, which has no rule of its own: give one, as --rule majority.")
     rows = _of_run(read_log(place, labels=labels), run, place)
     results = results_of_log(rows, rule, judges=judges, min_valid=min_valid, tolerance=tolerance)
+    facts["arguments"] = _arguments(
+        place,
+        rule,
+        *chosen,
+        *(["--run", run] if run is not None else ()),
+        *(["--labels"] if labels else ()),
+        *(["--min-valid", str(min_valid)] if min_valid is not None else ()),
+        *(["--tolerance", f"{tolerance:g}"] if tolerance != _TOLERANCE else ()),
+    )
     return run_report(results, source=str(place), run=run, **facts)
+
+
+def _arguments(place: Path, rule: RuleLike | None, *options: str) -> tuple[str, ...]:
+    """Return with what the command makes the report again; nothing where it cannot name the rule."""
+    if rule is None:
+        return (str(place), *options)
+    name = named_rule(rule).name
+    try:
+        nameable = ":" in name or named_rule(name) == named_rule(rule)
+    except UsageError:
+        nameable = False
+    return (str(place), "--rule", name, *options) if nameable else ()
 
 
 def is_recorded(path: Path) -> bool:
     """Whether a file holds recorded results, by its first line."""
-    if path.suffix != ".jsonl":
+    if not path.name.endswith((".jsonl", ".jsonl.gz")):
         return False
     try:
-        with path.open("rb") as file:
-            return RECORDED_SCHEMA.encode() in file.read(_HEAD)
-    except OSError:
+        with opened_lines(path) as file:
+            return RECORDED_SCHEMA in file.read(_HEAD)
+    except (OSError, EOFError, UnicodeDecodeError, zlib.error):
         return False
 
 
@@ -91,15 +118,15 @@ def _only(report: RunReport, judges: Sequence[str]) -> RunReport:
     for name in judges:
         if name not in sections:
             raise UnknownNameError("judge", name, sections)
-    return run_report(
-        [result for result in report.results if result.judge in judges],
-        source=report.source,
-        planned={name: sections[name].cases + sections[name].not_asked for name in judges},
-        costs={name: sections[name].cost for name in judges},
-        run=report.run,
-        state=report.state,
-        created_at=report.created_at,
-        case_texts=report.case_texts,
+    gates = report.gates
+    if gates is not None:
+        checks = tuple(check for check in gates.checks if check.judge in judges)
+        gates = replace(gates, checks=checks) if checks else None
+    return replace(
+        report,
+        results=tuple(result for result in report.results if result.judge in judges),
+        judges=tuple(sections[name] for name in dict.fromkeys(judges)),
+        gates=gates,
     )
 
 

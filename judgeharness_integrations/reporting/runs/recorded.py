@@ -9,6 +9,7 @@ from judgeharness_integrations._errors import ConfigError
 from judgeharness_integrations.reporting.document import result_document
 from judgeharness_integrations.reporting.rebuilding import rebuilt_result
 from judgeharness_integrations.reporting.runs.building import run_report
+from judgeharness_integrations.reporting.runs.naming import told_apart
 from judgeharness_integrations.result import HarnessResult
 
 if TYPE_CHECKING:
@@ -47,4 +48,4 @@ def report_of_recorded(
         results.append(rebuilt_result(line["result"], rule=rule))
         texts[results[-1].case_id] = {str(name): str(text) for name, text in line["case"].items()}
     facts["case_texts"] = {**texts, **facts.get("case_texts", {})}
-    return run_report(results, source=source, **facts)
+    return run_report(told_apart(results), source=source, **facts)

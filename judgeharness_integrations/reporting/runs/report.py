@@ -28,7 +28,8 @@ class JudgeSection:
     """One judge of a report: who it is, its anchor, its criteria, its bill, and what was not measured of it.
 
     `not_measured` maps a sentence of the boundary to the number of cases it holds for. `cost` is in the currency of
-    the prices that were given; None without prices. `models` are the models that answered.
+    the prices that were given and belongs to `usage`; None without prices. What labelled cases took for a calibration
+    stands apart, in `calibration_usage` and `calibration_cost`. `models` are the models that answered.
     """
 
     judge: str
@@ -44,6 +45,8 @@ class JudgeSection:
     skipped: Mapping[str, int]
     warnings: tuple[str, ...]
     not_measured: Mapping[str, int]
+    calibration_usage: Usage | None = None
+    calibration_cost: float | None = None
 
     @property
     def calibrated(self) -> bool:
@@ -58,7 +61,9 @@ class RunReport:
 
     `source` says for people where it was read. `case_texts` maps a case to what was judged, field by field, where that
     was given; reports show it. `annotators` is the alternative annotator test of the judges' decisions against people,
-    and `annotators_reason` says why there is none.
+    and `annotators_reason` says why there is none. `gates` is what the run's own gates said at its end; formats show
+    it where they are given no other. `arguments` are those with which `judgeharness report` makes it again, as far as
+    that is known.
     """
 
     source: str
@@ -70,6 +75,8 @@ class RunReport:
     case_texts: Mapping[str, Mapping[str, str]] = field(default_factory=dict, repr=False)
     annotators: AltTestReport | None = None
     annotators_reason: str | None = None
+    gates: GateReport | None = None
+    arguments: tuple[str, ...] = ()
 
     @property
     def summaries(self) -> tuple[CriterionSummary, ...]:

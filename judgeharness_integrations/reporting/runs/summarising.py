@@ -8,18 +8,21 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from statistics import NormalDist
 
 from judgeharness_integrations.aggregation.grouping import EVERY_CRITERION
-from judgeharness_integrations.aggregation.statistics import wilson_of
+from judgeharness_integrations.aggregation.statistics import pair_disagreement, wilson_of
 from judgeharness_integrations.calibration.estimate import Estimate, cluster_degrees, estimate, t_quantile
 from judgeharness_integrations.calibration.rates import Rate
 from judgeharness_integrations.design import Design
 from judgeharness_integrations.replay.judgefold import JudgeFold
 from judgeharness_integrations.replay.report import JudgeReplay
+from judgeharness_integrations.reporting.runs.designs import design_key
 from judgeharness_integrations.reporting.runs.summary import CriterionSummary, FlipRate
 from judgeharness_integrations.result import CriterionResult, HarnessResult
 from judgeharness_integrations.verdictlog.row import Verdict, is_number
 
-__all__ = ["careful_interval", "clusters_of", "gold_of", "positive_of", "summaries"]
+__all__ = ["accuracy_of", "careful_interval", "clusters_of", "gold_of", "positive_of", "summaries"]
 
+_UNCHANGED = "none"
+_MOST_SHARES = 20
 _Z = NormalDist().inv_cdf(0.975)
 _POSITIVES = (("PASS", frozenset({"PASS", "FAIL"})), ("A", frozenset({"A", "B", "TIE"})))
 
@@ -36,9 +39,7 @@ def summaries(results: Iterable[HarnessResult], *, planned: Mapping[str, int] | 
     listed = tuple(results)
     groups: dict[Hashable, list[HarnessResult]] = {}
     for result in listed:
-        design = result.design
-        key = (result.judge, design.rule.name, design.rule_fixed, design.perturbations, design.repetitions)
-        groups.setdefault(key, []).append(result)
+        groups.setdefault((result.judge, design_key(result.design)), []).append(result)
     missing = {judge: count - sum(one.judge == judge for one in listed) for judge, count in (planned or {}).items()}
     return [
         summary
@@ -118,7 +119,7 @@ def _summary(
         else Rate.over([*(one.verdict == positive for one in measured), *missing], clusters),
         coverage=Rate.over([*(one.status == "decided" for one in measured), *missing], clusters),
         abstention=Rate.over([*(one.status == "abstained" for one in measured), *missing], clusters),
-        accuracy=None if replay.correct is None else _accuracy(pairs, clusters),
+        accuracy=accuracy_of(pairs, clusters),
         mean_score=_mean_score(measured, clusters) if replay.kind == "numbers" else None,
         consistency_rate=_mean(one.consistency_rate for one in compared),
         chance_consistency=_mean(one.chance_consistency for one in compared),
@@ -126,6 +127,14 @@ def _summary(
         flips=tuple(_flips(measured, clusters)),
         outcomes=dict(outcomes),
         planned=sum(one.planned for one in measured),
+        noise=_noise(measured, clusters),
+        shares={
+            label: rate
+            for label, _ in decided.most_common(_MOST_SHARES)
+            if not is_number(label)
+            and (rate := Rate.over([*(one.verdict == label for one in measured), *missing], clusters)) is not None
+        },
+        repeated=len(pairs) - len({result.case_id for result, _ in pairs}),
     )
 
 
@@ -144,12 +153,14 @@ def clusters_of(pairs: Sequence[tuple[HarnessResult, CriterionResult]], *, missi
     return [*found, *(("missing", number) for number in range(missing))]
 
 
-def _accuracy(pairs: Sequence[tuple[HarnessResult, CriterionResult]], clusters: Sequence[Hashable]) -> Rate | None:
+def accuracy_of(pairs: Sequence[tuple[HarnessResult, CriterionResult]], clusters: Sequence[Hashable]) -> Rate | None:
+    """Return the share of right decisions, of labels among decided cases with a gold label; scores are never right."""
     labelled = [
         (measured.verdict == gold, cluster)
         for (result, measured), cluster in zip(pairs, clusters, strict=False)
-        if measured.status == "decided" and (gold := gold_of(result, measured.criterion)) is not None
-        if is_number(gold) == is_number(measured.verdict)  # a score is neither the right label nor a wrong one
+        if measured.status == "decided" and not is_number(measured.verdict)
+        if (gold := gold_of(result, measured.criterion)) is not None
+        if not is_number(gold)  # a score is neither the right label nor a wrong one
     ]
     return Rate.over([hit for hit, _ in labelled], [cluster for _, cluster in labelled])
 
@@ -178,9 +189,25 @@ def _flips(measured: Sequence[CriterionResult], clusters: Sequence[Hashable]) ->
             if part.flip_rate is not None:
                 rates.setdefault(part.name, []).append((part.flip_rate, cluster))
     for name, found in rates.items():
-        value = math.fsum(rate for rate, _ in found) / len(found)
-        low, high = careful_interval(value, [cluster for _, cluster in found])
-        yield FlipRate(perturbation=name, value=value, low=low, high=high, cases=len(found))
+        yield _mean_flip(name, found)
+
+
+def _noise(measured: Sequence[CriterionResult], clusters: Sequence[Hashable]) -> FlipRate | None:
+    """Return how often two samples of the unchanged case differ, over the cases that have a flip rate."""
+    found: list[tuple[float, Hashable]] = []
+    for one, cluster in zip(measured, clusters, strict=False):
+        if any(part.flip_rate is not None for part in one.perturbations):
+            given = next(part.sample_distribution for part in one.perturbations if part.name == _UNCHANGED)
+            if (samples := sum(given.values())) > 1:  # of all pairs, those of a sample with itself never differ
+                apart = pair_disagreement(given, given, tolerance=one.tolerance) or 0.0
+                found.append((apart * samples / (samples - 1), cluster))
+    return _mean_flip(_UNCHANGED, found) if found else None
+
+
+def _mean_flip(name: str, found: Sequence[tuple[float, Hashable]]) -> FlipRate:
+    value = math.fsum(rate for rate, _ in found) / len(found)
+    low, high = careful_interval(value, [cluster for _, cluster in found])
+    return FlipRate(perturbation=name, value=value, low=low, high=high, cases=len(found))
 
 
 def careful_interval(value: float, clusters: Sequence[Hashable]) -> tuple[float, float]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from judgeharness_integrations.calibration.estimate import Estimate
 from judgeharness_integrations.calibration.rates import Rate
@@ -16,11 +16,12 @@ __all__ = ["CriterionSummary", "FlipRate"]
 
 @dataclass(frozen=True, kw_only=True)
 class FlipRate:
-    """How often a perturbation changes the verdict: the mean over `cases` of each one's share of changed pairs.
+    """How often verdicts with and without a perturbation differ: the mean over `cases` of each one's share of pairs.
 
-    The 95 % interval is Wilson's at that mean and number of cases, of clusters (Kish's effective number) where cases
-    share one; the variance of shares is never larger than that of
-    yes and no, so it is no narrower than it should be.
+    It holds what the perturbation changes and the judge's own noise: `CriterionSummary.noise` is the same of pairs of
+    samples of `none` alone. The 95 % interval is Wilson's at that mean and number of cases, of clusters (Kish's
+    effective number) where cases share one; the variance of shares is never larger than that of yes and no, so it is
+    no narrower than it should be.
     """
 
     perturbation: str
@@ -38,8 +39,11 @@ class CriterionSummary:
     counts decisions. `positive` is the label a pass rate is of (PASS; A of pairs), and `positive_rate` the share of all
     cases decided so: an abstention and a case that was not graded are not positive. `accuracy` is over decided cases
     with gold. `mean_score` is over decided cases. `consistency_rate`, `chance_consistency` and `agreement` are means
-    over the cases that have one. Intervals hold 95 % and treat cases of one cluster as dependent (row attribute
-    `cluster`). What was not measured is None.
+    over the cases that have one. `noise` says how often two samples of `none` differ, over the cases with a flip rate
+    and two such samples: what a flip rate is to be read against. `repeated` counts results that measure a case again.
+    `shares` are those of the most frequent labels, of all cases (see `rate_of`).
+    Intervals hold 95 % and treat results of one case or cluster as dependent (row attribute `cluster`). What was not
+    measured is None.
     """
 
     judge: str
@@ -60,12 +64,15 @@ class CriterionSummary:
     flips: tuple[FlipRate, ...]
     outcomes: Mapping[str, int]
     planned: int
+    noise: FlipRate | None = None
+    repeated: int = 0
+    shares: Mapping[Verdict, Rate] = field(default_factory=dict)
 
     @property
     def numeric(self) -> bool:
         """Whether verdicts are scores."""
         return self.replay.kind == "numbers"
 
-    def rate_of(self, label: str) -> Rate | None:
-        """Return the share of all cases decided as `label`; without clusters."""
-        return Rate.of(self.verdicts.get(label, 0), self.cases)
+    def rate_of(self, label: Verdict) -> Rate | None:
+        """Return the share of all cases decided as `label`; of scores and rare labels without clusters."""
+        return self.shares.get(label) or Rate.of(self.verdicts.get(label, 0), self.cases)

@@ -13,6 +13,7 @@ from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.cli._summary_usage import UsageSums, cost_of
 from judgeharness_integrations.execution.prices import Price
 from judgeharness_integrations.reporting.runs.building import run_report
+from judgeharness_integrations.reporting.runs.naming import told_apart
 from judgeharness_integrations.testing.pytest_plugin.records import Record, as_line, texts_by_case
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ def ended(
 
 
 def _report(records: Sequence[Record], prices: Mapping[str, Price], *, interrupted: bool) -> RunReport:
-    results = [record.result for record in records]
+    results = told_apart(record.result for record in records)
     spent = any(result.state == "budget_exhausted" for result in results)
     sums: dict[str, UsageSums] = {}
     for result in results:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from judgeharness_integrations.calibration.rates import Rate
 from judgeharness_integrations.cli._printing import percent, safe, table
 from judgeharness_integrations.reporting.plain import number_text, safe_text
+from judgeharness_integrations.reporting.runs.designs import design_key, designs_apart
 from judgeharness_integrations.reporting.runs.report import JudgeSection, RunReport
 from judgeharness_integrations.reporting.runs.summary import CriterionSummary
 from judgeharness_integrations.verdictlog.row import verdict_text
@@ -33,6 +34,7 @@ _COLUMNS = (
     "calls",
 )
 _MOST_VERDICTS = 6
+_MOST_REPEATED = 6
 
 
 def shown(suite: Suite, *, width: int) -> Iterator[str]:
@@ -46,12 +48,20 @@ def shown(suite: Suite, *, width: int) -> Iterator[str]:
     if suite.silent:
         yield f"no result: {suite.silent} tests that use the fixture ended without one (crashed, failed or not reached)"
     yield from map(safe_text, suite.lost)
+    if suite.gates_unchecked:
+        yield "gates: not checked, nothing was measured"
     if ending is not None:
-        for (judge, case), times in ending.repeated.items():
-            told = f"judge {safe_text(judge, 60)!r} was asked {times} times about case {safe_text(case, 80)!r}"
-            yield f"{told}: each counts as a case of its own"
+        yield from _repeated(ending)
         yield from (f"written: {path}" for path in ending.written)
         yield from map(safe_text, ending.problems)
+
+
+def _repeated(ending: Ending) -> Iterator[str]:
+    """Yield the cases that were measured more than once: each result is counted, but they are not independent."""
+    for (judge, case), times in list(ending.repeated.items())[:_MOST_REPEATED]:
+        yield f"judge {safe_text(judge, 60)!r} was asked {times} times about case {safe_text(case, 80)!r}"
+    if (more := len(ending.repeated) - _MOST_REPEATED) > 0:
+        yield f"and about {more} more {'case' if more == 1 else 'cases'} several times"
 
 
 def _drawn(drawing: Table, width: int) -> list[str]:
@@ -85,11 +95,8 @@ def _row(section: JudgeSection, summary: CriterionSummary) -> list[str | Text]:
 def _name(summary: CriterionSummary, section: JudgeSection) -> str:
     """Return judge and criterion, and the design where the judge was asked under several."""
     name = summary.judge if summary.criterion == "verdict" else f"{summary.judge} · {summary.criterion}"
-    designs = [one.design for one in section.criteria if one.criterion == summary.criterion]
-    if len(designs) == 1:
-        return name
-    design = summary.design
-    return f"{name} · {design.rule.name}, {len(design.perturbations)} x {design.repetitions}"
+    design = designs_apart(one.design for one in section.criteria)[design_key(summary.design)]
+    return f"{name} · {design}" if design else name
 
 
 def _level(summary: CriterionSummary) -> str:
@@ -143,7 +150,9 @@ def _gates(ending: Ending, width: int) -> Iterator[str]:
 
 
 def _about_whom(check: GateCheck) -> str:
-    return check.judge if check.criterion == "verdict" else f"{check.judge} · {check.criterion}"
+    return " · ".join(
+        filter(None, (check.judge, "" if check.criterion == "verdict" else check.criterion, check.design))
+    )
 
 
 def _gate_table(gates: GateReport) -> Table:

@@ -45,6 +45,7 @@ class Suite:
         silent: number of tests that use the fixture and gave no result; known at the end.
         lost: why results of workers could not be read.
         ending: report, gates and files; None before the end, and without results.
+        gates_unchecked: there are gates, and nothing was measured; known at the end.
 
     """
 
@@ -62,6 +63,7 @@ class Suite:
         self.silent = 0
         self.lost: list[str] = []
         self.ending: Ending | None = None
+        self.gates_unchecked = False
         self._records: list[Record] = []
         self._sent = 0
         self._listens = False
@@ -154,8 +156,8 @@ class Suite:
 
     @property
     def worth_showing(self) -> bool:
-        """Whether a judge was to be asked."""
-        return self.ending is not None or self.silent > 0 or bool(self.lost)
+        """Whether a judge was to be asked, or gates were to be checked."""
+        return self.ending is not None or self.silent > 0 or bool(self.lost) or self.gates_unchecked
 
     def finish(self, order: Sequence[str], asking: Sequence[str], *, interrupted: bool) -> pytest.ExitCode:
         """Report everything in the order of tests; return what the session comes to.
@@ -171,6 +173,7 @@ class Suite:
         heard = {record.test for record in self._records}
         self.silent = sum(test not in heard and test not in self.skipped for test in asking)
         if not self._records:
+            self.gates_unchecked = bool(self.settings.gates)
             return pytest.ExitCode.OK
         settings = self.settings
         self.ending = ended(

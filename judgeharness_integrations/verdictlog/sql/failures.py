@@ -62,7 +62,7 @@ def told(address: Address) -> Iterator[None]:
         original = error.orig if isinstance(error, DBAPIError) else error
         known = _known(original)
         if known is None and is_lost(error):
-            known = f"the server cannot be reached ({_brief(original, address)}): start the run again later; {_KEPT}"
+            known = f"the server cannot be reached ({_brief(original, address)}): try the same again later; {_KEPT}"
         raise LogStorageError(f"{address.name}: {known or _brief(original, address)}.") from error
 
 
