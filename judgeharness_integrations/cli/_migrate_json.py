@@ -9,7 +9,7 @@ from typing import Any
 
 from judgeharness_integrations.migration.rewriting.costing import cost_of
 from judgeharness_integrations.migration.rewriting.differing import diff_of
-from judgeharness_integrations.migration.rewriting.outcome import Rewrite
+from judgeharness_integrations.migration.rewriting.outcome import Change, Rewrite
 from judgeharness_integrations.migration.rewriting.project import FileRewrite, Migration
 
 __all__ = ["migration_json"]
@@ -48,12 +48,23 @@ def _file(one: FileRewrite, refused: str | None, *, write: bool) -> dict[str, An
         "path": str(one.path),
         "changed": rewrite.changed,
         "written": write and rewrite.changed and refused is None,
-        "changes": [asdict(change) for change in rewrite.changes],
+        "changes": [_change(change) for change in rewrite.changes],
         "by_hand": [asdict(found) for found in rewrite.by_hand],
         "already_harnessed": rewrite.harnessed,
         "problem": refused or rewrite.problem,
         "notes": list(rewrite.notes),
         "diff": diff_of(rewrite, one.path),
+    }
+
+
+def _change(change: Change) -> dict[str, Any]:
+    return {
+        "line": change.line,
+        "framework": change.framework,
+        "kind": change.kind,
+        "action": change.action,
+        "calls_before": change.calls_before,
+        "calls_after": change.calls_after,
     }
 
 

@@ -41,6 +41,9 @@ def migrate(
     LangChain evaluators, openevals judges, LangSmith evaluators and ADK metrics are wrapped; judges written by hand are
     listed. Formatting and comments stay as they are.
     """
-    from judgeharness_integrations.cli._migrate import migrate_paths  # noqa: PLC0415 - keeps --help fast
+    from judgeharness_integrations.migration.sources import check_parser  # noqa: PLC0415 - keeps --help fast
+
+    check_parser()  # what is imported next needs libcst
+    from judgeharness_integrations.cli._migrate import migrate_paths  # noqa: PLC0415 - needs libcst
 
     migrate_paths(paths, level, exclude=exclude or (), write=write, check=check, cases=cases, as_json=as_json)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from judgeharness_integrations.comparison.difference import Difference
 from judgeharness_integrations.comparison.noise import NoiseTest
@@ -11,7 +11,7 @@ from judgeharness_integrations.comparison.report import Answer
 from judgeharness_integrations.comparison.values import Values
 from judgeharness_integrations.comparison.words import change_text, p_text, size_text
 
-__all__ = ["answered", "untested"]
+__all__ = ["answered", "of_designs", "untested", "without_failures"]
 
 _FALLS_ARE_BETTER = frozenset({"mean_error"})
 
@@ -56,6 +56,29 @@ def answered(
     return "no difference found", "; ".join([f"{told}{smallest}", *_flips(noise, beyond=False)])
 
 
+def without_failures(
+    answer: Answer, reason: str, values: Values, main: Difference, *, level: float
+) -> tuple[Answer, str]:
+    """Return an answer with what failed beside it: a change that only failures make is none of the judge's."""
+    before, after = values.failures
+    reason = f"{reason}; {before} cases were not graded before, {after} after"
+    if answer not in {"worse", "better", "different"}:
+        return answer, reason
+    graded = values.graded().main()
+    same_way = (graded.difference or 0) * (main.difference or 0) >= 0
+    if graded.p is not None and graded.p <= level and same_way:
+        return answer, reason
+    told = f"among cases graded in both runs nothing shows: {change_text(graded)}, p {p_text(graded.p)}"
+    return "cannot tell", f"{reason}; failures are no verdicts, and {told}"
+
+
+def of_designs(answer: Answer, parts: Sequence[str]) -> str:
+    """Return what has to stand behind a reason where the runs measured in different ways; `parts` are those ways."""
+    if not parts or answer in {"no difference found", "cannot tell"}:
+        return ""
+    return f"; the designs differ ({', '.join(parts)}), which can move the numbers of one and the same judge as far"
+
+
 def _counted(main: Difference) -> str:
     return f"{main.n} cases" + ("" if main.clusters is None else f" in {main.clusters} clusters")
 
@@ -76,7 +99,12 @@ def _flips(noise: NoiseTest, *, beyond: bool) -> Iterator[str]:
         return
     said = "more than noise makes" if beyond else "no more than noise makes"
     if beyond and noise.high is not None and (noise.observed or 0) <= noise.high:
-        said = "between answers further apart than noise makes them"
+        # samples that all changed flip however they are split: the expected number says nothing then
+        yield (
+            f"{noise.observed} of {noise.cases} decisions flipped, between answers further apart than noise makes them "
+            f"(p {p_text(noise.p)})"
+        )
+        return
     yield (
         f"{noise.observed} of {noise.cases} decisions flipped, {said} "
         f"({noise.expected:.1f} expected of noise, 95 % of the time {noise.low}-{noise.high}; p {p_text(noise.p)})"

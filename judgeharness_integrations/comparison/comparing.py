@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from judgeharness_integrations._errors import UnknownNameError, UsageError
-from judgeharness_integrations.comparison.answering import answered, untested
-from judgeharness_integrations.comparison.configuration import configuration_differences, judged
+from judgeharness_integrations.comparison.answering import answered, of_designs, untested, without_failures
+from judgeharness_integrations.comparison.configuration import DESIGN, configuration_differences, judged
 from judgeharness_integrations.comparison.difference import Difference, power_basis
 from judgeharness_integrations.comparison.family import first_levels, weighted_holm
 from judgeharness_integrations.comparison.noise import NoiseTest, noise_test
@@ -59,6 +59,9 @@ def compare(
     positive. Beside it stands the test of whether decisions flip more than the judge's own noise makes. Both are one
     family over the whole report (weighted Holm, four fifths of a criterion's level to its difference).
 
+    A case that a run measured several times under one name is paired measurement by measurement, and counts as one
+    cluster: nothing is pooled, and none of them is taken for a case of its own.
+
     Args:
         before: the earlier run, or the first of two.
         after: the later one.
@@ -74,7 +77,7 @@ def compare(
 
     Raises:
         UnknownNameError: a judge or criterion is not known.
-        UsageError: nothing can be compared, a case is twice in a report, or a number is out of range.
+        UsageError: nothing can be compared, or a number is out of range.
 
     """
     _check(detect=detect, alpha=alpha, permutations=permutations)
@@ -93,6 +96,8 @@ def compare(
         _found(one, measure=measure, new_answers=content.question == "new answers", seed=seed, permutations=count)
         for one in paired
     ]
+    configuration = configuration_differences(before, after, chosen)
+    designs = {(one.judge, one.part) for one in configuration if one.part in DESIGN}
     return ComparisonReport(
         before=before.source,
         after=after.source,
@@ -101,8 +106,8 @@ def compare(
         alpha=alpha,
         seed=seed,
         judged=content,
-        configuration=configuration_differences(before, after, chosen),
-        criteria=tuple(_compared(found, detect=detect, alpha=alpha)),
+        configuration=configuration,
+        criteria=tuple(_compared(found, detect=detect, alpha=alpha, designs=designs)),
         same_run=_same_run(before, after, chosen),
         **_one_sided(before, after, chosen, judges),
     )
@@ -136,7 +141,9 @@ def _no_test(reason: str) -> NoiseTest:
     return NoiseTest(cases=0, **nothing, reason=reason)
 
 
-def _compared(found: Sequence[_Found], *, detect: float, alpha: float) -> list[CriterionComparison]:
+def _compared(
+    found: Sequence[_Found], *, detect: float, alpha: float, designs: Collection[tuple[str, str]]
+) -> list[CriterionComparison]:
     tests: list[tuple[int, str, float, float]] = []
     for place, one in enumerate(found):
         if not one.untested and one.main is not None and one.main.p is not None:
@@ -156,6 +163,7 @@ def _compared(found: Sequence[_Found], *, detect: float, alpha: float) -> list[C
             level=levels.get((place, "main")),
             detect=detect,
             alpha=alpha,
+            designs=sorted(part for judge, part in designs if judge == one.paired.judge.name),
         )
         for place, one in enumerate(found)
     ]
@@ -169,6 +177,7 @@ def _criterion(
     level: float | None,
     detect: float,
     alpha: float,
+    designs: Sequence[str],
 ) -> CriterionComparison:
     facts: dict[str, Any] = {
         "answer": "cannot tell",
@@ -189,6 +198,11 @@ def _criterion(
             basis=basis,
             detectable=detectable,
         )
+        if any(one.values.failures):
+            facts["answer"], facts["reason"] = without_failures(
+                facts["answer"], facts["reason"], one.values, one.main, level=level
+            )
+        facts["reason"] += of_designs(facts["answer"], designs)
         facts |= {
             "minimum_detectable": detectable,
             "cases_needed": None if basis is None else basis.cases(detect),
@@ -204,6 +218,8 @@ def _criterion(
         only_before=paired.only_before,
         only_after=paired.only_after,
         relabelled=values.relabelled,
+        repeated=paired.repeated,
+        unpaired=paired.unpaired,
         transitions=transitions(values.states, numeric=values.kind == "numbers"),
         main=None if one.untested else one.main,
         beside=tuple(values.beside()) if values.pairs and values.kind != "mixed" else (),
@@ -223,13 +239,13 @@ def _flips(one: _Found) -> tuple[Flip, ...]:
     chances = one.noise.p_of_case
     flips = [
         Flip(
-            case_id=pair.case_id,
+            case_id=pair.name,
             before=before,
             after=after,
             before_distribution=pair.sides[0].sample_distribution,
             after_distribution=pair.sides[1].sample_distribution,
             gold=gold,
-            p=chances.get(pair.case_id),
+            p=chances.get(pair.name),
         )
         for pair, (before, after), gold in zip(one.values.pairs, one.values.states, one.values.golds, strict=True)
         if flipped(before, after, one.tolerance)

@@ -12,7 +12,10 @@ from judgeharness_integrations.comparison.pairing import JudgePair, Pair
 from judgeharness_integrations.reporting.runs.report import JudgeSection, RunReport
 from judgeharness_integrations.result import HarnessResult
 
-__all__ = ["ConfigurationDifference", "Judged", "Question", "configuration_differences", "judged"]
+__all__ = ["DESIGN", "ConfigurationDifference", "Judged", "Question", "configuration_differences", "judged"]
+
+# what the shares of decisions hang on whoever judges: a majority of one sample is not that of three
+DESIGN: Final = frozenset({"rule", "perturbations", "repetitions", "quorum", "early stopping", "wordings"})
 
 Question: TypeAlias = Literal["same answers", "new answers", "mixed", "unknown"]
 

@@ -94,7 +94,7 @@ def _samples(pair: Pair) -> CaseSamples:
         for design, measured in zip(designs, pair.sides, strict=True)
     ]
     return CaseSamples(
-        case_id=pair.case_id,
+        case_id=pair.name,
         strata=tuple((tuple(before[key]), tuple(after[key])) for key in shared),
         fixed=(tuple(_others(before, after)), tuple(_others(after, before))),
         sides=(sides[0], sides[1]),

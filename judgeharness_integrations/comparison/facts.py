@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from judgeharness_integrations.comparison.configuration import DESIGN
 from judgeharness_integrations.comparison.report import ComparisonReport, CriterionComparison, Flip
 from judgeharness_integrations.comparison.words import change_text, measure_text, p_text, size_text
 from judgeharness_integrations.reporting.plain import distribution_text, safe_text
@@ -23,9 +24,9 @@ _MEANINGS: Final = {
 
 
 def titled(one: CriterionComparison) -> str:
-    """Return the judge, or both judges, and the criterion."""
+    """Return the judge, or both judges, and the criterion, once where they are called the same."""
     judges = one.judge if one.judge == one.judge_after else f"{one.judge} -> {one.judge_after}"
-    return safe_text(f"{judges}, {one.criterion}", 200)
+    return safe_text(judges if judges == one.criterion else f"{judges}, {one.criterion}", 200)
 
 
 def differences(report: ComparisonReport) -> Iterator[str]:
@@ -49,9 +50,17 @@ def caveats(report: ComparisonReport) -> Iterator[str]:
             yield f"judges only {side}, not compared: {named(judges)}"
         if criteria:
             yield f"criteria only {side}, not compared: {named([', '.join(one) for one in criteria])}"
-    yield (
-        f"all tests together find two runs of one judge different at most {100 * report.alpha:g} % of the time "
-        f"(weighted Holm); intervals hold 95 % each; seed {report.seed}"
+    yield f"{_level(report)} (weighted Holm); intervals hold 95 % each; seed {report.seed}"
+
+
+def _level(report: ComparisonReport) -> str:
+    parts = sorted({one.part for one in report.configuration if one.part in DESIGN})
+    level = f"{100 * report.alpha:g} %"
+    if not parts:
+        return f"all tests together find two runs of one judge different at most {level} of the time"
+    return (
+        f"runs of one design would be found to differ at most {level} of the time; these differ in {', '.join(parts)}, "
+        "so that runs of one judge can be found to differ far more often"
     )
 
 
@@ -59,7 +68,10 @@ def details(one: CriterionComparison) -> Iterator[str]:
     """Yield everything else about a criterion, a line a fact."""
     alone = f"; only before: {named(one.only_before)}" if one.only_before else ""
     alone += f"; only after: {named(one.only_after)}" if one.only_after else ""
-    yield f"cases: {one.cases} in both runs{alone}"
+    yield f"{'measurements' if one.repeated else 'cases'}: {one.cases} in both runs{alone}"
+    if one.repeated:
+        left = f"; {one.unpaired} without a partner left out" if one.unpaired else ""
+        yield f"measured several times, paired in order, one cluster each: {named(one.repeated)}{left}"
     if one.relabelled:
         yield f"gold label differs between the runs, left out of accuracy: {named(one.relabelled)}"
     if one.main is not None:

@@ -1,77 +1,65 @@
-"""A comparison as one small HTML page, or as what a notebook shows; it needs no network and no other file."""
+"""A comparison as one HTML page that needs no network and no other file, in the style of the report's page."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from html import escape
-from typing import Final
+from collections import Counter
+from functools import cache
+from typing import TYPE_CHECKING, Final
 
-from judgeharness_integrations.comparison.facts import FLIP_COLUMNS, caveats, details, differences, flip_cells, titled
-from judgeharness_integrations.comparison.report import ComparisonReport, CriterionComparison
-from judgeharness_integrations.reporting.plain import safe_text
+from judgeharness_integrations.comparison.cards import criterion_card
+from judgeharness_integrations.comparison.facts import caveats, differences
+from judgeharness_integrations.comparison.words import change_text
 
-__all__ = ["comparison_fragment", "comparison_page"]
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
-_SHOWN: Final = 10
-_STYLE: Final = (
-    ":root{color-scheme:light dark}body{font:15px/1.5 system-ui,sans-serif;max-width:70rem;margin:2rem auto;"
-    "padding:0 1rem}table{border-collapse:collapse;margin:.8rem 0;display:block;overflow-x:auto}"
-    "th,td{text-align:left;padding:.3rem .8rem .3rem 0;border-bottom:1px solid #8886;vertical-align:top}"
-    "caption{text-align:left;font-weight:600;padding:.3rem 0}h1{font-size:1.4rem}h2{font-size:1.15rem}"
-)
-_POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'"
+    from judgeharness_integrations.comparison.report import ComparisonReport
+
+__all__ = ["comparison_page", "headline"]
+
+_HERE: Final = "judgeharness_integrations.comparison"
+_REPORTS: Final = "judgeharness_integrations.reporting.html"
 
 
 def comparison_page(report: ComparisonReport) -> str:
-    """Return the whole comparison as an HTML document, all flips included."""
-    title = _text(f"{report.before} compared with {report.after}: {report.answer}")
+    """Return the whole comparison as an HTML document, all flips included.
+
+    Every text of cases, judges and files is escaped, and a policy in the page allows its own style alone: there is no
+    script.
+    """
+    from judgeharness_integrations.reporting.html.environment import style  # noqa: PLC0415 - loads Jinja
+
     return (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
-        '<meta name="viewport" content="width=device-width,initial-scale=1">'
-        f"<title>{title}</title><style>{_STYLE}</style></head><body><main><h1>{title}</h1>\n"
-        + "\n".join(_parts(report, most=None))
-        + "\n</main></body></html>\n"
+        _environment()
+        .get_template("comparison.html")
+        .render(
+            style=style(),
+            headline=headline(report),
+            report=report,
+            differences=list(differences(report)),
+            cards=[criterion_card(one) for one in report.criteria],
+            caveats=list(caveats(report)),
+        )
     )
 
 
-def comparison_fragment(report: ComparisonReport) -> str:
-    """Return what a notebook shows: the same with the first ten flips of each criterion."""
-    return "\n".join(["<div>", *_parts(report, most=_SHOWN), "</div>"])
+@cache
+def _environment() -> Environment:
+    """Return the report's environment with the templates of this package beside its own."""
+    from jinja2 import ChoiceLoader, PackageLoader  # noqa: PLC0415 - a heavy import
+
+    from judgeharness_integrations.reporting.html.environment import environment  # noqa: PLC0415 - loads Jinja
+
+    made = environment()
+    return made.overlay(loader=ChoiceLoader([PackageLoader(_HERE), PackageLoader(_REPORTS)]))
 
 
-def _parts(report: ComparisonReport, *, most: int | None) -> Iterator[str]:
-    yield _table(
-        "did it change?",
-        ("judge and criterion", "answer", "why"),
-        ((titled(one), one.answer, one.reason) for one in report.criteria),
-    )
-    changed = list(differences(report))
-    if changed:
-        yield "<h2>Configurations differ: a change may be the harness's</h2>" + _list(changed)
-    for one in report.criteria:
-        yield from _criterion(one, most=most)
-    yield "<h2>To know</h2>" + _list(caveats(report))
-
-
-def _criterion(one: CriterionComparison, *, most: int | None) -> Iterator[str]:
-    yield f"<h2>{_text(titled(one))}</h2>"
-    if one.flips:
-        shown = one.flips[:most]
-        first = f", the first {len(shown)}" if len(shown) < len(one.flips) else ""
-        yield _table(f"{len(one.flips)} flipped{first}", FLIP_COLUMNS, map(flip_cells, shown))
-    yield _list(details(one))
-
-
-def _table(caption: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    head = "".join(f'<th scope="col">{_text(column)}</th>' for column in columns)
-    body = "".join("<tr>" + "".join(f"<td>{_text(cell)}</td>" for cell in row) + "</tr>" for row in rows)
-    return f"<table><caption>{_text(caption)}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-
-
-def _list(lines: Iterable[str]) -> str:
-    return "<ul>" + "".join(f"<li>{_text(line)}</li>" for line in lines) + "</ul>"
-
-
-def _text(text: str) -> str:
-    return escape(safe_text(text, 600))
+def headline(report: ComparisonReport) -> str:
+    """Return the answer in one sentence: of one criterion with its change, of several how many of each."""
+    if len(report.criteria) == 1:
+        one = report.criteria[0]
+        change = one.reason if one.main is None else change_text(one.main)
+        return f"{one.answer.capitalize()}: {change}".replace(" -> ", " \N{RIGHTWARDS ARROW} ")
+    counts = Counter(one.answer for one in report.criteria)
+    told = ", ".join(f"{counts[answer]} {answer}" for answer in dict.fromkeys((report.answer, *counts)))
+    return f"{report.answer.capitalize()}: of {len(report.criteria)} criteria {told}"

@@ -14,7 +14,7 @@ from judgeharness_integrations.verdictlog.row import Verdict
 
 __all__ = ["JudgePair", "Pair", "PairedCriterion", "judge_pairs", "paired_criteria"]
 
-_Cases = Mapping[str, HarnessResult]
+_Cases = Mapping[str, Sequence[HarnessResult]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,12 +32,18 @@ class JudgePair:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pair:
-    """One case about one criterion, measured before and after."""
+    """One case about one criterion, measured before and after; `measurement` counts those of a case from 1."""
 
     case_id: str
     criterion: str
     before: HarnessResult
     after: HarnessResult
+    measurement: int = 1
+
+    @property
+    def name(self) -> str:
+        """The case, and which of its measurements it is after the first."""
+        return self.case_id if self.measurement == 1 else f"{self.case_id} (measurement {self.measurement})"
 
     @property
     def sides(self) -> tuple[CriterionResult, CriterionResult]:
@@ -59,13 +65,19 @@ class Pair:
 
 @dataclass(frozen=True, kw_only=True)
 class PairedCriterion:
-    """The pairs of one judge and criterion, by case id, and the cases that only one side measured."""
+    """The pairs of one judge and criterion, by case id, and the cases that only one side measured.
+
+    A case that was measured several times under one name (`repeated`) has a pair for each measurement that both sides
+    have, in the order they were made; they share a cluster. `unpaired` counts the measurements left over.
+    """
 
     judge: JudgePair
     criterion: str
     pairs: tuple[Pair, ...]
     only_before: tuple[str, ...]
     only_after: tuple[str, ...]
+    repeated: tuple[str, ...] = ()
+    unpaired: int = 0
 
 
 def judge_pairs(
@@ -106,41 +118,34 @@ def judge_pairs(
 
 
 def paired_criteria(before: RunReport, after: RunReport, judge: JudgePair) -> Iterator[PairedCriterion]:
-    """Yield the criteria of a judge that both sides know, in order of appearance before.
-
-    Raises:
-        UsageError: a case is twice in a report.
-
-    """
-    first, second = _by_case(before, judge.before), _by_case(after, judge.after)
-    shared = _criteria(second)
-    for name in (criterion for criterion in _criteria(first) if criterion in shared):
-        sides = [{case for case, result in cases.items() if name in result.criteria} for cases in (first, second)]
-        yield PairedCriterion(
-            judge=judge,
-            criterion=name,
-            pairs=tuple(
-                Pair(case_id=case, criterion=name, before=first[case], after=second[case])
-                for case in sorted(sides[0] & sides[1])
-            ),
-            only_before=tuple(sorted(sides[0] - sides[1])),
-            only_after=tuple(sorted(sides[1] - sides[0])),
-        )
+    """Yield the criteria of a judge that both sides know, in order of appearance before."""
+    sides = (_by_criterion(before, judge.before), _by_criterion(after, judge.after))
+    for name in (criterion for criterion in sides[0] if criterion in sides[1]):
+        yield _paired(judge, name, sides[0][name], sides[1][name])
 
 
-def _criteria(cases: _Cases) -> dict[str, None]:
-    return dict.fromkeys(name for result in cases.values() for name in result.criteria)
+def _paired(judge: JudgePair, criterion: str, first: _Cases, second: _Cases) -> PairedCriterion:
+    both = sorted(first.keys() & second.keys())
+    sizes = [(case, len(first[case]), len(second[case])) for case in both]
+    return PairedCriterion(
+        judge=judge,
+        criterion=criterion,
+        pairs=tuple(
+            Pair(case_id=case, criterion=criterion, before=one, after=other, measurement=place)
+            for case in both
+            for place, (one, other) in enumerate(zip(first[case], second[case], strict=False), 1)
+        ),
+        only_before=tuple(sorted(first.keys() - second.keys())),
+        only_after=tuple(sorted(second.keys() - first.keys())),
+        repeated=tuple(case for case, before, after in sizes if max(before, after) > 1),
+        unpaired=sum(abs(before - after) for _, before, after in sizes),
+    )
 
 
-def _by_case(report: RunReport, judge: str) -> _Cases:
-    found: dict[str, HarnessResult] = {}
+def _by_criterion(report: RunReport, judge: str) -> Mapping[str, _Cases]:
+    """Return criterion -> case -> its measurements, in order of appearance."""
+    found: dict[str, dict[str, list[HarnessResult]]] = {}
     for result in report.results:
-        if result.judge != judge:
-            continue
-        if result.case_id in found:
-            raise UsageError(
-                f"{report.source}: case {result.case_id!r} of judge {judge!r} is there twice; compare one measurement "
-                "of each case: choose a run."
-            )
-        found[result.case_id] = result
+        for criterion in result.criteria if result.judge == judge else ():
+            found.setdefault(criterion, {}).setdefault(result.case_id, []).append(result)
     return found

@@ -56,7 +56,8 @@ class CriterionComparison:
     follows from the adjusted p-values `p_adjusted` (of `main`) and `noise_p_adjusted`; `reason` says why. `level` is
     what the test of `main` has to reach by itself. `minimum_detectable` is the smallest change, in units of `main`,
     that it finds with 80 % power. `cases_needed` are those that find a change of `detect`. `flips` are sorted by how
-    unlikely they are under noise.
+    unlikely they are under noise. `repeated` are cases with several measurements, paired in order and one cluster each,
+    `unpaired` the measurements of theirs that the other run has no partner for.
     """
 
     judge: str
@@ -82,6 +83,8 @@ class CriterionComparison:
     detect: float
     cases_needed: int | None
     power_basis: PowerBasis | None = field(default=None, repr=False)
+    repeated: tuple[str, ...] = ()
+    unpaired: int = 0
 
     def predicted_power(self, drop: float = 0.1) -> float | None:
         """Return the probability that this comparison finds a change of `drop`.
@@ -143,6 +146,6 @@ class ComparisonReport:
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows."""
-        from judgeharness_integrations.comparison.page import comparison_fragment  # noqa: PLC0415 - needed by few
+        from judgeharness_integrations.comparison.fragment import comparison_fragment  # noqa: PLC0415 - needed by few
 
         return comparison_fragment(self)

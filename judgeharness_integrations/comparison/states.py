@@ -11,9 +11,9 @@ from judgeharness_integrations.aggregation.statistics import within
 from judgeharness_integrations.result import CriterionResult
 from judgeharness_integrations.verdictlog.row import Verdict, verdict_text
 
-__all__ = ["State", "Transition", "flipped", "state_of", "transitions"]
+__all__ = ["NOT_GRADED", "State", "Transition", "flipped", "state_of", "transitions"]
 
-_NOT_GRADED = "not graded"
+NOT_GRADED = "not graded"
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class State:
 
     def __str__(self) -> str:
         """Return the verdict, or that it is not graded."""
-        return _NOT_GRADED if self.verdict is None else verdict_text(self.verdict)
+        return NOT_GRADED if self.verdict is None else verdict_text(self.verdict)
 
 
 @dataclass(frozen=True, kw_only=True)

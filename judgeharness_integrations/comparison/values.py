@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import compress
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -48,6 +49,23 @@ class Values:
         seen = [state.verdict for pair in self.states for state in pair] + list(self.golds)
         numbers = [float(value) for value in seen if is_number(value)]  # type: ignore[arg-type]
         return (max(numbers) - min(numbers) or 1.0) if numbers else 1.0
+
+    @property
+    def failures(self) -> tuple[int, int]:
+        """How many cases were not graded before, and after."""
+        before, after = (sum(pair[side].status == "not_graded" for pair in self.states) for side in (0, 1))
+        return before, after
+
+    def graded(self) -> Values:
+        """Return the same of the cases that were graded in both runs."""
+        kept = [all(state.status != "not_graded" for state in pair) for pair in self.states]
+        return replace(
+            self,
+            pairs=tuple(compress(self.pairs, kept)),
+            states=tuple(compress(self.states, kept)),
+            clusters=tuple(compress(self.clusters, kept)),
+            golds=tuple(compress(self.golds, kept)),
+        )
 
     def main(self) -> Difference:
         """Return the difference that the report tests."""
@@ -189,7 +207,7 @@ def _golds(pairs: Sequence[Pair], kind: Kind) -> tuple[tuple[Verdict | None, ...
     for pair in pairs:
         first, second = pair.golds
         if first is not None and second is not None and first != second:
-            relabelled.append(pair.case_id)
+            relabelled.append(pair.name)
             first = second = None
         gold = second if first is None else first
         found.append(gold if gold is not None and is_number(gold) is (kind == "numbers") else None)

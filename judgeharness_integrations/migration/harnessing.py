@@ -9,7 +9,7 @@ import libcst as cst
 from judgeharness_integrations.migration.tree import last_name, walk
 from judgeharness_integrations.migration.view import ModuleView
 
-__all__ = ["harnessed_nodes"]
+__all__ = ["given_judges", "harnessed_nodes", "is_wrapper"]
 
 _WRAPPERS = frozenset({"harness_evaluator", "harness_judge", "HarnessRunEvaluator", "harness_comparative"})
 _METHODS = frozenset({"evaluate", "aevaluate", "evaluate_many", "aevaluate_many", "calibrate", "acalibrate"})
@@ -21,7 +21,7 @@ def harnessed_nodes(view: ModuleView) -> frozenset[cst.CSTNode]:
     found: set[cst.CSTNode] = set()
     for call in view.calls:
         if _is_harness(view, call):
-            for given in _judges(view, call):
+            for given in given_judges(view, call):
                 found.update(view.origins(given))
     waiting = [node for node in found if isinstance(node, (cst.FunctionDef, cst.Lambda, cst.ClassDef))]
     while waiting:
@@ -33,10 +33,15 @@ def harnessed_nodes(view: ModuleView) -> frozenset[cst.CSTNode]:
     return frozenset(found)
 
 
+def is_wrapper(view: ModuleView, call: cst.Call) -> bool:
+    """Whether a call puts a judge under a harness, whatever the wrapper is called here."""
+    ours = [full for full in view.names(call.func) if full.startswith("judgeharness_")]
+    return any(full.rpartition(".")[2] in _WRAPPERS for full in ours)
+
+
 def _is_harness(view: ModuleView, call: cst.Call) -> bool:
     name = last_name(call.func)
-    ours = [full for full in view.names(call.func) if full.startswith("judgeharness_")]
-    if any(full.rpartition(".")[2] in _WRAPPERS for full in ours):
+    if is_wrapper(view, call):
         return True
     if name not in _METHODS or not isinstance(call.func, cst.Attribute):
         return False
@@ -48,8 +53,8 @@ def _is_harness(view: ModuleView, call: cst.Call) -> bool:
     )
 
 
-def _judges(view: ModuleView, call: cst.Call) -> Iterator[cst.CSTNode]:
-    """The first argument is the judge, a list of them or a class made of them."""
+def given_judges(view: ModuleView, call: cst.Call) -> Iterator[cst.CSTNode]:
+    """Yield the judges a wrapper is given: its first argument, or what the list in it holds."""
     for place, keyword in ((0, "judge"), (None, "evaluator"), (None, "judges")):
         given = view.argument(call, keyword, place)
         if given is not None:

@@ -15,7 +15,7 @@ _FRAMEWORKS = re.compile(
 _ASKED = re.compile(
     r"\.(?:a?invoke|a?predict|a?generate|a?complete|a?batch|a?call|create|parse|acreate|a?completion|chat"
     r"|generate_content(?:_async)?|apredict_messages|predict_messages|run|run_sync|arun|apply|aapply|send_message|converse|__call__)\s*\("
-    r"|\ba?completion\s*\(|_evaluate\w*\(|\b\w*(?:llm|model|client|chain|chat)\w*\s*\("
+    r"|\b(?:litellm|aisuite|ollama)\b|\ba?completion\s*\(|_evaluate\w*\(|\b\w*(?:llm|model|client|chain|chat)\w*\s*\("
 )
 # ... with words of judging: no text that `prompting.JUDGING` takes for a judge's goes by
 _JUDGING = re.compile(

@@ -106,8 +106,10 @@ def repetition(view: ModuleView, loop: cst.For | cst.While | cst.CompFor, ask: c
     names = {node.value for node in (loop.target, *walk(loop.target)) if isinstance(node, cst.Name)}
     if names != {"_"} and _reaches(names, loop, ask):
         return 1
-    if _asks_the_application(view, ask) or (isinstance(loop, cst.For) and not _kept(loop)):
+    if _asks_the_application(view, ask):
         return 1
+    if isinstance(loop, cst.For) and not _kept(loop):
+        return None if _ends_on_the_answer(loop, ask) else 1
     return _times(view, loop.iter)
 
 
@@ -175,6 +177,35 @@ def _holds(node: cst.CSTNode, inner: cst.CSTNode) -> bool:
 
 def _mentions(node: cst.CSTNode, names: set[str]) -> bool:
     return any(isinstance(one, cst.Name) and one.value in names for one in (node, *walk(node)))
+
+
+def _ends_on_the_answer(loop: cst.For, ask: cst.Call) -> bool:
+    """Whether a loop is left when the answer says something; that there is one at all is no reason to ask on."""
+    answers = {
+        target.target.value
+        for node in walk(loop.body)
+        if isinstance(node, cst.Assign) and (node.value is ask or _holds(node.value, ask))
+        for target in node.targets
+        if isinstance(target.target, cst.Name)
+    }
+    return any(
+        isinstance(node, cst.If)
+        and _on_an_answer(node.test, answers, ask)
+        and any(isinstance(one, (cst.Break, cst.Return)) for one in walk(node.body))
+        for node in walk(loop.body, stop=(cst.FunctionDef,))
+    )
+
+
+def _on_an_answer(test: cst.BaseExpression, answers: set[str], ask: cst.Call) -> bool:
+    match test:
+        case cst.Comparison(comparisons=[cst.ComparisonTarget(operator=cst.Is() | cst.IsNot())]) | cst.Name():
+            return False
+        case cst.UnaryOperation(expression=cst.Name()):
+            return False
+        case cst.Comparison(comparisons=[cst.ComparisonTarget(operator=cst.In() | cst.NotIn(), comparator=known)]):
+            if isinstance(known, (cst.Set, cst.List, cst.Tuple, cst.Name, cst.Attribute)):
+                return False  # whether it is one of the answers that can be read
+    return test is ask or _holds(test, ask) or _mentions(test, answers)
 
 
 def _kept(loop: cst.For) -> bool:

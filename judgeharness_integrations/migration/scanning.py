@@ -10,6 +10,7 @@ from typing import Any
 
 from judgeharness_integrations.migration.finding import Finding
 from judgeharness_integrations.migration.inspection import ConfigInspection, Inspection
+from judgeharness_integrations.migration.named import unread_files
 from judgeharness_integrations.migration.noqa import suppressions_of
 from judgeharness_integrations.migration.prefilter import may_hold_judges
 from judgeharness_integrations.migration.rules.registry import RULES
@@ -98,7 +99,7 @@ def scan(
     chosen = settings or ScanSettings()
     exclude = chosen.exclude
     files = [*python_files(paths, exclude=exclude), *config_files(paths, exclude=exclude)]
-    report = _Gathered()
+    report = _Gathered(unread_files(paths))
     for done, path in enumerate(files, 1):
         report.take(path, chosen)
         if progress is not None:
@@ -106,17 +107,17 @@ def scan(
     return ScanReport(
         findings=tuple(sorted(report.findings, key=lambda one: one.sort_key)),
         suppressed=report.suppressed,
-        files=len(files) - len(report.unreadable),
+        files=len(set(files) - {error.path for error in report.unreadable}),
         unreadable=tuple(report.unreadable),
         sites=tuple(report.sites),
     )
 
 
 class _Gathered:
-    def __init__(self) -> None:
+    def __init__(self, unread: Iterable[SourceError]) -> None:
         self.findings: list[Finding] = []
         self.suppressed = 0
-        self.unreadable: list[SourceError] = []
+        self.unreadable = list(unread)
         self.sites: list[tuple[Path, JudgeSite]] = []
 
     def take(self, path: Path, settings: ScanSettings) -> None:

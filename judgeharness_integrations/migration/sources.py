@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from judgeharness_integrations.migration.view import ModuleView
 
 __all__ = [
+    "NOT_PYTHON",
     "SKIPPED_FOLDERS",
     "ConfigSource",
     "Source",
@@ -33,6 +34,13 @@ __all__ = [
 ]
 
 SKIPPED_FOLDERS = frozenset({".git", ".venv", "venv", "node_modules", "__pycache__", "site-packages"})
+# what a named file can be that is no Python, whatever its text looks like: many a YAML file can be parsed as Python
+NOT_PYTHON = frozenset(
+    {
+        *(".json", ".jsonl", ".yaml", ".yml", ".toml", ".ini", ".cfg", ".md", ".rst", ".ipynb", ".csv", ".tsv"),
+        *(".html", ".xml", ".lock", ".sh", ".js", ".ts", ".gz", ".zip", ".parquet", ".sqlite", ".db", ".png", ".pdf"),
+    }
+)
 _BOM = "\ufeff"
 _LARGEST_CONFIG = 2_000_000  # bytes; what people write by hand is smaller
 
@@ -214,7 +222,7 @@ def _files(paths: Iterable[Path], suffixes: tuple[str, ...], exclude: Sequence[s
             yield from (found for found in _below(path, path, exclude) if found.suffix in suffixes)
         elif not path.exists():
             raise UsageError(f"{path} does not exist: name a file or a folder.")
-        elif path.suffix in suffixes or (".py" in suffixes and path.suffix != ".json"):
+        elif path.suffix in suffixes or (".py" in suffixes and path.suffix not in NOT_PYTHON):
             yield path
 
 

@@ -22,6 +22,8 @@ FIELD = re.compile(
 )
 _CLOSED = re.compile(r"\bexactly one\b|\bone word\b|\bonly (?:the|one|a)\b|\b\w+ or \w+ only\b", re.IGNORECASE)
 _ENVELOPE = frozenset({"role", "content", "message", "messages", "choices", "text", "output", "data", "type"})
+# fields of a response that say how it came, not what it says
+_CARRIER = frozenset({"stop_reason", "finish_reason", "stop_sequence", "type", "role", "status_code", "object"})
 _NUMBERS = frozenset({"int", "float", "bool", "Decimal", "literal_eval", "Counter"})
 _TESTS = frozenset({"startswith", "endswith", "find", "index", "count", "isdigit", "get"})
 _PATTERNS = frozenset({"search", "match", "fullmatch", "findall", "finditer", "split"})
@@ -74,6 +76,8 @@ def _given(flow: Flow, call: cst.Call) -> bool:
 def _compares(view: ModuleView, flow: Flow, node: cst.Comparison) -> bool:
     """A text of the flow against a fixed text, or a fixed text inside it; a list of fixed texts too."""
     sides = [node.left, *(one.comparator for one in node.comparisons)]
+    if any(isinstance(side, cst.Attribute) and side.attr.value in _CARRIER for side in sides):
+        return False
     if not any(flow.touches(side) for side in sides):
         return False
     others = [side for side in sides if not flow.touches(side)]

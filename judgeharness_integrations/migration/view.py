@@ -54,7 +54,7 @@ class ModuleView(ModuleIndex):
 
     def _names(self, node: cst.CSTNode) -> Iterator[str]:
         scope = self.scope(node)
-        if scope is None:
+        if scope is None or isinstance(node, cst.Call):  # what a call returns is not what it calls
             return
         found = scope.get_qualified_names_for(node)
         full = [name.name for name in found if name.source is QualifiedNameSource.IMPORT]
@@ -178,6 +178,8 @@ class ModuleView(ModuleIndex):
     def _elements(self, container: cst.CSTNode, key: Any) -> Iterator[cst.CSTNode]:
         for found in self.origins(container):
             match found:
+                case cst.Call(func=func) if any(one.endswith(".load_evaluators") for one in self.names(func)):
+                    yield found  # a list of evaluators, each of them made here
                 case cst.List(elements=inner) | cst.Tuple(elements=inner) | cst.Set(elements=inner):
                     chosen = inner[key : key + 1] if isinstance(key, int) and 0 <= key < len(inner) else inner
                     yield from (one.value for one in chosen)

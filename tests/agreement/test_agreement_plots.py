@@ -16,6 +16,8 @@ from judgeharness_integrations.agreement import Panel, agreement_table, alt_test
 from judgeharness_integrations.agreement.panels.annotations import annotation_rows
 from judgeharness_integrations.agreement.plots import draw_alt_test, draw_kappa
 
+pytestmark = pytest.mark.slow  # they draw
+
 DATA = Path(__file__).parents[1] / "data"
 HOSTILE = ["_hidden", "$x^$", "<script>alert(1)</script>", "a\x1b[31m\nb", "判断者 " + "x" * 60]
 

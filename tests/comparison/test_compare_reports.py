@@ -229,8 +229,6 @@ def test_what_cannot_be_compared_is_refused_with_what_to_do() -> None:
         compare(flat([P], criterion="x"), flat([P], criterion="y"))
     with pytest.raises(UnknownNameError, match="unknown criterion 'tone'"):
         compare(a, a, criteria=["tone"])
-    with pytest.raises(UsageError, match="is there twice"):
-        compare(joined(a, a), a)
     with pytest.raises(UsageError, match="detect must lie between 0 and 1"):
         compare(a, a, detect=1.5)
     with pytest.raises(UsageError, match="permutations must be at least 1"):
@@ -347,3 +345,26 @@ def test_order_changes_nothing_swapping_negates_and_counts_are_conserved(
         assert back.answer == opposite.get(there.answer, there.answer)
         assert back.main.difference == -there.main.difference
         assert back.noise.p == there.noise.p
+
+
+def test_failures_alone_are_no_change_of_the_judge() -> None:
+    before = {f"c{i:03}": [P if i % 3 else F] * 3 for i in range(60)}
+    failed = {case: [None] * 3 if int(case[1:]) < 18 else samples for case, samples in before.items()}
+    for first, second, counts in (
+        (before, failed, "0 cases were not graded before, 18 after"),
+        (failed, before, "18 "),
+    ):
+        one = only(compare(a_run(first), a_run(second)))
+        assert one.answer == "cannot tell"
+        assert counts in one.reason
+        assert "failures are no verdicts" in one.reason
+    worse = {case: [F] * 3 if int(case[1:]) > 30 else samples for case, samples in failed.items()}
+    one = only(compare(a_run(before), a_run(worse)))
+    assert one.answer == "worse"
+    assert "18 after" in one.reason
+
+
+def test_a_clean_break_expects_no_number_of_flips_from_noise() -> None:
+    one = only(compare(flat([P] * 30), flat([P] * 18 + [F] * 12)))
+    assert "further apart than noise makes them (p <.001)" in one.reason
+    assert "expected of noise" not in one.reason

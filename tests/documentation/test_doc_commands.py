@@ -8,7 +8,6 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,13 +16,14 @@ from support.doc_pages import Block, Command, blocks, commands
 
 from judgeharness_integrations.cli import main
 
+pytestmark = pytest.mark.slow  # some draw, or start a process
+
 README = {  # what a block of the README, which carries no comments, is told by -> why it is not run
     r"^pip install|^python3 -m venv": "it installs; what follows is run on the page of docs/ about it",
     r"^export JUDGEHARNESS_LOG=postgresql": "it needs a PostgreSQL; tests/durability has one",
     r"--engine ray": "tests/ray starts a cluster",
     r"^judgeharness \w+ LOG\b": "it is a synopsis: LOG is yours",
 }
-SLOW = ("ranking.md", "agreement.md", "README.md", "pytest.md", "migrating.md")  # they draw, or start a process
 PLUGIN = "judgeharness_integrations.testing.pytest_plugin"
 
 
@@ -34,11 +34,8 @@ def reason(block: Block) -> str:
     return block.not_run
 
 
-def pages_with_commands() -> Iterator[object]:
-    names = {block.page for block in blocks("bash") if not reason(block)}
-    for name in sorted(names):
-        marks = [pytest.mark.slow] if name.endswith(SLOW) else []
-        yield pytest.param(name, id=name, marks=marks)
+def pages_with_commands() -> list[str]:
+    return sorted({block.page for block in blocks("bash") if not reason(block)})
 
 
 @pytest.fixture

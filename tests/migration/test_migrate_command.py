@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import stat
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -51,11 +52,13 @@ def test_write_writes_once_and_check_tells(suite: Path, capsys: pytest.CaptureFi
     assert main(["migrate", "suite.py", "--check"]) == 1
     assert suite.read_text(encoding="utf-8") == JUDGE
     assert main(["migrate", "suite.py", "--write"]) == 0
-    assert "1 of 1 files were written." in capsys.readouterr().out
+    assert "1 of 1 file written." in capsys.readouterr().out
     written = suite.read_text(encoding="utf-8")
     assert 'JudgeHarness.single("pairwise")' in written
     assert main(["migrate", "suite.py", "--check"]) == 0
-    assert "1 harnessed already" in (shown := capsys.readouterr().out)
+    assert "1 judge in 1 of 1 file: 0 to change, 0 by hand, 1 harnessed already (1 call a case).\n" in (
+        shown := capsys.readouterr().out
+    )
     assert "Nothing to write." in shown
     assert main(["migrate", "suite.py", "--write"]) == 0
     assert suite.read_text(encoding="utf-8") == written
@@ -106,7 +109,7 @@ def test_judges_left_to_their_author_and_files_that_cannot_be_read_are_named(
     shown = capsys.readouterr().out
     assert "by hand: suite.py:3 unknown: which evaluator it is, only running the code tells: wrap it where" in shown
     assert "not read: broken.py:1: it cannot be parsed as Python 3." in shown
-    assert "1 judges in 1 of 1 files: 0 to change, 1 by hand" in shown
+    assert "1 judge in 1 of 1 file: 0 to change, 1 by hand" in shown
 
 
 def test_unknown_calls_are_counted_apart(suite: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -116,7 +119,7 @@ def test_unknown_calls_are_counted_apart(suite: Path, capsys: pytest.CaptureFixt
     assert main(["migrate", ".", "--level", "measured"]) == 0
     shown = capsys.readouterr().out
     assert "0 -> 0 (+ 1 unknown)" in shown
-    assert "those of 1 judges are unknown." in shown
+    assert "the calls of 1 judge are unknown." in shown
 
 
 def test_a_config_says_what_is_not_quite_the_same(suite: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -125,8 +128,19 @@ def test_a_config_says_what_is_not_quite_the_same(suite: Path, capsys: pytest.Ca
     assert main(["migrate", ".", "--write"]) == 0
     shown = capsys.readouterr().out
     assert "note: test_config.json: ADK folded the samples of a verdict by majority" in shown
+    assert "which now fails the eval: of a judge whose answers cannot be read ADK said NOT_EVALUATED" in shown
+    assert "1 judge in 2 of 2 files: 1 to change" in shown
     assert "judgeharness_adk.register()" in Path("agent.py").read_text(encoding="utf-8")
     assert main(["migrate", ".", "--check"]) == 0
+
+
+def test_what_an_app_has_to_do_is_no_judge(suite: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    suite.unlink()
+    Path("test_config.json").write_text(json.dumps(CONFIG), encoding="utf-8")
+    assert main(["migrate", "."]) == 0
+    shown = capsys.readouterr().out
+    assert "by hand: test_config.json:1 register" in shown
+    assert "1 judge in 1 of 1 file: 1 to change, 0 by hand" in shown
 
 
 def test_on_a_terminal_the_diff_has_colours_and_nothing_that_steers_it(
@@ -141,6 +155,22 @@ def test_on_a_terminal_the_diff_has_colours_and_nothing_that_steers_it(
     assert "\x1b[32m+from judgeharness_integrations import JudgeHarness" in shown
     assert "\x1b]0;" not in shown
     assert "\ufffd]0;owned\ufffd" in shown
+
+
+def test_a_narrow_terminal_breaks_paths_at_their_folders(
+    suite: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = Path("tests/evaluation_suites_of_the_team")
+    folder.mkdir(parents=True)
+    suite.rename(folder / "test_conciseness_of_all.py")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "dumb")
+    monkeypatch.setenv("COLUMNS", "80")
+    assert main(["migrate", "."]) == 0
+    lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
+    start = next(place for place, line in enumerate(lines) if line.startswith("tests/ "))
+    assert lines[start + 1] == "evaluation_suites_of_the_team/"
+    assert lines[start + 2] == "test_conciseness_of_all.py"
 
 
 @pytest.mark.parametrize(
@@ -171,6 +201,60 @@ def test_without_libcst_the_pip_line_is_named(
     monkeypatch.setattr(sources, "find_spec", lambda name: None)
     assert main(["migrate", "suite.py"]) == 2
     assert "pip install 'judgeharness-integrations[migration]'" in capsys.readouterr().err
+
+
+def test_without_libcst_nothing_is_imported_that_needs_it(
+    suite: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in [one for one in sys.modules if one.startswith(("libcst", "judgeharness_integrations.migration.rew"))]:
+        monkeypatch.setitem(sys.modules, name, None)  # importing it raises
+    monkeypatch.delitem(sys.modules, "judgeharness_integrations.cli._migrate", raising=False)
+    monkeypatch.setattr(sources, "find_spec", lambda name: None)
+    assert main(["migrate", "suite.py"]) == 2
+    assert "pip install 'judgeharness-integrations[migration]'" in capsys.readouterr().err
+
+
+def test_what_harnessed_judges_cost_is_said(suite: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    loaded = JUDGE.replace("load_evaluator\n", "load_evaluator, load_evaluators\n")
+    suite.write_text(
+        f'{loaded}both = load_evaluators(["qa", "criteria"], llm=llm)\n'
+        'three = [load_evaluator("criteria", criteria=one, llm=llm) for one in ("a", "b", "c")]\n',
+        encoding="utf-8",
+    )
+    for level, before, after in (("single", "6 calls", 6), ("measured", "6 calls", 36)):
+        assert main(["migrate", ".", "--level", level, "--write"]) == 0
+        assert f"those to change: {before} a case before, {after} after." in capsys.readouterr().out
+        assert main(["migrate", ".", "--level", level]) == 0
+        shown = capsys.readouterr().out
+        assert (
+            f"4 judges in 1 of 1 file: 0 to change, 0 by hand, 4 harnessed already ({after} calls a case).\n" in shown
+        )
+        assert "before" not in shown
+
+
+@pytest.mark.parametrize(
+    ("harness", "said"),
+    [
+        ('JudgeHarness.quick("pairwise")', " (2 calls a case)"),
+        ('JudgeHarness.standard("pairwise", repetitions=2)', " (4 calls a case)"),
+        ('JudgeHarness.standard("pairwise", perturbations=["none"])', " (3 calls a case)"),
+        ('JudgeHarness.standard("pairwise", repetitions=often)', ""),
+        ('JudgeHarness.standard("pairwise", perturbations=those)', ""),
+        ("JudgeHarness.standard(shape)", ""),
+        ('JudgeHarness.standard("pairwise", **options)', ""),
+        ("harness", ""),
+    ],
+)
+def test_a_harness_costs_what_its_design_says_or_nothing_is_said(
+    suite: Path, capsys: pytest.CaptureFixture[str], harness: str, said: str
+) -> None:
+    suite.write_text(
+        "from judgeharness_integrations import JudgeHarness\nfrom judgeharness_langchain import harness_evaluator\n"
+        + JUDGE.replace("load_evaluator(", "harness_evaluator(load_evaluator(").replace("llm)", f"llm), {harness})"),
+        encoding="utf-8",
+    )
+    assert main(["migrate", "."]) == 0
+    assert f"1 harnessed already{said}.\n" in capsys.readouterr().out
 
 
 def test_encoding_byte_order_mark_line_endings_and_permissions_stay(suite: Path) -> None:
@@ -211,7 +295,7 @@ def test_a_file_that_changed_meanwhile_is_left_alone(
     assert (
         "not written: suite.py: it has changed since it was read, so it stays as it is: run the command again." in shown
     )
-    assert "0 of 1 files were written." in shown
+    assert "0 of 1 file written." in shown
     assert suite.read_text(encoding="utf-8") == "# mine\n"
 
 

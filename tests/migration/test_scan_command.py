@@ -144,6 +144,47 @@ def test_unreadable_files_are_warned_about_and_end_the_command_only_alone(comman
 
 
 @pytest.mark.parametrize(
+    ("name", "content", "says"),
+    [
+        ("run.yaml", "judge: x\n", "run.yaml: it is neither Python nor a config of ADK: it was not read."),
+        ("a.json", '{"a": 1}', "a.json: it is no config of ADK (an object with criteria): it was not read."),
+        ("syntax.py", "x = 1\ndef f(:\n", "syntax.py:2: it cannot be parsed as Python 3."),
+        ("null.py", "x = 1\0\n", "null.py"),
+    ],
+)
+def test_a_named_file_that_is_not_read_does_not_look_clean(
+    command: Callable[..., Ran], name: str, content: str, says: str
+) -> None:
+    Path(name).write_text(content)
+    code, out, err = command(name)
+    assert (code, out) == (2, "")
+    assert err.startswith(f"error: {says}")
+    code, out, err = command(name, "suite.py")
+    assert (code, "1 finding in 1 of 1 file" in out) == (1, True)
+    assert err.startswith(f"warning: {says}")
+    assert command(".")[2] == ""
+    assert main(["migrate", name]) == 2
+
+
+def test_a_named_file_that_nests_too_deeply_is_not_read(
+    command: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def too_deep(_: str) -> None:
+        raise RecursionError
+
+    Path("deep.py").write_text("x = 1\n")
+    monkeypatch.setattr("ast.parse", too_deep)
+    assert command("deep.py") == (2, "", "error: deep.py: it cannot be parsed as Python 3.\n")
+
+
+def test_a_named_file_with_an_odd_escape_is_read(command: Callable[..., Ran]) -> None:
+    Path("odd.py").write_text("x = '\\d'\n")
+    assert command("odd.py")[0] == 0
+    Path("latin.py").write_bytes(b"x = '\xff'\n")
+    assert command("latin.py")[0] == 2
+
+
+@pytest.mark.parametrize(
     ("arguments", "says"),
     [
         (["nowhere"], "error: nowhere does not exist: name a file or a folder."),

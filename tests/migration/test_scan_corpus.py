@@ -40,6 +40,7 @@ def expected() -> Counter[Key]:
     return keys
 
 
+@pytest.mark.slow
 def test_precision_and_recall_on_the_corpus(capsys: pytest.CaptureFixture[str]) -> None:
     right = (found() & expected()).total()
     precision, recall = right / found().total(), right / expected().total()

@@ -258,3 +258,23 @@ def test_a_batch_of_copies_samples_several_times() -> None:
             return [r.content == "good" for r in (*replies, *more, *other)]
         """
     assert [site.samples for site in sites_of(text)] == [5, None, 1]
+
+
+def test_a_model_that_is_asked_under_an_alias_is_not_missed_by_the_search_in_the_text() -> None:
+    found = sites_of("""
+        from litellm import completion as ask
+
+        def ok(text):
+            answer = ask(model="m", messages=[{"role": "user", "content": "Grade this answer PASS or FAIL: " + text}])
+            return "PASS" in answer.choices[0].message.content
+        """)
+    assert [site.kind for site in found] == ["invoke"]
+
+
+def test_why_an_answer_ended_is_no_verdict() -> None:
+    found = sites_of("""
+        def step(client, messages):
+            answer = client.messages.create(model="m", system="Evaluate expressions.", messages=messages)
+            return answer.stop_reason == "tool_use"
+        """)
+    assert found == ()

@@ -41,7 +41,7 @@ def function_at(path: Path, line: int) -> str:
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize(
     ("package", "least_precision", "least_recall"),
-    [("openevals", 1.0, 1.0), ("langchain_classic", 1.0, 5 / 24)],
+    [("openevals", 1.0, 1.0), ("langchain_classic", 2 / 5, 2 / 21)],
 )
 def test_precision_and_recall_on_installed_sources(
     package: str, least_precision: float, least_recall: float, capsys: pytest.CaptureFixture[str]
@@ -64,4 +64,6 @@ def test_precision_and_recall_on_installed_sources(
     assert report.unreadable == ()
     assert precision >= least_precision, sorted((found - judges).elements())
     assert recall >= least_recall, sorted((judges - found).elements())
-    assert {key[:3] for key in found} == {(path, name, code) for path, name, code, _, seen in reviewed if seen}
+    wrong = Counter({(path, name, code): n for path, name, code, n, _ in REVIEWED[package].get("no_judges", ())})
+    assert found - judges == wrong
+    assert {*found} - {*wrong} == {(path, name, code) for path, name, code, _, seen in reviewed if seen}

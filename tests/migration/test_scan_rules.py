@@ -267,6 +267,18 @@ def test_imports_of_removed_interfaces(imported: str, found: bool) -> None:  # n
 
 
 @pytest.mark.parametrize(
+    ("caught", "found"),
+    [("ImportError", []), ("(AttributeError, ModuleNotFoundError)", []), ("ValueError", [4]), ("", [4])],
+)
+def test_what_is_imported_only_where_the_newer_one_is_missing_is_a_fallback(caught: str, found: list[int]) -> None:
+    tried = (
+        "try:\n    from langchain_classic.evaluation import load_evaluator\n"
+        f"except {caught}:\n    from langchain.evaluation import load_evaluator\n"
+    )
+    assert found_in(f"{tried}x = load_evaluator\n", "JH010") == found
+
+
+@pytest.mark.parametrize(
     ("ending", "found"),
     [
         ("    try:\n        return int(ask(x))\n    except ValueError:\n        return 0", 5),

@@ -179,7 +179,7 @@ def test_langchain_string_evaluators_know_what_they_run() -> None:
 
 
 HARNESSED = """
-from langchain_classic.evaluation import load_evaluator
+from langchain_classic.evaluation import load_evaluator, load_evaluators
 from openevals import create_llm_as_judge
 from judgeharness_integrations import JudgeHarness
 import judgeharness_integrations as ji
@@ -197,6 +197,8 @@ h = JudgeHarness.standard("labels")
         "e = harness_evaluator(load_evaluator('qa', llm=m), h)",
         "raw = load_evaluator('qa', llm=m)\ne = harness_evaluator(raw, h)",
         "e = wrap(create_llm_as_judge(prompt='p'), h)",
+        "es = [harness_evaluator(one, h) for one in load_evaluators(['qa'], llm=m)]",
+        "from judgeharness_openevals import harness_judge as wrap_\ne = wrap_(create_llm_as_judge(prompt='p'), h)",
         "e = HarnessRunEvaluator(create_llm_as_judge(prompt='p'), h)",
         "e = create_llm_as_judge(prompt='p')\ne = wrap(e, h)",
         "j = create_llm_as_judge(prompt='p')\nh.evaluate(j, case)",

@@ -37,6 +37,8 @@ from judgeharness_integrations.ranking.portfolio import Portfolio
 from judgeharness_integrations.reporting import figures
 from judgeharness_integrations.reporting.figures import INK
 
+pytestmark = pytest.mark.slow  # they draw
+
 
 @pytest.fixture(autouse=True)
 def coarse(monkeypatch: pytest.MonkeyPatch) -> None:

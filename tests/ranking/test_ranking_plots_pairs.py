@@ -26,6 +26,8 @@ from judgeharness_integrations.ranking.plots.difficulty import draw_difficulty
 from judgeharness_integrations.ranking.plots.panels import NONE
 from judgeharness_integrations.reporting import figures
 
+pytestmark = pytest.mark.slow  # they draw
+
 
 @pytest.fixture(autouse=True)
 def coarse(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ from jsonschema import Draft202012Validator
 
 from judgeharness_integrations.schemas import schema, schema_names
 
-pytestmark = pytest.mark.untraced  # other tests cover what is run here
+pytestmark = [pytest.mark.slow, pytest.mark.untraced]  # other tests cover what is run here
 
 NAMES = schema_names()
 # written where something is missing or goes wrong that other tests look at

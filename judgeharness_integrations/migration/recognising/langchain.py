@@ -101,7 +101,8 @@ def _loaded(view: ModuleView, call: cst.Call, given: cst.CSTNode | None) -> Kind
         evidence = f"load_evaluator loads {kind}, which asks a model"
         return Kind(framework="langchain", kind=kind, shape=SHAPES[kind], evidence=evidence)
     if kind is None:
-        model = view.argument(call, "llm") is not None or _brings_model(view, call)
+        several = given is not None and any(one in SHAPES for one in _kinds(view, given))
+        model = several or view.argument(call, "llm") is not None or _brings_model(view, call)
         evidence = f"load_evaluator {'is given a model' if model else 'loads what only running the code tells'}"
         return Kind(framework="langchain", kind="unknown", shape="any", evidence=evidence, deterministic=not model)
     return Kind(framework="langchain", kind=kind, shape="scores", deterministic=True, evidence=f"{kind} asks no model")
@@ -127,19 +128,24 @@ def _listed(view: ModuleView, given: cst.CSTNode | None) -> Iterator[cst.CSTNode
 
 def evaluator_kind(view: ModuleView, given: cst.CSTNode | None) -> str | None:
     """Return the evaluator a string or a member of `EvaluatorType` names; None where only running the code tells."""
-    if given is None:
-        return None
+    found = frozenset() if given is None else _kinds(view, given)
+    return next(iter(found)) if len(found) == 1 else None
+
+
+def _kinds(view: ModuleView, given: cst.CSTNode) -> frozenset[str]:
+    """Every evaluator an expression may name: several in `for kind in ("criteria", "score_string")`."""
     value = view.value(given)
     if isinstance(value, str):
-        return value
+        return frozenset({value})
+    found = set()
     for origin in view.origins(given):
         if isinstance(origin, cst.SimpleString):
-            return str(origin.evaluated_value)
+            found.add(str(origin.evaluated_value))
         for name in view.names(origin):
             if _ENUM in name:
                 member = name.rpartition(_ENUM)[2].split(".")[0].lower()
-                return _MEMBERS.get(member, member)
-    return None
+                found.add(_MEMBERS.get(member, member))
+    return frozenset(found)
 
 
 def _of_config(view: ModuleView, call: cst.Call) -> Iterator[cst.CSTNode]:

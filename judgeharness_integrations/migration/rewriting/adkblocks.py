@@ -9,7 +9,7 @@ from typing import Any
 from judgeharness_integrations.migration.recognising.adk import option
 from judgeharness_integrations.migration.rewriting.outcome import Level
 
-__all__ = ["METRICS", "AdkMetric", "block_for", "calls", "is_neutral"]
+__all__ = ["METRICS", "AdkMetric", "at_temperature_zero", "block_for", "calls", "is_neutral"]
 
 _NEUTRAL_RULE, _MEASURED_RULE = "majority", "supermajority(2/3)"
 _SAMPLES = 5  # ADK's default of num_samples
@@ -48,6 +48,8 @@ METRICS: Mapping[str, AdkMetric] = {
 def block_for(metric: str, level: Level, criterion: Any) -> dict[str, Any]:
     """Return the block: at `single` what ADK asked and folded, at `measured` two orders of what the judge reads.
 
+    A judge at temperature 0 is measured once in each order.
+
     Args:
         metric: one of `METRICS`.
         level: how much is to be measured.
@@ -64,7 +66,15 @@ def block_for(metric: str, level: Level, criterion: Any) -> dict[str, Any]:
         names = ["none", *([facts.reformat] if facts.reformat else [])]
     # one sentence has no other order, and an empty response no other format: neither is to fail the metric
     unfit = {"on_unfit": "skip"} if facts.segments or facts.reformat in names else {}
-    return {"perturbations": names, "aggregation_rule": _MEASURED_RULE} | unfit
+    once = {"repetitions": 1} if at_temperature_zero(criterion) else {}
+    return {"perturbations": names, "aggregation_rule": _MEASURED_RULE} | once | unfit
+
+
+def at_temperature_zero(criterion: Any) -> bool:
+    """Whether a criterion asks its judge at temperature 0, where repetitions are copies of one answer."""
+    config = option(option(criterion, "judge_model_options"), "judge_model_config")
+    value = config.get("temperature") if isinstance(config, Mapping) else None
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and value == 0
 
 
 def is_neutral(metric: str, block: Any) -> bool:

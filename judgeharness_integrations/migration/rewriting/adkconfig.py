@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from judgeharness_integrations.migration.recognising.adk import UNREACHABLE, option
-from judgeharness_integrations.migration.rewriting.adkblocks import METRICS, block_for, calls, is_neutral
+from judgeharness_integrations.migration.rewriting.adkblocks import (
+    METRICS,
+    at_temperature_zero,
+    block_for,
+    calls,
+    is_neutral,
+)
 from judgeharness_integrations.migration.rewriting.edits import Edit, edited, insertion
 from judgeharness_integrations.migration.rewriting.jsontext import JsonObject, JsonValue, json_document
+from judgeharness_integrations.migration.rewriting.noting import ONCE
 from judgeharness_integrations.migration.rewriting.outcome import Action, ByHand, Change, Level, Rewrite
 
 __all__ = ["needs_registration", "rewritten_config"]
@@ -18,8 +25,9 @@ _KEY, _CAMEL = "judge_harness", "judgeHarness"
 _OURS = "judgeharness_adk."
 _STANDS_IN = (
     "ADK folded the samples of a verdict by majority, and so does this block; two things differ: a tie is an "
-    "abstention (it fails as ADK's negative did), and a sample that fails or cannot be read is counted, so that with "
-    "fewer than half of them valid nothing is decided."
+    "abstention (it fails as ADK's negative did), and a sample that fails or cannot be read is counted. With fewer "
+    "than half of them valid nothing is decided, which now fails the eval: of a judge whose answers cannot be read "
+    "ADK said NOT_EVALUATED, and a case whose other metrics passed did pass."
 )
 
 
@@ -39,7 +47,7 @@ def rewritten_config(text: str, level: Level, *, registered: bool = False) -> Re
     criteria = _object(document, "criteria")
     if criteria is None:
         return Rewrite(before=text, after=text)
-    edits, changes, by_hand, harnessed = [], [], [], 0
+    edits, changes, by_hand, harnessed = [], [], [], []
     for name, criterion in criteria.members.items():
         metric, own = _metric(name, document)
         if metric is None:
@@ -47,19 +55,31 @@ def rewritten_config(text: str, level: Level, *, registered: bool = False) -> Re
             continue
         found = _edits(text, metric, criterion, level, harnessed=registered or own)
         if found is None:
-            harnessed += 1
+            harnessed.append(_cost(metric, criterion))
             continue
         edits += found[0]
         changes.append(found[1])
-    notes = (_STANDS_IN,) if level == "single" and changes else ()
+    notes = (_STANDS_IN,) if level == "single" and changes else _frozen(changes)
     return Rewrite(
         before=text,
         after=edited(text, edits),
         changes=tuple(changes),
         by_hand=tuple(by_hand),
-        harnessed=harnessed,
+        harnessed_calls=tuple(harnessed),
         notes=notes,
     )
+
+
+def _frozen(changes: Sequence[Change]) -> tuple[str, ...]:
+    return tuple(f"{one.kind} {ONCE}." for one in changes if one.once)
+
+
+def _cost(metric: str, criterion: JsonValue) -> int | None:
+    """Return the calls of a metric that has a block; None where a preset or the registration says what it is."""
+    held = criterion.member(_KEY, _CAMEL) if isinstance(criterion, JsonObject) else None
+    if held is None or not isinstance(held.value, Mapping) or "preset" in held.value:
+        return None
+    return calls(metric, criterion.value, held.value)
 
 
 def needs_registration(text: str) -> bool:
@@ -127,7 +147,15 @@ def _edits(
 
 def _change(text: str, metric: str, criterion: JsonValue, action: Action, cost: tuple[int, int]) -> Change:
     line = _line(text, criterion)
-    return Change(line=line, framework="adk", kind=metric, action=action, calls_before=cost[0], calls_after=cost[1])
+    return Change(
+        line=line,
+        framework="adk",
+        kind=metric,
+        action=action,
+        calls_before=cost[0],
+        calls_after=cost[1],
+        once=at_temperature_zero(criterion.value),
+    )
 
 
 def _line(text: str, criterion: JsonValue) -> int:

@@ -29,8 +29,18 @@ def foreign_attribute(view: ModuleView, node: cst.CSTNode) -> str | None:
 
     """
     for asked in view.nodes:
-        if isinstance(asked, cst.Attribute) and asked.attr.value not in _KEPT and _may_be(view, asked.value, node):
-            return asked.attr.value
+        match asked:
+            case cst.Attribute(value=owner, attr=cst.Name(value=name)) if name not in _KEPT:
+                if _may_be(view, owner, node):
+                    return f".{name}"
+            case cst.Call(func=cst.Name(value="isinstance"), args=[cst.Arg(value=tested), *_]):
+                if _may_be(view, tested, node):
+                    return "class (isinstance)"
+            case cst.Call(func=func) if _may_be(view, func, node):
+                return "call operator"
+            case cst.BinaryOperation(left=left, operator=cst.BitOr(), right=right):
+                if _may_be(view, left, node) or _may_be(view, right, node):
+                    return "| operator"
     return None
 
 

@@ -10,6 +10,7 @@ import libcst as cst
 from judgeharness_integrations.migration.rewriting.audit import foreign_attribute, in_format_string
 from judgeharness_integrations.migration.rewriting.designs import Wrapper
 from judgeharness_integrations.migration.rewriting.outcome import ByHand
+from judgeharness_integrations.migration.rewriting.outputschema import holds_texts_alone
 
 if TYPE_CHECKING:
     from judgeharness_integrations.migration.sites import JudgeSite
@@ -91,7 +92,7 @@ def _langchain(view: ModuleView, site: JudgeSite, node: cst.Call) -> Wrap | ByHa
     if foreign is not None:
         return by_hand(
             site,
-            f"the code uses its .{foreign}, which a harnessed evaluator does not have",
+            f"the code uses its {foreign}, which a harnessed evaluator does not have",
             "call evaluate_strings or evaluate_string_pairs case by case, then run this command again",
         )
     return Wrap(site=site, node=node, wrapper="harness_evaluator", several=_makes_several(view, node))
@@ -101,7 +102,13 @@ def _makes_several(view: ModuleView, node: cst.Call) -> bool:
     return any(name.endswith(".load_evaluators") for name in view.names(node.func))
 
 
-def _openevals(view: ModuleView, site: JudgeSite, node: cst.Call) -> Wrap:
+def _openevals(view: ModuleView, site: JudgeSite, node: cst.Call) -> Wrap | ByHand:
+    if holds_texts_alone(view, node):
+        return by_hand(
+            site,
+            "its output_schema holds free text alone, which cannot be measured",
+            "give it a boolean, a number or a Literal field, then run this command again",
+        )
     wrapper: Wrapper = "HarnessRunEvaluator" if _in_evaluators(view, node) else "harness_judge"
     return Wrap(site=site, node=node, wrapper=wrapper)
 

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from judgeharness_integrations.migration.counting import Made, judges_made
+from judgeharness_integrations.migration.model_facts import at_temperature_zero
 from judgeharness_integrations.migration.rewriting.deciding import HOMES, Wrap, is_discrete
 from judgeharness_integrations.migration.rewriting.designs import PRESET_OF, calls_of, design_arguments
 from judgeharness_integrations.migration.rewriting.edits import Edit, edited, insertion
@@ -51,13 +53,14 @@ class FileWork:
         if any(one.site.shape != shape for one in found):
             shape = "any"
         harness = self._harness(shape, node)
+        once = at_temperature_zero(self.places.view, node)
         start, end = self.places.start(node), self.places.end(node)
         before, after = f"{wrapper}(", f", {harness})"
         if several:
             before, after = f"[{wrapper}(evaluator, {harness}) for evaluator in ", "]"
         self.edits += [insertion(start, before, rank=-end), insertion(end, after, rank=1)]
         for one in found:
-            self._count(one.site, "wrapped")
+            self._count(one.site, "wrapped", once=once)
 
     def replace(self, found: Replacement) -> None:
         """Put a `HarnessRunEvaluator` in the place of what LangSmith has removed."""
@@ -70,13 +73,13 @@ class FileWork:
         text = found.text(self.places, self._said, run_evaluator=run_evaluator, loader=loader, harness=harness)
         self.edits.append(Edit(start=self.places.start(node), end=self.places.end(node), text=text))
         if found.kind is not None:
-            self._count(found.site, "replaced")
+            self._count(found.site, "replaced", once=at_temperature_zero(self.places.view, node))
 
     def raise_(self, found: Raise, beside: Sequence[JudgeSite]) -> None:
         """Let a harness of one sample measure; `beside` are the judges it is given, where they are seen."""
         self.edits += found.edits
         for site in beside:
-            self._count(site, "raised", found.shape)
+            self._count(site, "raised", found.shape, once=found.once)
         if not beside:
             after = None if found.shape is None else calls_of(found.shape, self.level)
             line = self.places.line(found.node)
@@ -105,8 +108,8 @@ class FileWork:
 
     def _harness(self, shape: Shape, node: cst.Call) -> str:
         name = self.names.of(_CORE, "JudgeHarness", at=node)
-        discrete = is_discrete(self.places.view, node)
-        arguments = design_arguments(shape, self.level, discrete=discrete, quote=self.quote)
+        discrete, once = is_discrete(self.places.view, node), at_temperature_zero(self.places.view, node)
+        arguments = design_arguments(shape, self.level, discrete=discrete, once=once, quote=self.quote)
         return f"{name}.{PRESET_OF[self.level]}({arguments})"
 
     def _loader(self, node: cst.Call) -> str:
@@ -114,15 +117,20 @@ class FileWork:
         known = (self.names.known(home, "load_evaluator", at=node) for home in _LOADERS)
         return next((name for name in known if name), None) or self.names.of(_EVALUATION, "load_evaluator", at=node)
 
-    def _count(self, site: JudgeSite, action: Action, shape: Shape | None = None) -> None:
-        samples = site.samples
+    def _count(self, site: JudgeSite, action: Action, shape: Shape | None = None, *, once: bool) -> None:
+        made = Made() if site.node is None else judges_made(self.places.view, site.node)
+        calls = None if site.samples is None else site.samples * made.count
+        once = once and self.level == "measured"
         self.changes.append(
             Change(
                 line=site.line,
                 framework=site.framework,
                 kind=site.kind,
                 action=action,
-                calls_before=samples,
-                calls_after=None if samples is None else samples * calls_of(shape or site.shape, self.level),
+                calls_before=calls,
+                calls_after=None if calls is None else calls * calls_of(shape or site.shape, self.level, once=once),
+                judges=made.count,
+                exact=made.exact,
+                once=once,
             )
         )

@@ -9,6 +9,7 @@ import libcst as cst
 
 from judgeharness_integrations.migration.rewriting.edits import Edit, insertion
 from judgeharness_integrations.migration.rewriting.places import Places
+from judgeharness_integrations.migration.tree import last_name, walk
 from judgeharness_integrations.migration.view import dotted
 
 __all__ = ["Wanted", "import_edits", "leading_imports"]
@@ -16,6 +17,7 @@ __all__ = ["Wanted", "import_edits", "leading_imports"]
 # statement, module, name (None for `import module`), the import it goes with
 Wanted: TypeAlias = tuple[str, str, str | None, cst.CSTNode | None]
 _FUTURE = "__future__"
+_ADAPTERS, _CORE = "judgeharness_", "judgeharness_integrations"
 
 
 def import_edits(places: Places, wanted: Iterable[Wanted]) -> list[Edit]:
@@ -23,7 +25,8 @@ def import_edits(places: Places, wanted: Iterable[Wanted]) -> list[Edit]:
 
     A line goes into the block of imports its anchor stands in: into that of the module, or of a function that imports
     its framework for itself. Without an anchor, or with one inside `if` or `try`, it goes behind the imports the
-    module begins with.
+    module begins with; but where the code does without the framework when it is not installed, an adapter of ours,
+    which needs it, goes directly behind it.
     """
     ordered = sorted(wanted, key=lambda one: (one[2] is not None, one[1], one[2] or ""))
     return [_edit(places, one, rank) for rank, one in enumerate(ordered)]
@@ -31,6 +34,9 @@ def import_edits(places: Places, wanted: Iterable[Wanted]) -> list[Edit]:
 
 def _edit(places: Places, wanted: Wanted, rank: int) -> Edit:
     statement, module, name, anchor = wanted
+    line = None if anchor is None else places.view.parent(anchor)
+    if line is not None and module.startswith(_ADAPTERS) and module != _CORE and _is_optional(places, line):
+        return _behind(places, line, statement, rank)
     block = _block_of(places, anchor)
     if not block:
         return _first_of_file(places, statement, rank)
@@ -39,6 +45,26 @@ def _edit(places: Places, wanted: Wanted, rank: int) -> Edit:
         start = places.line_start(places.start(before))
         return insertion(start, f"{places.indent(start)}{statement}{places.newline}", rank=rank)
     return _behind(places, after, statement, rank)
+
+
+def _is_optional(places: Places, line: cst.CSTNode) -> bool:
+    """Whether a line stands in a `try` or `if` whose other branches go on without importing anything in its place."""
+    block = places.view.parent(line)
+    match None if block is None else places.view.parent(block):
+        case cst.Try(body=body, handlers=others) if body is block:
+            return bool(others) and not any(_imports_or_ends(one) for one in others)
+        case cst.If(test=test, body=body, orelse=other) if body is block and "TYPE_CHECKING" not in places.of(test):
+            return other is None or not _imports_or_ends(other)
+    return False
+
+
+def _imports_or_ends(branch: cst.CSTNode) -> bool:
+    ends = (cst.Import, cst.ImportFrom, cst.Raise)
+    return any(isinstance(one, ends) or _leaves(one) for one in walk(branch))
+
+
+def _leaves(node: cst.CSTNode) -> bool:
+    return isinstance(node, cst.Call) and last_name(node.func) in {"exit", "_exit", "skip", "importorskip"}
 
 
 def _behind(places: Places, line: cst.CSTNode, statement: str, rank: int) -> Edit:

@@ -16,7 +16,8 @@ class Change:
     """One judge that is put under a harness, or one step on the way there.
 
     `calls_before` and `calls_after` are judge calls a case (of ADK: an invocation); None where they cannot be known,
-    and for a change that concerns no judge of its own (`registered`).
+    and for a change that concerns no judge of its own (`registered`). They are of all judges the line makes, `judges`
+    of them; of at least so many where not `exact`. `once`: the model has temperature 0, and repetitions are left out.
     """
 
     line: int
@@ -25,6 +26,9 @@ class Change:
     action: Action
     calls_before: int | None = None
     calls_after: int | None = None
+    judges: int = 1
+    exact: bool = True
+    once: bool = False
 
     @property
     def extra_calls(self) -> int | None:
@@ -49,7 +53,8 @@ class ByHand:
 class Rewrite:
     """One file before and after.
 
-    `harnessed` counts the judges that need no change at this level. `problem` is a sentence where the new text was
+    `harnessed` counts the judges that need no change at this level, `harnessed_calls` what they cost a case, each; None
+    of those whose design is not to be seen. `problem` is a sentence where the new text was
     found wanting: then `after` equals `before`, and nothing is to be written.
     """
 
@@ -57,7 +62,7 @@ class Rewrite:
     after: str
     changes: tuple[Change, ...] = ()
     by_hand: tuple[ByHand, ...] = ()
-    harnessed: int = 0
+    harnessed_calls: tuple[int | None, ...] = ()
     notes: tuple[str, ...] = ()
     problem: str | None = None
 
@@ -65,3 +70,8 @@ class Rewrite:
     def changed(self) -> bool:
         """Whether the text is another one."""
         return self.after != self.before
+
+    @property
+    def harnessed(self) -> int:
+        """How many judges need no change."""
+        return len(self.harnessed_calls)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from judgeharness_integrations.migration.named import unread_files
 from judgeharness_integrations.migration.recognising.adk import agent_files, registers
 from judgeharness_integrations.migration.rewriting import rewritten
 from judgeharness_integrations.migration.rewriting.adkconfig import needs_registration
@@ -21,9 +22,10 @@ from judgeharness_integrations.migration.sources import (
     python_files,
 )
 
-__all__ = ["FileRewrite", "Migration", "migrated"]
+__all__ = ["REGISTER", "FileRewrite", "Migration", "migrated"]
 
-_REGISTER = "import judgeharness_adk, and call judgeharness_adk.register() where the agent is made"
+REGISTER = "register"  # the kind of what is to be done by hand about an app, not about a judge
+_TODO = "import judgeharness_adk, and call judgeharness_adk.register() where the agent is made"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,8 +82,14 @@ def migrated(paths: Sequence[Path], level: Level, *, exclude: Sequence[str] = ()
             found[path.absolute()] = _config(path, level, found, exclude)
         except SourceError as error:
             unreadable += [error] if str(error) not in map(str, unreadable) else []
+    unreadable += unread_files(paths)
     files = tuple(one for one in found.values() if _says(one.rewrite))
-    return Migration(level=level, files=files, seen=len(modules) + len(configs), unreadable=tuple(unreadable))
+    return Migration(
+        level=level,
+        files=files,
+        seen=len({*modules, *configs, *(error.path for error in unreadable)}),
+        unreadable=tuple(unreadable),
+    )
 
 
 def _says(rewrite: Rewrite) -> bool:
@@ -105,9 +113,9 @@ def _config(path: Path, level: Level, found: dict[Path, FileRewrite], exclude: S
         hand = ByHand(
             line=1,
             framework="adk",
-            kind="register",
+            kind=REGISTER,
             why="no agent.py that may be changed stands near it",
-            todo=_REGISTER,
+            todo=_TODO,
         )
         return FileRewrite(source=source, rewrite=replace(rewrite, by_hand=(*rewrite.by_hand, hand)))
     _register(agents[0], level, found)

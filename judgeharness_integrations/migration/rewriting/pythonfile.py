@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from judgeharness_integrations.migration.rewriting.deciding import Wrap, decision, is_discrete, is_harnessed
 from judgeharness_integrations.migration.rewriting.edits import edited
 from judgeharness_integrations.migration.rewriting.filework import FileWork
+from judgeharness_integrations.migration.rewriting.harnessedcost import harnessed_calls
+from judgeharness_integrations.migration.rewriting.noting import notes_on
 from judgeharness_integrations.migration.rewriting.outcome import ByHand, Level, Rewrite
 from judgeharness_integrations.migration.rewriting.places import Places
 from judgeharness_integrations.migration.rewriting.raising import raises
@@ -38,7 +40,8 @@ def rewritten_python(source: Source, level: Level) -> Rewrite:
     work = FileWork(Places(source), level)
     bare = [site for site in sites if not is_harnessed(source.view, site)]
     by_hand = _rewrite(work, bare, frozenset(site.node for site in found if site.deterministic))
-    raised = _raise(work, sites) if level == "measured" else 0
+    raised = _raise(work, sites) if level == "measured" else []
+    done = [site for site in sites if site not in bare and site not in raised]
     after = edited(source.text, work.all_edits())
     problem = _problem(source.with_text(after), by_hand) if after != source.text else None
     return Rewrite(
@@ -46,7 +49,8 @@ def rewritten_python(source: Source, level: Level) -> Rewrite:
         after=source.text if problem else after,
         changes=() if problem else tuple(sorted(work.changes, key=lambda one: one.line)),
         by_hand=tuple(sorted(by_hand, key=lambda one: one.line)),
-        harnessed=max(len(sites) - len(bare) - raised, 0),
+        harnessed_calls=tuple(harnessed_calls(source.view, site) for site in done),
+        notes=() if problem else tuple(notes_on(work.changes)),
         problem=problem,
     )
 
@@ -81,17 +85,17 @@ def _rewrite(work: FileWork, bare: Sequence[JudgeSite], by_rule: frozenset[cst.C
     return by_hand
 
 
-def _raise(work: FileWork, sites: Iterable[JudgeSite]) -> int:
-    """Raise every harness of one sample, and return beside how many of them a judge was seen."""
+def _raise(work: FileWork, sites: Iterable[JudgeSite]) -> list[JudgeSite]:
+    """Raise every harness of one sample, and return the judges that were seen beside them."""
     of_node: dict[cst.CSTNode | None, list[JudgeSite]] = {}
     for site in sites:
         of_node.setdefault(site.node, []).append(site)
     discrete = frozenset(s.node for s in sites if s.node is not None and is_discrete(work.places.view, s.node))
-    seen = 0
+    seen: list[JudgeSite] = []
     for found in raises(work.places, discrete=discrete, quote=work.quote):
         beside = of_node.get(found.judge, []) if found.judge is not None else []
         work.raise_(found, beside)
-        seen += len(beside)
+        seen += beside
     return seen
 
 

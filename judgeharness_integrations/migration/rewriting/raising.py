@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from judgeharness_integrations.migration.model_facts import at_temperature_zero
 from judgeharness_integrations.migration.rewriting.designs import design_arguments
 from judgeharness_integrations.migration.rewriting.edits import Edit, insertion
 from judgeharness_integrations.migration.rewriting.places import Places
@@ -25,13 +26,15 @@ _SINGLE = "judgeharness_integrations.JudgeHarness.single"
 class Raise:
     """A `JudgeHarness.single(...)` and the edits that make it `JudgeHarness.standard(...)`.
 
-    `shape` is None where only running the code tells; `judge` is the call that makes the judge beside it.
+    `shape` is None where only running the code tells; `judge` is the call that makes the judge beside it, and `once`
+    whether its model has temperature 0.
     """
 
     node: cst.Call
     shape: Shape | None
     judge: cst.CSTNode | None
     edits: tuple[Edit, ...]
+    once: bool = False
 
 
 def raises(places: Places, *, discrete: frozenset[cst.CSTNode] = frozenset(), quote: str = '"') -> Iterator[Raise]:
@@ -55,11 +58,14 @@ def _raised(places: Places, call: cst.Call, func: cst.Attribute, discrete: froze
     shape = places.view.value(given[0].value) if len(given) == 1 else None
     if shape not in PRESETS["standard"]:
         return Raise(node=call, shape=None, judge=judge, edits=tuple(edits))
+    once = isinstance(judge, cst.Call) and at_temperature_zero(places.view, judge)
+    end = places.end(given[0].value)
     if len(call.args) == 1:
-        end = places.end(given[0].value)
-        text = design_arguments(shape, "measured", discrete=judge in discrete, quote=quote)
+        text = design_arguments(shape, "measured", discrete=judge in discrete, once=once, quote=quote)
         edits.append(insertion(end, text.removeprefix(f"{quote}{shape}{quote}")))
-    return Raise(node=call, shape=shape, judge=judge, edits=tuple(edits))
+    elif once and places.view.argument(call, "repetitions") is None and not any(arg.star for arg in call.args):
+        edits.append(insertion(end, ", repetitions=1"))
+    return Raise(node=call, shape=shape, judge=judge, edits=tuple(edits), once=once)
 
 
 def _is_single(places: Places, func: cst.Attribute) -> bool:
@@ -76,7 +82,4 @@ def _judged(places: Places, harness: cst.Call) -> cst.CSTNode | None:
     first = around.args[0].value if isinstance(around, cst.Call) and around.args else None
     if first is None or first is harness:
         return None
-    comprehension = places.view.parent(around) if around is not None else None
-    if isinstance(comprehension, cst.ListComp):
-        return comprehension.for_in.iter
     return next((one for one in places.view.origins(first) if isinstance(one, cst.Call)), None)

@@ -9,11 +9,12 @@ import libcst as cst
 from judgeharness_integrations.migration.finding import Finding
 from judgeharness_integrations.migration.inspection import Inspection
 from judgeharness_integrations.migration.rules.rule import Rule
-from judgeharness_integrations.migration.view import dotted
+from judgeharness_integrations.migration.tree import dotted, last_name, walk
 
 __all__ = ["REMOVED_API"]
 
 _CODE = "JH010"
+_NOT_INSTALLED = frozenset({"ImportError", "ModuleNotFoundError"})
 # module -> what stands in its place
 _MODULES = {
     "langchain.evaluation": "LangChain 1.0 removed langchain.evaluation: import from langchain_classic.evaluation",
@@ -35,8 +36,16 @@ def _python(inspection: Inspection) -> Iterator[Finding]:
                 message = next((found for one in names if (found := _of_module(dotted(one.name)))), None)
             case _:
                 continue
-        if message is not None:
+        if message is not None and not _is_fallback(inspection, node):
             yield inspection.finding(_CODE, node, f"{message}.")
+
+
+def _is_fallback(inspection: Inspection, node: cst.CSTNode) -> bool:
+    """Whether an import is what `except ImportError` falls back on: then the newer one was tried first."""
+    for above in inspection.view.above(node):
+        if isinstance(above, cst.ExceptHandler) and above.type is not None:
+            return any(last_name(one) in _NOT_INSTALLED for one in (above.type, *walk(above.type)))
+    return False
 
 
 def _of_module(name: str) -> str | None:

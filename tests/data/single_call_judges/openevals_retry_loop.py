@@ -1,7 +1,7 @@
 from openevals.llm import create_llm_as_judge
 from openevals.prompts import SAFETY_PROMPT
 
-judge = create_llm_as_judge(prompt=SAFETY_PROMPT, model="openai:gpt-4o")  # expect: JH002
+judge = create_llm_as_judge(prompt=SAFETY_PROMPT, model="openai:gpt-4o")
 
 
 def safe(text):

@@ -12,8 +12,10 @@ import pytest
 
 pytest.importorskip("libcst")
 
-from judgeharness_integrations.migration.rewriting import rewritten
+from judgeharness_integrations.migration.inspection import Inspection
+from judgeharness_integrations.migration.rewriting import Level, rewritten
 from judgeharness_integrations.migration.rewriting.project import migrated
+from judgeharness_integrations.migration.rules import RULES
 from judgeharness_integrations.migration.sources import Source, python_files
 
 pytestmark = [pytest.mark.slow, pytest.mark.untraced]
@@ -48,6 +50,20 @@ def test_a_file_of_the_corpus(path: Path) -> None:
     if first.changed and "judgeharness" not in source.text.replace("judgeharness: noqa", ""):
         replaced = any(change.action == "replaced" for change in first.changes)
         assert replaced or without_ours(first.after) == source.text
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_the_scanner_finds_no_bare_judge_where_one_was_wrapped(path: Path) -> None:
+    source = Source.read(path)
+    levels: tuple[Level, ...] = ("single", "measured")
+    for level in levels:
+        found = rewritten(source, level)
+        inspection = Inspection(source.with_text(found.after))
+        left = Counter((one.framework, one.kind) for one in found.by_hand)
+        assert not Counter((str(one.framework), one.kind) for one in inspection.judges) - left
+        for code in ("JH001", "JH002"):
+            sites = (one.site for one in RULES[code].python(inspection))
+            assert not Counter((str(site.framework), site.kind) for site in sites if site is not None) - left
 
 
 def test_how_many_judges_of_frameworks_are_wrapped_mechanically(capsys: pytest.CaptureFixture[str]) -> None:

@@ -130,6 +130,36 @@ def test_an_import_that_is_tried_keeps_ours_before_it(first: str) -> None:
     assert changed.startswith(f"{first}{ours}try:\n")
 
 
+@pytest.mark.parametrize(
+    ("head", "tail"),
+    [
+        ("try:", "except ImportError:\n    create_llm_as_judge = None\n"),
+        ("if find_spec('openevals'):", ""),
+        ("if find_spec('openevals'):", "else:\n    create_llm_as_judge = None\n"),
+    ],
+)
+def test_what_is_not_installed_everywhere_takes_our_adapter_with_it(head: str, tail: str) -> None:
+    tried = f"{head}\n    from openevals.llm import create_llm_as_judge\n"
+    made = "create_llm_as_judge(prompt=P, judge=model)"
+    used = f"if create_llm_as_judge is not None:\n    judge = {made}\n"
+    changed = after(f"import os\n{tried}{tail}\n{used}")
+    assert changed.startswith(
+        "import os\nfrom judgeharness_integrations import JudgeHarness\n"
+        f"{tried}    from judgeharness_openevals import harness_judge\n{tail}"
+    )
+    assert f"judge = harness_judge({made}, JudgeHarness.single(" in changed
+
+
+@pytest.mark.parametrize(
+    "tail",
+    ["except ImportError:\n    sys.exit('no openevals')\n", "except ImportError:\n    pytest.skip('no')\n"],
+)
+def test_where_nothing_goes_on_without_it_ours_stays_at_the_top(tail: str) -> None:
+    tried = f"try:\n    from openevals.llm import create_llm_as_judge\n{tail}"
+    changed = after(f"import os\n{tried}judge = create_llm_as_judge(prompt=P)\n")
+    assert changed.startswith("import os\nfrom judgeharness_integrations import JudgeHarness\nfrom judgeharness_open")
+
+
 def test_without_another_import_they_go_behind_the_docstring() -> None:
     tried = "try:\n    from langchain_classic.evaluation import load_evaluator\nexcept ImportError:\n    raise\n"
     changed = after(f'"""Doc."""\n{tried}judge = {CALL}\n')

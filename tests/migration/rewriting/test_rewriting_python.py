@@ -290,3 +290,54 @@ def test_edits_that_overlap_are_refused() -> None:
     assert edited("abcd", [Edit(start=1, end=3, text="X"), Edit(start=1, end=1, text="-")]) == "a-Xd"
     with pytest.raises(ValueError, match="overlap at character 2"):
         edited("abcd", [Edit(start=1, end=3), Edit(start=2, end=4)])
+
+
+def test_a_judge_that_is_asked_where_it_is_made_is_wrapped_once() -> None:
+    made = 'create_llm_as_judge(prompt="p", model="m:x")'
+    text = f'from openevals.llm import create_llm_as_judge\n\nscore = {made}(outputs="x")["score"]\n'
+    found = rewrite(text)
+    assert f'harness_judge({made}, JudgeHarness.single("labels"))(outputs="x")["score"]' in found.after
+    assert len(found.changes) == 1
+
+
+@pytest.mark.parametrize(
+    ("use", "told"),
+    [
+        ('judge({"input": "a", "output": "b"})', "call operator"),
+        ("isinstance(judge, CriteriaEvalChain)", "isinstance"),
+        ("judge | parse", "| operator"),
+    ],
+)
+def test_a_chain_that_is_used_as_one_is_left_to_its_author(use: str, told: str) -> None:
+    found = rewrite(f'{IMPORT}\njudge = load_evaluator("criteria", llm=llm)\nprint({use})\n')
+    assert not found.changed
+    assert told in found.by_hand[0].why
+
+
+def test_a_loop_over_kinds_of_several_shapes_gets_no_harness_of_the_first() -> None:
+    loop = 'for kind in ("criteria", "score_string"):\n    judge = load_evaluator(kind)\n'
+    found = rewrite(f"{IMPORT}\n{loop}")
+    assert not found.changed
+    assert found.by_hand[0].kind == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("base", "fields", "wrapped"),
+    [
+        ("BaseModel", "winner: str\n    why: str", False),
+        ("TypedDict", "why: Annotated[str, ..., 'why']\n    notes: list[str] | None", False),
+        ("BaseModel", "why: str\n    score: float", True),
+        ("BaseModel", "winner: Literal['a', 'b']", True),
+        ("BaseModel", "winner: Winner", True),
+        ("BaseModel", "why: 'str'", True),
+        ("Graded", "why: str", True),
+        ("BaseModel", "pass", True),
+    ],
+)
+def test_an_answer_of_free_text_alone_is_left_to_its_author(base: str, fields: str, wrapped: bool) -> None:  # noqa: FBT001
+    made = "from openevals.llm import create_llm_as_judge\n\n\nclass Answer({}):\n    {}\n\n\n{}\n"
+    found = rewrite(made.format(base, fields, "judge = create_llm_as_judge(prompt=P, judge=m, output_schema=Answer)"))
+    assert found.changed is wrapped
+    assert [one.why for one in found.by_hand] == (
+        [] if wrapped else ["its output_schema holds free text alone, which cannot be measured"]
+    )
