@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
-__all__ = ["Usage", "reused_from", "usage_of_rows"]
+__all__ = ["Usage", "known_sum", "reused_from", "usage_of_rows"]
 
 _N = TypeVar("_N", int, float)
 _REUSED = "reused_from"  # the attribute that names the run that paid
@@ -47,14 +47,14 @@ def usage_of_rows(rows: Sequence[VerdictRow], *, rewrites: int = 0) -> Usage:
         if _REUSED in row.attributes:
             reused.add(call)
     calls = len(asked - never_made - reused)
-    attempts = _total([row.attempts for row in rows])
+    attempts = known_sum([row.attempts for row in rows])
     return Usage(
         calls=calls,
         attempts=calls if attempts is None else attempts,
         rewrites=rewrites,
-        input_tokens=_total([row.input_tokens for row in rows]),
-        output_tokens=_total([row.output_tokens for row in rows]),
-        latency_s=_total([row.latency_s for row in rows]),
+        input_tokens=known_sum([row.input_tokens for row in rows]),
+        output_tokens=known_sum([row.output_tokens for row in rows]),
+        latency_s=known_sum([row.latency_s for row in rows]),
         reused=len(reused),
     )
 
@@ -64,6 +64,7 @@ def reused_from(rows: Sequence[VerdictRow]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(str(row.attributes[_REUSED]) for row in rows if _REUSED in row.attributes))
 
 
-def _total(values: Sequence[_N | None]) -> _N | None:
+def known_sum(values: Iterable[_N | None]) -> _N | None:
+    """Return the sum of what is known; None where nothing is."""
     known = [value for value in values if value is not None]
     return sum(known[1:], known[0]) if known else None

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias
 
 from judgeharness_integrations.execution.prices import Price, Spent, price_of
+from judgeharness_integrations.usage import known_sum
 from judgeharness_integrations.verdictlog.row import VerdictRow
 from judgeharness_integrations.verdictlog.sql.usage import ModelUsage
 
@@ -14,7 +15,6 @@ __all__ = ["Prices", "UsageSums", "cost_of", "total_usage", "used"]
 
 Prices: TypeAlias = Mapping[str, Price]
 
-_N = TypeVar("_N", int, float)
 _REUSED_FROM = "reused_from"  # attribute of a row taken from the run that paid for it
 _SUMMED = ("attempts", "input_tokens", "output_tokens", "latency_s")
 
@@ -56,7 +56,9 @@ def _of_call(rows: Sequence[VerdictRow]) -> ModelUsage:
     made = not reused and all(row.attempts != 0 for row in rows)  # 0: a perturbation failed, nothing was to be asked
     errors = sum(row.outcome == "error" for row in rows)
     paid = made and errors < len(rows) and not any(row.attributes.get("cached") for row in rows)
-    tokens = [_sum(getattr(row, name) for row in rows) if paid else None for name in ("input_tokens", "output_tokens")]
+    tokens = [
+        known_sum(getattr(row, name) for row in rows) if paid else None for name in ("input_tokens", "output_tokens")
+    ]
     return ModelUsage(
         judge=rows[0].judge,
         model=max((row.model for row in rows if row.model is not None), default=None),
@@ -67,10 +69,10 @@ def _of_call(rows: Sequence[VerdictRow]) -> ModelUsage:
         made_calls=int(made),
         unreported_calls=int(paid and tokens == [None, None]),
         unpriced_calls=int(paid and None in tokens),
-        attempts=_sum(row.attempts for row in rows),
+        attempts=known_sum(row.attempts for row in rows),
         input_tokens=tokens[0],
         output_tokens=tokens[1],
-        latency_s=_sum(row.latency_s for row in rows),
+        latency_s=known_sum(row.latency_s for row in rows),
         errors=errors,
         largest_input=tokens[0],
         largest_output=tokens[1],
@@ -79,7 +81,7 @@ def _of_call(rows: Sequence[VerdictRow]) -> ModelUsage:
 
 def _added(one: ModelUsage, other: ModelUsage, *, new_case: bool) -> ModelUsage:
     pairs = {field.name: (getattr(one, field.name), getattr(other, field.name)) for field in fields(ModelUsage)[2:]}
-    sums: dict[str, Any] = {name: _sum(pair) for name, pair in pairs.items()}
+    sums: dict[str, Any] = {name: known_sum(pair) for name, pair in pairs.items()}
     for name in ("largest_input", "largest_output"):
         sums[name] = max((size for size in pairs[name] if size is not None), default=None)
     return ModelUsage(judge=one.judge, model=one.model, **sums | {"cases": one.cases + new_case})
@@ -107,7 +109,7 @@ def used(usages: Iterable[ModelUsage], prices: Prices | None) -> dict[str, Any]:
     listed = list(usages)
     return {
         "calls": sum(one.made_calls for one in listed),
-        **{name: _sum(getattr(one, name) for one in listed) for name in _SUMMED},
+        **{name: known_sum(getattr(one, name) for one in listed) for name in _SUMMED},
         "reused": sum(one.reused_calls for one in listed),
         "cost": cost_of(listed, prices),
     }
@@ -116,10 +118,5 @@ def used(usages: Iterable[ModelUsage], prices: Prices | None) -> dict[str, Any]:
 def total_usage(usages: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return the usage of several judges together; their cost is known when that of each is."""
     names = dict.fromkeys(name for usage in usages for name in usage)
-    total = {name: _sum(usage[name] for usage in usages) for name in names}
+    total = {name: known_sum(usage[name] for usage in usages) for name in names}
     return total | ({"cost": None} if any(usage["cost"] is None for usage in usages) else {})
-
-
-def _sum(values: Iterable[_N | None]) -> _N | None:
-    known = [value for value in values if value is not None]
-    return sum(known[1:], known[0]) if known else None

@@ -13,6 +13,7 @@ from judgeharness_integrations.comparison.difference import Difference, power_ba
 from judgeharness_integrations.comparison.family import first_levels, weighted_holm
 from judgeharness_integrations.comparison.noise import NoiseTest, noise_test
 from judgeharness_integrations.comparison.pairing import JudgePair, PairedCriterion, judge_pairs, paired_criteria
+from judgeharness_integrations.comparison.power import PowerBasis
 from judgeharness_integrations.comparison.report import ComparisonReport, CriterionComparison, Flip
 from judgeharness_integrations.comparison.states import flipped, transitions
 from judgeharness_integrations.comparison.values import MeasureChoice, Values, values_of
@@ -179,34 +180,15 @@ def _criterion(
     alpha: float,
     designs: Sequence[str],
 ) -> CriterionComparison:
-    facts: dict[str, Any] = {
-        "answer": "cannot tell",
-        "reason": one.untested,
-        "minimum_detectable": None,
-        "cases_needed": None,
-    }
-    basis = None
-    if one.main is not None and p_adjusted is not None and level is not None:
-        basis = power_basis(one.main, level=level, significant=p_adjusted <= alpha)
-        detectable = None if basis is None else basis.detectable()
-        facts["answer"], facts["reason"] = answered(
-            one.main,
-            one.noise,
-            p_adjusted=p_adjusted,
-            noise_adjusted=noise_adjusted,
-            alpha=alpha,
-            basis=basis,
-            detectable=detectable,
-        )
-        if any(one.values.failures):
-            facts["answer"], facts["reason"] = without_failures(
-                facts["answer"], facts["reason"], one.values, one.main, level=level
-            )
-        facts["reason"] += of_designs(facts["answer"], designs)
-        facts |= {
-            "minimum_detectable": detectable,
-            "cases_needed": None if basis is None else basis.cases(detect),
-        }
+    basis, facts = _answer(
+        one,
+        p_adjusted=p_adjusted,
+        noise_adjusted=noise_adjusted,
+        level=level,
+        detect=detect,
+        alpha=alpha,
+        designs=designs,
+    )
     values, paired = one.values, one.paired
     return CriterionComparison(
         judge=paired.judge.before,
@@ -232,6 +214,40 @@ def _criterion(
         power_basis=basis,
         **facts,
     )
+
+
+def _answer(
+    one: _Found,
+    *,
+    p_adjusted: float | None,
+    noise_adjusted: float | None,
+    level: float | None,
+    detect: float,
+    alpha: float,
+    designs: Sequence[str],
+) -> tuple[PowerBasis | None, dict[str, Any]]:
+    """Return what the power is computed from, and the answer with its reason and what could have been found."""
+    if one.main is None or p_adjusted is None or level is None:
+        return None, {"answer": "cannot tell", "reason": one.untested, "minimum_detectable": None, "cases_needed": None}
+    basis = power_basis(one.main, level=level, significant=p_adjusted <= alpha)
+    detectable = None if basis is None else basis.detectable()
+    answer, reason = answered(
+        one.main,
+        one.noise,
+        p_adjusted=p_adjusted,
+        noise_adjusted=noise_adjusted,
+        alpha=alpha,
+        basis=basis,
+        detectable=detectable,
+    )
+    if any(one.values.failures):
+        answer, reason = without_failures(answer, reason, one.values, one.main, level=level)
+    return basis, {
+        "answer": answer,
+        "reason": reason + of_designs(answer, designs),
+        "minimum_detectable": detectable,
+        "cases_needed": None if basis is None else basis.cases(detect),
+    }
 
 
 def _flips(one: _Found) -> tuple[Flip, ...]:

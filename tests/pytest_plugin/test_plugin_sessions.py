@@ -409,3 +409,22 @@ def test_where_nothing_is_asked_of_the_session_the_fixture_alone_is_shown(run: R
     ran = run(MIGRATED)
     ran.assert_outcomes(passed=2)
     ran.stdout.re_match_lines([r"passes +1 of 1"])
+
+
+TWO_OF_ONE_NAME = """
+from judgeharness_integrations import JudgeIdentity
+from judgeharness_integrations.testing import ScriptedJudge
+
+def test_both(judgeharness):
+    for prompt in ("is it right?", "is it kind?"):
+        identity = JudgeIdentity(name="grade", model="m", prompt_hash=prompt)
+        judgeharness(ScriptedJudge(["PASS"], name="grade", identity=identity), CASE)
+"""
+
+
+def test_two_judges_of_one_name_about_one_case_are_no_repetition(run: Run) -> None:
+    ran = run(TWO_OF_ONE_NAME)
+    ran.assert_outcomes(passed=1)
+    shown = ran.stdout.str()
+    assert "asked 2 times" not in shown
+    assert shown.count("1 of 1") == 2

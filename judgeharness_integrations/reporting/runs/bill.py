@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
-from judgeharness_integrations.usage import Usage
+from judgeharness_integrations.usage import Usage, known_sum
 
 __all__ = ["Bill", "bill_of_summary", "total_usage"]
 
-_N = TypeVar("_N", int, float)
 _DIGITS = 12  # of a difference of money
 _ADDED = ("attempts", "input_tokens", "output_tokens", "latency_s")
 
@@ -31,9 +30,9 @@ def total_usage(usages: Sequence[Usage]) -> Usage:
         calls=sum(one.calls for one in usages),
         attempts=sum(one.attempts for one in usages),
         rewrites=sum(one.rewrites for one in usages),
-        input_tokens=_sum(one.input_tokens for one in usages),
-        output_tokens=_sum(one.output_tokens for one in usages),
-        latency_s=_sum(one.latency_s for one in usages),
+        input_tokens=known_sum(one.input_tokens for one in usages),
+        output_tokens=known_sum(one.output_tokens for one in usages),
+        latency_s=known_sum(one.latency_s for one in usages),
         reused=sum(one.reused for one in usages),
     )
 
@@ -80,8 +79,3 @@ def _usage(found: Mapping[str, Any]) -> Usage:
 
 def _less(total: float | None, part: float | None) -> Any:
     return None if total is None else total - (part or 0)
-
-
-def _sum(values: Iterable[_N | None]) -> _N | None:
-    known = [value for value in values if value is not None]
-    return sum(known[1:], known[0]) if known else None

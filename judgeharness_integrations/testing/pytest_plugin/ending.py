@@ -68,7 +68,7 @@ def ended(
         except UsageError as error:  # no judge of this session has what a gate asks for
             unusable = str(error)
     written, problems = _written(records, report, checked, outputs, on_abstain)
-    times = Counter((record.result.judge, record.result.case_id) for record in records)
+    times = Counter((result.judge, result.case_id) for result in report.results)
     return Ending(
         report=report,
         gates=checked,
