@@ -16,6 +16,7 @@ from judgeharness_integrations.judging import Judge
 from judgeharness_integrations.perturbations import Perturbation, Rewriter
 
 if TYPE_CHECKING:
+    from judgeharness_integrations.chatmodels import ChatModel
     from judgeharness_integrations.testing.bench import Bench
 
 __all__ = ["Adapter", "JudgeSpec", "adapters", "find_adapter", "load_adapter", "recognised"]
@@ -44,6 +45,7 @@ class Adapter:
         extras: extra -> modules it brings; the first one is what the adapter needs at least.
         build_judge: a judge of a configuration -> a core Judge.
         build_rewriter: (model, model options) -> a rewriter, where the framework has chat models.
+        build_model: (model, model options) -> a chat model that answers prompts with JSON, likewise.
         read_cases: a `.json` file of the framework's own kind -> cases its judges take.
         perturbations: name -> what makes it, for perturbations of those cases that the core does not have.
         recognise: an evaluator of the framework -> the judge in it; None for anything else.
@@ -55,6 +57,7 @@ class Adapter:
     extras: Mapping[str, tuple[str, ...]]
     build_judge: Callable[[JudgeSpec], Judge]
     build_rewriter: Callable[[str, Mapping[str, Any]], Rewriter] | None = None
+    build_model: Callable[[str, Mapping[str, Any]], ChatModel] | None = None
     read_cases: Callable[[Path], list[AnswerCase]] | None = None
     perturbations: Mapping[str, Callable[[], Perturbation]] = field(default_factory=dict)
     recognise: Callable[[object], Judge | None] | None = None

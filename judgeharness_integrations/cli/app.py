@@ -15,6 +15,8 @@ from judgeharness_integrations._errors import JudgeHarnessError
 from judgeharness_integrations.cli import (
     adapters,
     agreement,
+    audit,
+    benchmark,
     calibrate,
     compare,
     corrected_rate,
@@ -63,6 +65,8 @@ app.command("corrected-rate", short_help="The rate behind a judged rate.")(corre
 app.command("plan", short_help="How many cases, samples and labels.")(plan.plan)
 app.command("rank", short_help="Which judge to use: a leaderboard.")(rank.rank)
 app.add_typer(agreement.app, name="agreement", short_help="May a judge replace annotators? Kappa.")
+app.add_typer(benchmark.app, name="benchmark", short_help="A benchmark for judges from your documents.")
+app.command("audit", short_help="A page on which people label.")(audit.audit)
 app.command("scan", short_help="Find single-call judges in your code.")(scan.scan)
 app.command("migrate", short_help="Put the judges in your code under a harness.")(migrate.migrate)
 app.command("selftest", short_help="Do the printed intervals cover?")(selftest.selftest)

@@ -1,0 +1,1 @@
+"""Asking models for the parts of a benchmark: every answer is kept, and none is paid for twice."""

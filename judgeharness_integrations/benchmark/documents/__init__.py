@@ -1,0 +1,1 @@
+"""Documents of several formats, read into chunks with ids."""

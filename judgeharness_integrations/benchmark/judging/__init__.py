@@ -1,0 +1,1 @@
+"""Judges of pairs and of single conversations, and which of them are asked about what."""

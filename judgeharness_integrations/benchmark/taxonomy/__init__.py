@@ -1,0 +1,1 @@
+"""What can go wrong in a conversation and how users behave: data files that users extend."""

@@ -1,0 +1,1 @@
+"""The verification cascade: form, coherence, adherence, grounding."""

@@ -1,0 +1,144 @@
+"""Who writes: the seam every chat model fits through that is asked for JSON rather than for a verdict."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
+
+from judgeharness_integrations._errors import ConfigError
+from judgeharness_integrations.judging import call_maybe_async
+
+__all__ = ["ChatModel", "Completion", "FunctionModel", "Prompt", "chat_model", "parsed_object"]
+
+Ended: TypeAlias = Literal["ok", "refused", "truncated"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prompt:
+    """One request: what the model is told, what it is given, and the JSON schema of what it answers.
+
+    `step` names the request for people (`blueprints`, `grounding` ...); the model is not told.
+    """
+
+    step: str
+    system: str
+    user: str
+    schema: Mapping[str, Any]
+
+    @property
+    def digest(self) -> str:
+        """32 hexadecimal digits of everything the model is told."""
+        told = json.dumps([self.system, self.user, self.schema], sort_keys=True, ensure_ascii=False)
+        return hashlib.blake2b(told.encode(errors="surrogatepass"), digest_size=16).hexdigest()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Completion:
+    """What a model answered: its text, the JSON object it gave as structured output, and what the call took.
+
+    `parsed` is None where the model gave text alone. Tokens are None when not reported. `cached`: a cache answered.
+    """
+
+    text: str
+    parsed: Mapping[str, Any] | None = None
+    ended: Ended = "ok"
+    model: str | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cached: bool = False
+
+    @property
+    def facts(self) -> Mapping[str, str]:
+        """What budgets ask of an answer besides its tokens: whether a cache gave it."""
+        return {"cached": "shared"} if self.cached else {}
+
+
+@runtime_checkable
+class ChatModel(Protocol):
+    """A model that answers prompts; `name` and `parameters` say which one, for limits, prices and the record."""
+
+    @property
+    def name(self) -> str:
+        """The model's name."""
+        ...
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """What it is asked with (temperature ...), as JSON keeps it; no keys."""
+        ...
+
+    async def complete(self, prompt: Prompt) -> Completion:
+        """Answer one prompt; whatever the client raises passes through."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class FunctionModel:
+    """A plain function, sync or async, as a model: takes a `Prompt`, returns a text, a mapping or a `Completion`."""
+
+    function: Callable[[Prompt], str | Mapping[str, Any] | Completion | Awaitable[Any]]
+    name: str
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+    async def complete(self, prompt: Prompt) -> Completion:
+        """Call the function."""
+        said = await call_maybe_async(self.function, prompt)
+        if isinstance(said, Completion):
+            return said
+        if isinstance(said, Mapping):
+            return Completion(text=json.dumps(said, ensure_ascii=False), parsed=said, model=self.name)
+        return Completion(text=str(said), model=self.name)
+
+
+def parsed_object(completion: Completion) -> Mapping[str, Any] | None:
+    """Return the JSON object of an answer: its structured output, else its text as a whole or in one code fence."""
+    if completion.parsed is not None:
+        return completion.parsed
+    text = completion.text.strip()
+    if text.startswith("```") and text.endswith("```"):
+        text = text.removesuffix("```").partition("\n")[2]
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, Mapping) else None
+
+
+def chat_model(spec: str, options: Mapping[str, Any] | None = None, *, adapter: str = "langchain") -> ChatModel:
+    """Return the model of a spec: `provider:model` through an adapter, or `path/to/file.py:object` of your own.
+
+    Args:
+        spec: what to ask, as `openai:gpt-4o`; of a Python file a `ChatModel`, or a function that takes a `Prompt`.
+        options: the adapter's (temperature, base_url ...); a file's object has its own.
+        adapter: whose chat models are meant.
+
+    Raises:
+        UsageError: the adapter is not installed, or the model cannot be made.
+
+    """
+    module, _, name = spec.rpartition(":")
+    if module.endswith(".py"):
+        return _own(spec, Path(module), name)
+    from judgeharness_integrations.adapters import find_adapter  # noqa: PLC0415 - own models need no adapter
+
+    found = find_adapter(adapter)
+    if found.build_model is None:
+        raise ConfigError(f"adapter {adapter!r} has no chat models: name another one.")
+    return found.build_model(spec, dict(options or {}))
+
+
+def _own(spec: str, file: Path, name: str) -> ChatModel:
+    from judgeharness_integrations.config.importing import import_object  # noqa: PLC0415 - few models are files
+
+    if not file.is_file():
+        raise ConfigError(f"model {spec!r}: {file} does not exist.")
+    found = import_object(f"{file.stem}:{name}", folder=file.parent, where=f"model {spec!r}")
+    if isinstance(found, ChatModel):
+        return found
+    if not callable(found):
+        raise ConfigError(f"model {spec!r} is neither a chat model nor a function of a prompt.")
+    return FunctionModel(function=found, name=name)

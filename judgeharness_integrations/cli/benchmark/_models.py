@@ -1,0 +1,107 @@
+"""Models and what may be spent on them, as the benchmark's commands name them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+import yaml
+
+from judgeharness_integrations._errors import ConfigError, JudgeHarnessError
+from judgeharness_integrations.chatmodels import ChatModel, chat_model
+from judgeharness_integrations.config.redacting import without_secrets
+from judgeharness_integrations.execution.attempting import CallPolicy
+from judgeharness_integrations.execution.budget import Budget
+from judgeharness_integrations.execution.prices import ANY_MODEL, Price
+
+__all__ = ["ModelFile", "Spending", "read_model_file"]
+
+Models = Annotated[
+    Path | None,
+    typer.Option(
+        "--models", help="YAML: model -> options (temperature, base_url ...), prices; * is any.", show_default=False
+    ),
+]
+MaxCalls = Annotated[int | None, typer.Option(help="Calls at most, retries included.", show_default="no limit")]
+MaxCost = Annotated[float | None, typer.Option(help="Money at most, by the prices of --models.", show_default=False)]
+Concurrency = Annotated[int, typer.Option("--max-concurrency", help="Calls at a time.")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelFile:
+    """What a `--models` file says: `options` by model, as its adapter takes them, and `prices` by model."""
+
+    options: Mapping[str, Mapping[str, Any]]
+    prices: Mapping[str, Price]
+
+    def model(self, spec: str) -> ChatModel:
+        """Return the model of a spec, with its options; no secret among them gets into an error.
+
+        Raises:
+            UsageError: it cannot be made.
+
+        """
+        options = {**self.options.get(ANY_MODEL, {}), **self.options.get(spec, {})}
+        try:
+            return chat_model(spec, options)
+        except JudgeHarnessError as error:
+            error.args = (without_secrets(str(error), options),)
+            raise
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spending:
+    """What a command may spend."""
+
+    max_calls: int | None = None
+    max_cost: float | None = None
+    timeout_s: float = 300.0
+    max_attempts: int = 4
+
+    def budget(self, models: ModelFile) -> Budget:
+        """Return the budget of one go."""
+        return Budget(
+            max_calls=self.max_calls,
+            max_cost=self.max_cost,
+            prices=dict(models.prices) or None,
+            named={"max_calls": "--max-calls", "max_cost": "--max-cost"},
+        )
+
+    @property
+    def policy(self) -> CallPolicy:
+        """How long and how often each call is tried."""
+        return CallPolicy(timeout_s=self.timeout_s, max_attempts=self.max_attempts)
+
+
+def read_model_file(path: Path | None) -> ModelFile:
+    """Return what a file says: `{options: {model: {...}}, prices: {model: {input: 2.5, output: 10}}}`.
+
+    Raises:
+        ConfigError: it cannot be read, or has another form.
+
+    """
+    if path is None:
+        return ModelFile(options={}, prices={})
+    try:
+        data: Any = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, yaml.YAMLError) as error:
+        what = getattr(error, "problem", None) or getattr(error, "strerror", None) or type(error).__name__
+        raise ConfigError(f"{path} cannot be read ({what}): write options and prices by model.") from error
+    parts = data if isinstance(data, dict) else {"": data}
+    if not set(parts) <= {"options", "prices"} or not all(_is_table(part) for part in parts.values()):
+        raise ConfigError(f"{path} must hold options and prices, each of them by model, and nothing else.")
+    return ModelFile(options=parts.get("options", {}), prices=_prices(parts.get("prices", {}), path))
+
+
+def _is_table(part: object) -> bool:
+    return isinstance(part, dict) and all(isinstance(entry, dict) for entry in part.values())
+
+
+def _prices(table: Mapping[str, Mapping[str, Any]], path: Path) -> dict[str, Price]:
+    try:
+        return {name: Price(**entry) for name, entry in table.items()}
+    except TypeError as error:
+        raise ConfigError(f"{path}: a price is input and output, per million tokens.") from error

@@ -1,0 +1,9 @@
+"""`judgeharness benchmark sample`."""
+
+from __future__ import annotations
+
+__all__ = ["sample"]
+
+
+def sample() -> None:
+    """Not here yet."""
