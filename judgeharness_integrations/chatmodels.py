@@ -21,13 +21,15 @@ Ended: TypeAlias = Literal["ok", "refused", "truncated"]
 class Prompt:
     """One request: what the model is told, what it is given, and the JSON schema of what it answers.
 
-    `step` names the request for people (`blueprints`, `grounding` ...); the model is not told.
+    `step` names the request for people (`blueprints`, `grounding` ...); the model is not told. Nor is it told `sample`,
+    which counts answers to the same prompt from 0, so that no cache answers two of them with one reply.
     """
 
     step: str
     system: str
     user: str
     schema: Mapping[str, Any]
+    sample: int = 0
 
     @property
     def digest(self) -> str:
@@ -121,6 +123,8 @@ def chat_model(spec: str, options: Mapping[str, Any] | None = None, *, adapter: 
 
     """
     module, _, name = spec.rpartition(":")
+    if spec.endswith(".py"):
+        raise ConfigError(f"model {spec!r}: name what stands in the file, as {spec}:generator.")
     if module.endswith(".py"):
         return _own(spec, Path(module), name)
     from judgeharness_integrations.adapters import find_adapter  # noqa: PLC0415 - own models need no adapter
@@ -132,13 +136,12 @@ def chat_model(spec: str, options: Mapping[str, Any] | None = None, *, adapter: 
 
 
 def _own(spec: str, file: Path, name: str) -> ChatModel:
-    from judgeharness_integrations.config.importing import import_object  # noqa: PLC0415 - few models are files
+    from judgeharness_integrations.config.importing import import_file  # noqa: PLC0415 - few models are files
 
-    if not file.is_file():
-        raise ConfigError(f"model {spec!r}: {file} does not exist.")
-    found = import_object(f"{file.stem}:{name}", folder=file.parent, where=f"model {spec!r}")
+    found: Any = import_file(file, name, where=f"model {spec!r}")
+    if isinstance(found, type) or not (isinstance(found, ChatModel) or callable(found)):
+        raise ConfigError(f"model {spec!r} is neither a chat model nor a function of a prompt.")
     if isinstance(found, ChatModel):
         return found
-    if not callable(found):
-        raise ConfigError(f"model {spec!r} is neither a chat model nor a function of a prompt.")
-    return FunctionModel(function=found, name=name)
+    function: Callable[[Prompt], Any] = found
+    return FunctionModel(function=function, name=name)

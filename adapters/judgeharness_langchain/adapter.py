@@ -10,6 +10,7 @@ from judgeharness_integrations.judging import Judge
 from judgeharness_integrations.perturbations import Rewriter
 
 if TYPE_CHECKING:
+    from judgeharness_integrations.chatmodels import ChatModel
     from judgeharness_integrations.testing import Bench
 
 __all__ = ["ADAPTER"]
@@ -26,6 +27,12 @@ def _build_rewriter(model: str, options: Mapping[str, Any]) -> Rewriter:
     from judgeharness_langchain.rewriting import chat_rewriter  # noqa: PLC0415
 
     return chat_rewriter(chat_model(model, options))
+
+
+def _build_model(model: str, options: Mapping[str, Any]) -> ChatModel:
+    from judgeharness_langchain.configuring import json_model  # noqa: PLC0415
+
+    return json_model(model, options)
 
 
 def _recognise(evaluator: object) -> Judge | None:
@@ -54,6 +61,7 @@ ADAPTER = Adapter(
     },
     build_judge=_build_judge,
     build_rewriter=_build_rewriter,
+    build_model=_build_model,
     recognise=_recognise,
     benches=_benches,
 )

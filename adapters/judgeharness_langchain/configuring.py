@@ -13,12 +13,13 @@ from judgeharness_integrations.judging import Judge
 from judgeharness_langchain.chat_judge import ChatJudge, known_options
 from judgeharness_langchain.criteria import CriteriaJudge
 from judgeharness_langchain.evaluator_judge import EvaluatorJudge
+from judgeharness_langchain.json_model import LangChainModel
 from judgeharness_langchain.labels import LabelJudge
 from judgeharness_langchain.loading import build_evaluator
 from judgeharness_langchain.pairwise import PairwiseJudge
 from judgeharness_langchain.score import ScoreJudge
 
-__all__ = ["chat_model", "judge_from_spec"]
+__all__ = ["chat_model", "json_model", "judge_from_spec"]
 
 _JUDGES: dict[str, type[ChatJudge]] = {
     judge.__name__: judge for judge in (PairwiseJudge, ScoreJudge, CriteriaJudge, LabelJudge)
@@ -55,6 +56,19 @@ def chat_model(name: str, options: Mapping[str, Any]) -> Any:
         raise ConfigError(f"model {name!r}: {_sentence(error, options)}.") from error
     except Exception as error:
         raise ConfigError(f"model {name!r} cannot be made: {_sentence(error, options)}.") from error
+
+
+def json_model(name: str, options: Mapping[str, Any]) -> LangChainModel:
+    """Return the model of `provider:model` as one that answers prompts with JSON.
+
+    `output` among the options says how it is asked for that; the others are the model's own.
+
+    Raises:
+        UsageError: the model or its options are refused, or what they need is not installed.
+
+    """
+    own = {option: value for option, value in options.items() if option != "output"}
+    return LangChainModel(chat_model(name, own), output=options.get("output", "auto"))
 
 
 def _sentence(error: Exception, options: Mapping[str, Any] | None = None) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
+from itertools import accumulate
 from typing import Literal, TypeAlias
 
 from pydantic import Field
@@ -109,7 +110,8 @@ def _window(document: Document, drawing: Drawing, number: int) -> list[str]:
     """Return the ids of consecutive chunks that hold as many characters as allowed, from a place drawn."""
     most = drawing.most_characters // drawing.documents_per_pair
     lengths = [len(chunk.text) for chunk in document.chunks]
-    starts = [place for place in range(len(lengths)) if place == 0 or sum(lengths[place:]) >= most]
+    tails = list(accumulate(reversed(lengths)))[::-1]  # characters from each chunk to the end
+    starts = [place for place, tail in enumerate(tails) if place == 0 or tail >= most]
     start = _rng(f"{drawing.seed}|{number}|window|{document.document_id}").choice(starts)
     chosen: list[str] = []
     held = 0

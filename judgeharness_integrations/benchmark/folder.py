@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -137,6 +136,10 @@ class BenchmarkFolder:
         ordered = sorted(pairs, key=lambda pair: pair.conditions.number)
         self._write(PAIRS, (pair.to_line() for pair in ordered))
 
+    def write_records(self, name: str, records: Iterable[Record]) -> None:
+        """Write another file of records, a line each, in the order given."""
+        self._write(name, (record.to_line() for record in records))
+
     def journal(self) -> Journal:
         """Open the answers of models."""
         return Journal(self.path / ANSWERS)
@@ -167,13 +170,13 @@ class BenchmarkFolder:
 
     def _write(self, name: str, lines: Iterable[str]) -> None:
         self.path.mkdir(parents=True, exist_ok=True)
-        handle, part = tempfile.mkstemp(dir=self.path, prefix=f".{name}.")
+        part = self.path / f".{name}.{os.getpid()}.part"  # readable by whom the folder is shared with, unlike mkstemp's
         try:
-            with os.fdopen(handle, "w", encoding="utf-8", errors=LONE_SURROGATES, newline="\n") as file:
+            with part.open("w", encoding="utf-8", errors=LONE_SURROGATES, newline="\n") as file:
                 file.writelines(lines)
-            Path(part).replace(self.path / name)
+            part.replace(self.path / name)
         except BaseException:
-            Path(part).unlink(missing_ok=True)
+            part.unlink(missing_ok=True)
             raise
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.cli._json import print_json
@@ -20,8 +20,9 @@ from judgeharness_integrations.ranking.ranking import leaderboard
 from judgeharness_integrations.ranking.request import RankRequest
 from judgeharness_integrations.ranking.studying import RankStudy, study
 from judgeharness_integrations.ranking.versus import versus
+from judgeharness_integrations.verdictlog.row import VerdictRow
 
-__all__ = ["Written", "rank_log"]
+__all__ = ["LogSource", "RankSource", "Written", "rank_log", "rank_source"]
 
 _QUICK = ("methods", "groups", "against", "score_gaps")
 
@@ -37,22 +38,74 @@ class Written:
     older: tuple[str, ...]
 
 
+class RankSource(Protocol):
+    """Where the rows of a ranking are; each method reads when it is called."""
+
+    @property
+    def title(self) -> str:
+        """What is ranked, as the report's first line says it."""
+        ...
+
+    def rows(self) -> list[VerdictRow]:
+        """Return the rows to rank by."""
+        ...
+
+    def pointwise(self, found: RankStudy) -> RankStudy | None:
+        """Return the study of the scores that the same judges gave single answers; None where none is wished for."""
+        ...
+
+    def against(self, found: RankStudy) -> Against | None:
+        """Return the same judges on other pairs; None where that is not wished for."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class LogSource:
+    """A verdict log, and other logs beside it."""
+
+    log: Path
+    wishes: Wishes
+
+    @property
+    def title(self) -> str:
+        """The log's path."""
+        return str(self.log)
+
+    def rows(self) -> list[VerdictRow]:
+        """Read the log."""
+        return rows_of_log(self.log, run=self.wishes.run, labels=self.wishes.labels)
+
+    def pointwise(self, found: RankStudy) -> RankStudy | None:
+        """Study the log of scores."""
+        return None if self.wishes.pointwise is None else _pointwise(found, self.wishes.pointwise)
+
+    def against(self, found: RankStudy) -> Against | None:
+        """Compare with the other log."""
+        return None if self.wishes.against is None else _against(found, self.log, self.wishes)
+
+
 def rank_log(log: Path, request: RankRequest, wishes: Wishes) -> None:
     """Read a log, rank its judges, write what is wished for and print the report."""
+    rank_source(LogSource(log=log, wishes=wishes), request, wishes)
+
+
+def rank_source(source: RankSource, request: RankRequest, wishes: Wishes) -> Portfolio:
+    """Rank the judges of a source, write what is wished for, print the report and return what it says."""
     with without_garbage_collection(), _progress() as tell:
-        material = _material(log, request, wishes)
-        quick = _QUICK if wishes.pointwise is None else (*_QUICK, "robustness")
+        material = _material(source, request, wishes)
+        quick = _QUICK if material.pointwise is None else (*_QUICK, "robustness")
         made = portfolio_of(material, names=None if wishes.out is not None else quick, tell=tell)
         document = _document(made)
         written = None if wishes.out is None else _written(material, made, document, wishes.out, tell)
     if wishes.as_json:
         print_json(document)
-        return
-    _print(material.found, made, written, log, whole=wishes.whole)
+    else:
+        _print(material.found, made, written, source.title, whole=wishes.whole)
+    return made
 
 
-def _material(log: Path, request: RankRequest, wishes: Wishes) -> Material:
-    found = study(rows_of_log(log, run=wishes.run, labels=wishes.labels), request)
+def _material(source: RankSource, request: RankRequest, wishes: Wishes) -> Material:
+    found = study(source.rows(), request)
     if wishes.audit is not None:
         found.matrix.column(wishes.audit)
     known = request.facts
@@ -61,8 +114,8 @@ def _material(log: Path, request: RankRequest, wishes: Wishes) -> Material:
     return Material(
         found=found,
         report=leaderboard(found),
-        pointwise=None if wishes.pointwise is None else _pointwise(found, wishes.pointwise),
-        against=None if wishes.against is None else _against(found, log, wishes),
+        pointwise=source.pointwise(found),
+        against=source.against(found),
         audit=wishes.audit,
         seed=wishes.seed,
         draws=wishes.draws,
@@ -132,12 +185,12 @@ def _progress() -> Iterator[Callable[[str], object]]:
         show("")
 
 
-def _print(found: RankStudy, made: Portfolio, written: Written | None, log: Path, *, whole: bool) -> None:
+def _print(found: RankStudy, made: Portfolio, written: Written | None, title: str, *, whole: bool) -> None:
     from judgeharness_integrations.cli._printing import console, safe  # noqa: PLC0415 - JSON needs no tables
     from judgeharness_integrations.cli._rank_text import rank_text  # noqa: PLC0415
 
     screen = console()
-    screen.print(safe(f"ranking of {log}", 200))
+    screen.print(safe(f"ranking of {title}", 200))
     for part in rank_text(found, made, width=screen.width, whole=whole):
         screen.print(part)
     if written is None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import TypeVar, get_args
+from typing import Final, TypeVar, get_args
 
 from judgeharness_integrations._errors import UnknownNameError, UsageError
 from judgeharness_integrations.aggregation.rules import RuleLike
@@ -19,7 +19,14 @@ from judgeharness_integrations.ranking.rating import method_named
 from judgeharness_integrations.ranking.request import RankRequest
 from judgeharness_integrations.reporting.figures import check_drawable
 
-__all__ = ["Wishes", "request_of"]
+__all__ = ["EIP_DEFAULTS", "Wishes", "request_of"]
+
+EIP_DEFAULTS: Final[Mapping[str, float | str]] = {
+    "alpha": 0.85,
+    "tolerance": 1e-10,
+    "range": "0:1",
+    "all_equal": 0.5,
+}
 
 _Name = TypeVar("_Name", bound=str)
 _FAILURES: tuple[Failures, ...] = get_args(Failures)

@@ -53,20 +53,28 @@ class LabelLog:
 
     def append(self, rows: Iterable[VerdictRow]) -> None:
         """Write rows at the end of the file, all at once."""
-        text = "".join(json.dumps(to_record(row), ensure_ascii=False) + "\n" for row in rows)
+        text = b"".join(map(_line, rows))
         # opened anew each time: another annotator may have replaced the file by taking an answer back
         self._file.parent.mkdir(parents=True, exist_ok=True)
         with self._file.open("ab") as file:
-            file.write(text.encode("utf-8", LONE_SURROGATES))
+            file.write(text)
 
     def withdraw(self, row: VerdictRow) -> None:
         """Take an answer out: the file is replaced by one without it, at once."""
+        self._rewrite(row, ())
+
+    def replace(self, row: VerdictRow) -> None:
+        """Put an answer in the place of the annotator's earlier one about the same: a kill leaves one of them."""
+        self._rewrite(row, [_line(row)])
+
+    def _rewrite(self, row: VerdictRow, lines: Iterable[bytes]) -> None:
+        """Replace the file by one without the answer to what a row answers, with further lines at its end."""
         gone = (row.judge, row.case_id, row.criterion)
         kept = [line for line in self._file.read_bytes().splitlines(keepends=True) if _key(line) != gone]
         handle, name = tempfile.mkstemp(dir=self._file.parent, prefix=f".{self._file.name}.")
         try:
             with os.fdopen(handle, "wb") as file:
-                file.writelines(kept)
+                file.writelines([*kept, *lines])
             shutil.copymode(self._file, name)
             Path(name).replace(self._file)
         except BaseException:
@@ -86,6 +94,10 @@ class LabelLog:
         elif last.startswith(_START) or _START.startswith(last):
             with self._file.open("r+b") as file:
                 file.truncate(len(held) - len(last))
+
+
+def _line(row: VerdictRow) -> bytes:
+    return (json.dumps(to_record(row), ensure_ascii=False) + "\n").encode("utf-8", LONE_SURROGATES)
 
 
 def _key(line: bytes) -> tuple[str, str, str] | None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -45,7 +47,25 @@ def test_toml_parses(block: Block) -> None:
     assert tomllib.loads(block.text)
 
 
-@pytest.mark.parametrize("block", data("yml"))
+def test_files_of_a_benchmark_are_read(tmp_path: Path) -> None:
+    from judgeharness_integrations.benchmark.taxonomy.loading import load_taxonomy  # noqa: PLC0415
+    from judgeharness_integrations.cli.benchmark._models import read_model_file  # noqa: PLC0415
+
+    read = []
+    for block in of_a_benchmark():
+        path = tmp_path / f"{block.number}.yaml"
+        path.write_text(block.text, encoding="utf-8")
+        taxonomy = "failure_types" in block.text
+        read.append(load_taxonomy(path) if taxonomy else read_model_file(path))
+    assert len(read) >= 2
+
+
+def of_a_benchmark() -> list[Block]:
+    """Taxonomies, and files of models and prices."""
+    return [block for block in blocks("yml") if re.match(r"extends:|options:|prices:", block.text)]
+
+
+@pytest.mark.parametrize("block", [block for block in data("yml") if block.values[0] not in of_a_benchmark()])
 def test_a_workflow_calls_commands_that_exist_and_gates_are_gates(block: Block) -> None:
     from judgeharness_integrations.cli.app import app  # noqa: PLC0415
     from judgeharness_integrations.config.schema import GatesConfig  # noqa: PLC0415

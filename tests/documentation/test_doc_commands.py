@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from support.audited_pairs import label_as_people
 from support.doc_folder import fill_sheet, folder_of_a_reader
 from support.doc_pages import Block, Command, blocks, commands
 
@@ -78,6 +79,8 @@ def test_commands_of_a_page_end_as_it_says(
             continue
         for name in block.note.removeprefix("people fill:").split() if block.note.startswith("people fill:") else ():
             fill_sheet(folder / name)
+        if block.note.startswith("people label:"):
+            label_as_people(folder, *block.note.removeprefix("people label:").split())
         for command in commands(block.text):
             monkeypatch.setattr(sys, "stdin", io.StringIO("p\nf\nf\n" * 20))  # what an annotator types
             code = run(command, folder)

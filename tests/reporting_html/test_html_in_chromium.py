@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from support import report_scenes
-from support.browser import PHONE, visiting
+from support.browser import CONTRAST, PHONE, visiting
 
 from judgeharness_integrations.reporting.runs import run_report
 
@@ -19,32 +19,6 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.slow
 
 SCENES = ("typical", "several_judges", "scored", "informal", "several_criteria", "pairs", "all_failed")
-
-# The lowest contrast of any text with the colour behind it, where large text may have 3 : 4.5 less.
-CONTRAST = """() => {
-  const parse = (text) => (text.match(/[\\d.]+/g) ?? []).map(Number);
-  const linear = (part) => (part /= 255) <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
-  const light = ([r, g, b]) => 0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b);
-  const behind = (node) => {
-    for (let place = node; place; place = place.parentElement) {
-      const colour = parse(getComputedStyle(place).backgroundColor);
-      if (colour.length === 3 || colour[3] === 1) return colour;
-    }
-    return [255, 255, 255];
-  };
-  let worst = [99, ""];
-  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-  while (walker.nextNode()) {
-    const node = walker.currentNode.parentElement;
-    if (!walker.currentNode.data.trim() || !node.checkVisibility() || node.closest("script, svg, select")) continue;
-    const style = getComputedStyle(node);
-    const [a, b] = [light(parse(style.color)), light(behind(node))].sort((x, y) => y - x);
-    const large = parseFloat(style.fontSize) >= 24 || (parseFloat(style.fontSize) >= 18.7 && style.fontWeight >= 700);
-    const ratio = ((a + 0.05) / (b + 0.05)) * (large ? 1.5 : 1);
-    if (ratio < worst[0]) worst = [ratio, `${node.className} ${walker.currentNode.data.trim().slice(0, 40)}`];
-  }
-  return worst;
-}"""
 
 
 def listed(page: Page) -> list[str]:

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import yaml
 from support.measured import calibration, pattern, shapes
 from support.rows import both_orders, sampled
 from support.written_documents import ADAPTERS, BY_HAND, JUDGES, PAIRS, TERSE, TOY, Written
 
 from judgeharness_integrations.aggregation import rule
+from judgeharness_integrations.audit.assigning import read_assignment
+from judgeharness_integrations.audit.labels import label_log
 from judgeharness_integrations.calibration import Judged, measure_calibration
+from judgeharness_integrations.cli import main
 from judgeharness_integrations.design import Design
 from judgeharness_integrations.measure import measure
 from judgeharness_integrations.reporting.runs.recorded import recorded_line
@@ -48,6 +53,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Written:
             rankings,
             labels,
             sources,
+            benchmarks,
             others,
         ):
             write(made)
@@ -254,7 +260,12 @@ def plans(made: Written) -> None:
 
 
 def rankings(made: Written) -> None:
-    from judgeharness_integrations.cli._rank import Wishes, _document, _material  # noqa: PLC0415 - what the command does
+    from judgeharness_integrations.cli._rank import (  # noqa: PLC0415 - what the command does
+        LogSource,
+        Wishes,
+        _document,
+        _material,
+    )
     from judgeharness_integrations.ranking import RankRequest  # noqa: PLC0415
     from judgeharness_integrations.ranking.judges.facts import read_judge_facts  # noqa: PLC0415
     from judgeharness_integrations.ranking.portfolio import portfolio_of  # noqa: PLC0415
@@ -263,7 +274,8 @@ def rankings(made: Written) -> None:
     made.run("rank", RANKED / "verdicts.csv", "--cluster", "domain")
     request = RankRequest(by="domain", flagged="flagged", cut=0.1, facts=read_judge_facts(RANKED / "judges.csv"))
     wishes = Wishes(against=RANKED / "other_generator.csv", draws=2)
-    whole = portfolio_of(_material(RANKED / "verdicts.csv", request, wishes))  # with the analyses of --out
+    source = LogSource(log=RANKED / "verdicts.csv", wishes=wishes)
+    whole = portfolio_of(_material(source, request, wishes))  # with the analyses of --out
     made.take(json.dumps(_document(whole), allow_nan=False))
     apart = [
         row
@@ -309,6 +321,58 @@ def labels(made: Written) -> None:
     made.run("label", "pairs.csv", "--from-sheet", "filled.csv", "--out", "cleo.jsonl")
     logs = ("anna.jsonl", "ben.jsonl", "cleo.jsonl", "more.jsonl")
     made.run("label", "--merge", *logs, "--cases", "pairs.csv", "--out", "gold.csv")
+
+
+def benchmarks(made: Written) -> None:
+    """A small benchmark, from documents to what people labelled, and one that was converted."""
+    example = EXAMPLES / "judge_benchmark"
+    models_of = {name: f"{example / 'offline_models.py'}:{name}" for name in ("generator", "verifier", "observer")}
+    judges = ",".join(f"{example / 'offline_models.py'}:judge_{name}" for name in ("strong", "middling", "weak"))
+    (made.folder / "models.yaml").write_text("prices: {'*': {input: 1, output: 2}}")
+    (made.folder / "broken_judge.py").write_text("def broken(prompt):\n    raise ValueError('nobody home')\n")
+    priced = ("--models", "models.yaml", "--yes")
+    documents = (example / "documents_md" / "garden", example / "documents" / "library")
+    models = [part for name in ("generator", "verifier") for part in (f"--{name}", models_of[name])]
+    made.run("benchmark", "generate", *documents, *models, "--out", "bench", "--n", 16, *priced)
+    made.run("benchmark", "verify", "bench", *models[2:], *priced)
+    asked = ("benchmark", "judge", "bench", *priced, "--judges")
+    made.run(*asked, judges.split(",")[0])
+    made.run("benchmark", "stats", "bench")  # one judge: no pair has a difficulty
+    made.run("benchmark", "sample", "bench", "--n", 4, "--by", "domain")
+    made.run(*asked, judges, "--mode", "both", "--sample", "bench/sample.json", "--max-calls", 1, code=3)
+    made.run(*asked, judges, "--mode", "both")
+    made.run(*asked, "broken_judge.py:broken", "--fraction", 0.2, code=3)
+    seen = ("benchmark", "discover", example / "transcripts.jsonl", "--model", models_of["observer"], "--out", "types")
+    made.run(*seen, *priced)
+    (made.folder / "types" / "proposals.yaml").write_text(decided(example / "decided.yaml"))
+    made.run(*seen, *priced)
+    made.run("benchmark", "discover", "--decided", "types/proposals.yaml", "--taxonomy-out", "taxonomy.yaml")
+    made.run("audit", "bench", "--assign", "anna,ben", "--n", 6, "--overlap", 1, "--suspicious", 2)
+    assignment = read_assignment(made.folder / "bench")
+    assert assignment is not None
+    for who, labels in (("anna", "clean,noise,ambiguous,clean"), ("ben", "clean,noise,clean,noise")):
+        for pair_id, label in zip(assignment.uniform, labels.split(","), strict=False):
+            label_log(made.folder / "bench", who).append(pair_id, label, "looked at")
+    made.run("audit", "bench", "--status")
+    made.run("benchmark", "curate", "bench", "--cut", 0.1)
+    made.run("benchmark", "stats", "bench", "--models", "models.yaml")
+    made.run("benchmark", "export", "bench", "--out", "native")
+    made.run("benchmark", "export", "bench", "--out", "public", "--format", "rankjudge")
+    with contextlib.redirect_stdout(io.StringIO()):
+        assert main(["benchmark", "convert", "public/held_out.jsonl", "--out", "converted"]) == 0
+    made.run("benchmark", "stats", "converted")
+    for path in (made.folder / "bench", made.folder / "converted"):
+        for file in sorted(path.rglob("*.json*")):
+            if file.suffix in (".json", ".jsonl") and file.name != "taxonomy.json":
+                made.take(file.read_text("utf-8"))
+
+
+def decided(file: Path) -> str:
+    """Return decisions about proposals: one kept, and the same under another name merged."""
+    found = yaml.safe_load(file.read_text("utf-8"))
+    (kept,) = found["proposals"]
+    merged = kept | {"name": "echoing", "decision": "merge", "into": kept["nearest"]["name"]}
+    return yaml.safe_dump(found | {"proposals": [kept, merged]})
 
 
 def others(made: Written) -> None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from judgeharness_integrations.benchmark.asking.journal import Asked, Journal
 from judgeharness_integrations.chatmodels import ChatModel, Completion, Prompt, parsed_object
@@ -15,9 +15,12 @@ from judgeharness_integrations.execution.limiter import limiter_for
 from judgeharness_integrations.execution.observing import Spans
 from judgeharness_integrations.execution.prices import Spent, spent_by
 
-__all__ = ["Answer", "AskError", "Asker", "UnreadableError"]
+__all__ = ["READINGS", "Answer", "AskError", "Asker", "UnreadableError"]
 
 _T = TypeVar("_T")
+
+READINGS: Final = 3
+"""How many answers are asked for until one can be read."""
 
 
 class UnreadableError(ValueError):
@@ -48,7 +51,7 @@ class Asker:
     budget: Budget
     policy: CallPolicy = field(default_factory=CallPolicy)
     spans: Spans = field(default_factory=lambda: Spans(()))
-    readings: int = 3
+    readings: int = READINGS
 
     async def ask(
         self, model: ChatModel, prompt: Prompt, *, item: str, read: Callable[[Mapping[str, Any]], _T]
@@ -62,7 +65,8 @@ class Asker:
         """
         reason = ""
         for attempt in range(self.readings):
-            completion = await self._completion(model, prompt, Asked.of(model, prompt, item=item, attempt=attempt))
+            asked = Asked.of(model, prompt, item=item, attempt=attempt)
+            completion = await self._completion(model, replace(prompt, sample=attempt), asked)
             try:
                 return Answer(value=read(_object(completion)), answers=attempt + 1)
             except UnreadableError as error:
@@ -92,8 +96,7 @@ class Asker:
         if isinstance(answer, Exception):
             what = f"{type(answer).__name__}: {answer}".rstrip(": ")
             raise AskError(f"{asked.step} of {asked.item}: {what}") from answer
-        self.journal.add(asked, answer, tries=tries)
-        return answer
+        return self.journal.add(asked, answer, tries=tries)
 
 
 def _spent(model: str, answer: object) -> Spent:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,9 +25,13 @@ CREATE TABLE IF NOT EXISTS answers (
 """
 _USAGE = """
 SELECT step, model, COUNT(*), SUM(tries),
-    CASE WHEN COUNT(input_tokens) = COUNT(*) THEN SUM(CASE WHEN cached THEN 0 ELSE input_tokens END) END,
-    CASE WHEN COUNT(output_tokens) = COUNT(*) THEN SUM(CASE WHEN cached THEN 0 ELSE output_tokens END) END
-FROM answers GROUP BY step, model ORDER BY step, model
+    CASE WHEN COUNT(read) = COUNT(*) THEN SUM(read) END, CASE WHEN COUNT(written) = COUNT(*) THEN SUM(written) END
+FROM (
+    SELECT step, model, tries, CASE WHEN cached THEN 0 ELSE input_tokens END AS read,
+        CASE WHEN cached THEN 0 ELSE output_tokens END AS written
+    FROM answers
+)
+GROUP BY step, model ORDER BY step, model
 """
 _BUSY_S = 30.0
 
@@ -83,23 +87,34 @@ class Journal:
         self._lock = threading.Lock()
         try:
             self._connection = sqlite3.connect(path, check_same_thread=False, timeout=_BUSY_S, isolation_level=None)
+        except sqlite3.Error as error:
+            raise self._told(error) from error
+        try:
             self._connection.execute("PRAGMA journal_mode = WAL")
             self._connection.execute("PRAGMA synchronous = NORMAL")  # survives a killed process, not a power cut
             self._connection.execute(_TABLE)
         except sqlite3.Error as error:
+            self._connection.close()
             raise self._told(error) from error
 
     def find(self, asked: Asked) -> Completion | None:
         """Return the answer to a request that was made before."""
         sql = "SELECT answer FROM answers WHERE item = ? AND step = ? AND model = ? AND prompt = ? AND attempt = ?"
         rows = self._run(sql, asked.key)
-        return Completion(**json.loads(rows[0][0])) if rows else None
+        try:
+            return Completion(**json.loads(rows[0][0])) if rows else None
+        except (TypeError, ValueError) as error:
+            raise self._told(error) from error
 
-    def add(self, asked: Asked, answer: Completion, *, tries: int) -> None:
-        """Keep an answer; `tries`: how many attempts it took. One that is there already stays."""
+    def add(self, asked: Asked, answer: Completion, *, tries: int) -> Completion:
+        """Keep an answer and return it as it is kept; `tries`: how many attempts it took.
+
+        One that is there already stays, and is returned instead: what is made of a request is made of one answer.
+        """
         kept = {name: getattr(answer, name) for name in answer.__dataclass_fields__}
-        row = (json.dumps(kept, default=dict), answer.input_tokens, answer.output_tokens, tries, answer.cached)
+        row = (json.dumps(kept, default=_plain), answer.input_tokens, answer.output_tokens, tries, answer.cached)
         self._run("INSERT OR IGNORE INTO answers VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", (*asked.key, *row))
+        return self.find(asked) or answer
 
     def usage(self) -> list[StepUsage]:
         """Return what each step took of each model, sorted; answers from a cache took nothing."""
@@ -141,5 +156,10 @@ class Journal:
         except sqlite3.Error as error:
             raise self._told(error) from error
 
-    def _told(self, error: sqlite3.Error) -> LogStorageError:
+    def _told(self, error: Exception) -> LogStorageError:
         return LogStorageError(f"{self.path} cannot be used ({error}): make room, or give another folder.")
+
+
+def _plain(value: object) -> object:
+    """Return what JSON has no form for as one it has: a mapping as an object, anything else as its text."""
+    return dict(value) if isinstance(value, Mapping) else str(value)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from judgeharness_integrations.benchmark.records import Record
 
@@ -16,7 +17,7 @@ class FailureType(Record):
     under the same pressure. `definition` is what judges are told. `earliest_round`: the first in which it can occur.
     """  # noqa: D205 - one paragraph
 
-    name: str
+    name: str = Field(min_length=1)
     definition: str
     flaw: str
     benign: str
@@ -26,7 +27,7 @@ class FailureType(Record):
 class Behaviour(Record):
     """A way users behave in a conversation."""
 
-    name: str
+    name: str = Field(min_length=1)
     description: str
 
 
@@ -35,3 +36,13 @@ class Taxonomy(Record):
 
     failure_types: Mapping[str, FailureType]
     behaviours: Mapping[str, Behaviour]
+
+    @model_validator(mode="after")
+    def _named(self) -> Self:
+        """Refuse an entry that stands under another name than its own: pairs are drawn by one, told by the other."""
+        named = [(name, entry.name) for name, entry in self.failure_types.items()]
+        named += [(name, entry.name) for name, entry in self.behaviours.items()]
+        for name, own in named:
+            if name != own:
+                raise ValueError(f"{name!r} holds the entry of {own!r}")
+        return self

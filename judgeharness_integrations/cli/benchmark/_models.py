@@ -5,19 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
-import yaml
 
-from judgeharness_integrations._errors import ConfigError, JudgeHarnessError
-from judgeharness_integrations.chatmodels import ChatModel, chat_model
-from judgeharness_integrations.config.redacting import without_secrets
-from judgeharness_integrations.execution.attempting import CallPolicy
-from judgeharness_integrations.execution.budget import Budget
-from judgeharness_integrations.execution.prices import ANY_MODEL, Price
+from judgeharness_integrations._errors import ConfigError, JudgeHarnessError, UsageError
 
-__all__ = ["ModelFile", "Spending", "read_model_file"]
+if TYPE_CHECKING:  # every command imports the options below: what asks models is loaded at first use
+    from judgeharness_integrations.chatmodels import ChatModel
+    from judgeharness_integrations.execution.attempting import CallPolicy
+    from judgeharness_integrations.execution.budget import Budget
+    from judgeharness_integrations.execution.prices import Price
+
+__all__ = ["Concurrency", "MaxCalls", "MaxCost", "ModelFile", "Models", "Spending", "read_model_file"]
+
+_ANY_MODEL: Final = "*"
 
 Models = Annotated[
     Path | None,
@@ -25,9 +27,9 @@ Models = Annotated[
         "--models", help="YAML: model -> options (temperature, base_url ...), prices; * is any.", show_default=False
     ),
 ]
-MaxCalls = Annotated[int | None, typer.Option(help="Calls at most, retries included.", show_default="no limit")]
+MaxCalls = Annotated[int | None, typer.Option(min=0, help="Calls at most, retries included.", show_default="no limit")]
 MaxCost = Annotated[float | None, typer.Option(help="Money at most, by the prices of --models.", show_default=False)]
-Concurrency = Annotated[int, typer.Option("--max-concurrency", help="Calls at a time.")]
+Concurrency = Annotated[int, typer.Option("--max-concurrency", min=1, help="Calls of each model at a time.")]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +46,10 @@ class ModelFile:
             UsageError: it cannot be made.
 
         """
-        options = {**self.options.get(ANY_MODEL, {}), **self.options.get(spec, {})}
+        from judgeharness_integrations.chatmodels import chat_model  # noqa: PLC0415
+        from judgeharness_integrations.config.redacting import without_secrets  # noqa: PLC0415
+
+        options = {**self.options.get(_ANY_MODEL, {}), **self.options.get(spec, {})}
         try:
             return chat_model(spec, options)
         except JudgeHarnessError as error:
@@ -62,7 +67,19 @@ class Spending:
     max_attempts: int = 4
 
     def budget(self, models: ModelFile) -> Budget:
-        """Return the budget of one go."""
+        """Return the budget of one go.
+
+        Raises:
+            UsageError: money is limited and no price is known.
+
+        """
+        from judgeharness_integrations.execution.budget import Budget  # noqa: PLC0415
+
+        if self.max_cost is not None and not models.prices:
+            raise UsageError(
+                "--max-cost needs prices per million tokens: write them into a file for --models, as in "
+                "prices: {gpt-4o: {input: 2.5, output: 10}}."
+            )
         return Budget(
             max_calls=self.max_calls,
             max_cost=self.max_cost,
@@ -73,6 +90,8 @@ class Spending:
     @property
     def policy(self) -> CallPolicy:
         """How long and how often each call is tried."""
+        from judgeharness_integrations.execution.attempting import CallPolicy  # noqa: PLC0415
+
         return CallPolicy(timeout_s=self.timeout_s, max_attempts=self.max_attempts)
 
 
@@ -85,6 +104,8 @@ def read_model_file(path: Path | None) -> ModelFile:
     """
     if path is None:
         return ModelFile(options={}, prices={})
+    import yaml  # noqa: PLC0415
+
     try:
         data: Any = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, yaml.YAMLError) as error:
@@ -101,7 +122,11 @@ def _is_table(part: object) -> bool:
 
 
 def _prices(table: Mapping[str, Mapping[str, Any]], path: Path) -> dict[str, Price]:
+    from judgeharness_integrations.execution.prices import Price  # noqa: PLC0415
+
     try:
-        return {name: Price(**entry) for name, entry in table.items()}
+        found = {name: Price(**entry) for name, entry in table.items()}
     except TypeError as error:
         raise ConfigError(f"{path}: a price is input and output, per million tokens.") from error
+    # answers name the model without its provider
+    return {name.rpartition(":")[2]: price for name, price in found.items()} | found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from os import PathLike
 from types import TracebackType
@@ -13,6 +13,7 @@ from judgeharness_integrations.verdictlog.sql import reading, rewrites, runs, wr
 from judgeharness_integrations.verdictlog.sql.address import Synchronous, address_of
 from judgeharness_integrations.verdictlog.sql.claimed import is_claimed
 from judgeharness_integrations.verdictlog.sql.claims import Claims
+from judgeharness_integrations.verdictlog.sql.failed import set_aside
 from judgeharness_integrations.verdictlog.sql.probes import ProbeIndex
 from judgeharness_integrations.verdictlog.sql.records import RunRecord
 from judgeharness_integrations.verdictlog.sql.store import Store
@@ -98,6 +99,18 @@ class SqlLog:
         """
         self._probes.refresh(except_run)
         return reading.known_calls(self._store, probe_hashes, except_run=except_run)
+
+    def set_failed_aside(self, *, run: str, judge: str, case_ids: Collection[str]) -> int:
+        """Give the rows of failed calls about some cases to a run of their own, `run/failed/1` or the next one.
+
+        What failed stays on record, and the run can ask it again. Returns how many rows they were.
+
+        Raises:
+            RunBusyError: another process took the run meanwhile.
+
+        """
+        self._claims.check()
+        return set_aside(self._store, run=run, judge=judge, case_ids=case_ids)
 
     def taken_over(self, probe_hashes: Sequence[str], *, run: str) -> list[VerdictRow]:
         """Return the rows with these hashes that a run took over from others."""

@@ -1,0 +1,235 @@
+"""The pairs of a benchmark for the audit page: their order of suspicion, and labels in the annotator's own file."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Final, Literal, cast
+
+from judgeharness_integrations.audit.assigning import Assignment, read_assignment
+from judgeharness_integrations.audit.labels import AuditLabel, PairLabel, check_annotator, label_log, read_labels
+from judgeharness_integrations.audit.noiserate import NoiseRate, noise_rate
+from judgeharness_integrations.audit.pairview import PairView
+from judgeharness_integrations.audit.source import Answering, Choice, Fact, Item, Progress
+from judgeharness_integrations.audit.suspicion import by_joint_correctness, strong_miss_weak_hit
+from judgeharness_integrations.benchmark.documents.document import Document
+from judgeharness_integrations.benchmark.folder import BenchmarkFolder
+from judgeharness_integrations.benchmark.pair import Pair
+from judgeharness_integrations.benchmark.taxonomy.taxonomy import Taxonomy
+from judgeharness_integrations.reporting.html.wording import interval_text, percent, plural
+
+if TYPE_CHECKING:
+    from judgeharness_integrations.benchmark.results.joint import JointCell, JointTable
+    from judgeharness_integrations.verdictlog.row import VerdictRow
+
+__all__ = ["ASSIGNED", "JOINT", "LABEL_CHOICES", "NUMBER", "STRONG_MISS", "PairSource"]
+
+ASSIGNED: Final = "assigned"
+NUMBER: Final = "number"
+JOINT: Final = "joint correctness"
+STRONG_MISS: Final = "strong miss, weak hit"
+
+LABEL_CHOICES: Final = (
+    Choice(
+        value="clean",
+        key="1",
+        alias="c",
+        name="clean",
+        definition="The declared flaw is there, in its turn, and it is the only one; the rest is right.",
+        tone="good",
+    ),
+    Choice(
+        value="ambiguous",
+        key="2",
+        alias="a",
+        name="ambiguous",
+        definition="Careful people could disagree: the flaw is faint, or another turn or type fits as well.",
+        tone="warn",
+    ),
+    Choice(
+        value="noise",
+        key="3",
+        alias="n",
+        name="noise",
+        definition="The pair is wrong: no such flaw, a second one, or facts that the text does not hold.",
+        tone="bad",
+    ),
+)
+_FILTERS: Final = ("domain", "failure type", "behaviour", "rounds", "state")
+
+
+class PairSource:
+    """The pairs of a benchmark as one annotator labels them.
+
+    Pairs, documents and what judges said are read once; labels whenever they are asked for. Where pairs were assigned
+    to the annotator these are due, else every pair that was not rejected.
+    """
+
+    kind: Literal["pairs", "cases"] = "pairs"
+    choices: tuple[Choice, ...] = LABEL_CHOICES
+    filters: tuple[str, ...] = _FILTERS
+
+    def __init__(self, folder: BenchmarkFolder, *, annotator: str) -> None:
+        """Read a benchmark.
+
+        Raises:
+            UsageError: there is none, a file of it is damaged, or no file can be named after the annotator.
+            LogStorageError: the verdict log cannot be read.
+
+        """
+        folder.check()
+        self._folder = folder
+        self.annotator = check_annotator(annotator)
+        self.title = folder.path.resolve().name
+        self._log = label_log(folder.path, self.annotator)
+        self._pairs = {pair.pair_id: pair for pair in folder.pairs()}
+
+    @property
+    def orders(self) -> tuple[str, ...]:
+        """The annotator's bundle first, if there is one; the suspicions where judges were asked."""
+        assigned = (ASSIGNED,) if self._bundle else ()
+        return (*assigned, NUMBER, *((JOINT, STRONG_MISS) if self._matrix else ()))
+
+    def items(self) -> Sequence[Item]:
+        """Return every pair with the annotator's label."""
+        labels = self._log.labels()
+        return [self._item(pair, labels.get(pair.pair_id)) for pair in self._pairs.values()]
+
+    def ordered(self, order: str) -> Sequence[str]:
+        """Return pair ids: those an order speaks of, then the others by number; rejected ones last."""
+        first = self._first(order)
+        rejected = {name for name, pair in self._pairs.items() if pair.state == "rejected"}
+        known = [name for name in first if name in self._pairs]
+        every = list(dict.fromkeys([*known, *self._pairs]))
+        return sorted(every, key=lambda name: name in rejected)
+
+    def answering(self, item_id: str) -> Answering:  # noqa: ARG002 - every pair has the same labels
+        """Return the three labels."""
+        return Answering(choices=LABEL_CHOICES)
+
+    def views(self, item_id: str) -> PairView:
+        """Return what is known of a pair."""
+        return PairView.of(
+            self._pairs[item_id],
+            taxonomy=self._taxonomy,
+            titles={document.document_id: document.title for document in self._documents},
+            chunks={chunk.chunk_id: chunk for document in self._documents for chunk in document.chunks},
+            rows=self._rows.get(item_id, ()),
+            decided=self._decided.get(item_id),
+        )
+
+    def label(self, item_id: str, value: str | None, note: str) -> None:
+        """Write a label to the annotator's file."""
+        self._log.append(item_id, cast("PairLabel | None", value), note)
+
+    def progress(self) -> Progress:
+        """Return how far the annotator is, and what everybody's labels say so far."""
+        items = self.items()
+        due = [item for item in items if item.due]
+        return Progress(
+            labelled=sum(item.label is not None for item in due),
+            items=len(due),
+            counts=Counter(item.label for item in items if item.label is not None),
+            facts=_facts(noise_rate(read_labels(self._folder.path), self._assignment)),
+        )
+
+    def _item(self, pair: Pair, said: AuditLabel | None) -> Item:
+        conditions = pair.conditions
+        columns = {
+            "domain": conditions.domain,
+            "failure type": conditions.failure_type,
+            "behaviour": conditions.behaviour,
+            "rounds": str(conditions.n_rounds),
+            "state": pair.state,
+        }
+        right = [cells[pair.pair_id] for cells in self._matrix.values() if cells.get(pair.pair_id) is not None]
+        if self._matrix:
+            columns["judges right"] = f"{sum(right)} of {len(right)}" if right else ""
+        return Item(
+            item_id=pair.pair_id,
+            title=pair.pair_id,
+            columns=columns,
+            label=said.label if said else None,
+            note=said.note if said else "",
+            due=pair.pair_id in self._bundle if self._bundle else pair.state != "rejected",
+        )
+
+    def _first(self, order: str) -> Sequence[str]:
+        if order == ASSIGNED:
+            return self._bundle
+        if order == JOINT:
+            return [suspect.pair_id for suspect in by_joint_correctness(self._matrix)]
+        if order == STRONG_MISS:
+            return [suspect.pair_id for suspect in strong_miss_weak_hit(self._matrix)]
+        return ()
+
+    @cached_property
+    def _documents(self) -> list[Document]:
+        return self._folder.documents()
+
+    @cached_property
+    def _taxonomy(self) -> Taxonomy:
+        return self._folder.taxonomy()
+
+    @cached_property
+    def _assignment(self) -> Assignment | None:
+        return read_assignment(self._folder.path)
+
+    @cached_property
+    def _bundle(self) -> tuple[str, ...]:
+        return () if self._assignment is None else self._assignment.bundles.get(self.annotator, ())
+
+    @cached_property
+    def _rows(self) -> Mapping[str, Sequence[VerdictRow]]:
+        """Pair id -> what judges said, as it stands in the log."""
+        found: dict[str, list[VerdictRow]] = {}
+        if not self._folder.verdicts.is_file():
+            return found
+        with self._folder.log() as log:
+            for row in (row for run in ("pairwise", "pointwise") for row in log.rows(run=run)):
+                single, _, side = row.case_id.rpartition("/")
+                name = single if side in ("A", "B") and row.case_id not in self._pairs else row.case_id
+                found.setdefault(name, []).append(row)
+        return found
+
+    @cached_property
+    def _joint(self) -> JointTable | None:
+        """Who was right about what: pairwise, or from single conversations where only those were judged."""
+        if not self._rows:
+            return None
+        from judgeharness_integrations.benchmark.results.reading import read_results  # noqa: PLC0415 - loads numpy
+
+        results = read_results(self._folder)
+        return results.table(results.mode(None))
+
+    @cached_property
+    def _matrix(self) -> Mapping[str, Mapping[str, bool]]:
+        return {} if self._joint is None else self._joint.matrix()
+
+    @cached_property
+    def _decided(self) -> Mapping[str, Mapping[str, JointCell]]:
+        found: dict[str, dict[str, JointCell]] = {}
+        for (judge, pair_id), cell in (self._joint.cells if self._joint else {}).items():
+            found.setdefault(pair_id, {})[judge] = cell
+        return found
+
+
+def _facts(found: NoiseRate) -> tuple[Fact, ...]:
+    facts = []
+    if found.uniform is not None:
+        counts = f"{found.uniform.noise} of {found.uniform.labelled} labelled pairs of the uniform sample"
+        open_ones = f", {found.uniform.unlabelled} not labelled yet" if found.uniform.unlabelled else ""
+        rate = found.noise
+        text = "not known yet" if rate is None else f"{percent(rate.value)} {interval_text(rate.low, rate.high)}"
+        facts.append(Fact(name="Noise rate", text=text, note=counts + open_ones))
+    if found.suspicious is not None and found.suspicious.pairs:
+        seen = found.suspicious
+        text = f"{seen.noise} noise of {seen.labelled}"
+        facts.append(Fact(name="Suspicious slice", text=text, note="chosen for what judges said: in no rate"))
+    for pair in found.agreement:
+        kappa = "" if pair.kappa is None else f", kappa {pair.kappa.value:.2f}"
+        who = " and ".join(pair.annotators)
+        text = f"{pair.agreed} of {pair.items}{kappa}"
+        facts.append(Fact(name="Agreement", text=text, note=f"{who} on {plural(pair.items, 'pair')} both labelled"))
+    return tuple(facts)

@@ -1,0 +1,72 @@
+// Pages are fetched and put in place of this one; what the server says is the only truth.
+let under = null; // the request that is under way
+let sending = false; // ... and it is a label
+
+// A label waits until the page is the one it is meant for; where to go next may be changed at any time.
+export const isBusy = (labels) => (labels ? under !== null : sending);
+
+export async function follow(address, { keep = false } = {}) {
+  if (!sending) await load(address, {}, keep);
+}
+
+export async function send(address, fields) {
+  if (under) return;
+  sending = true;
+  await load(address, { method: "POST", body: new URLSearchParams(fields) }, false);
+  sending = false;
+}
+
+async function load(address, options, keep) {
+  under?.abort();
+  const mine = under = new AbortController();
+  try {
+    const [page, answer] = await read(address, { ...options, signal: mine.signal });
+    if (answer.ok) show(page, answer.url, keep);
+    else tell(page.querySelector(".sentence")?.textContent ?? page.body.textContent);
+  } catch {
+    if (!mine.signal.aborted) tell("The server does not answer: start judgeharness audit again. What was labelled before is kept.");
+  } finally {
+    if (under === mine) under = null;
+  }
+}
+
+async function read(address, options) {
+  const answer = await fetch(address, { credentials: "same-origin", ...options });
+  return [new DOMParser().parseFromString(await answer.text(), "text/html"), answer];
+}
+
+function show(page, address, keep) {
+  document.body.replaceWith(page.body);
+  document.title = page.title;
+  if (!keep) history.pushState(null, "", address);
+  scrollTo(0, 0);
+  document.getElementById("main").focus({ preventScroll: true });
+  showView();
+}
+
+// On a narrow screen the name of the view may stand beyond the edge.
+export function showView() {
+  document.querySelector(".views [aria-current]")?.scrollIntoView({ inline: "center", block: "nearest" });
+}
+
+// What another tab labelled: the parts that tell it are taken anew, a note that is being written stays.
+export async function refresh() {
+  const note = document.querySelector("textarea[name=note]");
+  const field = document.querySelector(".field input");
+  if (under || [note, field].some((one) => one && one.value !== one.defaultValue)) return;
+  const [page, answer] = await read(location.href, {}).catch(() => [null, { ok: false }]);
+  if (!answer.ok || under) return;
+  for (const part of document.querySelectorAll("[data-live]")) {
+    const fresh = page.querySelector(`[data-live="${part.dataset.live}"]`);
+    if (fresh && fresh.outerHTML !== part.outerHTML && !part.contains(document.activeElement)) part.replaceWith(fresh);
+  }
+}
+
+let told = 0;
+function tell(sentence) {
+  const trouble = document.getElementById("trouble");
+  trouble.textContent = sentence.trim();
+  trouble.hidden = false;
+  clearTimeout(told);
+  told = setTimeout(() => { trouble.hidden = true; }, 12000);
+}

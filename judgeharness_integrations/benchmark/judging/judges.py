@@ -1,0 +1,196 @@
+"""Judges over chat models: one call answers every criterion of a pair, or of a single conversation."""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Any, Final
+
+from judgeharness_integrations._errors import UsageError
+from judgeharness_integrations.benchmark.judging.cases import FLAWED, NONE, SCORE, SOUND, TURN, TYPE, VERDICT
+from judgeharness_integrations.benchmark.judging.reading import flawed_of, label_of, score_of, turn_of
+from judgeharness_integrations.benchmark.prompts.material import object_of, prompt
+from judgeharness_integrations.benchmark.records import clean
+from judgeharness_integrations.benchmark.taxonomy.taxonomy import Taxonomy
+from judgeharness_integrations.cases import AnswerCase, Criterion, PairwiseCase
+from judgeharness_integrations.chatmodels import ChatModel, Completion, Prompt, parsed_object
+from judgeharness_integrations.judging import Answer, JudgeIdentity, Judgment, Probe, model_family, text_hash
+from judgeharness_integrations.verdictlog.row import ABSTAIN, Outcome, Verdict
+
+__all__ = ["ConversationJudge", "PairJudge"]
+
+_SIDES: Final = ("A", "B")
+_TAKEN: Final = frozenset({*_SIDES, "TIE", ABSTAIN, NONE})  # labels that mean something else in a log
+_LOWEST, _HIGHEST = 1, 5
+_TEXT: Final = {"type": "string"}
+
+
+class _ModelJudge(ABC):
+    """What both judges share: one call, one JSON object, an answer to each criterion of it."""
+
+    step: str
+
+    def __init__(self, model: ChatModel, taxonomy: Taxonomy, *, name: str | None = None) -> None:
+        """Prepare; nothing is asked yet.
+
+        Args:
+            model: who answers.
+            taxonomy: whose failure types the judge chooses from.
+            name: the judge's in the log; the model's when not given.
+
+        Raises:
+            UsageError: a failure type has a name that means something else in a log.
+
+        """
+        for failure in taxonomy.failure_types:
+            if failure in _TAKEN:
+                raise UsageError(f"a failure type cannot be named {failure!r}, which is another answer: rename it.")
+        self.model = model
+        self.name = name or model.name
+        self._types = tuple(taxonomy.failure_types)
+        self._definitions = [(kind.name, kind.definition) for kind in taxonomy.failure_types.values()]
+
+    @property
+    def identity(self) -> JudgeIdentity:
+        """Model, parameters and what the model is told."""
+        return self._identity
+
+    @cached_property
+    def _identity(self) -> JudgeIdentity:
+        told = self.prompt(self._example())
+        return JudgeIdentity(
+            name=type(self).__name__,
+            model=self.model.name,
+            parameters=dict(self.model.parameters),
+            prompt_hash=text_hash(json.dumps([told.system, told.user, told.schema])),
+            family=model_family(self.model.name),
+        )
+
+    @property
+    @abstractmethod
+    def criteria(self) -> tuple[Criterion, ...]:
+        """The questions it answers about every case; the turns are a criterion of each case."""
+
+    @abstractmethod
+    def prompt(self, case: Any) -> Prompt:
+        """Return what the model is asked about a case."""
+
+    @abstractmethod
+    def _example(self) -> AnswerCase:
+        """Return a case of the kind it judges."""
+
+    @abstractmethod
+    def _readings(self) -> Mapping[str, Callable[[Any], Verdict | None]]:
+        """Return criterion -> what reads the value of that key: a verdict, or None for what is none."""
+
+    async def judge(self, probe: Probe) -> Judgment:
+        """Ask the model once."""
+        completion = await self.model.complete(replace(self.prompt(probe.case), sample=probe.repetition))
+        return Judgment(
+            answers=self._answers(completion),
+            raw=clean(completion.text),
+            model=completion.model,
+            input_tokens=completion.input_tokens,
+            output_tokens=completion.output_tokens,
+            facts=completion.facts,
+        )
+
+    def _answers(self, completion: Completion) -> tuple[Answer, ...]:
+        """Return an answer a criterion; the reasons stand on the first alone."""
+        found = parsed_object(completion) if completion.ended == "ok" else None
+        if found is None:
+            outcome: Outcome = "refused" if completion.ended == "refused" else "unparsed"
+            return tuple(Answer(criterion=name, outcome=outcome) for name in self._readings())
+        verdicts = {name: read(found[name]) if name in found else None for name, read in self._readings().items()}
+        answers = [
+            Answer(criterion=name, verdict=verdict, outcome="unparsed" if verdict is None else "ok")
+            for name, verdict in verdicts.items()
+        ]
+        reasons = found.get("reasoning")
+        first = replace(answers[0], reasoning=clean(reasons) if isinstance(reasons, str) else None)
+        return (first, *answers[1:])
+
+    def _asked(self, case: AnswerCase, titled: Sequence[tuple[str, str]], properties: Mapping[str, Any]) -> Prompt:
+        documents = [] if case.context is None else [("Documents", case.context)]
+        return prompt(
+            self.step,
+            [*documents, *titled],
+            object_of(self.step, {"reasoning": _TEXT, **properties}),
+            documents=bool(documents),
+            failure_types=self._definitions,
+        )
+
+
+class PairJudge(_ModelJudge):
+    """Says which of two conversations is the better one, and turn and type of the other one's flaw, in one answer."""
+
+    step = "judge_pair"
+
+    @property
+    def criteria(self) -> tuple[Criterion, ...]:
+        """`verdict`, A or B (a tie is not offered), and `type`; `turn` is a criterion of each case."""
+        return (Criterion(name=VERDICT, labels=_SIDES), Criterion(name=TYPE, labels=self._types))
+
+    def fits(self, case: object) -> str | None:
+        """Return why a case cannot be judged, None when it can."""
+        return None if isinstance(case, PairwiseCase) else "it is no pair of conversations"
+
+    def prompt(self, case: PairwiseCase) -> Prompt:
+        """Return what the model is asked about a pair, in the order it stands."""
+        properties = {
+            VERDICT: {"type": "string", "enum": list(_SIDES)},
+            TURN: {"type": "integer"},
+            TYPE: {"type": "string", "enum": list(self._types)},
+        }
+        return self._asked(case, [("Conversation A", case.output), ("Conversation B", case.output_b)], properties)
+
+    def _example(self) -> PairwiseCase:
+        return PairwiseCase(case_id="", output="", output_b="", context="")
+
+    def _readings(self) -> Mapping[str, Callable[[Any], Verdict | None]]:
+        return {VERDICT: label_of(_SIDES), TURN: turn_of, TYPE: label_of(self._types)}
+
+
+class ConversationJudge(_ModelJudge):
+    """Scores one conversation from 1 to 5, and says whether it is flawed, in which turn and how, in one answer."""
+
+    step = "judge_conversation"
+    discrete = True
+
+    @property
+    def criteria(self) -> tuple[Criterion, ...]:
+        """`score`, `flawed` and `type`; `turn` is a criterion of each case."""
+        return (
+            Criterion(name=SCORE, scale=(_LOWEST, _HIGHEST)),
+            Criterion(name=FLAWED, labels=(FLAWED, SOUND)),
+            Criterion(name=TYPE, labels=(*self._types, NONE)),
+        )
+
+    def fits(self, case: object) -> str | None:
+        """Return why a case cannot be judged, None when it can."""
+        single = isinstance(case, AnswerCase) and not isinstance(case, PairwiseCase)
+        return None if single else "it is no single conversation"
+
+    def prompt(self, case: AnswerCase) -> Prompt:
+        """Return what the model is asked about a conversation."""
+        properties = {
+            SCORE: {"type": "integer", "enum": list(range(_LOWEST, _HIGHEST + 1))},
+            FLAWED: {"type": "boolean"},
+            TURN: {"type": ["integer", "null"]},
+            TYPE: {"type": ["string", "null"], "enum": [*self._types, None]},
+        }
+        return self._asked(case, [("Conversation", case.output)], properties)
+
+    def _example(self) -> AnswerCase:
+        return AnswerCase(case_id="", output="", context="")
+
+    def _readings(self) -> Mapping[str, Callable[[Any], Verdict | None]]:
+        return {
+            SCORE: score_of(_LOWEST, _HIGHEST),
+            FLAWED: flawed_of,
+            TURN: lambda value: NONE if value is None else turn_of(value),
+            TYPE: lambda value: NONE if value is None else label_of((*self._types, NONE))(value),
+        }

@@ -1,0 +1,235 @@
+"""Pairs in the field names of the public release -> pairs, documents and taxonomy of a benchmark."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from pydantic import ValidationError
+
+from judgeharness_integrations._errors import CaseError
+from judgeharness_integrations.benchmark.conditions import Conditions
+from judgeharness_integrations.benchmark.documents.document import Chunk, Document
+from judgeharness_integrations.benchmark.pair import Blueprint, Blueprints, Conversation, Conversations, Pair, RoundPlan
+from judgeharness_integrations.benchmark.publicformat.said import conversation_of
+from judgeharness_integrations.benchmark.records import clean
+from judgeharness_integrations.benchmark.taxonomy.taxonomy import Behaviour, FailureType, Taxonomy
+from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES
+
+__all__ = ["UNKNOWN_GENERATOR", "Imported", "read_public"]
+
+UNKNOWN_GENERATOR: Final = "unknown"
+
+_NO_DEFINITION: Final = "No definition was given with the pairs that this name was imported with."
+_KNOWN: Final = frozenset({"id", "domain", "convo_a", "convo_b", "better_is_a", "plan", "metadata"})
+_KNOWN_METADATA: Final = frozenset(
+    {"user_behavior_type", "assistant_behavior_type", "n_rounds", "bad_round_index", "context"}
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Imported:
+    """What a file held; `ignored`: keys that have no place in a benchmark; `added`: names the taxonomy did not know."""
+
+    pairs: tuple[Pair, ...]
+    documents: tuple[Document, ...]
+    taxonomy: Taxonomy
+    ignored: tuple[str, ...]
+    added: tuple[str, ...]
+
+
+def read_public(file: Path, *, taxonomy: Taxonomy, generator: str | None = None) -> Imported:
+    """Read pairs from a JSON list, or from JSONL.
+
+    Each context becomes a document of one chunk. Names of failure types and behaviours that the taxonomy lacks are
+    added to it, with a definition that says that none was given. Nothing was verified: the pairs are `unverified`.
+
+    Args:
+        file: with the keys `id, domain, convo_a, convo_b, better_is_a, plan {good, bad}, metadata
+            {user_behavior_type, assistant_behavior_type, n_rounds, bad_round_index, context}`; rounds count from 1.
+        taxonomy: what is known.
+        generator: who wrote the pairs; a pair's own key `generator` when None.
+
+    Raises:
+        CaseError: the file cannot be read, or an entry lacks something; file and line are named.
+
+    """
+    documents: dict[str, Document] = {}
+    pairs: dict[str, Pair] = {}
+    ignored: dict[str, None] = {}
+    for number, (where, entry) in enumerate(_entries(file)):
+        pair, document = _pair(entry, number, generator=generator, where=where)
+        if pair.pair_id in pairs:
+            raise CaseError(f"{where}: repeats the id {pair.pair_id!r:.80}: give each pair one of its own.")
+        pairs[pair.pair_id] = pair
+        if document is not None:
+            documents.setdefault(document.document_id, document)
+        ignored |= dict.fromkeys(sorted({*entry} - _KNOWN - {"generator"}))
+        ignored |= dict.fromkeys(f"metadata.{name}" for name in sorted({*entry["metadata"]} - _KNOWN_METADATA))
+    if not pairs:
+        raise CaseError(f"{file} holds no pairs.")
+    extended, added = _extended(taxonomy, list(pairs.values()))
+    return Imported(
+        pairs=tuple(pairs.values()),
+        documents=tuple(documents.values()),
+        taxonomy=extended,
+        ignored=tuple(ignored),
+        added=added,
+    )
+
+
+def _entries(file: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield where each entry stands, and the entry."""
+    try:
+        text = file.read_text(encoding="utf-8-sig", errors=LONE_SURROGATES)
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or "it is no UTF-8"
+        raise CaseError(f"{file} cannot be read ({why}): give a JSON or JSONL file.") from error
+    if text.lstrip().startswith("["):
+        parsed = [(f"{file}, entry {number}", entry) for number, entry in enumerate(_json(text, str(file)), start=1)]
+    else:
+        lines = [(f"{file}, line {n}", line) for n, line in enumerate(text.split("\n"), start=1) if line.strip()]
+        parsed = [(where, _json(line, where)) for where, line in lines]
+    for where, entry in parsed:
+        if not isinstance(entry, Mapping):
+            raise CaseError(f"{where} is no object: give a list of pairs, or a pair a line.")
+        yield where, entry
+
+
+def _json(text: str, where: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise CaseError(f"{where} is no JSON ({error}): give a JSON list of pairs, or a pair a line.") from error
+
+
+def _pair(entry: Mapping[str, Any], number: int, *, generator: str | None, where: str) -> tuple[Pair, Document | None]:
+    metadata = _field(entry, "metadata", Mapping, "an object", where)
+    here = f"{where}: metadata"
+    a, b = (
+        conversation_of(_field(entry, name, object, "", where), where=f"{where}: {name}") for name in _CONVERSATIONS
+    )
+    first = _field(entry, "better_is_a", bool, "true or false", where)
+    n_rounds = _field(metadata, "n_rounds", int, "a whole number", here)
+    _check_rounds({"convo_a": a, "convo_b": b}, n_rounds, where)
+    flawed = _field(metadata, "bad_round_index", int, "a whole number, counted from 1", here)
+    if not 1 <= flawed <= n_rounds:
+        raise CaseError(f"{here}: bad_round_index is {flawed}, and rounds count from 1 to {n_rounds}.")
+    domain = clean(_field(entry, "domain", str, "a text", where))
+    document = _document(metadata.get("context"), domain, here)
+    conditions = Conditions(
+        pair_id=_id(entry, where),
+        number=number,
+        failure_type=_name(metadata, "assistant_behavior_type", here),
+        behaviour=_name(metadata, "user_behavior_type", here),
+        n_rounds=n_rounds,
+        flawed_round=flawed,
+        better="A" if first else "B",
+        domain=domain,
+        documents=() if document is None else (document.document_id,),
+        chunks=() if document is None else tuple(chunk.chunk_id for chunk in document.chunks),
+    )
+    pair = Pair(
+        conditions=conditions,
+        generator=clean(generator or str(entry.get("generator") or UNKNOWN_GENERATOR)),
+        blueprints=_plans(entry.get("plan"), conditions.chunks, where),
+        conversations=Conversations(better=a if first else b, worse=b if first else a),
+    )
+    return pair, document
+
+
+_CONVERSATIONS: Final = ("convo_a", "convo_b")
+
+
+def _field(entry: Mapping[str, Any], name: str, kind: type, what: str, where: str) -> Any:
+    if name not in entry or entry[name] is None:
+        raise CaseError(f"{where}: {name!r} is missing.")
+    value = entry[name]
+    if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+        raise CaseError(f"{where}: {name!r} must be {what}, not {value!r:.60}.")
+    return value
+
+
+def _id(entry: Mapping[str, Any], where: str) -> str:
+    found = entry.get("id")
+    if isinstance(found, bool) or not isinstance(found, (str, int)) or not str(found).strip():
+        raise CaseError(f"{where}: 'id' must be a text or a whole number, not {found!r:.60}.")
+    return clean(str(found).strip())
+
+
+def _name(metadata: Mapping[str, Any], name: str, where: str) -> str:
+    found = str(_field(metadata, name, str, "a text", where)).strip()
+    if not found:
+        raise CaseError(f"{where}: {name!r} is empty.")
+    return clean(found)
+
+
+def _check_rounds(told: Mapping[str, Conversation], n_rounds: int, where: str) -> None:
+    for name, conversation in told.items():
+        if len(conversation.turns) != n_rounds:
+            raise CaseError(
+                f"{where}: {name} has {len(conversation.turns)} rounds, and n_rounds says {n_rounds}: a round is one "
+                "message of the user with the assistant's answer."
+            )
+
+
+def _document(context: Any, domain: str, where: str) -> Document | None:
+    """Return a context as a document that has the same id wherever the same context stands."""
+    if context is None or context in ("", []):
+        return None
+    parts = context if isinstance(context, list) else [context]
+    texts = [part.get("text") if isinstance(part, Mapping) else part for part in parts]
+    kept = [clean(text) for text in texts if isinstance(text, str)]
+    if len(kept) < len(texts):
+        raise CaseError(f"{where}: 'context' must be a text, or a list of texts, not {context!r:.60}.")
+    told = json.dumps([domain, kept], ensure_ascii=False)
+    name = f"context-{hashlib.blake2b(told.encode(), digest_size=6).hexdigest()}"
+    chunks = tuple(Chunk(chunk_id=f"{name}#{number}", text=text) for number, text in enumerate(kept, start=1))
+    return Document(document_id=name, title=name, domain=domain, source=name, chunks=chunks)
+
+
+def _plans(plan: Any, chunks: Sequence[str], where: str) -> Blueprints | None:
+    if plan is None:
+        return None
+    if not isinstance(plan, Mapping):
+        raise CaseError(f"{where}: 'plan' must be an object with good and bad, not {plan!r:.60}.")
+    return Blueprints(better=_plan(plan.get("good"), chunks), worse=_plan(plan.get("bad"), chunks))
+
+
+def _plan(value: Any, chunks: Sequence[str]) -> Blueprint:
+    """Return a plan of ours without chunks that the context does not tell apart; another one as text of its sketch."""
+    if isinstance(value, Mapping):
+        try:
+            found = Blueprint.model_validate(value)
+        except ValidationError:
+            pass
+        else:
+            known = [entry if entry.chunk in chunks else _without_chunk(entry) for entry in found.rounds]
+            return found.model_copy(update={"rounds": tuple(known)})
+    told = "" if value is None else value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return Blueprint(rounds=(), sketch=clean(told))
+
+
+def _without_chunk(entry: RoundPlan) -> RoundPlan:
+    return entry.model_copy(update={"chunk": None})
+
+
+def _extended(taxonomy: Taxonomy, pairs: Sequence[Pair]) -> tuple[Taxonomy, tuple[str, ...]]:
+    """Return the taxonomy with every name the pairs use, and the names that were added."""
+    failures, behaviours = dict(taxonomy.failure_types), dict(taxonomy.behaviours)
+    added: dict[str, None] = {}
+    for pair in pairs:
+        failure, behaviour = pair.conditions.failure_type, pair.conditions.behaviour
+        if failure not in failures:
+            failures[failure] = FailureType(
+                name=failure, definition=_NO_DEFINITION, flaw=_NO_DEFINITION, benign=_NO_DEFINITION
+            )
+            added[failure] = None
+        if behaviour not in behaviours:
+            behaviours[behaviour] = Behaviour(name=behaviour, description=_NO_DEFINITION)
+            added[behaviour] = None
+    return Taxonomy(failure_types=failures, behaviours=behaviours), tuple(added)

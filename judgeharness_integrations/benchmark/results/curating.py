@@ -1,0 +1,156 @@
+"""The pairs that tell judges apart: noise, unanimous and hardest ones left out, and what that does to the ranking."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+import numpy as np
+from pydantic import Field
+
+from judgeharness_integrations.benchmark.records import Record
+from judgeharness_integrations.benchmark.results.joining import CRITERIA, NOISE
+from judgeharness_integrations.benchmark.results.judgments import Mode
+from judgeharness_integrations.ranking.cascade import CascadeRow, cascade
+from judgeharness_integrations.ranking.correctness.policy import Failures
+from judgeharness_integrations.ranking.curation import CutTies
+from judgeharness_integrations.ranking.ranking import leaderboard
+from judgeharness_integrations.ranking.report import RankReport
+from judgeharness_integrations.ranking.request import RankRequest
+from judgeharness_integrations.ranking.studying import RankStudy, study
+from judgeharness_integrations.verdictlog.row import VerdictRow
+
+__all__ = ["CURATED", "CurateReport", "CuratedJudge", "Curating", "Step", "curated"]
+
+CURATED: Final = "curated.jsonl"
+
+
+class Step(Record):
+    """Judged pairs with one `value` in a `column` (None: all), each in one of the steps, which sum to `judged`."""
+
+    column: str | None
+    value: str
+    judged: int = Field(ge=0)
+    flagged: int = Field(ge=0)
+    unanimous_right: int = Field(ge=0)
+    unanimous_wrong: int = Field(ge=0)
+    unanswered: int = Field(ge=0)
+    hardest: int = Field(ge=0)
+    kept: int = Field(ge=0)
+
+    @classmethod
+    def of(cls, row: CascadeRow) -> Step:
+        """Return the counts of a row."""
+        counts = {name: getattr(row, name) for name in cls.model_fields if name != "judged"}
+        return cls(judged=row.total, **counts)
+
+
+class CuratedJudge(Record):
+    """A judge by all judged pairs, and by those that were kept; None where it cannot be rated."""
+
+    judge: str
+    rank_before: int | None
+    rank: int | None
+    elo_before: float | None
+    elo: float | None
+    se_before: float | None
+    se: float | None
+
+
+class CurateReport(Record):
+    """What `judgeharness benchmark curate --json` prints.
+
+    `pairs` of the benchmark that were not rejected; `judged` of them by any judge; `kept` are in `curated.jsonl`.
+    `audited`: people labelled some, and what they found to be noise is left out unless `keeps_noise`.
+    """
+
+    schema_: Literal["judgeharness.benchmark_curate/1"] = Field(
+        default="judgeharness.benchmark_curate/1", alias="schema"
+    )
+    mode: Mode
+    rule: str
+    cut: float = Field(ge=0, lt=1)
+    cut_ties: CutTies
+    audited: bool
+    keeps_noise: bool
+    pairs: int = Field(ge=0)
+    judged: int = Field(ge=0)
+    kept: int = Field(ge=0)
+    steps: tuple[Step, ...]
+    judges: tuple[CuratedJudge, ...]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Curating:
+    """A curation: the study it rests on, and the rankings without and with it."""
+
+    found: RankStudy
+    before: RankReport
+    after: RankReport
+
+    @property
+    def kept(self) -> tuple[str, ...]:
+        """Ids of the pairs that are kept."""
+        return self.found.curation.kept.pairs
+
+    @property
+    def difficulty(self) -> dict[str, float]:
+        """Pair id -> Elo of a pair that tells judges apart, before the cut; pairs without any are left out."""
+        curation = self.found.curation
+        known = zip(curation.matrix.pairs, curation.difficulty.tolist(), strict=True)
+        return {pair: value for pair, value in known if not np.isnan(value)}
+
+    def steps(self, columns: Sequence[str]) -> tuple[Step, ...]:
+        """Return how many pairs each step took, of all and by columns.
+
+        Raises:
+            UnknownNameError: there is no such column; the nearest is offered.
+
+        """
+        return tuple(Step.of(row) for row in cascade(self.found.curation, columns))
+
+    def judges(self) -> tuple[CuratedJudge, ...]:
+        """Return every judge before and after, in the order of after."""
+        return tuple(
+            CuratedJudge(
+                judge=one.judge,
+                rank_before=(earlier := self.before.judge(one.judge)).rank,
+                rank=one.rank,
+                elo_before=earlier.elo,
+                elo=one.elo,
+                se_before=earlier.se,
+                se=one.se,
+            )
+            for one in self.after.judges
+        )
+
+
+def curated(
+    rows: Iterable[VerdictRow],
+    *,
+    share: float = 0.05,
+    cut_ties: CutTies = "keep",
+    failures: Failures = "wrong",
+    flags: bool = False,
+) -> Curating:
+    """Curate by who was right about verdict, turn and type at once, and rank again by what is left.
+
+    Args:
+        rows: about pairs, with columns and gold (`joining.joined`).
+        share: of the pairs that tell judges apart, the hardest to leave out.
+        cut_ties: whether pairs tied at the cut are all kept or all cut.
+        failures: what a failed answer is.
+        flags: leave out the pairs that the column `noise` marks.
+
+    Raises:
+        UsageError: nothing was judged, the share is out of range, or pairs have no difficulty.
+
+    """
+    mine = list(rows)
+    plain = RankRequest(criteria=CRITERIA, failures=failures)
+    cut = RankRequest(
+        criteria=CRITERIA, failures=failures, cut=share, cut_ties=cut_ties, flagged=NOISE if flags else None
+    )
+    found = study(mine, cut)
+    return Curating(found=found, before=leaderboard(study(mine, plain)), after=leaderboard(found))

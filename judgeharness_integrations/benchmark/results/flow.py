@@ -1,0 +1,124 @@
+"""What became of the pairs that were planned: how many came through each layer, by any column of conditions."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import Any, Final, TypeAlias, get_args
+
+from pydantic import Field
+
+from judgeharness_integrations.benchmark.conditions import Conditions
+from judgeharness_integrations.benchmark.pair import Layer, Pair
+from judgeharness_integrations.benchmark.records import Record
+from judgeharness_integrations.ranking.cascade import NO_VALUE
+
+__all__ = ["FlowRow", "Reason", "flow", "reasons"]
+
+Ending: TypeAlias = str
+
+_NUMBER: Final = re.compile(r"[0-9]+(?:\.[0-9]+)?")
+_LAYERS: Final[tuple[Layer, ...]] = get_args(Layer)
+
+
+class FlowRow(Record):
+    """Pairs with one `value` in a `column` (None: all), each counted in one of the endings, which sum to `planned`.
+
+    `unfinished`: not written yet; `form` to `grounding`: rejected there; `unread`: no answer of the verifier could be
+    read; `unverified`: it was not asked; `accepted`. `judged`: those of the last three that a judge was asked about.
+    """
+
+    column: str | None
+    value: str
+    planned: int = Field(ge=0)
+    unfinished: int = Field(ge=0)
+    form: int = Field(ge=0)
+    coherence: int = Field(ge=0)
+    adherence: int = Field(ge=0)
+    grounding: int = Field(ge=0)
+    unread: int = Field(ge=0)
+    unverified: int = Field(ge=0)
+    accepted: int = Field(ge=0)
+    judged: int = Field(ge=0)
+
+
+class Reason(Record):
+    """Why a layer rejected pairs, its words without numbers and details; one pair may have several reasons.
+
+    `pairs`: how many; `example`: the id of the first of them.
+    """
+
+    layer: Layer
+    reason: str
+    pairs: int = Field(ge=1)
+    example: str
+
+
+def flow(
+    pairs: Iterable[Pair], planned: Sequence[Conditions], *, judged: Collection[str], columns: Sequence[str]
+) -> tuple[FlowRow, ...]:
+    """Return a row for all pairs, then for each column one for each value.
+
+    Args:
+        pairs: that were written.
+        planned: conditions of all pairs, written or not.
+        judged: ids of pairs that a judge was asked about.
+        columns: of conditions: domain, failure_type, behaviour, n_rounds ...
+
+    """
+    endings = {pair.pair_id: _ending(pair) for pair in pairs}
+    rows = [_row(None, "all", planned, endings, judged)]
+    for column in columns:
+        groups: dict[Any, list[Conditions]] = {}
+        for one in planned:
+            groups.setdefault(getattr(one, column), []).append(one)
+        rows += [_row(column, str(value) or NO_VALUE, groups[value], endings, judged) for value in sorted(groups)]
+    return tuple(rows)
+
+
+def _ending(pair: Pair) -> Ending:
+    failed = pair.verification.failed
+    if failed is not None:
+        return failed.layer
+    if pair.state == "accepted":
+        return "accepted"
+    return "unread" if any(layer.status == "unread" for layer in pair.verification.layers) else "unverified"
+
+
+def _row(
+    column: str | None,
+    value: str,
+    planned: Sequence[Conditions],
+    endings: dict[str, Ending],
+    judged: Collection[str],
+) -> FlowRow:
+    counts = Counter(endings.get(one.pair_id, "unfinished") for one in planned)
+    through = ("unread", "unverified", "accepted")
+    asked = sum(one.pair_id in judged and endings.get(one.pair_id) in through for one in planned)
+    names = ("unfinished", *_LAYERS, *through)
+    return FlowRow(
+        column=column, value=value, planned=len(planned), judged=asked, **{name: counts[name] for name in names}
+    )
+
+
+def reasons(pairs: Iterable[Pair], *, most: int = 5) -> tuple[Reason, ...]:
+    """Return the most frequent reasons of each layer that rejected pairs, layer by layer."""
+    return tuple(_reasons(list(pairs), most))
+
+
+def _reasons(pairs: Sequence[Pair], most: int) -> Iterator[Reason]:
+    for layer in _LAYERS:
+        found: dict[str, list[str]] = {}
+        for pair in pairs:
+            failed = pair.verification.failed
+            if failed is not None and failed.layer == layer:
+                for kind in dict.fromkeys(map(_kind, failed.reasons)):
+                    found.setdefault(kind, []).append(pair.pair_id)
+        for kind, ids in sorted(found.items(), key=lambda entry: (-len(entry[1]), entry[0]))[:most]:
+            yield Reason(layer=layer, reason=kind, pairs=len(ids), example=ids[0])
+
+
+def _kind(reason: str) -> str:
+    """Return what reasons that differ in rounds and details have in common."""
+    return _NUMBER.sub("N", reason.partition(":")[0])

@@ -1,0 +1,59 @@
+"""What `judgeharness benchmark convert` does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from judgeharness_integrations.benchmark.folder import SETTINGS, BenchmarkFolder, digest_of
+from judgeharness_integrations.benchmark.publicformat.reading import Imported, read_public
+from judgeharness_integrations.benchmark.settings import Settings
+from judgeharness_integrations.benchmark.taxonomy.loading import load_taxonomy
+from judgeharness_integrations.cli._printing import console, safe
+from judgeharness_integrations.cli._writing import check_folder
+from judgeharness_integrations.cli.benchmark._columns import counted
+
+__all__ = ["convert_file"]
+
+_LONGEST = 600
+
+
+def convert_file(file: Path, out: Path, *, generator: str | None, taxonomy: Path | None) -> None:
+    """Write a benchmark's folder from a file, and say what it holds."""
+    found = read_public(file, taxonomy=load_taxonomy(taxonomy), generator=generator)
+    check_folder(out, (SETTINGS,), overwrite=False)
+    home = BenchmarkFolder(out)
+    with home.held():
+        home.write_documents(found.documents)
+        home.write_taxonomy(found.taxonomy)
+        home.write_pairs(found.pairs)
+        home.write_settings(_settings(found, file))
+    _print(found, file, out)
+
+
+def _settings(found: Imported, file: Path) -> Settings:
+    writers = {pair.generator for pair in found.pairs}
+    return Settings(
+        n=len(found.pairs),
+        generator=writers.pop() if len(writers) == 1 else None,
+        documents=digest_of(found.documents),
+        taxonomy=digest_of([found.taxonomy]),
+        imported_from=file.name,
+    )
+
+
+def _print(found: Imported, file: Path, out: Path) -> None:
+    screen = console()
+    texts = counted(len(found.documents), "context")
+    screen.print(
+        safe(f"{out}: {counted(len(found.pairs), 'pair')} on {texts} from {file}, all unverified", _LONGEST),
+        soft_wrap=True,
+    )
+    if found.added:
+        names = ", ".join(found.added)
+        screen.print(safe(f"- added to the taxonomy without a definition: {names}", _LONGEST), soft_wrap=True)
+    if found.ignored:
+        screen.print(safe(f"- keys that have no place here: {', '.join(found.ignored)}", _LONGEST), soft_wrap=True)
+    screen.print(
+        safe(f"next: judgeharness benchmark judge {out} --states unverified --judges MODEL,...", _LONGEST),
+        soft_wrap=True,
+    )

@@ -1,0 +1,260 @@
+"""What `judgeharness benchmark generate` does: conditions from a seed, a pair for each, and the files of the folder."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from judgeharness_integrations._errors import UsageError
+from judgeharness_integrations.benchmark.asking.asker import READINGS, Asker
+from judgeharness_integrations.benchmark.asking.journal import Journal
+from judgeharness_integrations.benchmark.conditions import Conditions, Drawing, draw_conditions
+from judgeharness_integrations.benchmark.documents.document import Document
+from judgeharness_integrations.benchmark.documents.reading import read_documents
+from judgeharness_integrations.benchmark.folder import ANSWERS, DOCUMENTS, LOCK, TAXONOMY, BenchmarkFolder, digest_of
+from judgeharness_integrations.benchmark.generation.fitting import check_fits
+from judgeharness_integrations.benchmark.generation.generating import generated
+from judgeharness_integrations.benchmark.generation.material import Material
+from judgeharness_integrations.benchmark.generation.weights import read_weights
+from judgeharness_integrations.benchmark.pair import Pair
+from judgeharness_integrations.benchmark.settings import Settings
+from judgeharness_integrations.benchmark.taxonomy.loading import load_taxonomy
+from judgeharness_integrations.benchmark.taxonomy.taxonomy import Taxonomy
+from judgeharness_integrations.chatmodels import ChatModel
+from judgeharness_integrations.cli._asking import confirm
+from judgeharness_integrations.cli._stopping import terminable, undisturbed
+from judgeharness_integrations.cli.benchmark._generate_plan import GeneratePlan, print_plan
+from judgeharness_integrations.cli.benchmark._generate_summary import Generated, print_generated
+from judgeharness_integrations.cli.benchmark._going import Outcome, ask_all, cost_rows, ended
+from judgeharness_integrations.cli.benchmark._models import ModelFile, Spending, read_model_file
+from judgeharness_integrations.execution.budget import Budget
+
+__all__ = ["GenerateRequest", "generate_pairs"]
+
+_MOST_ROUNDS = 20
+
+
+@dataclass(frozen=True, kw_only=True)
+class GenerateRequest:
+    """What the command was given."""
+
+    docs: Sequence[Path]
+    generator: str
+    verifier: str | None
+    out: Path
+    n: int
+    seed: int
+    rounds: str
+    documents_per_pair: int
+    taxonomy: Path | None
+    domain: str | None
+    weights: Path | None
+    min_grounded: float | None
+    models: Path | None
+    spending: Spending
+    max_concurrency: int
+    yes: bool
+    as_json: bool
+
+
+@terminable()
+def generate_pairs(request: GenerateRequest) -> int:
+    """Make a benchmark, or go on with it, and return the exit code."""
+    models = read_model_file(request.models)
+    generator = models.model(request.generator)
+    verifier = None if request.verifier is None else models.model(request.verifier)
+    budget = request.spending.budget(models)
+    for model in (generator, verifier):
+        if model is not None:
+            budget.check_price(model.name)
+    documents, taxonomy = read_documents(request.docs, domain=request.domain), load_taxonomy(request.taxonomy)
+    folder = BenchmarkFolder(request.out)
+    _check_free(folder)
+    with folder.held():
+        going = _Going(
+            request=request,
+            folder=folder,
+            models=models,
+            generator=generator,
+            verifier=verifier,
+            budget=budget,
+            documents=documents,
+            taxonomy=taxonomy,
+            settings=_settings(
+                request,
+                folder,
+                drawing=_drawing(request, documents, taxonomy),
+                models=(generator.name, None if verifier is None else verifier.name),
+                digests=(digest_of(documents), digest_of([taxonomy])),
+            ),
+            before=folder.pairs(),
+        )
+        return going.go()
+
+
+def _check_free(folder: BenchmarkFolder) -> None:
+    """Refuse a folder that holds something else; what a killed command left of a benchmark is none."""
+    if folder.exists or not folder.path.is_dir():
+        return
+    ours = (DOCUMENTS, TAXONOMY, ANSWERS, LOCK, ".")
+    other = sorted(entry.name for entry in folder.path.iterdir() if not entry.name.startswith(ours))
+    if other:
+        raise UsageError(f"{folder.path} holds something else ({other[0]}): give a folder of its own with --out.")
+
+
+def _settings(
+    request: GenerateRequest,
+    folder: BenchmarkFolder,
+    *,
+    drawing: Drawing,
+    models: tuple[str, str | None],
+    digests: tuple[str, str],
+) -> Settings:
+    """Return what the benchmark is made with from now on, by generator and verifier, digests of documents and taxonomy.
+
+    Raises:
+        UsageError: the folder's was made with something else.
+
+    """
+    kept = folder.settings() if folder.exists else None
+    least = 1.0 if kept is None else kept.min_grounded
+    wanted = Settings(
+        n=request.n,
+        drawing=drawing,
+        generator=models[0],
+        verifier=models[1],
+        min_grounded=least if request.min_grounded is None else request.min_grounded,
+        documents=digests[0],
+        taxonomy=digests[1],
+    )
+    if kept is not None:
+        check_fits(kept, wanted, where=str(folder.path))
+    return wanted
+
+
+def _drawing(request: GenerateRequest, documents: Sequence[Document], taxonomy: Taxonomy) -> Drawing:
+    names = {*taxonomy.failure_types, *taxonomy.behaviours, *(document.document_id for document in documents)}
+    return Drawing(
+        seed=request.seed,
+        rounds=_rounds(request.rounds),
+        documents_per_pair=request.documents_per_pair,
+        weights=read_weights(request.weights, known=names),
+    )
+
+
+def _rounds(text: str) -> tuple[int, int]:
+    """Return from and to of `3-7`, or of a single number.
+
+    Raises:
+        UsageError: it is neither, or not between 1 and 20.
+
+    """
+    low, _, high = text.partition("-")
+    high = high or low
+    if low.strip().isdecimal() and high.strip().isdecimal() and 1 <= int(low) <= int(high) <= _MOST_ROUNDS:
+        return int(low), int(high)
+    raise UsageError(f"--rounds is from-to, both between 1 and {_MOST_ROUNDS}, as 3-7, not {text!r}.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Going:
+    """A benchmark about to be made; `before` are the pairs its folder has."""
+
+    request: GenerateRequest
+    folder: BenchmarkFolder
+    models: ModelFile
+    generator: ChatModel
+    verifier: ChatModel | None
+    budget: Budget
+    documents: Sequence[Document]
+    taxonomy: Taxonomy
+    settings: Settings
+    before: Sequence[Pair]
+
+    def go(self) -> int:
+        """Say what it takes, ask what is not known yet, write everything down, and return the exit code."""
+        drawn = [self._drawn(number) for number in range(self.settings.n)]
+        with self.folder.journal() as journal:
+            known = self._known(drawn, journal)
+            plan = self._plan(drawn, left=len(known.unfinished), journal=journal)
+            print_plan(plan, stderr=self.request.as_json)
+            if plan.left:
+                confirm(plan.at_most, yes=self.request.yes, at_most=True)
+            self._note()
+            rest = self._asked([one.item for one in known.unfinished], journal, self.budget, title="pairs")
+            with undisturbed():
+                outcome: Outcome[Conditions, Pair] = Outcome(
+                    results=(*known.made, *rest.results), stopped=rest.stopped, calls=rest.calls
+                )
+                made = {pair.conditions.number: pair for pair in (*self.before, *outcome.made)}
+                self.folder.write_pairs(made.values())
+                return self._told(drawn, outcome, journal)
+
+    def _drawn(self, number: int) -> Conditions:
+        return draw_conditions(number, documents=self.documents, taxonomy=self.taxonomy, drawing=self.settings.drawing)
+
+    def _known(self, drawn: Sequence[Conditions], journal: Journal) -> Outcome[Conditions, Pair]:
+        """Make the pairs to which every answer is known: what was finished before an interruption needs no call."""
+        outcome = self._asked(drawn, journal, Budget(max_calls=0), title="known pairs")
+        if outcome.stopped is not None:  # nothing was asked, and nothing is lost
+            raise outcome.stopped
+        return outcome
+
+    def _plan(self, drawn: Sequence[Conditions], *, left: int, journal: Journal) -> GeneratePlan:
+        lengths = {chunk.chunk_id: len(chunk.text) for document in self.documents for chunk in document.chunks}
+        shown = sum(lengths[chunk] for conditions in drawn for chunk in conditions.chunks)
+        return GeneratePlan(
+            generator=self.generator.name,
+            verifier=self.settings.verifier,
+            pairs=len(drawn),
+            left=left,
+            documents=len(self.documents),
+            characters=round(shown / len(drawn)),
+            known=sum(used.answers for used in journal.usage()),
+            spending=self.request.spending,
+            readings=READINGS,
+        )
+
+    def _note(self) -> None:
+        """Write down what the benchmark is made with before the first call; the settings last: they make it one."""
+        if not self.folder.exists:
+            self.folder.write_documents(self.documents)
+            self.folder.write_taxonomy(self.taxonomy)
+        self.folder.write_settings(self.settings)
+
+    def _asked(
+        self, drawn: Sequence[Conditions], journal: Journal, budget: Budget, *, title: str
+    ) -> Outcome[Conditions, Pair]:
+        by_id = {document.document_id: document for document in self.documents}
+        asker = Asker(journal=journal, budget=budget, policy=self.request.spending.policy)
+
+        async def make(conditions: Conditions) -> Pair:
+            return await generated(
+                conditions,
+                Material.of(conditions, by_id, self.taxonomy),
+                generator=self.generator,
+                verifier=self.verifier,
+                min_grounded=self.settings.min_grounded,
+                asker=asker,
+            )
+
+        return ask_all(
+            drawn,
+            make,
+            models=[model for model in (self.generator, self.verifier) if model is not None],
+            budget=budget,
+            concurrency=self.request.max_concurrency,
+            title=title,
+        )
+
+    def _told(self, drawn: Sequence[Conditions], outcome: Outcome[Conditions, Pair], journal: Journal) -> int:
+        done = Generated(
+            folder=self.folder.path,
+            settings=self.settings,
+            drawn=drawn,
+            outcome=outcome,
+            costs=cost_rows(journal.usage(), self.models.prices),
+        )
+        print_generated(done, as_json=self.request.as_json)
+        return ended(outcome, what="pairs", options=self.models.options)

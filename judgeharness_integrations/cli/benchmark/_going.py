@@ -1,0 +1,226 @@
+"""What the benchmark's commands share once they may ask: many items at once, how it ended, and what it cost."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+import typer
+
+from judgeharness_integrations._errors import UsageError
+from judgeharness_integrations.benchmark.asking.working import Unfinished, limited, worked
+from judgeharness_integrations.chatmodels import ChatModel
+from judgeharness_integrations.cli._printing import safe, table
+from judgeharness_integrations.cli._stopping import Terminated, finishing, terminable
+from judgeharness_integrations.cli.exits import INTERRUPTED, NOT_GRADED, OK, TERMINATED
+from judgeharness_integrations.config import without_secrets
+from judgeharness_integrations.execution.budget import Budget
+from judgeharness_integrations.execution.loop import run_sync
+from judgeharness_integrations.execution.observing import Spans, default_observers
+from judgeharness_integrations.execution.prices import Price, Spent, price_of
+from judgeharness_integrations.reporting.plain import safe_text
+from judgeharness_integrations.usage import known_sum
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from judgeharness_integrations.benchmark.asking.journal import StepUsage
+
+__all__ = ["CostRow", "Outcome", "ask_all", "cost_document", "cost_rows", "cost_table", "ended"]
+
+_Item = TypeVar("_Item")
+_Made = TypeVar("_Made")
+_LONGEST_REASON = 300
+_NOT_ASKED = "not asked"
+_OF_ITEM = re.compile(r"^\w+ of \S+: ")  # what an AskError begins with
+_VARIES = re.compile(r"\b(?=\w*\d)\w{8,}\b|\d+(?:\.\d+)?")  # request ids, waiting times
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome(Generic[_Item, _Made]):
+    """What became of items, in their order: what was made of each, or that it is unfinished.
+
+    `stopped` is what cut it off: an interrupt or a termination. `calls` were made, retries included.
+    """
+
+    results: tuple[_Made | Unfinished[_Item], ...]
+    stopped: KeyboardInterrupt | Terminated | None
+    calls: int
+
+    @property
+    def made(self) -> list[_Made]:
+        """What was made, in the order of the items."""
+        return [result for result in self.results if not isinstance(result, Unfinished)]
+
+    @property
+    def unfinished(self) -> list[Unfinished[_Item]]:
+        """Which items are left, in their order."""
+        return [result for result in self.results if isinstance(result, Unfinished)]
+
+
+def ask_all(
+    items: Sequence[_Item],
+    make: Callable[[_Item], Awaitable[_Made]],
+    *,
+    models: Sequence[ChatModel],
+    budget: Budget,
+    concurrency: int,
+    title: str,
+) -> Outcome[_Item, _Made]:
+    """Make something of every item, with a bar of items on a terminal.
+
+    The first interrupt begins no further call and lets those in flight come to their end; a second one, or a
+    termination, drops them. Errors that are no matter of a single call pass through.
+
+    Args:
+        items: what there is to do.
+        make: does one of them by asking `models` within `budget`.
+        models: who is asked.
+        budget: what may be spent; an interrupt ends it.
+        concurrency: calls of each model, and items, at a time.
+        title: what the bar says.
+
+    Raises:
+        UsageError: nothing could be asked at a time, or a model has no price where money is limited.
+
+    """
+    if concurrency < 1:
+        raise UsageError(f"--max-concurrency must be at least 1, not {concurrency}.")
+    for model in models:
+        budget.check_price(model.name)
+    before, results, stopped = budget.spent, dict[int, _Made | Unfinished[_Item]](), None
+    spans = Spans(default_observers())
+
+    async def one(place: int) -> None:
+        with spans.around("call", title):
+            results[place] = await make(items[place])
+
+    async def every() -> None:
+        async with aclosing(worked(range(len(items)), one, max_concurrency=concurrency)) as ended_ones:
+            async for result in ended_ones:
+                if isinstance(result, Unfinished):
+                    results[result.item] = Unfinished(item=items[result.item], reason=result.reason)
+
+    try:
+        with (
+            terminable(),
+            finishing(budget),
+            limited(models, max_concurrency=concurrency),
+            spans.around("run", title, calls=len(items)),
+        ):
+            run_sync(every())
+    except (KeyboardInterrupt, Terminated) as error:
+        stopped = error
+    if stopped is None and budget.ended:
+        stopped = KeyboardInterrupt()
+    left = {place: Unfinished(item=item, reason=_NOT_ASKED) for place, item in enumerate(items) if place not in results}
+    whole = {**results, **left}
+    return Outcome(
+        results=tuple(whole[place] for place in range(len(items))), stopped=stopped, calls=budget.spent - before
+    )
+
+
+def ended(outcome: Outcome[Any, Any], *, what: str, options: object = None) -> int:
+    """Say on standard error what is unfinished and why, and return the exit code.
+
+    Args:
+        outcome: how it ended.
+        what: the items, as `pairs`.
+        options: the models' options; no secret of theirs is printed with an error.
+
+    """
+    left, total = len(outcome.unfinished), len(outcome.results)
+    if outcome.stopped is not None:
+        how = "terminated" if isinstance(outcome.stopped, Terminated) else "interrupted"
+        say = f"{how}: {left} of {total} {what} are unfinished; what was answered is kept"
+        typer.echo(f"{say}, and the same command goes on from there.", err=True)
+        return TERMINATED if how == "terminated" else INTERRUPTED
+    if not left:
+        return OK
+    reason = without_secrets(_most_frequent([unfinished.reason for unfinished in outcome.unfinished]), options)
+    typer.echo(
+        f"{left} of {total} {what} are unfinished: {safe_text(reason, _LONGEST_REASON)}; what was answered is kept, "
+        "and the same command goes on from there.",
+        err=True,
+    )
+    return NOT_GRADED
+
+
+def _most_frequent(reasons: Sequence[str]) -> str:
+    """Return the first reason of the most frequent kind, and how many are of others; ids and numbers make no kind."""
+    plain = [_OF_ITEM.sub("", reason).rstrip(".") for reason in reasons]
+    kinds = [_VARIES.sub("#", reason) for reason in plain]
+    (kind, times), *others = Counter(kinds).most_common()
+    shown = plain[kinds.index(kind)]
+    return f"{shown} ({times} of them; {len(reasons) - times} for other reasons)" if others else shown
+
+
+@dataclass(frozen=True, kw_only=True)
+class CostRow:
+    """What a step took of a model: answers, attempts at them, tokens, money; None: not known."""
+
+    step: str
+    model: str
+    answers: int
+    tries: int
+    input_tokens: int | None
+    output_tokens: int | None
+    cost: float | None
+
+
+def cost_rows(
+    usage: Iterable[StepUsage], prices: Mapping[str, Price], *, steps: Collection[str] | None = None
+) -> list[CostRow]:
+    """Return what each step took of each model, of `Journal.usage`; of all steps, or some of them."""
+    rows = []
+    for used in usage:
+        if steps is None or used.step in steps:
+            price = price_of(used.model, prices)
+            spent = Spent(used.input_tokens, used.output_tokens)
+            rows.append(
+                CostRow(
+                    step=used.step,
+                    model=used.model,
+                    answers=used.answers,
+                    tries=used.tries,
+                    input_tokens=used.input_tokens,
+                    output_tokens=used.output_tokens,
+                    cost=None if price is None else price.of(spent),
+                )
+            )
+    return rows
+
+
+def cost_document(rows: Sequence[CostRow]) -> dict[str, Any]:
+    """Return costs as documents keep them; the sum of money is known where that of every step is."""
+    return {
+        "steps": [vars(row) for row in rows],
+        "answers": sum(row.answers for row in rows),
+        "tries": sum(row.tries for row in rows),
+        "cost": None if any(row.cost is None for row in rows) else known_sum(row.cost for row in rows),
+    }
+
+
+def cost_table(rows: Sequence[CostRow], *, title: str = "what the answers took") -> Table:
+    """Return costs as a table; `-` is what is not known."""
+    columns = ("step", "model", "answers", "tries", "tokens\nread", "tokens\nwritten", "cost")
+    return table(
+        title,
+        columns,
+        (
+            (
+                safe(row.step),
+                safe(row.model),
+                str(row.answers),
+                str(row.tries),
+                *("-" if tokens is None else str(tokens) for tokens in (row.input_tokens, row.output_tokens)),
+                "-" if row.cost is None else f"{row.cost:.4f}",
+            )
+            for row in rows
+        ),
+        texts=2,
+    )

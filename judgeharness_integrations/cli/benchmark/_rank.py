@@ -1,0 +1,138 @@
+"""What `judgeharness benchmark rank` does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from judgeharness_integrations._errors import UsageError
+from judgeharness_integrations.benchmark.folder import BenchmarkFolder
+from judgeharness_integrations.benchmark.results.joining import AUDIT, CRITERIA, NOISE
+from judgeharness_integrations.benchmark.results.judgments import Mode
+from judgeharness_integrations.benchmark.results.reading import Results, read_results, write_judgments
+from judgeharness_integrations.cli._agreement_printing import titled
+from judgeharness_integrations.cli._printing import console, safe
+from judgeharness_integrations.cli._rank import rank_source
+from judgeharness_integrations.cli._rank_request import Wishes
+from judgeharness_integrations.ranking.comparing.against import Against
+from judgeharness_integrations.ranking.request import RankRequest
+from judgeharness_integrations.ranking.studying import RankStudy, study
+from judgeharness_integrations.ranking.versus import versus
+from judgeharness_integrations.verdictlog.row import VerdictRow
+
+__all__ = ["rank_benchmark"]
+
+_LONGEST = 200
+
+
+def rank_benchmark(folder: Path, request: RankRequest, wishes: Wishes, *, mode: str | None, flagged: bool) -> None:
+    """Rank the judges of a benchmark, write its `judgments.jsonl` and what is wished for, and print the report."""
+    home = BenchmarkFolder(folder)
+    results = read_results(home)
+    chosen = results.mode(mode)
+    source = _Source(results=results, chosen=chosen, other=_other(wishes.against))
+    if flagged:
+        _check_audited(results)
+    request = replace(request, criteria=request.criteria or CRITERIA, flagged=NOISE if flagged else None)
+    wishes = replace(wishes, audit=AUDIT if _labelled(results, chosen) else None)
+    made = rank_source(source, request, wishes)
+    write_judgments(results, home)
+    if wishes.as_json:
+        return
+    screen = console()
+    if results.rejected:
+        what = _counted(results.rejected, "judged pair is", "judged pairs are")
+        screen.print(f"\n{what} left out: verification rejected them.", soft_wrap=True)
+    for one in made.against:
+        _print_slopes(one, source)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Source:
+    """The rows of a benchmark about pairs, in one of the modes, and those of its parallel set."""
+
+    results: Results
+    chosen: Mode
+    other: Results | None
+
+    @property
+    def title(self) -> str:
+        return f"{self.results.folder}, {self.chosen}"
+
+    def rows(self) -> list[VerdictRow]:
+        return self.results.of_mode(self.chosen)
+
+    def pointwise(self, found: RankStudy) -> RankStudy | None:
+        """Return the same judges by their answers about single conversations, where those were asked too."""
+        if self.chosen == "pointwise" or not self.results.rows["pointwise"]:
+            return None
+        plain = RankRequest(criteria=found.request.criteria, failures=found.request.failures)
+        return study(self.results.rows["pointwise"], plain)
+
+    def against(self, found: RankStudy) -> Against | None:
+        if self.other is None:
+            return None
+        if found.request.flagged is not None:
+            _check_audited(self.other)
+        return versus(found, self.other.of_mode(self.chosen), labels=_labels(self.results, self.other))
+
+    @property
+    def parallel(self) -> int:
+        """How many pairs of both sets were drawn alike, so that only the generator differs."""
+        mine, theirs = (
+            {pair.conditions.to_line() for pair in one.pairs} if one is not None else set()
+            for one in (self.results, self.other)
+        )
+        return len(mine & theirs)
+
+
+def _other(folder: Path | None) -> Results | None:
+    return None if folder is None else read_results(BenchmarkFolder(folder))
+
+
+def _labels(results: Results, other: Results) -> tuple[str, str]:
+    """Return what to call the two sets: by who wrote them where that tells them apart."""
+    writers = [sorted({pair.generator for pair in one.pairs}) for one in (results, other)]
+    if all(len(names) == 1 for names in writers) and writers[0] != writers[1]:
+        return writers[0][0], writers[1][0]
+    return str(results.folder), str(other.folder)
+
+
+def _check_audited(results: Results) -> None:
+    if results.audit is None:
+        raise UsageError(
+            f"nobody labelled a pair of {results.folder}: label some with judgeharness audit, or leave out --flagged."
+        )
+
+
+def _labelled(results: Results, mode: Mode) -> bool:
+    """Whether people agreed on any pair that was judged."""
+    return any(AUDIT in row.attributes for row in results.rows[mode])
+
+
+def _print_slopes(one: Against, source: _Source) -> None:
+    screen = console()
+    rows = [
+        [
+            safe(slope.judge, 40),
+            str(slope.rank),
+            str(slope.rank_against),
+            f"{slope.change:+d}" if slope.change else "0",
+            f"{slope.elo:.0f}",
+            f"{slope.elo_against:.0f}",
+            f"{slope.elo_against - slope.elo:+.0f}",
+            "yes" if slope.generator else "",
+        ]
+        for slope in one.slopes
+    ]
+    columns = ("judge", "rank", "there", "gains", "Elo", "there", "change", "wrote one")
+    screen.print(titled(safe(f"{one.name} against {one.name_against}", _LONGEST).plain, columns, rows))
+    screen.print(
+        f"- {source.parallel} pairs of both sets were drawn alike; a judge that wrote one of the sets and stands "
+        "higher there than elsewhere may prefer itself",
+        soft_wrap=True,
+    )
+
+
+def _counted(count: int, one: str, many: str) -> str:
+    return f"{count} {one if count == 1 else many}"

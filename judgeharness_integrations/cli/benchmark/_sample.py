@@ -1,0 +1,68 @@
+"""What `judgeharness benchmark sample` does: draw, write, and print what was drawn of each stratum."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.text import Text
+
+from judgeharness_integrations.benchmark.folder import BenchmarkFolder
+from judgeharness_integrations.benchmark.judging.sampling import COLUMNS, Sample, stratified
+from judgeharness_integrations.benchmark.judging.selecting import in_states, states_named
+from judgeharness_integrations.cli._json import print_json
+from judgeharness_integrations.cli._printing import console, safe, table
+from judgeharness_integrations.cli.benchmark._columns import columns_named
+from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES
+
+__all__ = ["SampleRequest", "draw_sample"]
+
+_SAMPLE = "sample.json"
+_LONGEST = 400
+
+
+@dataclass(frozen=True, kw_only=True)
+class SampleRequest:
+    """What the command was given."""
+
+    folder: Path
+    n: int
+    by: str
+    states: str
+    seed: int
+    out: Path | None
+    as_json: bool
+
+
+def draw_sample(request: SampleRequest) -> None:
+    """Draw a sample of a benchmark's pairs and write it."""
+    folder = BenchmarkFolder(request.folder)
+    folder.check()
+    pairs = in_states(folder.pairs(), states_named(request.states), where=str(folder.path))
+    drawn = stratified(pairs, n=request.n, by=columns_named(request.by, COLUMNS), seed=request.seed)
+    out = request.out or request.folder / _SAMPLE
+    text = json.dumps(drawn.to_dict(), indent=2, ensure_ascii=False) + "\n"
+    out.write_text(text, encoding="utf-8", errors=LONE_SURROGATES, newline="\n")
+    if request.as_json:
+        print_json(drawn.to_dict())
+    else:
+        _print(drawn, len(pairs), request, out)
+
+
+def _print(drawn: Sample, population: int, request: SampleRequest, out: Path) -> None:
+    screen = console()
+    rows: list[Sequence[str | Text]] = [
+        (*(safe(str(stratum.values[name])) for name in drawn.by), str(stratum.population), str(stratum.sampled))
+        for stratum in drawn.strata
+    ]
+    rows.append(
+        (*(safe("together" if not place else "") for place, _ in enumerate(drawn.by)), str(population), str(drawn.n))
+    )
+    screen.print(table(f"sample, seed {drawn.seed}", (*drawn.by, "pairs", "sampled"), rows, texts=len(drawn.by)))
+    screen.print(safe(f"written to {out}", _LONGEST), soft_wrap=True)
+    screen.print(
+        safe(f"next: judgeharness benchmark judge {request.folder} --sample {out} --judges MODEL,...", 2 * _LONGEST),
+        soft_wrap=True,
+    )

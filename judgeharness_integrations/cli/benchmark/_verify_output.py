@@ -1,0 +1,178 @@
+"""What `judgeharness benchmark verify` prints: the plan, the cascade, and what it took."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from rich.text import Text
+
+from judgeharness_integrations.benchmark.pair import Pair
+from judgeharness_integrations.benchmark.results.flow import reasons
+from judgeharness_integrations.benchmark.settings import Settings
+from judgeharness_integrations.benchmark.verification.tally import tallies
+from judgeharness_integrations.cli._json import print_json
+from judgeharness_integrations.cli._printing import console, percent, safe, table
+from judgeharness_integrations.cli._stopping import Terminated
+from judgeharness_integrations.cli.benchmark._going import CostRow, Outcome, cost_document, cost_table
+from judgeharness_integrations.cli.benchmark._models import Spending
+from judgeharness_integrations.reporting.plain import safe_text
+
+__all__ = ["STEPS", "Verified", "VerifyPlan", "print_plan", "print_verified"]
+
+STEPS: Final = {"coherence": 1, "adherence": 1, "claims": 2, "grounding": 2}
+"""Steps of the verifier and how often each is asked about a pair; the last two of each conversation."""
+
+_LAYER_WORDS: Final = ("layer", "passed", "failed", "unread", "not run", "of pairs")
+_LONGEST_REASON = 100
+
+
+@dataclass(frozen=True, kw_only=True)
+class VerifyPlan:
+    """What is to be asked: of `pairs` with conversations `left` need answers; `others` have no conversations."""
+
+    verifier: str
+    pairs: int
+    others: int
+    left: int
+    readings: int
+    spending: Spending
+
+    @property
+    def at_most(self) -> int:
+        """Calls at most, were no answer readable at first; attempts that fail are not in it."""
+        return self.left * sum(STEPS.values()) * self.readings
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verified:
+    """What was done: `pairs` are all of the folder, `settings` what was asked for, `before` what was before."""
+
+    folder: Path
+    before: Settings
+    settings: Settings
+    pairs: Sequence[Pair]
+    outcome: Outcome[Pair, Pair]
+    costs: Sequence[CostRow]
+
+
+def print_plan(plan: VerifyPlan, *, stderr: bool) -> None:
+    """Print what will be asked."""
+    screen = console(stderr=stderr)
+    if plan.left:
+        rows = [
+            (step, str(plan.left), str(calls), str(plan.left * calls), str(plan.left * calls * plan.readings))
+            for step, calls in STEPS.items()
+        ]
+        total = plan.left * sum(STEPS.values())
+        rows.append(("together", "", str(sum(STEPS.values())), str(total), str(plan.at_most)))
+        columns = ("step", "pairs", "calls\na pair", "if every\npair passes", "at most")
+        screen.print(table(f"plan: {safe_text(plan.verifier, 60)}", columns, rows))
+    for line in _plan_lines(plan):
+        screen.print(line, soft_wrap=True)
+
+
+def _plan_lines(plan: VerifyPlan) -> Iterator[str]:
+    known = plan.pairs - plan.left
+    yield f"pairs with conversations: {plan.pairs}" + (
+        f"; every answer about {known} of them is known already" if known else ""
+    )
+    if plan.others:
+        yield f"pairs without conversations, which stay as they are: {plan.others}"
+    if plan.left:
+        yield (
+            "a pair that a layer rejects takes fewer calls; an answer that cannot be read is asked for again, up to "
+            f"{plan.readings} times in all"
+        )
+        spending = plan.spending
+        limits = [(spending.max_calls, "calls, retries included"), (spending.max_cost, "by the prices of --models")]
+        given = [f"{limit:g} {unit}" for limit, unit in limits if limit is not None]
+        yield f"upper limit: {' and '.join(given)}" if given else "no upper limit given"
+
+
+def print_verified(done: Verified, *, as_json: bool) -> None:
+    """Print what became of the pairs, as text or as JSON."""
+    if as_json:
+        print_json(_document(done))
+        return
+    screen = console()
+    rows = [
+        (
+            tally.layer,
+            *map(str, (tally.passed, tally.failed, tally.unread, tally.not_run, tally.pairs)),
+        )
+        for tally in tallies(done.pairs)
+    ]
+    screen.print(table("cascade", _LAYER_WORDS, rows))
+    why = [
+        (layer, status, safe(reason, _LONGEST_REASON), str(count)) for layer, status, reason, count in _reasons(done)
+    ]
+    if why:
+        screen.print(table("why", ("layer", "", "reason", "pairs"), why, texts=3))
+    if done.costs:
+        screen.print(cost_table(done.costs, title="what verification took, earlier commands included"))
+    for line in _lines(done):
+        screen.print(Text(line), soft_wrap=True)
+
+
+def _lines(done: Verified) -> Iterator[str]:
+    states, total = Counter(pair.state for pair in done.pairs), len(done.pairs)
+    accepted = f"accepted {states['accepted']} of {total} pairs ({percent(states['accepted'] / total)} %)"
+    yield f"\n{accepted}, rejected {states['rejected']}, unverified {states['unverified']}"
+    yield _calls(done)
+    if any(tally.unread for tally in tallies(done.pairs)):
+        yield "answers that could not be read are kept and not asked for again; another --verifier begins anew"
+    if not done.outcome.unfinished:
+        next_ = "judge" if states["accepted"] else "stats"
+        options = " --judges MODEL,..." if states["accepted"] else ""
+        yield f"next: judgeharness benchmark {next_} {safe_text(str(done.folder))}{options}"
+
+
+def _calls(done: Verified) -> str:
+    least, before = done.settings.min_grounded, done.before.min_grounded
+    changed = f"; min_grounded {least:g} instead of {before:g}" if least != before else f"; min_grounded {least:g}"
+    if not done.outcome.calls and not done.outcome.unfinished:
+        return f"0 calls: every answer was known{changed}"
+    return f"calls of this command: {done.outcome.calls}, retries included{changed}"
+
+
+def _reasons(done: Verified) -> Iterator[tuple[str, str, str, int]]:
+    """Yield layer, status, reason and number of pairs: why pairs were rejected, then what could not be read."""
+    for reason in reasons(done.pairs):
+        yield reason.layer, "failed", reason.reason, reason.pairs
+    for tally in tallies(done.pairs):
+        for why, count in tally.because:
+            yield tally.layer, "unread", why, count
+
+
+def _document(done: Verified) -> dict[str, Any]:
+    states = Counter(pair.state for pair in done.pairs)
+    return {
+        "schema": "judgeharness.benchmark_verify/1",
+        "folder": done.folder.name,
+        "state": _state(done),
+        "verifier": done.settings.verifier,
+        "min_grounded": done.settings.min_grounded,
+        "pairs": len(done.pairs),
+        "with_conversations": sum(pair.conversations is not None for pair in done.pairs),
+        "unfinished": len(done.outcome.unfinished),
+        "calls": done.outcome.calls,
+        "counts": {state: states[state] for state in ("accepted", "rejected", "unverified")},
+        "layers": [
+            {name: value for name, value in asdict(tally).items() if name != "because"} for tally in tallies(done.pairs)
+        ],
+        "reasons": [
+            {"layer": layer, "status": status, "reason": reason, "pairs": count}
+            for layer, status, reason, count in _reasons(done)
+        ],
+        "cost": cost_document(done.costs),
+    }
+
+
+def _state(done: Verified) -> str:
+    if done.outcome.stopped is not None:
+        return "terminated" if isinstance(done.outcome.stopped, Terminated) else "interrupted"
+    return "unfinished" if done.outcome.unfinished else "complete"

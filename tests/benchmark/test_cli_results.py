@@ -1,0 +1,515 @@
+"""`judgeharness benchmark rank, curate, show, stats, export, convert` on folders that were judged before."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.benchmark_results import judged, make_benchmark, make_pair, verification
+
+from judgeharness_integrations.audit.assigning import assign, write_assignment
+from judgeharness_integrations.audit.labels import label_log
+from judgeharness_integrations.benchmark.asking.journal import Asked
+from judgeharness_integrations.benchmark.folder import BenchmarkFolder
+from judgeharness_integrations.benchmark.judging.cases import side_case
+from judgeharness_integrations.benchmark.pair import Verification
+from judgeharness_integrations.chatmodels import Completion
+from judgeharness_integrations.cli import main
+from judgeharness_integrations.verdictlog.row import VerdictRow
+
+SKILLS = {"strong": 0.9, "middling": 0.7, "weak": 0.4}
+
+
+@dataclass(frozen=True)
+class Ran:
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+@pytest.fixture
+def command(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Ran]:
+    monkeypatch.setenv("COLUMNS", "120")
+
+    def run(*arguments: object) -> Ran:
+        capsys.readouterr()
+        code = main(["benchmark", *map(str, arguments)])
+        shown = capsys.readouterr()
+        return Ran(code, shown.out, shown.err)
+
+    return run
+
+
+FAILED = {
+    0: verification("coherence", reason="the plans conflict: \x1b[31mred\u202e"),
+    1: verification("grounding", reason="turn 2 of the better conversation: 1 of 2 claims grounded"),
+    2: verification("adherence", unread=True, reason="the model refused"),
+}
+
+
+def ask(folder: BenchmarkFolder, *, seed: int = 0, **options: Any) -> BenchmarkFolder:
+    with folder.log() as log:
+        log.append(judged([pair for pair in folder.pairs() if pair.state == "accepted"], seed=seed, **options))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A benchmark that nobody labelled; tests read it, and write what they would find anyway."""
+    path = tmp_path_factory.mktemp("results") / "b"
+    return ask(make_benchmark(path, n=40, failed=FAILED), skill=SKILLS).path
+
+
+@pytest.fixture
+def audited(tmp_path: Path) -> BenchmarkFolder:
+    folder = ask(make_benchmark(tmp_path / "audited", n=40, failed=FAILED), skill=SKILLS)
+    ids = [pair.pair_id for pair in folder.pairs() if pair.state == "accepted"]
+    assignment = assign(ids, annotators=["ann", "ben"], n=10, overlap=0.5, suspicious=ids[-2:], seed=2)
+    write_assignment(folder.path, assignment)
+    for who in ("ann", "ben"):
+        log = label_log(folder.path, who)
+        for place, pair_id in enumerate(assignment.bundles[who]):
+            log.append(pair_id, "noise" if place == 0 else "clean", "looked at it\x1b[2J")
+    return folder
+
+
+# rank
+
+
+def test_rank_finds_the_planted_order(command: Callable[..., Ran], bench: Path) -> None:
+    ran = command("rank", bench, "--by", "failure_type")
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.startswith(f"ranking of {bench}, pairwise\nfirst of 3 judges by Bradley-Terry: strong\n")
+    assert "right about verdict, turn, type: both_orders" in ran.out
+    assert "37 labelled pairs" in ran.out
+    document = command("rank", bench, "--json").json
+    assert [one["judge"] for one in document["judges"]] == ["strong", "middling", "weak"]
+    assert document["criteria"] == ["verdict", "turn", "type"]
+    lines = (bench / "judgments.jsonl").read_text("utf-8").splitlines()
+    assert len(lines) == 3 * 37
+
+
+def test_rank_by_one_criterion_is_easier(command: Callable[..., Ran], bench: Path) -> None:
+    joint, alone = (
+        {one["judge"]: one["accuracy"] for one in command("rank", bench, "--json", *options).json["judges"]}
+        for options in ((), ("--criterion", "turn"))
+    )
+    assert all(alone[judge] >= joint[judge] for judge in joint)
+    assert alone != joint
+
+
+def test_rank_leaves_out_noise_where_people_found_it(command: Callable[..., Ran], audited: BenchmarkFolder) -> None:
+    ran = command("rank", audited.path, "--flagged", "--json")
+    assert ran.json["n_flagged"] >= 1
+    assert command("rank", audited.path, "--json").json["n_flagged"] == 0
+
+
+def test_rank_says_what_is_missing(command: Callable[..., Ran], bench: Path, tmp_path: Path) -> None:
+    assert "nobody labelled a pair" in command("rank", bench, "--flagged").err
+    assert command("rank", bench, "--by", "domian").err == "error: unknown column 'domian': did you mean 'domain'?\n"
+    ran = command("rank", make_benchmark(tmp_path / "empty", n=2).path)
+    assert (ran.code, ran.out) == (2, "")
+    assert "was judged pairwise: ask judges with judgeharness benchmark judge." in ran.err
+    assert "holds no benchmark" in command("rank", tmp_path).err
+
+
+def test_rank_counts_no_pair_that_was_rejected_since(command: Callable[..., Ran], tmp_path: Path) -> None:
+    folder = ask(make_benchmark(tmp_path / "b", n=12), skill=SKILLS)
+    pairs = folder.pairs()
+    folder.write_pairs([make_pair(pairs[0].conditions, verified=verification("form")), *pairs[1:]])
+    ran = command("rank", folder.path)
+    assert "11 labelled pairs" in ran.out
+    assert ran.out.rstrip().endswith("1 judged pair is left out: verification rejected them.")
+
+
+def test_rank_says_that_all_judged_pairs_were_rejected(command: Callable[..., Ran], tmp_path: Path) -> None:
+    folder = ask(make_benchmark(tmp_path / "b", n=2), skill=SKILLS)
+    folder.write_pairs([make_pair(pair.conditions, verified=verification("form")) for pair in folder.pairs()])
+    assert "was judged pairwise but for 2 that verification rejected" in command("rank", folder.path).err
+
+
+def test_rank_against_the_parallel_set(command: Callable[..., Ran], bench: Path, tmp_path: Path) -> None:
+    other = ask(make_benchmark(tmp_path / "other", n=40, generator="strong"), seed=9, skill=SKILLS)
+    ran = command("rank", bench, "--against", other.path)
+    assert ran.code == 0
+    assert "writer against strong" in ran.out
+    line = next(line for line in ran.out[ran.out.index("writer against strong") :].splitlines() if "strong " in line)
+    assert line.split()[-1] == "yes"
+    assert "37 pairs" not in ran.out[ran.out.index("writer against strong") :]
+    assert "40 pairs of both sets were drawn alike" in ran.out
+    document = command("rank", bench, "--against", other.path, "--json").json
+    assert document["analyses"]["against"][0]["judges"] == 3
+    assert "nobody labelled a pair of" in command("rank", bench, "--against", other.path, "--flagged").err
+    same = ask(make_benchmark(tmp_path / "same", n=40), seed=1, skill=SKILLS)
+    assert f"{bench} against {same.path}" in command("rank", bench, "--against", same.path).out
+
+
+def test_rank_flagged_needs_labels_of_both_sets(
+    command: Callable[..., Ran], audited: BenchmarkFolder, bench: Path
+) -> None:
+    ran = command("rank", audited.path, "--against", bench, "--flagged")
+    assert (ran.code, f"nobody labelled a pair of {bench}" in ran.err) == (2, True)
+
+
+def single(folder: BenchmarkFolder) -> list[VerdictRow]:
+    """Scores that single conversations would have got from judges as skilled as the others."""
+    documents = {document.document_id: document for document in folder.documents()}
+    rows = []
+    about = {
+        (row.judge, row.case_id): row for row in judged(folder.pairs(), skill=SKILLS) if row.criterion == "verdict"
+    }
+    for pair in folder.pairs():
+        for side in "AB":
+            case = side_case(pair, side, documents=documents)
+            for judge in SKILLS:
+                chosen = about[judge, pair.pair_id].verdict == side
+                flawed = not chosen
+                turn = f"turn {pair.conditions.flawed_round}" if flawed else "none"
+                said = {
+                    "score": 4 if chosen else 2,
+                    "flawed": "flawed" if flawed else "sound",
+                    "turn": turn,
+                    "type": pair.conditions.failure_type if flawed else "none",
+                }
+                rows += [
+                    VerdictRow(
+                        run="pointwise",
+                        case_id=case.case_id,
+                        judge=judge,
+                        criterion=name,
+                        verdict=verdict,
+                        attributes=dict(case.attributes),
+                        call_id=f"{judge}{case.case_id}",
+                    )
+                    for name, verdict in said.items()
+                ]
+    return rows
+
+
+def test_single_conversations_rank_too_and_stand_beside_pairs(command: Callable[..., Ran], tmp_path: Path) -> None:
+    folder = make_benchmark(tmp_path / "b", n=30)
+    with folder.log() as log:
+        log.append(single(folder))
+    alone = command("rank", folder.path)
+    assert alone.out.startswith(f"ranking of {folder.path}, pointwise\nfirst of 3 judges by Bradley-Terry: strong")
+    assert "it was judged pointwise: give --mode pointwise" in command("curate", folder.path, "--mode", "pairwise").err
+    ask(folder, skill=SKILLS)
+    ran = command("rank", folder.path)
+    assert ran.out.startswith(f"ranking of {folder.path}, pairwise\n")
+    assert "pairwise against pointwise" in ran.out
+    modes = [json.loads(line)["mode"] for line in (folder.path / "judgments.jsonl").read_text("utf-8").splitlines()]
+    assert modes == ["pairwise"] * 90 + ["pointwise"] * 90
+    assert "judge, pointwise" in command("stats", folder.path).out
+
+
+@pytest.mark.slow
+def test_rank_writes_tables_where_they_are_wished_for(
+    command: Callable[..., Ran], audited: BenchmarkFolder, tmp_path: Path
+) -> None:
+    pytest.importorskip("matplotlib")
+    assert command("rank", audited.path, "--out", tmp_path / "out", "--draws", "2").code == 0
+    assert {"leaderboard.csv", "pairs.csv"} <= {path.name for path in (tmp_path / "out").iterdir()}
+    document = json.loads((tmp_path / "out" / "rank.json").read_text("utf-8"))
+    assert {one["label"] for one in document["analyses"]["audit"]} <= {"clean", "noise", "ambiguous"}
+
+
+# curate
+
+
+def test_curate_keeps_what_tells_judges_apart(command: Callable[..., Ran], bench: Path) -> None:
+    ran = command("curate", bench, "--cut", "0")
+    assert (ran.code, ran.err) == (0, "")
+    document = command("curate", bench, "--cut", "0", "--json").json
+    kept = [json.loads(line) for line in (bench / "curated.jsonl").read_text("utf-8").splitlines()]
+    assert document["kept"] == len(kept) < document["judged"] == 37
+    assert document["pairs"] == 38
+    assert f"{len(kept)} of 37 judged pairs kept; 1 more were never judged" in ran.out
+    assert {line["schema"] for line in kept} == {"judgeharness.benchmark_pair/1"}
+    assert [line["conditions"]["number"] for line in kept] == sorted(line["conditions"]["number"] for line in kept)
+    assert "noise: nobody labelled a pair" in ran.out
+    assert "the cut of 5 % takes no pair" in command("curate", bench).out
+
+
+def test_curate_leaves_out_noise_unless_it_is_kept(command: Callable[..., Ran], audited: BenchmarkFolder) -> None:
+    plain = command("curate", audited.path, "--cut", "0", "--json").json
+    kept = command("curate", audited.path, "--cut", "0", "--keep-noise", "--json").json
+    assert plain["steps"][0]["flagged"] >= 1
+    assert kept["steps"][0]["flagged"] == 0
+    assert (plain["audited"], plain["keeps_noise"], kept["keeps_noise"]) == (True, False, True)
+    assert "noise: kept, as --keep-noise asks" in command("curate", audited.path, "--keep-noise").out
+
+
+def test_curate_refuses_what_it_does_not_know(command: Callable[..., Ran], bench: Path) -> None:
+    assert "unknown column 'domains': did you mean 'domain'?" in command("curate", bench, "--by", "domains").err
+    assert "unknown failures policy 'missin'" in command("curate", bench, "--failures", "missin").err
+    assert command("curate", bench, "--cut", "1.5").code == 2
+
+
+# show
+
+
+def test_show_tells_everything_about_a_pair(command: Callable[..., Ran], audited: BenchmarkFolder) -> None:
+    pair = audited.pair(next(iter(label_log(audited.path, "ann").labels())))
+    ran = command("show", audited.path, pair.pair_id)
+    assert (ran.code, ran.err) == (0, "")
+    assert f"{pair.pair_id}: accepted, written by writer" in ran.out
+    gold = next(line for line in ran.out.splitlines() if line.startswith("gold"))
+    assert gold.split()[1:] == [
+        *(pair.conditions.better, "turn", str(pair.conditions.flawed_round), pair.conditions.failure_type)
+    ]
+    assert "their answers, one by one" in ran.out
+    assert ran.out.count("position_swap") == 3
+    assert "undecided" in ran.out
+    assert "ann: " in ran.out
+    assert "\x1b" not in ran.out
+    full = command("show", audited.path, pair.pair_id, "--full").out
+    assert "Assistant (flawed): " in full
+    assert full.count("[Round 1] User: ") == 2
+    assert "what they wrote" in full
+
+
+def test_show_of_a_rejected_pair_gives_the_reason_safely(command: Callable[..., Ran], bench: Path) -> None:
+    ran = command("show", bench, "pair-00001")
+    assert "the plans conflict: [31mred" in ran.out
+    assert "\x1b" not in ran.out
+    assert "\u202e" not in ran.out
+    assert "no judge was asked, or none counts: rejected pairs are left out" in ran.out
+    assert "did you mean" in command("show", bench, "pair-1").err
+
+
+def test_show_tells_failed_answers_and_orders_that_disagree(command: Callable[..., Ran], tmp_path: Path) -> None:
+    folder = make_benchmark(tmp_path / "b", n=2)
+    rows = []
+    for row in judged(folder.pairs(), skill={"one": 1.0}):
+        if row.case_id == "pair-00001" and row.criterion == "turn" and row.swapped:
+            rows.append(replace(row, verdict="turn 99"))
+        elif row.case_id == "pair-00001" and row.criterion == "type":
+            rows.append(replace(row, verdict=None, outcome="refused", error="not today"))
+        elif row.case_id == "pair-00001" or (row.criterion != "turn" and not row.swapped):
+            rows.append(row)
+    with folder.log() as log:
+        log.append(rows)
+    out = command("show", folder.path, "pair-00001", "--full").out
+    assert "abstained" in out
+    assert "refused" in out
+    assert "failed: not today" in out
+    assert "not asked" in command("show", folder.path, "pair-00002").out
+
+
+def test_show_of_what_was_never_written_or_verified(command: Callable[..., Ran], tmp_path: Path) -> None:
+    folder = make_benchmark(tmp_path / "b", n=2)
+    pairs = folder.pairs()
+    bare = pairs[0].model_copy(update={"blueprints": None, "conversations": None, "verification": Verification()})
+    folder.write_pairs([bare, pairs[1]])
+    out = command("show", folder.path, "pair-00001", "--full").out
+    assert "not verified: judgeharness benchmark verify does" in out
+    assert "no conversations were written" in out
+    assert "no judge was asked" in out
+
+
+# stats
+
+
+def test_stats_follow_the_pairs_from_the_plan_to_what_is_kept(command: Callable[..., Ran], bench: Path) -> None:
+    ran = command("stats", bench)
+    assert (ran.code, ran.err) == (0, "")
+    assert "37 of 40 planned pairs accepted, 37 judged" in ran.out
+    assert "the plans conflict" in ran.out
+    assert "turn N of the better conversation" in ran.out
+    assert "unread: no answer of the verifier could be read" in ran.out
+    assert "\x1b" not in ran.out
+    document = command("stats", bench, "--by", "domain", "--json").json
+    whole = document["flow"][0]
+    assert (whole["planned"], whole["coherence"], whole["grounding"], whole["unread"], whole["accepted"]) == (
+        40,
+        1,
+        1,
+        1,
+        37,
+    )
+    assert document["steps"][0]["judged"] == 37
+    assert document["judges"] == ["middling", "strong", "weak"]
+    assert document["total_cost"] is None
+    assert document["audited"] is None
+
+
+def test_stats_sum_the_cost_of_every_step(command: Callable[..., Ran], tmp_path: Path) -> None:
+    folder = ask(make_benchmark(tmp_path / "b", n=4), skill=SKILLS)
+    with folder.journal() as journal:
+        asked = Asked(item="pair-00001", step="blueprints", model=json.dumps(["writer", {}]), prompt="p", attempt=0)
+        journal.add(asked, Completion(text="{}", input_tokens=1_000_000, output_tokens=10), tries=2)
+    prices = tmp_path / "models.yaml"
+    prices.write_text("prices: {'*': {input: 1, output: 0}}")
+    document = command("stats", folder.path, "--models", prices, "--json").json
+    assert [(one["step"], one["model"]) for one in document["costs"]] == [
+        ("blueprints", "writer"),
+        *(("judge, pairwise", judge) for judge in ("middling", "strong", "weak")),
+    ]
+    assert document["costs"][0]["attempts"] == 2
+    assert document["total_cost"] == pytest.approx(1 + 3 * 4 * 2 * 100 / 1e6)
+    assert "money in all: 1.0024" in command("stats", folder.path, "--models", prices).out
+
+
+def test_stats_tell_what_people_found(command: Callable[..., Ran], audited: BenchmarkFolder) -> None:
+    out = command("stats", audited.path, "--by", "domain").out
+    assert "labelled by ann, ben" in out
+    assert "of the uniform sample), 95 % " in out
+    assert "- ann and ben agree on " in out
+    (audited.path / "audit" / "assignment.json").unlink()
+    assert "noise rate: not measured" in command("stats", audited.path).out
+
+
+def test_stats_before_anybody_was_asked(command: Callable[..., Ran], tmp_path: Path) -> None:
+    folder = make_benchmark(tmp_path / "b", n=4)
+    pairs = [make_pair(pair.conditions, verified=Verification()) for pair in folder.pairs()]
+    folder.write_pairs(pairs[:3])
+    out = command("stats", folder.path).out
+    assert "0 of 4 planned pairs accepted, 0 judged" in out
+    assert "written" in out
+    assert "unverified: nobody checked them" in out
+    assert "nobody was asked: judgeharness benchmark judge asks judges" in out
+
+
+def test_stats_of_one_judge_say_that_nothing_can_be_cut(command: Callable[..., Ran], tmp_path: Path) -> None:
+    folder = ask(make_benchmark(tmp_path / "b", n=4), skill={"alone": 0.5})
+    assert "none is cut as the hardest: pairs cannot be cut by difficulty" in command("stats", folder.path).out
+
+
+# export
+
+
+def test_export_writes_bands_and_says_what_it_is(command: Callable[..., Ran], bench: Path, tmp_path: Path) -> None:
+    ran = command("export", bench, "--out", tmp_path / "x", "--bands", "2")
+    assert (ran.code, ran.err) == (0, "")
+    assert "nothing is held out: nobody labelled a pair" in ran.out
+    assert "Training judges is out of the scope" in ran.out.replace("\n", " ")
+    told = json.loads((tmp_path / "x" / "export.json").read_text("utf-8"))
+    counts = {path.stem: len(path.read_text("utf-8").splitlines()) for path in (tmp_path / "x").glob("*.jsonl")}
+    assert {one["name"]: one["pairs"] for one in told["files"]} == counts
+    assert sum(counts.values()) + told["unjudged"] == told["pairs"] == 38
+    assert (told["judges"], told["rule"], told["seed"]) == (["middling", "strong", "weak"], "both_orders", 3)
+    again = command("export", bench, "--out", tmp_path / "y", "--bands", "2", "--json")
+    assert again.json == told
+    for path in (tmp_path / "x").iterdir():
+        assert path.read_bytes() == (tmp_path / "y" / path.name).read_bytes()
+
+
+def test_export_holds_out_what_people_found_to_be_clean(
+    command: Callable[..., Ran], audited: BenchmarkFolder, tmp_path: Path
+) -> None:
+    ran = command("export", audited.path, "--out", tmp_path / "x")
+    assert "held_out_cases.jsonl: the held-out pairs with gold" in ran.out
+    assert "noise by audit" in ran.out
+    held = ids_in(tmp_path / "x" / "held_out.jsonl")
+    rest = [path for path in (tmp_path / "x").glob("*.jsonl") if not path.stem.startswith("held_out")]
+    assert held
+    assert not held & {pair_id for path in rest for pair_id in ids_in(path)}
+
+
+def ids_in(path: Path) -> set[str]:
+    return {json.loads(line)["conditions"]["pair_id"] for line in path.read_text("utf-8").splitlines()}
+
+
+def test_held_out_cases_calibrate_a_judge(
+    command: Callable[..., Ran], audited: BenchmarkFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command("export", audited.path, "--out", tmp_path / "x")
+    cases = tmp_path / "x" / "held_out_cases.jsonl"
+    capsys.readouterr()
+    log = ("--log", str(audited.verdicts), "--labels", str(cases), "--judge", "strong", "--rule", "swap_consensus")
+    assert main(["calibrate", *log, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    held = len(cases.read_text("utf-8").splitlines())
+    assert {name: one["n"] for name, one in found["criteria"].items()} == {"verdict": held}
+    (tmp_path / "held_out_judges.py").write_text("def first(case):\n    return 'A'\n")
+    config = {
+        "judges": [{"name": "first", "callable": "held_out_judges:first"}],
+        "cases": str(cases),
+        "harness": {"perturbations": ["none"], "repetitions": 1, "aggregation_rule": "majority"},
+    }
+    (tmp_path / "run.json").write_text(json.dumps(config))
+    asked = (
+        "calibrate",
+        str(tmp_path / "run.json"),
+        "--labels",
+        str(cases),
+        "--out",
+        str(tmp_path / "cal.json"),
+        "--yes",
+    )
+    assert main(asked) == 0, capsys.readouterr().err
+    measured = json.loads((tmp_path / "cal.json").read_text("utf-8"))["criteria"]["verdict"]
+    assert measured["n"] == held
+
+
+def test_export_refuses_places_and_names_it_cannot_use(
+    command: Callable[..., Ran], bench: Path, tmp_path: Path
+) -> None:
+    assert "--out is the benchmark's own folder" in command("export", bench, "--out", bench).err
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "band_1_of_9.jsonl").write_text("")
+    assert "is not empty" in command("export", bench, "--out", tmp_path / "full").err
+    assert command("export", bench, "--out", tmp_path / "full", "--overwrite").code == 0
+    assert not (tmp_path / "full" / "band_1_of_9.jsonl").exists()
+    assert "unknown format 'rank'" in command("export", bench, "--out", tmp_path / "n", "--format", "rank").err
+    assert "--bands must be at least 1" in command("export", bench, "--out", tmp_path / "n", "--bands", "0").err
+
+
+def test_export_before_anybody_was_asked(command: Callable[..., Ran], tmp_path: Path) -> None:
+    folder = make_benchmark(tmp_path / "b", n=3)
+    ran = command("export", folder.path, "--out", tmp_path / "x")
+    assert ran.code == 0
+    assert "in no file: 3 never judged" in ran.out
+
+
+# convert
+
+
+def test_an_export_in_public_names_comes_back(command: Callable[..., Ran], bench: Path, tmp_path: Path) -> None:
+    command("export", bench, "--out", tmp_path / "x", "--format", "rankjudge", "--bands", "1")
+    ran = command("convert", tmp_path / "x" / "band_1_of_1.jsonl", "--out", tmp_path / "back")
+    assert (ran.code, ran.err) == (0, "")
+    assert "all unverified" in ran.out
+    back = BenchmarkFolder(tmp_path / "back")
+    known = {pair.pair_id: pair for pair in BenchmarkFolder(bench).pairs()}
+    assert back.settings().imported_from == "band_1_of_1.jsonl"
+    assert back.settings().generator == "writer"
+    for pair in back.pairs():
+        assert pair.conversations == known[pair.pair_id].conversations
+        assert pair.conditions.better == known[pair.pair_id].conditions.better
+        assert pair.state == "unverified"
+    assert f"benchmark of {back.path}: converted from band_1_of_1.jsonl" in command("stats", back.path).out
+    again = command("convert", tmp_path / "x" / "band_1_of_1.jsonl", "--out", tmp_path / "back")
+    assert (again.code, "is not empty" in again.err) == (2, True)
+    ask_imported(back)
+    assert command("rank", back.path).code == 0
+
+
+def ask_imported(folder: BenchmarkFolder) -> None:
+    with folder.log() as log:
+        log.append(judged(folder.pairs(), skill=SKILLS))
+
+
+def test_convert_tells_what_it_added_and_left_out(command: Callable[..., Ran], tmp_path: Path) -> None:
+    talk = [{"role": "user", "content": "q"}, {"role": "assistant", "content": "a"}]
+    facts = {"user_behavior_type": "sleepy", "assistant_behavior_type": "evasion", "n_rounds": 1, "bad_round_index": 1}
+    entry = {"id": "x", "domain": "d", "convo_a": talk, "convo_b": talk, "better_is_a": True, "metadata": facts}
+    file = tmp_path / "public.jsonl"
+    entries = [entry | {"score": 1}, entry | {"id": "y", "generator": "z"}]
+    file.write_text("\n".join(map(json.dumps, entries)))
+    ran = command("convert", file, "--out", tmp_path / "out")
+    assert "added to the taxonomy without a definition: sleepy" in ran.out
+    assert "keys that have no place here: score" in ran.out
+    assert BenchmarkFolder(tmp_path / "out").settings().generator is None
+    file.write_text("{}")
+    ran = command("convert", file, "--out", tmp_path / "other")
+    assert (ran.code, ran.err) == (2, f"error: {file}, line 1: 'metadata' is missing.\n")
+    assert not (tmp_path / "other").exists()
