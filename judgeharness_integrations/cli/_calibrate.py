@@ -20,7 +20,7 @@ from judgeharness_integrations.harness import JudgeHarness
 from judgeharness_integrations.reporting.figures import check_drawable
 from judgeharness_integrations.verdictlog import VerdictRow
 
-__all__ = ["calibrate_config", "place_of", "refuse_both", "refuse_rule"]
+__all__ = ["calibrate_config", "place_of", "refuse_both", "refuse_of_log"]
 
 
 class _NotGraded:
@@ -53,10 +53,12 @@ def refuse_both(config: Path | None, labels: Path | None, max_calls: int | None)
         raise UsageError(f"--log measures what was already answered: leave out {', '.join(given)}.")
 
 
-def refuse_rule(rule: str | None) -> None:
-    """Refuse a rule beside that of a configuration."""
+def refuse_of_log(rule: str | None, run: str | None) -> None:
+    """Refuse beside a configuration what says how a log is read."""
     if rule is not None:
         raise UsageError("--rule goes with --log: with CONFIG the rule is its harness.aggregation_rule.")
+    if run is not None:
+        raise UsageError("--run goes with --log: with CONFIG the judge is asked now.")
 
 
 @terminable()
@@ -64,7 +66,7 @@ def calibrate_config(path: Path | None, request: Request, *, rule: str | None, m
     """Ask one judge of a configuration about labelled cases, save the calibration, return the exit code."""
     if path is None or request.labels is None or request.out is None:
         raise UsageError("give CONFIG with --labels FILE and --out FILE, or --log LOG with --rule RULE.")
-    refuse_rule(rule)
+    refuse_of_log(rule, request.run)
     config = load_config(path)
     check_file(request.out)
     check_drawable(request.plot)

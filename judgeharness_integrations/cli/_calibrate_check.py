@@ -20,7 +20,7 @@ from judgeharness_integrations.calibration.history import append_history, histor
 from judgeharness_integrations.calibration.labels import ONLY_CRITERION
 from judgeharness_integrations.cases import Case, case_id_of
 from judgeharness_integrations.cli._asking import check_cost, confirm, judge_model, print_plans
-from judgeharness_integrations.cli._calibrate import place_of, refuse_rule
+from judgeharness_integrations.cli._calibrate import place_of, refuse_of_log
 from judgeharness_integrations.cli._calibrate_log import decided_items, rows_of_one
 from judgeharness_integrations.cli._calibration_output import Request, refuse_same
 from judgeharness_integrations.cli._drift_output import print_drift
@@ -101,7 +101,7 @@ def check_log(log: Path, rule: str | None, check: Check) -> int:
             "what another rule decides is no drift of the judge."
         )
     with without_replay_advice():
-        judge, rows = rows_of_one(log, check.request.judge)
+        judge, rows = rows_of_one(log, check.request.judge, check.request.run)
         items = decided_items(rows, chosen)
     report = _drift(check, items, None, design_of_rows(rows, chosen.name))
     _tell(report, check, judge, "nothing was asked", f"rule: {chosen.name}")
@@ -114,7 +114,7 @@ def check_config(path: Path | None, check: Check, *, rule: str | None, max_calls
     request = check.request
     if path is None or request.labels is None:
         raise UsageError("give CONFIG with --labels FILE and --check OLD.json, or --log LOG with --rule RULE.")
-    refuse_rule(rule)
+    refuse_of_log(rule, request.run)
     config = load_config(path)
     place = place_of(config, request.judge or _same_judge(config, check.old))
     labels = CalibrationSet.from_file(request.labels)

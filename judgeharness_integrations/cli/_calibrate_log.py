@@ -23,12 +23,13 @@ from judgeharness_integrations.calibration.designs import design_of_rows
 from judgeharness_integrations.calibration.joining import joined, read_gold
 from judgeharness_integrations.cli._calibration_output import EXPLORATORY, Request, deliver, refuse_same
 from judgeharness_integrations.cli._failures import without_replay_advice
+from judgeharness_integrations.cli._reading import rows_of_log
 from judgeharness_integrations.cli._replay import rule_of
 from judgeharness_integrations.cli._writing import check_file
 from judgeharness_integrations.replay import case_consistency, case_decisions, rows_of_judges
 from judgeharness_integrations.reporting.figures import check_drawable
 from judgeharness_integrations.reporting.plain import safe_text
-from judgeharness_integrations.verdictlog import VerdictRow, read_log
+from judgeharness_integrations.verdictlog import VerdictRow
 
 __all__ = ["calibrate_log", "decided_items", "rows_of_one"]
 
@@ -43,7 +44,7 @@ def calibrate_log(log: Path, rule: str | None, request: Request) -> None:
         refuse_same("--out", request.out, log, request.labels)
     chosen = rule_of(rule)
     with without_replay_advice():
-        judge, answered = rows_of_one(log, request.judge)
+        judge, answered = rows_of_one(log, request.judge, request.run)
         labelled, rows, notes = _labelled(answered, log, request)
         criteria = _criteria(rows, chosen, request.positive)
     report = CalibrationReport(
@@ -79,9 +80,9 @@ def _labelled(
     return labels, found.rows, found.notes(str(request.labels))
 
 
-def rows_of_one(log: Path, judge: str | None) -> tuple[str, list[VerdictRow]]:
-    """Return the judge and its rows; a log of several judges needs a name."""
-    groups = rows_of_judges(read_log(log), None if judge is None else [judge])
+def rows_of_one(log: Path, judge: str | None, run: str | None) -> tuple[str, list[VerdictRow]]:
+    """Return the judge and its rows, of one run where one is named; a log of several judges needs a name."""
+    groups = rows_of_judges(rows_of_log(log, run=run), None if judge is None else [judge])
     if len(groups) > 1:
         raise UsageError(f"{log} holds {len(groups)} judges: choose one with --judge.")
     return next(iter(groups.items()))

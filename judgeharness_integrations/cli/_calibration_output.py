@@ -30,6 +30,7 @@ class Request:
     positive: str | None
     as_json: bool
     plot: Path | None = None
+    run: str | None = None
 
 
 def refuse_same(option: str, path: Path, *read: Path | None) -> None:

@@ -13,6 +13,7 @@ from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.cli._json import print_json
 from judgeharness_integrations.cli._rank_request import Wishes
 from judgeharness_integrations.cli._reading import rows_of_log, without_garbage_collection
+from judgeharness_integrations.design import RuleFixed
 from judgeharness_integrations.ranking.analyses import Material
 from judgeharness_integrations.ranking.comparing.against import Against
 from judgeharness_integrations.ranking.portfolio import Portfolio, portfolio_of
@@ -46,6 +47,11 @@ class RankSource(Protocol):
         """What is ranked, as the report's first line says it."""
         ...
 
+    @property
+    def rule_fixed(self) -> RuleFixed:
+        """Whether the rule was chosen before the samples."""
+        ...
+
     def rows(self) -> list[VerdictRow]:
         """Return the rows to rank by."""
         ...
@@ -70,6 +76,11 @@ class LogSource:
     def title(self) -> str:
         """The log's path."""
         return str(self.log)
+
+    @property
+    def rule_fixed(self) -> RuleFixed:
+        """A log does not say for which rule it was sampled."""
+        return "after"
 
     def rows(self) -> list[VerdictRow]:
         """Read the log."""
@@ -100,7 +111,7 @@ def rank_source(source: RankSource, request: RankRequest, wishes: Wishes) -> Por
     if wishes.as_json:
         print_json(document)
     else:
-        _print(material.found, made, written, source.title, whole=wishes.whole)
+        _print(material.found, made, written, source, whole=wishes.whole)
     return made
 
 
@@ -185,13 +196,13 @@ def _progress() -> Iterator[Callable[[str], object]]:
         show("")
 
 
-def _print(found: RankStudy, made: Portfolio, written: Written | None, title: str, *, whole: bool) -> None:
+def _print(found: RankStudy, made: Portfolio, written: Written | None, source: RankSource, *, whole: bool) -> None:
     from judgeharness_integrations.cli._printing import console, safe  # noqa: PLC0415 - JSON needs no tables
     from judgeharness_integrations.cli._rank_text import rank_text  # noqa: PLC0415
 
     screen = console()
-    screen.print(safe(f"ranking of {title}", 200))
-    for part in rank_text(found, made, width=screen.width, whole=whole):
+    screen.print(safe(f"ranking of {source.title}", 200))
+    for part in rank_text(found, made, width=screen.width, whole=whole, rule_fixed=source.rule_fixed):
         screen.print(part)
     if written is None:
         return

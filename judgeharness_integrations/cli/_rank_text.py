@@ -20,6 +20,7 @@ from judgeharness_integrations.cli._rank_tables import (
     judge_table,
     leaderboard_table,
 )
+from judgeharness_integrations.design import RuleFixed
 from judgeharness_integrations.ranking.analyses import ANALYSES
 from judgeharness_integrations.ranking.bradleyterry.contrasts import LEVEL, NO_SPREAD
 from judgeharness_integrations.ranking.judges.pairwise import pairwise_criterion
@@ -37,8 +38,19 @@ _PLACES: Final = {
 }
 
 
-def rank_text(found: RankStudy, made: Portfolio, *, width: int, whole: bool = False) -> Iterator[RenderableType]:
-    """Yield the parts of a report, for a terminal of so many characters; `whole`: all judges, however many."""
+def rank_text(
+    found: RankStudy, made: Portfolio, *, width: int, whole: bool = False, rule_fixed: RuleFixed = "after"
+) -> Iterator[RenderableType]:
+    """Yield the parts of a report.
+
+    Args:
+        found: what was ranked.
+        made: what came out.
+        width: of the terminal, in characters.
+        whole: list all judges, however many.
+        rule_fixed: whether the rule was chosen before the samples.
+
+    """
     report = made.report
     yield from _answer(report)
     yield leaderboard_table(report, width=width, whole=whole)
@@ -53,7 +65,7 @@ def rank_text(found: RankStudy, made: Portfolio, *, width: int, whole: bool = Fa
         yield group_table(found, made)
     yield from filter(None, (judge_table(report, width=width), firmness_table(made)))
     for title, lines in (
-        ("what it rests on", _rests_on(found, report)),
+        ("what it rests on", _rests_on(found, report, rule_fixed)),
         ("to know", report.diagnostics.sentences()),
         ("not measured", _not_measured(found, made)),
     ):
@@ -111,13 +123,11 @@ def _legend(report: RankReport) -> Iterator[str]:
     yield f"ranks: those that no significant difference speaks against; right: per cent of {of}"
 
 
-def _rests_on(found: RankStudy, report: RankReport) -> Iterator[str]:
+def _rests_on(found: RankStudy, report: RankReport, rule_fixed: RuleFixed) -> Iterator[str]:
     criteria = ", ".join(report.criteria)
     rule = f"{report.rule} ({_RULES[report.rule]})" if report.rule in _RULES else f"the decision of {report.rule}"
-    yield (
-        f"right about {criteria}: {rule}; failures {report.failures}, ties {report.ties}; rule chosen after the "
-        "samples: exploratory"
-    )
+    chosen = "before the samples" if rule_fixed == "before" else "after the samples: exploratory"
+    yield f"right about {criteria}: {rule}; failures {report.failures}, ties {report.ties}; rule chosen {chosen}"
     yield _pairs(report)
     facts = report.diagnostics
     clusters = "pair" if facts.cluster is None else facts.cluster

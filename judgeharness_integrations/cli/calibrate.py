@@ -49,6 +49,7 @@ def calibrate(  # noqa: PLR0917 - typer passes every option by name
     rule: Annotated[str | None, typer.Option(help="The rule to measure (with --log).", show_default=False)] = None,
     out: Annotated[Path | None, typer.Option(help="Where to save the calibration.", show_default=False)] = None,
     judge: Annotated[str | None, typer.Option(help="Which judge, when there are several.", show_default=False)] = None,
+    run: Annotated[str | None, typer.Option(help="Only this run of the log (with --log).", show_default="all")] = None,
     name: Annotated[
         str | None, typer.Option(help="What reports call the label set.", show_default="the file's name")
     ] = None,
@@ -90,6 +91,7 @@ def calibrate(  # noqa: PLR0917 - typer passes every option by name
         positive=positive,
         as_json=as_json,
         plot=plot,
+        run=run,
     )
     if log is not None:
         _calibrate.refuse_both(config, None if check is None else labels, max_calls)

@@ -239,3 +239,21 @@ def test_wrong_calls(
     assert ran.code == 2
     assert sentence in ran.err
     assert ran.err.count("\n") == 1
+
+
+def test_one_run_of_a_log(command: Command, configure: Command, folder: Path) -> None:
+    """Runs that ask other things stand in one log: a rule for labels does not fit the scores of another run."""
+    labelled = [VerdictRow(case_id=f"c{n}", verdict="A", gold="A", run="pairs") for n in range(3)]
+    scored = [VerdictRow(case_id=f"c{n}", verdict=n, criterion="score", gold=1, run="scores") for n in range(3)]
+    write_log([*labelled, *scored], folder / "log.jsonl")
+    asked = ("calibrate", "--log", folder / "log.jsonl", "--rule", "majority")
+    assert command(*asked).code == 2
+    ran = command(*asked, "--run", "pairs")
+    assert ran.code == 0
+    assert "(3/3)" in ran.out
+    assert "score" not in ran.out
+    assert "did you mean 'pairs'?" in command(*asked, "--run", "pair").err
+    refused = command(
+        "calibrate", configure("good"), "--labels", folder / "cases.csv", "--out", folder / "c.json", "--run", "pairs"
+    )
+    assert (refused.code, refused.err) == (2, "error: --run goes with --log: with CONFIG the judge is asked now.\n")

@@ -14,6 +14,7 @@ from judgeharness_integrations.cli._agreement_printing import titled
 from judgeharness_integrations.cli._printing import console, safe
 from judgeharness_integrations.cli._rank import rank_source
 from judgeharness_integrations.cli._rank_request import Wishes
+from judgeharness_integrations.design import RuleFixed
 from judgeharness_integrations.ranking.comparing.against import Against
 from judgeharness_integrations.ranking.request import RankRequest
 from judgeharness_integrations.ranking.studying import RankStudy, study
@@ -54,6 +55,11 @@ class _Source:
     results: Results
     chosen: Mode
     other: Results | None
+
+    @property
+    def rule_fixed(self) -> RuleFixed:
+        """The rule is that of the orders `benchmark judge` asked in, chosen before it did."""
+        return "before"
 
     @property
     def title(self) -> str:
