@@ -123,6 +123,8 @@ def chat_model(spec: str, options: Mapping[str, Any] | None = None, *, adapter: 
 
     """
     module, _, name = spec.rpartition(":")
+    if not name.strip():
+        raise ConfigError(f"model {spec!r} has no name: give one, as openai:gpt-4o, or path/to/file.py:generator.")
     if spec.endswith(".py"):
         raise ConfigError(f"model {spec!r}: name what stands in the file, as {spec}:generator.")
     if module.endswith(".py"):

@@ -24,7 +24,7 @@ from judgeharness_integrations.chatmodels import (
 )
 from judgeharness_integrations.cli.benchmark._models import ModelFile, Spending, read_model_file
 from judgeharness_integrations.config.importing import import_file
-from judgeharness_integrations.execution.prices import Price
+from judgeharness_integrations.execution.prices import Price, price_of
 
 PROMPT = Prompt(step="greeting", system="Say a word.", user="", schema={"type": "object"})
 MINE = """
@@ -210,6 +210,33 @@ def test_options_of_a_model_go_before_those_of_any(monkeypatch: pytest.MonkeyPat
     with pytest.raises(ConfigError, match="with 1, 2 and") as refused:
         models.model("openai:gpt-4o")
     assert "sk-secret-key" not in str(refused.value)
+
+
+@pytest.mark.parametrize("named", ["llama3:8b", "ollama:llama3:8b"])
+def test_options_and_prices_are_found_with_and_without_the_provider(
+    named: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "models.yaml").write_text(
+        f"options:\n  '*': {{a: 1, b: 1}}\n  {named}: {{b: 2}}\nprices:\n  {named}: {{input: 1, output: 2}}\n"
+        "  4: {input: 3, output: 3}\n"
+    )
+    models, given = read_model_file(tmp_path / "models.yaml"), []
+
+    def made(spec: str, options: Mapping[str, Any]) -> ChatModel:
+        given.append((spec, dict(options)))
+        return FunctionModel(function=str, name="llama3:8b")
+
+    monkeypatch.setattr("judgeharness_integrations.chatmodels.chat_model", made)
+    name = models.model("ollama:llama3:8b").name
+    assert given == [("ollama:llama3:8b", {"a": 1, "b": 2})]
+    assert price_of(name, models.prices) == Price(input=1, output=2)
+    assert price_of("4", models.prices) == Price(input=3, output=3)
+
+
+@pytest.mark.parametrize("spec", ["", " ", "openai:", "models.py:"])
+def test_a_spec_without_a_name_is_one_sentence(spec: str) -> None:
+    with pytest.raises(ConfigError, match=r"has no name: give one, as openai:gpt-4o, or path/to/file.py:generator."):
+        chat_model(spec)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -303,6 +303,74 @@ def test_a_verifier_may_come_later_but_not_go(place: Place) -> None:
     assert "was made with --verifier checker, not other" in place.err
 
 
+def incoherent(prompt: Prompt) -> Any:
+    if prompt.step != "coherence":
+        return None
+    return {"coherent": False, "conflicts": [{"what": "the plan", "reason": "no round is left"}]}
+
+
+def test_other_options_do_not_write_pairs_anew_that_the_folder_has(place: Place) -> None:
+    assert place.run(n=2, verifier=None) == 0
+    before, _ = place.files(), place.asked
+    place.writer.parameters = {"temperature": 1}
+    for verifier in (None, "checker"):
+        assert place.run(n=3, verifier=verifier) == 2
+        assert "bench: the conversations of 2 pairs, as pair-00001, were written with other options of " in place.err
+        assert (
+            "writer, by another version, or from answers that are gone: give what they were written with" in place.err
+        )
+        assert (place.files(), place.asked) == (before, 0)
+    place.writer.parameters = {}
+    assert place.run(n=3) == 0
+    assert place.asked == 3 + 3 * 6
+
+
+def test_answers_of_two_kinds_do_not_change_what_the_folder_has(place: Place) -> None:
+    assert place.run("--out", place.folder / "other", n=2) == 0
+    place.writer.parameters = {"temperature": 1}
+    place.writer.instead = lambda prompt: (
+        {"turns": [{**turn, "user": "Well?"} for turn in answer_to(prompt)["turns"]]}
+        if prompt.step.startswith("conversation_")
+        else None
+    )
+    assert place.run(n=2) == 0
+    before, _ = place.files(), place.asked
+    with BenchmarkFolder(place.folder / "bench").journal() as journal:
+        other = place.folder / "other" / "answers.sqlite"
+        journal._run("ATTACH ? AS other", (str(other),))
+        journal._run("INSERT OR IGNORE INTO answers SELECT * FROM other.answers", ())
+    place.writer.parameters = {}
+    assert place.run(n=2) == 2
+    assert "the conversations of 2 pairs, as pair-00001, were written with other options" in place.err
+    assert (place.files(), place.asked) == (before, 0)
+
+
+def test_an_interrupt_while_the_folder_is_checked_asks_nothing(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert place.run(n=1, verifier=None) == 0
+    before, _ = place.files(), place.asked
+    asked = _generate.ask_all
+
+    def interrupted(*given: Any, title: str, **more: Any) -> Outcome[Any, Any]:
+        outcome = asked(*given, title=title, **more)
+        return replace(outcome, stopped=KeyboardInterrupt()) if title == "known conversations" else outcome
+
+    monkeypatch.setattr(_generate, "ask_all", interrupted)
+    assert place.run(n=1) == 130
+    assert (place.files(), place.asked) == (before, 0)
+
+
+def test_conversations_stay_where_the_verifier_came_later_and_rejects_the_plans(place: Place) -> None:
+    assert place.run(n=2, verifier=None) == 0
+    place.checker.instead = incoherent
+    assert place.run(n=3) == 0
+    pairs = BenchmarkFolder(place.folder / "bench").pairs()
+    assert [pair.verification.failed.layer for pair in pairs if pair.verification.failed] == ["coherence"] * 3
+    assert [pair.conversations is None for pair in pairs] == [False, False, True]
+    before, _ = place.files(), place.asked
+    assert place.run(n=3) == 0
+    assert (place.files(), place.asked) == (before, 0)
+
+
 def test_another_share_of_grounded_claims_needs_no_call(place: Place) -> None:
     def half(prompt: Prompt) -> Any:
         if prompt.step != "grounding":
@@ -412,9 +480,11 @@ def test_rounds_that_are_none_are_one_sentence(place: Place, rounds: str) -> Non
         ("evasion: [", "cannot be read"),
         ("- evasion", "must hold a weight by name, a line for each, as evasion: 2."),
         ("evasionn: 2", "did you mean 'evasion'?"),
-        ("evasion: -1", "the weight of evasion must be a number of at least 0, not -1."),
-        ("evasion: .nan", "the weight of evasion must be a number of at least 0, not nan."),
-        ("evasion: true", "the weight of evasion must be a number of at least 0, not True."),
+        ("evasion: -1", "the weight of evasion must be a number from 0 to 1000000000, not -1."),
+        ("evasion: .nan", "the weight of evasion must be a number from 0 to 1000000000, not nan."),
+        ("evasion: true", "the weight of evasion must be a number from 0 to 1000000000, not True."),
+        ("evasion: 1.0e+308", "must be a number from 0 to 1000000000, not 1e+308."),
+        (f"evasion: 1{'0' * 400}", f"must be a number from 0 to 1000000000, not 1{'0' * 39}."),
     ],
 )
 def test_weights_that_are_none_are_one_sentence(place: Place, text: str, reason: str) -> None:

@@ -248,6 +248,14 @@ def test_answers_that_cannot_be_read_are_wrong_and_no_failure_of_the_run(
     assert found["judges"][0]["took"]["cost"] is None
 
 
+def test_failures_in_two_modes_are_told_apart(folder: BenchmarkFolder, capsys: pytest.CaptureFixture[str]) -> None:
+    assert judge(folder, "mumbling", mode="both") == 0
+    told = ["mumbling (pairwise): 20 samples: unparsed", "mumbling (pointwise): 20 samples: unparsed"]
+    assert capsys.readouterr().err.splitlines() == told
+    assert judge(folder, "mumbling") == 0
+    assert capsys.readouterr().err == "mumbling: 20 samples: unparsed\n"
+
+
 def test_a_budget_that_ends_leaves_the_rest_for_the_next_time(
     folder: BenchmarkFolder, capsys: pytest.CaptureFixture[str]
 ) -> None:

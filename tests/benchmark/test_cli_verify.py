@@ -121,6 +121,34 @@ def test_another_verifier_replaces_the_verification(folder: BenchmarkFolder, ver
     assert not verifier.prompts
 
 
+def test_pairs_another_verifier_did_not_come_to_are_said_to_be_as_they_were(
+    folder: BenchmarkFolder, verify: Callable[..., Said]
+) -> None:
+    assert "not verified" not in verify(Verifier())[1]
+    code, out, _ = verify(Verifier(name="other"), "--max-calls", 8, "--max-concurrency", 1)
+    assert code == 3
+    assert "2 of them are not verified by other yet, and counted as they were before" in out
+
+
+def test_documents_that_lost_one_are_one_sentence(folder: BenchmarkFolder, verify: Callable[..., Said]) -> None:
+    folder.write_documents([])
+    code, _, err = verify(Verifier())
+    assert code == 2
+    assert err.startswith("error: pair-00001 needs chunk 'library#")
+    assert "which documents.jsonl does not hold: restore it." in err
+
+
+@pytest.mark.parametrize(("kind", "what"), [("failure_types", "failure type"), ("behaviours", "behaviour")])
+def test_a_taxonomy_that_lost_something_is_one_sentence(
+    kind: str, what: str, folder: BenchmarkFolder, verify: Callable[..., Said]
+) -> None:
+    folder.write_taxonomy(folder.taxonomy().model_copy(update={kind: {}}))
+    code, _, err = verify(Verifier())
+    assert code == 2
+    assert f"needs {what} " in err
+    assert "which taxonomy.json does not hold: restore it." in err
+
+
 def test_a_spent_budget_leaves_the_rest_as_it_was_and_the_same_command_goes_on(
     folder: BenchmarkFolder, verify: Callable[..., Said]
 ) -> None:

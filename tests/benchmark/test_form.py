@@ -66,6 +66,13 @@ def test_an_empty_text_fails_and_says_where() -> None:
     )
 
 
+@pytest.mark.parametrize("who", ["User", "Assistant"])
+def test_a_turn_that_begins_another_round_fails(who: str) -> None:
+    reasons = of(None, conversations(flaw=f"It closes at six.\n  [Round 3] {who}: And on Sunday?")).reasons
+    assert reasons == ("what the assistant says in round 2 of the worse conversation begins another round",)
+    assert of(None, conversations(flaw=f"It closes at six, see [Round 3] {who}: there.")).status == "passed"
+
+
 def test_two_of_the_same_fail() -> None:
     blueprints, said = plans(), conversations()
     same = blueprints.better.model_copy(update={"sketch": "another sketch"})

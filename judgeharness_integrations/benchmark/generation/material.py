@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
+from judgeharness_integrations._errors import CaseError
 from judgeharness_integrations.benchmark.conditions import Conditions
 from judgeharness_integrations.benchmark.documents.document import Chunk, Document
 from judgeharness_integrations.benchmark.taxonomy.taxonomy import Behaviour, FailureType, Taxonomy
@@ -26,8 +27,21 @@ class Material:
 
     @classmethod
     def of(cls, conditions: Conditions, documents: Mapping[str, Document], taxonomy: Taxonomy) -> Material:
-        """Return the material of conditions; `documents` by their ids."""
-        held = {chunk.chunk_id: chunk for name in conditions.documents for chunk in documents[name].chunks}
+        """Return the material of conditions; `documents` by their ids.
+
+        Raises:
+            CaseError: documents or taxonomy lack something of the pair.
+
+        """
+        mine = [documents[name] for name in conditions.documents if name in documents]
+        held = {chunk.chunk_id: chunk for document in mine for chunk in document.chunks}
+        for what, name, known, file in (
+            *(("chunk", chunk, held, "documents.jsonl") for chunk in conditions.chunks),
+            ("failure type", conditions.failure_type, taxonomy.failure_types, "taxonomy.json"),
+            ("behaviour", conditions.behaviour, taxonomy.behaviours, "taxonomy.json"),
+        ):
+            if name not in known:
+                raise CaseError(f"{conditions.pair_id} needs {what} {name!r}, which {file} does not hold: restore it.")
         return cls(conditions=conditions, taxonomy=taxonomy, chunks=tuple(held[name] for name in conditions.chunks))
 
     @property

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,8 @@ import yaml
 from judgeharness_integrations._errors import ConfigError, UnknownNameError
 
 __all__ = ["read_weights"]
+
+_MOST = 1_000_000_000  # sums of them stay finite
 
 
 def read_weights(path: Path | None, *, known: Collection[str]) -> dict[str, float]:
@@ -23,7 +24,7 @@ def read_weights(path: Path | None, *, known: Collection[str]) -> dict[str, floa
 
     Raises:
         UnknownNameError: a name is none of them; the nearest is offered.
-        ConfigError: the file cannot be read, or a weight is no number of at least 0.
+        ConfigError: the file cannot be read, or a weight is no number from 0 to a thousand million.
 
     """
     if path is None:
@@ -38,6 +39,6 @@ def read_weights(path: Path | None, *, known: Collection[str]) -> dict[str, floa
     for name, weight in data.items():
         if name not in known:
             raise UnknownNameError(f"failure type, behaviour or document in {path}", str(name), known)
-        if type(weight) not in (int, float) or not 0 <= weight < math.inf:
-            raise ConfigError(f"{path}: the weight of {name} must be a number of at least 0, not {weight!r}.")
+        if type(weight) not in (int, float) or not 0 <= weight <= _MOST:
+            raise ConfigError(f"{path}: the weight of {name} must be a number from 0 to {_MOST}, not {weight!r:.40}.")
     return {name: float(data[name]) for name in sorted(data)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from judgeharness_integrations.benchmark.conditions import Conditions
@@ -16,6 +17,8 @@ from judgeharness_integrations.benchmark.pair import (
 )
 
 __all__ = ["MOST_TIMES_LONGER", "form_result"]
+
+_MARK = re.compile(r"^\s*\[Round \d+\] (User|Assistant):", re.MULTILINE)  # as `Conversation.text` begins a round's text
 
 MOST_TIMES_LONGER = 3.0
 """How many times as long as the other one a conversation may be: beyond that its length alone gives the side away."""
@@ -79,6 +82,8 @@ def _rounds(what: str, rounds: Sequence[RoundPlan | Turn], conditions: Condition
         for who, text in (("user", entry.user), ("assistant", entry.assistant)):
             if not text.strip():
                 yield f"the {who} says nothing in round {place} of {what}"
+            elif _MARK.search(text):
+                yield f"what the {who} says in round {place} of {what} begins another round"
 
 
 def _counted(rounds: int) -> str:

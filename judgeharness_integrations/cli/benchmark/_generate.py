@@ -24,6 +24,7 @@ from judgeharness_integrations.benchmark.taxonomy.taxonomy import Taxonomy
 from judgeharness_integrations.chatmodels import ChatModel
 from judgeharness_integrations.cli._asking import confirm
 from judgeharness_integrations.cli._stopping import terminable, undisturbed
+from judgeharness_integrations.cli.benchmark._columns import counted
 from judgeharness_integrations.cli.benchmark._generate_plan import GeneratePlan, print_plan
 from judgeharness_integrations.cli.benchmark._generate_summary import Generated, print_generated
 from judgeharness_integrations.cli.benchmark._going import Outcome, ask_all, cost_rows, ended
@@ -177,6 +178,7 @@ class _Going:
         drawn = [self._drawn(number) for number in range(self.settings.n)]
         with self.folder.journal() as journal:
             known = self._known(drawn, journal)
+            self._check_kept(known, journal)
             plan = self._plan(drawn, left=len(known.unfinished), journal=journal)
             print_plan(plan, stderr=self.request.as_json)
             if plan.left:
@@ -187,8 +189,7 @@ class _Going:
                 outcome: Outcome[Conditions, Pair] = Outcome(
                     results=(*known.made, *rest.results), stopped=rest.stopped, calls=rest.calls
                 )
-                made = {pair.conditions.number: pair for pair in (*self.before, *outcome.made)}
-                self.folder.write_pairs(made.values())
+                self.folder.write_pairs(self._with_before(outcome.made))
                 return self._told(drawn, outcome, journal)
 
     def _drawn(self, number: int) -> Conditions:
@@ -200,6 +201,37 @@ class _Going:
         if outcome.stopped is not None:  # nothing was asked, and nothing is lost
             raise outcome.stopped
         return outcome
+
+    def _check_kept(self, known: Outcome[Conditions, Pair], journal: Journal) -> None:
+        """Refuse to write conversations of the folder anew: what judges and people said is about those there are.
+
+        Raises:
+            UsageError: the answers that are kept do not make them.
+
+        """
+        written = {pair.pair_id: pair.conversations for pair in self.before if pair.conversations is not None}
+        left = [unfinished.item for unfinished in known.unfinished if unfinished.item.pair_id in written]
+        again = self._asked(left, journal, Budget(max_calls=0), title="known conversations", checked=False)
+        if again.stopped is not None:
+            raise again.stopped
+        made = [pair for pair in (*known.made, *again.made) if pair.pair_id in written]
+        other = [pair.pair_id for pair in made if pair.conversations not in (None, written[pair.pair_id])]
+        other += [unfinished.item.pair_id for unfinished in again.unfinished]
+        if other:
+            raise UsageError(
+                f"{self.folder.path}: the conversations of {counted(len(other), 'pair')}, as {min(other)}, were "
+                f"written with other options of {self.generator.name}, by another version, or from answers that are "
+                "gone: give what they were written with, restore answers.sqlite, or give another --out."
+            )
+
+    def _with_before(self, made: Sequence[Pair]) -> list[Pair]:
+        """Return the folder's pairs with those made now in their places; conversations that were written stay."""
+        pairs = {pair.conditions.number: pair for pair in self.before}
+        for pair in made:
+            before = pairs.get(pair.conditions.number)
+            kept = before.conversations if before is not None and pair.conversations is None else pair.conversations
+            pairs[pair.conditions.number] = pair.model_copy(update={"conversations": kept})
+        return list(pairs.values())
 
     def _plan(self, drawn: Sequence[Conditions], *, left: int, journal: Journal) -> GeneratePlan:
         lengths = {chunk.chunk_id: len(chunk.text) for document in self.documents for chunk in document.chunks}
@@ -224,8 +256,9 @@ class _Going:
         self.folder.write_settings(self.settings)
 
     def _asked(
-        self, drawn: Sequence[Conditions], journal: Journal, budget: Budget, *, title: str
+        self, drawn: Sequence[Conditions], journal: Journal, budget: Budget, *, title: str, checked: bool = True
     ) -> Outcome[Conditions, Pair]:
+        """Make pairs; unless they are to be `checked`, they are written alone."""
         by_id = {document.document_id: document for document in self.documents}
         asker = Asker(journal=journal, budget=budget, policy=self.request.spending.policy)
 
@@ -234,7 +267,7 @@ class _Going:
                 conditions,
                 Material.of(conditions, by_id, self.taxonomy),
                 generator=self.generator,
-                verifier=self.verifier,
+                verifier=self.verifier if checked else None,
                 min_grounded=self.settings.min_grounded,
                 asker=asker,
             )

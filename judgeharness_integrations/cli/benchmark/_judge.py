@@ -203,7 +203,8 @@ class _Going:
     def _ended(self, document: JudgeDocument, stopped: BaseException | None) -> int:
         """Say on standard error how it ended and why calls failed, and return the exit code."""
         for one in document.judges:
-            for line in told(one.judge, [kind.to_dict() for kind in one.failures]):
+            name = one.judge if len(document.rules) == 1 else f"{one.judge} ({one.mode})"
+            for line in told(name, [kind.to_dict() for kind in one.failures]):
                 typer.echo(line, err=True)
         left, kept = document.unanswered, "what was answered is kept, and the same command goes on from there."
         of = f"{left} of {document.planned_calls} calls"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -40,7 +40,9 @@ class ModelFile:
     prices: Mapping[str, Price]
 
     def model(self, spec: str) -> ChatModel:
-        """Return the model of a spec, with its options; no secret among them gets into an error.
+        """Return the model of a spec, with its options, be they under its name alone or with its provider.
+
+        No secret among them gets into an error.
 
         Raises:
             UsageError: it cannot be made.
@@ -49,12 +51,15 @@ class ModelFile:
         from judgeharness_integrations.chatmodels import chat_model  # noqa: PLC0415
         from judgeharness_integrations.config.redacting import without_secrets  # noqa: PLC0415
 
-        options = {**self.options.get(_ANY_MODEL, {}), **self.options.get(spec, {})}
+        options = {name: value for key in (_ANY_MODEL, _plain(spec), spec) for name, value in self._of(key)}
         try:
             return chat_model(spec, options)
         except JudgeHarnessError as error:
             error.args = (without_secrets(str(error), options),)
             raise
+
+    def _of(self, key: str) -> Iterable[tuple[str, Any]]:
+        return self.options.get(key, {}).items()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,8 +130,13 @@ def _prices(table: Mapping[str, Mapping[str, Any]], path: Path) -> dict[str, Pri
     from judgeharness_integrations.execution.prices import Price  # noqa: PLC0415
 
     try:
-        found = {name: Price(**entry) for name, entry in table.items()}
+        found = {str(name): Price(**entry) for name, entry in table.items()}
     except TypeError as error:
         raise ConfigError(f"{path}: a price is input and output, per million tokens.") from error
     # answers name the model without its provider
-    return {name.rpartition(":")[2]: price for name, price in found.items()} | found
+    return {_plain(name): price for name, price in found.items()} | found
+
+
+def _plain(spec: str) -> str:
+    """Return a model's name without its provider; what follows a further colon, as in ollama:llama3:8b, is its own."""
+    return spec.partition(":")[2] or spec

@@ -122,6 +122,11 @@ def _lines(done: Verified) -> Iterator[str]:
     states, total = Counter(pair.state for pair in done.pairs), len(done.pairs)
     accepted = f"accepted {states['accepted']} of {total} pairs ({percent(states['accepted'] / total)} %)"
     yield f"\n{accepted}, rejected {states['rejected']}, unverified {states['unverified']}"
+    with_conversations = [pair for pair in done.pairs if pair.conversations is not None]
+    earlier = sum(pair.verification.verifier != done.settings.verifier for pair in with_conversations)
+    if earlier:
+        by = f"by {safe_text(str(done.settings.verifier), 60)}"
+        yield f"{earlier} of them are not verified {by} yet, and counted as they were before"
     yield _calls(done)
     if any(tally.unread for tally in tallies(done.pairs)):
         yield "answers that could not be read are kept and not asked for again; another --verifier begins anew"
