@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, Literal, cast
 
+from judgeharness_integrations._errors import CaseError
 from judgeharness_integrations.audit.assigning import Assignment, read_assignment
-from judgeharness_integrations.audit.labels import AuditLabel, PairLabel, check_annotator, label_log, read_labels
+from judgeharness_integrations.audit.labels import PairLabel, check_annotator, label_log, read_labels
 from judgeharness_integrations.audit.noiserate import NoiseRate, noise_rate
 from judgeharness_integrations.audit.pairview import PairView
 from judgeharness_integrations.audit.source import Answering, Choice, Fact, Item, Progress
@@ -91,18 +93,26 @@ class PairSource:
         assigned = (ASSIGNED,) if self._bundle else ()
         return (*assigned, NUMBER, *((JOINT, STRONG_MISS) if self._matrix else ()))
 
+    @property
+    def assigned_others(self) -> tuple[str, ...]:
+        """Those whom pairs were assigned to, where the annotator is none of them; else nobody."""
+        bundles = self._assignment.bundles if self._assignment else {}
+        return () if self.annotator in bundles else tuple(bundles)
+
     def items(self) -> Sequence[Item]:
         """Return every pair with the annotator's label."""
         labels = self._log.labels()
-        return [self._item(pair, labels.get(pair.pair_id)) for pair in self._pairs.values()]
+        return [
+            replace(item, label=said.label, note=said.note) if (said := labels.get(name)) else item
+            for name, item in self._unlabelled.items()
+        ]
 
     def ordered(self, order: str) -> Sequence[str]:
         """Return pair ids: those an order speaks of, then the others by number; rejected ones last."""
         first = self._first(order)
-        rejected = {name for name, pair in self._pairs.items() if pair.state == "rejected"}
         known = [name for name in first if name in self._pairs]
         every = list(dict.fromkeys([*known, *self._pairs]))
-        return sorted(every, key=lambda name: name in rejected)
+        return sorted(every, key=lambda name: self._unlabelled[name].columns["state"] == "rejected")
 
     def answering(self, item_id: str) -> Answering:  # noqa: ARG002 - every pair has the same labels
         """Return the three labels."""
@@ -131,10 +141,25 @@ class PairSource:
             labelled=sum(item.label is not None for item in due),
             items=len(due),
             counts=Counter(item.label for item in items if item.label is not None),
-            facts=_facts(noise_rate(read_labels(self._folder.path), self._assignment)),
+            facts=self._facts(),
         )
 
-    def _item(self, pair: Pair, said: AuditLabel | None) -> Item:
+    def _facts(self) -> tuple[Fact, ...]:
+        try:
+            return _facts(noise_rate(read_labels(self._folder.path), self._assignment))
+        except CaseError as error:  # somebody else's file: it stops nobody from labelling
+            return (Fact(name="Noise rate", text="cannot be told", note=str(error)),)
+
+    @cached_property
+    def _unlabelled(self) -> Mapping[str, Item]:
+        """Pair id -> its item but for the label, which alone changes."""
+        due = {*self._bundle} or {name for name, pair in self._pairs.items() if pair.state != "rejected"}
+        return {
+            name: Item(item_id=name, title=name, columns=self._columns(pair), due=name in due)
+            for name, pair in self._pairs.items()
+        }
+
+    def _columns(self, pair: Pair) -> Mapping[str, str]:
         conditions = pair.conditions
         columns = {
             "domain": conditions.domain,
@@ -146,14 +171,7 @@ class PairSource:
         right = [cells[pair.pair_id] for cells in self._matrix.values() if cells.get(pair.pair_id) is not None]
         if self._matrix:
             columns["judges right"] = f"{sum(right)} of {len(right)}" if right else ""
-        return Item(
-            item_id=pair.pair_id,
-            title=pair.pair_id,
-            columns=columns,
-            label=said.label if said else None,
-            note=said.note if said else "",
-            due=pair.pair_id in self._bundle if self._bundle else pair.state != "rejected",
-        )
+        return columns
 
     def _first(self, order: str) -> Sequence[str]:
         if order == ASSIGNED:
@@ -200,7 +218,7 @@ class PairSource:
             return None
         from judgeharness_integrations.benchmark.results.reading import read_results  # noqa: PLC0415 - loads numpy
 
-        results = read_results(self._folder)
+        results = read_results(self._folder, audited=False)
         return results.table(results.mode(None))
 
     @cached_property

@@ -53,7 +53,8 @@ class NoiseRate:
         uniform: the sample that stands for all accepted pairs; None where nothing was assigned.
         suspicious: pairs that were chosen for what judges said; their share of noise stands for nothing else.
         others: labelled pairs that were assigned to nobody.
-        agreement: of annotators, over the pairs of the sample that each labels; over all where nothing was assigned.
+        agreement: of annotators, over the pairs that every one was to label, since whoever looks at further ones chose
+            them; over all where nothing was assigned.
         rule: how several annotators' labels become one.
 
     """
@@ -100,16 +101,17 @@ def noise_rate(labels: Labels, assignment: Assignment | None) -> NoiseRate:
 
     """
     found, split = consensus(labels), divided(labels)
+    labelled = [pair_id for pair_id, label in found.items() if label is not None]
     if assignment is None:
-        agreement = _agreement(labels, found)
-        return NoiseRate(uniform=None, suspicious=None, others=_slice(found, found, split), agreement=agreement)
+        every = _slice(labelled, found, split)
+        return NoiseRate(uniform=None, suspicious=None, others=every, agreement=_agreement(labels, found))
     assigned = {*assignment.uniform, *assignment.suspicious}
-    others = [pair_id for pair_id, label in found.items() if pair_id not in assigned and label is not None]
+    others = [pair_id for pair_id in labelled if pair_id not in assigned]
     return NoiseRate(
         uniform=_slice(assignment.uniform, found, split),
         suspicious=_slice(assignment.suspicious, found, split),
         others=_slice(others, found, split),
-        agreement=_agreement(labels, assignment.uniform),
+        agreement=_agreement(labels, assignment.shared),
     )
 
 

@@ -177,6 +177,9 @@ def _serve_pairs(folder: BenchmarkFolder, request: Request) -> None:
     if request.order is not None and names[request.order] not in super(Begun, source).orders:
         why = f"nothing is assigned to {source.annotator!r}" if request.order == "assigned" else "no judge was asked"
         raise UsageError(f"there is no order {request.order!r}, since {why}: leave out --order.")
+    if source.assigned_others:
+        shown = safe_text(f"{source.annotator!r}; pairs are assigned to {', '.join(source.assigned_others)}", _LONGEST)
+        typer.echo(f"nothing is assigned to {shown}: is that the name?", err=True)
     _serve(source, request)
 
 
@@ -199,7 +202,7 @@ def _task(request: Request, what: _What) -> PlainTask:
         found, labels = read_run_cases(request.where, request.cases), request.where / "labels"
     else:
         found = RunCases(cases=read_cases(request.where))
-        labels = request.where.with_name(f"{request.where.name.split('.')[0]}-labels")  # ids of two files may be equal
+        labels = request.where.with_name(f"{request.where.stem}-labels")  # ids of two files may be equal
     asked = plain_questions(
         found,
         annotator=who,
@@ -222,11 +225,11 @@ def _serve(source: AuditSource, request: Request) -> None:
         serve(source, ready=partial(_ready, safe_text(what, _LONGEST), opens=request.browser), port=request.port)
 
 
-def _ready(what: str, address: str, *, opens: bool) -> None:
+def _ready(what: str, address: str, once: str, *, opens: bool) -> None:
     typer.echo(f"{what}; label at {address} (Ctrl-C ends it).")
     sys.stdout.flush()  # into a pipe, too, before anybody can use it
     if opens and _has_screen():
-        webbrowser.open(address)
+        webbrowser.open(once)
 
 
 def _has_screen() -> bool:

@@ -52,12 +52,19 @@ class LabelLog:
         return [row for row in read_log(self._file) if annotator in (None, row.judge)]
 
     def append(self, rows: Iterable[VerdictRow]) -> None:
-        """Write rows at the end of the file, all at once."""
+        """Write rows at the end of the file, all at once; they are on the disk then, and where it is full none is."""
         text = b"".join(map(_line, rows))
         # opened anew each time: another annotator may have replaced the file by taking an answer back
         self._file.parent.mkdir(parents=True, exist_ok=True)
-        with self._file.open("ab") as file:
-            file.write(text)
+        with self._file.open("ab", buffering=0) as file:
+            held = file.seek(0, os.SEEK_END)
+            try:
+                while text:
+                    text = text[file.write(text) :]
+                os.fsync(file.fileno())
+            except OSError:
+                file.truncate(held)  # half a line would spoil the next one
+                raise
 
     def withdraw(self, row: VerdictRow) -> None:
         """Take an answer out: the file is replaced by one without it, at once."""
@@ -75,6 +82,8 @@ class LabelLog:
         try:
             with os.fdopen(handle, "wb") as file:
                 file.writelines([*kept, *lines])
+                file.flush()
+                os.fsync(file.fileno())  # before it takes the place of the other: a power cut leaves one of them whole
             shutil.copymode(self._file, name)
             Path(name).replace(self._file)
         except BaseException:

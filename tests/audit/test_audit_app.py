@@ -214,8 +214,8 @@ def test_the_server_is_on_loopback_prints_its_address_and_logs_nothing(
     run = uvicorn.Server.run
     monkeypatch.setattr(uvicorn.Server, "run", lambda self, sockets: (servers.append(self), run(self, sockets))[1])
 
-    def ready(address: str) -> None:
-        addresses.append(address)
+    def ready(address: str, once: str) -> None:
+        addresses.extend((address, once))
         told.set()
 
     thread = threading.Thread(target=serving.serve, args=(source,), kwargs={"ready": ready})
@@ -232,12 +232,23 @@ def test_the_server_is_on_loopback_prints_its_address_and_logs_nothing(
             with pytest.raises(UsageError, match=f"port {port} of 127.0.0.1 cannot be had"):
                 serving.serve(source, ready=ready, port=port or 0)
         assert urlsplit(addresses[0]).hostname == "127.0.0.1"
-        assert len(parse_qs(urlsplit(addresses[0]).query)["token"][0]) >= 40
+        tokens = {parse_qs(urlsplit(address).query)["token"][0] for address in addresses}
+        assert [len(token) >= 40 for token in tokens] == [True, True]
+        assert [httpx2.get(addresses[1]).status_code for _ in range(2)] == [303, 403]
     finally:
         servers[0].should_exit = True
         thread.join(10)
     assert not thread.is_alive()
     assert capfd.readouterr() == ("", "")
+
+
+def test_a_file_that_went_away_is_one_sentence(tmp_path: Path) -> None:
+    folder = audit_scenes.benchmark(tmp_path, 5)
+    client = audit_scenes.client(PairSource(folder, annotator="anna"))
+    (tmp_path / "taxonomy.json").unlink()
+    answer = client.get("/item?id=pair-00001")
+    assert answer.status_code == 503
+    assert "taxonomy.json cannot be read (No such file or directory): put it back" in answer.text
 
 
 def test_a_port_that_does_not_exist_is_one_sentence() -> None:
@@ -253,9 +264,10 @@ def test_ctrl_c_ends_it_without_an_error(monkeypatch: pytest.MonkeyPatch) -> Non
         raise KeyboardInterrupt
 
     monkeypatch.setattr(uvicorn.Server, "run", interrupted)
-    addresses: list[str] = []
-    serving.serve(audit_scenes.every_kind(), ready=addresses.append, token=TOKEN)
-    assert addresses[0].endswith(f"/?token={TOKEN}")
+    addresses: list[tuple[str, str]] = []
+    serving.serve(audit_scenes.every_kind(), ready=lambda *told: addresses.append(told), token=TOKEN)
+    assert addresses[0][0].endswith(f"/?token={TOKEN}")
+    assert TOKEN not in addresses[0][1]
 
 
 def test_without_the_extra_the_pip_line_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

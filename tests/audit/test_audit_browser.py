@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import re
 import signal
 import subprocess
@@ -260,6 +261,80 @@ def test_two_tabs_see_each_other_and_keep_what_is_being_written(chromium: Browse
     ]
 
 
+def test_a_page_that_comes_late_changes_no_label_of_another_item(chromium: Browser, tmp_path: Path) -> None:
+    audit_scenes.benchmark(tmp_path, 8)
+    held: list[Any] = []
+
+    def late(route: Any) -> None:
+        if held or "id=pair-00001" not in route.request.url:
+            route.continue_()
+        else:
+            held.append(route)
+
+    with served(str(tmp_path)) as server, visiting_site(chromium, server.address) as visit:
+        page = visit.page
+        page.goto(server.item("pair-00001"))
+        page.route("**/item?*", late)
+        page.evaluate("dispatchEvent(new Event('focus'))")
+        press(visit, "j", "pair-00002")
+        held[0].continue_()
+        page.wait_for_timeout(300)
+        press(visit, "3", "pair-00003")
+    assert said(tmp_path) == [("pair-00002", "noise", "")]
+
+
+def test_who_goes_back_in_vain_labels_what_is_shown(chromium: Browser, tmp_path: Path) -> None:
+    audit_scenes.benchmark(tmp_path, 8)
+    with served(str(tmp_path)) as server, visiting_site(chromium, server.address) as visit:
+        page = visit.page
+        page.goto(server.item("pair-00001"))
+        press(visit, "j", "pair-00002")
+        page.route("**/item?id=pair-00001*", lambda route: route.abort())
+        page.go_back()
+        visit.until("!document.getElementById('trouble').hidden")
+        page.unroute("**/item?id=pair-00001*")
+        page.evaluate("dispatchEvent(new Event('focus'))")
+        page.wait_for_timeout(300)
+        assert heading(page) == "pair-00002"
+        press(visit, "3", "pair-00003")
+    assert said(tmp_path) == [("pair-00002", "noise", "")]
+
+
+def test_a_note_that_is_begun_is_there_again_after_a_look_elsewhere(chromium: Browser, tmp_path: Path) -> None:
+    audit_scenes.benchmark(tmp_path, 8)
+    with served(str(tmp_path)) as server, visiting_site(chromium, server.address) as visit:
+        page = visit.page
+        page.goto(server.item("pair-00001"))
+        page.fill("textarea", "see round 2")
+        page.keyboard.press("Escape")
+        page.keyboard.press("f")
+        visit.until("document.querySelector('.views [aria-current]').textContent.startsWith('Fact check')")
+        assert page.input_value("textarea") == "see round 2"
+        press(visit, "j", "pair-00002")
+        assert page.input_value("textarea") == ""
+        press(visit, "k", "pair-00001")
+        assert page.input_value("textarea") == "see round 2"
+        press(visit, "3", "pair-00002")
+        press(visit, "1", "pair-00003")
+        press(visit, "k", "pair-00002")
+        assert page.input_value("textarea") == ""
+        visit.harmless()
+    assert said(tmp_path) == [("pair-00001", "noise", "see round 2"), ("pair-00002", "clean", "")]
+
+
+def test_who_followed_a_link_of_another_page_is_let_in(chromium: Browser, tmp_path: Path) -> None:
+    audit_scenes.benchmark(tmp_path, 8)
+    with served(str(tmp_path)) as server:
+        context = chromium.new_context()
+        page = context.new_page()
+        link = f'<a href="{server.address}">go</a>'
+        page.route("http://terminal.example/", lambda route: route.fulfill(content_type="text/html", body=link))
+        page.goto("http://terminal.example/")
+        page.click("a")
+        page.wait_for_selector(".items")
+        context.close()
+
+
 def test_a_server_killed_after_an_answer_has_lost_nothing_and_the_page_says_that_it_is_gone(
     chromium: Browser, tmp_path: Path
 ) -> None:
@@ -311,3 +386,26 @@ def test_plain_cases_are_labelled_with_keys_into_a_log_that_calibrates(chromium:
     (log,) = tmp_path.glob("*/anna.jsonl")
     (row,) = LabelLog(log).rows("anna")
     assert (row.case_id, row.verdict, row.reasoning) == ("gpt-beats-claude", "TIE", "both are cities")
+
+
+@pytest.mark.parametrize(
+    ("answers", "keys", "kept"),
+    [("toxic;spam", "12", ["spam", "toxic"]), ("toxic;spam", "", []), ("1..10", "10", 10), ("any", "iso so", "so so")],
+)
+def test_every_kind_of_answer_is_given_with_keys_alone(
+    chromium: Browser, tmp_path: Path, answers: str, keys: str, kept: object
+) -> None:
+    file = tmp_path / "cases.jsonl"
+    file.write_text("".join(f'{{"case_id": "c{n}", "input": "q", "output": "a {n}"}}\n' for n in range(2)))
+    with served(str(file), "--answers", answers) as server, visiting_site(chromium, server.address) as visit:
+        page = visit.page
+        press(visit, "Space", "Case 1")
+        for key in keys:
+            page.keyboard.press("Space" if key == " " else key)
+        press(visit, "Enter", "Case 2")
+        page.focus(".home")
+        page.keyboard.press("Enter")  # follows the link that has the focus
+        visit.until("document.querySelector('.items') !== null")
+        visit.harmless()
+    (line,) = (tmp_path / "cases-labels" / "anna.jsonl").read_text(encoding="utf-8").splitlines()
+    assert json.loads(line)["verdict"] == kept

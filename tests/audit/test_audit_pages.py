@@ -229,7 +229,18 @@ def test_the_bundle_of_an_annotator_comes_first_and_alone_is_due(tmp_path: Path)
     listing = Pages(source=source, csrf="c").listing(Selection(order="assigned"), last="")
     assert "everything is labelled" in listing
     assert "mine alone" in listing
-    assert PairSource(folder, annotator="somebody else").orders[0] == "number"
+    stranger = PairSource(folder, annotator="somebody else")
+    assert (stranger.orders[0], stranger.assigned_others, source.assigned_others) == ("number", ("anna", "ben"), ())
+
+
+def test_a_damaged_file_of_somebody_else_stops_nobody(tmp_path: Path) -> None:
+    source = PairSource(audit_scenes.benchmark(tmp_path, 5), annotator="anna")
+    source.label("pair-00001", "clean", "")
+    (tmp_path / "audit" / "labels" / "ben.jsonl").write_text("nonsense\n")
+    assert source.progress().labelled == 1
+    (fact,) = source.progress().facts
+    assert (fact.name, fact.text) == ("Noise rate", "cannot be told")
+    assert "ben.jsonl, line 1 is no JSON" in fact.note
 
 
 def test_labels_of_the_file_are_those_of_the_page_and_a_broken_benchmark_is_refused(tmp_path: Path) -> None:

@@ -51,9 +51,17 @@ def test_the_token_becomes_a_cookie_that_scripts_and_other_sites_do_not_get(sour
     assert (answer.status_code, answer.headers["location"]) == (303, "/")
     cookie = answer.headers["set-cookie"]
     assert "HttpOnly" in cookie
-    assert "SameSite=strict" in cookie
+    assert "SameSite=lax" in cookie
     assert cookie.startswith("judgeharness_audit_8123=")
     assert TOKEN not in cookie
+
+
+def test_what_opens_the_page_once_opens_it_once(source: Cases) -> None:
+    app = audit_app(source, token=TOKEN, once="once")
+    first, second = (TestClient(app, base_url=HERE) for _ in range(2))
+    assert first.get("/", params={"token": "once"}).status_code == 200
+    assert second.get("/", params={"token": "once"}).status_code == 403
+    assert second.get("/", params={"token": TOKEN}).status_code == first.get("/").status_code == 200
 
 
 @pytest.mark.parametrize("token", ["", "x", TOKEN[:-1], TOKEN + "x", "\u2028", TOKEN.upper()])

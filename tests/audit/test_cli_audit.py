@@ -80,10 +80,10 @@ def served(monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
     """The page is handed over instead of served; another test serves it."""
     found = Served()
 
-    def serve(source: AuditSource, *, ready: Callable[[str], None], port: int) -> None:
+    def serve(source: AuditSource, *, ready: Callable[[str, str], None], port: int) -> None:
         found.sources.append(source)
         found.ports.append(port)
-        ready("http://127.0.0.1:1/?token=secret")
+        ready("http://127.0.0.1:1/?token=secret", "http://127.0.0.1:1/?token=once")
 
     monkeypatch.setattr("judgeharness_integrations.audit.web.serving.serve", serve)
     monkeypatch.setattr(_audit.webbrowser, "open", found.opened.append)
@@ -237,13 +237,15 @@ def test_the_page_of_pairs_begins_with_the_bundle(command: Command, served: Serv
         r"\(Ctrl-C ends it\)\.\n",
         ran.out,
     )
-    assert (served.ports, served.opened) == ([8123], ["http://127.0.0.1:1/?token=secret"])
+    assert (served.ports, served.opened) == ([8123], ["http://127.0.0.1:1/?token=once"])
     assert served.source.orders[0] == "assigned"
     first = served.source.ordered("assigned")[0]
     served.source.label(first, "noise", "no flaw")
     assert read_labels(benchmark.path)["anna"][first].label == "noise"
     assert "1 of " in command("audit", benchmark.path, "--annotator", "anna", "--no-browser").out
     assert len(served.opened) == 1
+    other = command("audit", benchmark.path, "--annotator", "Ana")
+    assert other.err == "nothing is assigned to 'Ana'; pairs are assigned to anna, ben: is that the name?\n"
 
 
 def test_no_browser_opens_where_there_is_no_screen(
@@ -318,6 +320,8 @@ def test_a_case_file_is_labelled_beside_it(command: Command, served: Served, pla
     (line,) = (place / "cases-labels" / "anna.jsonl").read_text().splitlines()
     assert json.loads(line)["verdict"] == 4
     assert json.loads(line)["criterion"] == "tone"
+    shutil.copy("cases.csv", "cases.v2.csv")  # the same ids, which may be of other texts
+    assert "0 of 24 cases" in command("audit", "cases.v2.csv", "--annotator", "anna").out
 
 
 def test_abstentions_of_a_run(command: Command, served: Served, place: Path) -> None:

@@ -63,15 +63,16 @@ def test_by_hand() -> None:
     assert found.rule == "majority"
 
 
-def test_agreement_is_over_the_pairs_of_the_sample_that_both_label() -> None:
-    (pair,) = noise_rate(SAID, ASSIGNED).agreement
+def test_agreement_is_over_the_pairs_that_both_were_to_label() -> None:
+    chosen = labels(ben={"u3": "clean", "s1": "noise"})["ben"]  # those anna labelled that ben looked at of his own
+    (pair,) = noise_rate({**SAID, "ben": {**SAID["ben"], **chosen}}, ASSIGNED).agreement
     assert (pair.annotators, pair.items, pair.agreed) == (("anna", "ben"), 2, 1)
 
 
 def test_without_an_assignment_there_are_counts_and_no_rate() -> None:
     found = noise_rate(SAID, None)
     assert (found.uniform, found.suspicious, found.noise, found.ambiguous) == (None, None, None, None)
-    assert found.others.labelled == 6
+    assert (found.others.labelled, found.others.unlabelled) == (6, 0)  # what was taken back is no label
     assert found.others.noise == 3
     assert found.agreement[0].items == 2
     assert found.to_dict()["noise_rate"] is None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -61,6 +63,37 @@ def test_what_fails_while_an_answer_is_taken_back_changes_nothing(
         log.withdraw(row("x"))
     assert len(log.rows()) == 2
     assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_a_full_disk_leaves_no_half_line_before_the_next_one(tmp_path: Path) -> None:
+    resource = pytest.importorskip("resource")
+    log = LabelLog(tmp_path / "labels.jsonl")
+    log.append([row("x")])
+    held, (soft, hard) = log.path.read_bytes(), resource.getrlimit(resource.RLIMIT_FSIZE)
+    before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (len(held) + 40, hard))
+    try:
+        with pytest.raises(OSError, match="too large"):
+            log.append([row("y")])
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        signal.signal(signal.SIGXFSZ, before)
+    assert log.path.read_bytes() == held
+    log.append([row("z")])
+    assert [one.case_id for one in log.rows()] == ["x", "z"]
+
+
+def test_what_takes_the_place_of_the_file_is_on_the_disk_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = LabelLog(tmp_path / "labels.jsonl")
+    done: list[str] = []
+    sync, replace = os.fsync, Path.replace
+    monkeypatch.setattr(os, "fsync", lambda handle: (done.append("sync"), sync(handle))[1])
+    monkeypatch.setattr(Path, "replace", lambda one, other: (done.append("replace"), replace(one, other))[1])
+    log.append([row("x")])
+    log.replace(row("x", "FAIL"))
+    assert done == ["sync", "sync", "replace"]
 
 
 @pytest.mark.parametrize("cut", [1, 5, 11, 60])

@@ -27,12 +27,13 @@ __all__ = ["audit_app"]
 _MESSAGES: Final = {404: "There is no such page.", 405: "Pages are read, labels are posted."}
 
 
-def audit_app(source: AuditSource, *, token: str) -> Starlette:
+def audit_app(source: AuditSource, *, token: str, once: str | None = None) -> Starlette:
     """Return the page as an ASGI application.
 
     Args:
         source: what is labelled, by whom.
         token: whoever opens `/?token=...` with it may use the page; nobody else.
+        once: another token, which is worth nothing once it was used.
 
     """
     site = _Site(source, token)
@@ -43,11 +44,12 @@ def audit_app(source: AuditSource, *, token: str) -> Starlette:
             Route("/label", site.label, methods=["POST"]),
             Mount("/assets", StaticFiles(packages=[("judgeharness_integrations.audit.web", "assets")])),
         ],
-        middleware=[Middleware(Guard, token=token)],
+        middleware=[Middleware(Guard, token=token, once=once)],
         exception_handlers={
             FormError: site.refused,
             HTTPException: site.missing,
             JudgeHarnessError: site.failed,
+            OSError: site.unread,
         },
     )
 
@@ -101,6 +103,11 @@ class _Site:
 
     async def failed(self, _request: Request, error: Exception) -> Response:
         return HTMLResponse(self._pages.sentence(str(error)), 400 if isinstance(error, UsageError) else 503)
+
+    async def unread(self, _request: Request, error: Exception) -> Response:
+        name, why = (getattr(error, name, None) for name in ("filename", "strerror"))
+        sentence = f"{name or 'A file'} cannot be read ({why or error}): put it back, and load the page again."
+        return HTMLResponse(self._pages.sentence(sentence), 503)
 
     def _selection(self, request: Request) -> Selection:
         return Selection.of(request.query_params, self._source)

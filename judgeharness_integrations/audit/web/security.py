@@ -43,10 +43,11 @@ class Guard:
     application checks `form_token` besides.
     """
 
-    def __init__(self, app: ASGIApp, *, token: str) -> None:
-        """Guard an application."""
+    def __init__(self, app: ASGIApp, *, token: str, once: str | None = None) -> None:
+        """Guard an application; `once` is another token, which is worth nothing once it was used."""
         self._app = app
         self._token = token
+        self._once = once
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request that is not let in, pass on one that is."""
@@ -72,7 +73,9 @@ class Guard:
         return None
 
     def _exchange(self, given: str, port: int | None) -> Response:
-        if not same_text(given, self._token):
+        if self._once is not None and same_text(given, self._once):
+            self._once = None
+        elif not same_text(given, self._token):
             return _refused("This token is of another run: open the address that judgeharness audit printed last.")
         answer = RedirectResponse("/", 303)
         answer.set_cookie(
@@ -80,7 +83,7 @@ class Guard:
             _derived(self._token, "cookie"),
             max_age=_LONGEST_COOKIE,
             httponly=True,
-            samesite="strict",
+            samesite="lax",  # strict would keep it from who followed a link, as out of a terminal in a browser
         )
         return answer
 

@@ -29,12 +29,13 @@ def check_installed() -> None:
         raise NotInstalledError("the web library of the audit page", "audit") from None
 
 
-def serve(source: AuditSource, *, ready: Callable[[str], None], port: int = 0, token: str | None = None) -> None:
+def serve(source: AuditSource, *, ready: Callable[[str, str], None], port: int = 0, token: str | None = None) -> None:
     """Serve the page until Ctrl-C, which ends it without an error.
 
     Args:
         source: what is labelled, by whom.
-        ready: told the address to open, token included, once requests are taken.
+        ready: told the address to open, token included, once requests are taken, and one that opens the page a single
+            time: that of a browser that is started here stands in the list of processes, which everybody can read.
         port: on loopback; 0 takes a free one.
         token: who may use the page; a new random one when None.
 
@@ -48,10 +49,10 @@ def serve(source: AuditSource, *, ready: Callable[[str], None], port: int = 0, t
 
     from judgeharness_integrations.audit.web.app import audit_app  # noqa: PLC0415 - needs the extra
 
-    secret = token or secrets.token_urlsafe(32)
+    secret, once = token or secrets.token_urlsafe(32), secrets.token_urlsafe(32)
     with _listening(port) as listener:
         config = uvicorn.Config(
-            audit_app(source, token=secret),
+            audit_app(source, token=secret, once=once),
             access_log=False,  # addresses hold ids and, once, the token
             log_config=None,
             log_level="error",
@@ -61,7 +62,8 @@ def serve(source: AuditSource, *, ready: Callable[[str], None], port: int = 0, t
             proxy_headers=False,
             timeout_graceful_shutdown=_PATIENCE_S,
         )
-        ready(f"http://{HOST}:{listener.getsockname()[1]}/?token={secret}")
+        site = f"http://{HOST}:{listener.getsockname()[1]}"
+        ready(f"{site}/?token={secret}", f"{site}/?token={once}")
         with contextlib.suppress(KeyboardInterrupt):
             uvicorn.Server(config).run(sockets=[listener])
 

@@ -91,8 +91,12 @@ def mode_named(name: str) -> Mode:
     raise UnknownNameError("mode", name, MODES)
 
 
-def read_results(folder: BenchmarkFolder) -> Results:
+def read_results(folder: BenchmarkFolder, *, audited: bool = True) -> Results:
     """Read a benchmark's pairs, what judges answered, and what people labelled.
+
+    Args:
+        folder: the benchmark.
+        audited: people's labels are read too; else no row has one, and no damaged file of them is in the way.
 
     Raises:
         UsageError: there is no benchmark, or a file of it cannot be read.
@@ -102,7 +106,7 @@ def read_results(folder: BenchmarkFolder) -> Results:
     folder.check()
     pairs = tuple(folder.pairs())
     counted = [pair for pair in pairs if pair.state != "rejected"]
-    audit = _audit(folder)
+    audit = _audit(folder) if audited else None
     raw = _raw(folder)
     known = {pair.pair_id for pair in counted}
     return Results(

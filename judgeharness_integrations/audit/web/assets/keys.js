@@ -11,6 +11,7 @@ export function pressed(event) {
   const key = event.key === " " ? "Space" : event.key;
   // a control that has the focus takes these itself
   if (["Enter", "Space"].includes(key) && event.target.closest("button, summary, input")) return;
+  if (key === "Enter" && event.target.closest("a")) return;
   if (["j", "k"].includes(key) && document.querySelector("[data-row]")) {
     event.preventDefault();
     return step(key === "j" ? 1 : -1);
