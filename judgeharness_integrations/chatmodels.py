@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 from judgeharness_integrations._errors import ConfigError
-from judgeharness_integrations.judging import call_maybe_async
+from judgeharness_integrations.judging import call_maybe_async, text_hash
 
 __all__ = ["ChatModel", "Completion", "FunctionModel", "Prompt", "chat_model", "parsed_object"]
 
@@ -114,7 +114,8 @@ def chat_model(spec: str, options: Mapping[str, Any] | None = None, *, adapter: 
     """Return the model of a spec: `provider:model` through an adapter, or `path/to/file.py:object` of your own.
 
     Args:
-        spec: what to ask, as `openai:gpt-4o`; of a Python file a `ChatModel`, or a function that takes a `Prompt`.
+        spec: what to ask, as `openai:gpt-4o`; of a Python file a `ChatModel`, or a function that takes a `Prompt`,
+            which is another model as soon as the file is changed.
         options: the adapter's (temperature, base_url ...); a file's object has its own.
         adapter: whose chat models are meant.
 
@@ -146,4 +147,5 @@ def _own(spec: str, file: Path, name: str) -> ChatModel:
     if isinstance(found, ChatModel):
         return found
     function: Callable[[Prompt], Any] = found
-    return FunctionModel(function=function, name=name)
+    # a function says nothing of itself: once its file is changed, it is another model
+    return FunctionModel(function=function, name=name, parameters={"source": text_hash(file.read_text("utf-8"))})

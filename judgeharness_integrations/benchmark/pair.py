@@ -56,6 +56,11 @@ class Blueprints(Record):
     better: Blueprint
     worse: Blueprint
 
+    @property
+    def in_rounds(self) -> bool:
+        """Whether they say what happens in each round; those of a pair from elsewhere may be texts alone."""
+        return bool(self.better.rounds or self.worse.rounds)
+
 
 class Turn(Record):
     """One round of a conversation, 1-based."""

@@ -186,9 +186,7 @@ def _serve_pairs(folder: BenchmarkFolder, request: Request) -> None:
 def _serve_cases(request: Request, what: _What) -> None:
     from judgeharness_integrations.audit.plaincases import PlainSource  # noqa: PLC0415 - loads what cases need
 
-    task = _task(request, what)
-    with task.held():
-        _serve(PlainSource(task, title=request.where.resolve().name), request)
+    _serve(PlainSource(_task(request, what), title=request.where.resolve().name), request)
 
 
 def _task(request: Request, what: _What) -> PlainTask:

@@ -13,7 +13,7 @@ from judgeharness_integrations.config.schema import Config
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
-__all__ = ["dotted", "first_problem", "kind"]
+__all__ = ["at_line", "dotted", "first_problem", "kind"]
 
 _KINDS = {
     "string_type": "a text",
@@ -24,6 +24,7 @@ _KINDS = {
     "dict_type": "a mapping of keys",
     "model_type": "a mapping of keys",
 }
+_CLASSES = {"str": "a text"}
 _LONGEST_VALUE = 80
 
 
@@ -48,6 +49,12 @@ def first_problem(problems: Sequence[ErrorDetails], source: str, schema: type[Ba
     return UnknownNameError("key", f"{dot}{key}", [dot + name for name in _keys_at(schema, parent)])
 
 
+def at_line(problem: UsageError, where: str) -> UsageError:
+    """Return a problem with its file and line, which that of a key nobody knows leaves out."""
+    text = str(problem)
+    return problem if text.startswith(where) else UsageError(f"{where}: {text}")
+
+
 def _sentence(problem: ErrorDetails) -> str:
     kind_of_problem, place = problem["type"], problem["loc"]
     where = dotted(place)
@@ -70,6 +77,8 @@ def _expected(kind_of_problem: str, context: Mapping[str, Any]) -> str | None:
     if kind_of_problem in ("too_short", "string_too_short"):
         what = "a list of at least {} entry" if kind_of_problem == "too_short" else "a text of at least {} character"
         return what.format(context["min_length"])
+    if kind_of_problem == "is_instance_of":
+        return _CLASSES.get(context["class"])
     return _KINDS.get(kind_of_problem)
 
 

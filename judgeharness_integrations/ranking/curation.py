@@ -77,7 +77,8 @@ def curate(
     difficulty[left] = rating.difficulty
     if share:
         if rating.joint is None:
-            raise UsageError(f"pairs cannot be cut by difficulty: {rating.reasons['bradley-terry']}.")
+            reason = rating.reasons["bradley-terry"]
+            raise UsageError(f"pairs cannot be cut by difficulty: {reason}; ask more judges, or cut none.")
         hardest[left] = _hardest(difficulty[left], share, cut_ties)
     return Curation(
         matrix=matrix,

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judgeharness_integrations import adapters
-from judgeharness_integrations._errors import ConfigError, UnknownNameError, UsageError
+from judgeharness_integrations._errors import ConfigError, NotInstalledError, UnknownNameError, UsageError
 from judgeharness_integrations.chatmodels import (
     ChatModel,
     Completion,
@@ -260,3 +260,20 @@ def test_a_model_file_of_another_form_is_one_sentence(tmp_path: Path, text: str,
 def test_a_model_file_that_is_missing_is_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"cannot be read \(No such file or directory\)"):
         read_model_file(tmp_path / "gone.yaml")
+
+
+def test_a_function_is_another_model_once_its_file_is_changed(tmp_path: Path) -> None:
+    """A function says nothing of itself: answers of the old one must not be taken for those of the new one."""
+    for name, said in (("one.py", "a"), ("two.py", "a"), ("three.py", "b")):
+        (tmp_path / name).write_text(f"def ask(prompt):\n    return {said!r}\n")
+    one, two, three = (chat_model(f"{tmp_path / name}:ask").parameters for name in ("one.py", "two.py", "three.py"))
+    assert one == two != three
+
+
+def test_without_langchain_one_line_brings_all_that_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(_name: str) -> None:
+        raise NotInstalledError("langchain (langchain_core)", "langchain")
+
+    monkeypatch.setattr("judgeharness_integrations.adapters.find_adapter", missing)
+    with pytest.raises(NotInstalledError, match=r"'openai:gpt-4o' is not installed: pip install '.*\[benchmark\]'"):
+        read_model_file(None).model("openai:gpt-4o")

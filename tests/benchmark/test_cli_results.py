@@ -143,13 +143,46 @@ def test_rank_against_the_parallel_set(command: Callable[..., Ran], bench: Path,
     assert "writer against strong" in ran.out
     line = next(line for line in ran.out[ran.out.index("writer against strong") :].splitlines() if "strong " in line)
     assert line.split()[-1] == "yes"
-    assert "37 pairs" not in ran.out[ran.out.index("writer against strong") :]
-    assert "40 pairs of both sets were drawn alike" in ran.out
+    # of the 40 pairs of this set 37 were judged, of the other one all
+    assert "37 pairs that were judged in both sets were drawn alike" in ran.out.replace("\n", " ")
+    assert "in one order alone" not in ran.out
     document = command("rank", bench, "--against", other.path, "--json").json
     assert document["analyses"]["against"][0]["judges"] == 3
     assert "nobody labelled a pair of" in command("rank", bench, "--against", other.path, "--flagged").err
     same = ask(make_benchmark(tmp_path / "same", n=40), seed=1, skill=SKILLS)
     assert f"{bench} against {same.path}" in command("rank", bench, "--against", same.path).out
+
+
+def test_a_judge_of_one_order_keeps_nobody_from_being_ranked(command: Callable[..., Ran], tmp_path: Path) -> None:
+    folder = ask(make_benchmark(tmp_path / "b", n=30), skill={"strong": 0.9, "weak": 0.4}, orders=1)
+    ask(folder, skill={"middling": 0.7})
+    ran = command("rank", folder.path)
+    assert "first of 3 judges by Bradley-Terry: strong" in ran.out
+    said = ran.out.replace("\n", " ")
+    assert "strong, weak: asked in one order alone, so that everybody is measured by the order as given" in said
+    assert {one["rank"] for one in command("curate", folder.path, "--json").json["judges"]} == {1, 2, 3}
+    assert "pairwise (one_order)" in command("show", folder.path, "pair-00001").out
+    other = ask(make_benchmark(tmp_path / "o", n=30, generator="other"), skill=SKILLS)
+    assert "strong, weak: asked in one order" in command("rank", other.path, "--against", folder.path).out
+    alone = command("rank", other.path).out
+    assert "both_orders" in alone
+    assert "in one order alone" not in alone
+
+
+def test_pairs_that_one_judge_alone_answered_are_told(command: Callable[..., Ran], tmp_path: Path) -> None:
+    folder = make_benchmark(tmp_path / "b", n=30)
+    with folder.log() as log:
+        log.append(judged(folder.pairs()[:20], skill=SKILLS))
+        log.append(judged(folder.pairs()[20:], skill={"strong": 0.9}))
+    told = "10 pairs are all right or all wrong by the answer of one judge alone"
+    assert told in command("curate", folder.path).out
+    assert told in command("stats", folder.path).out
+    assert command("curate", folder.path, "--json").json["alone"] == 10
+    assert command("stats", folder.path, "--json").json["alone"] == 10
+    document = command("export", folder.path, "--out", tmp_path / "x", "--json").json
+    assert document["alone"] == 10
+    assert sum(one["pairs"] for one in document["files"]) == 20
+    assert "10 judged by one judge alone" in command("export", folder.path, "--out", tmp_path / "y").out
 
 
 def test_rank_flagged_needs_labels_of_both_sets(
@@ -513,3 +546,42 @@ def test_convert_tells_what_it_added_and_left_out(command: Callable[..., Ran], t
     ran = command("convert", file, "--out", tmp_path / "other")
     assert (ran.code, ran.err) == (2, f"error: {file}, line 1: 'metadata' is missing.\n")
     assert not (tmp_path / "other").exists()
+
+
+def test_converted_pairs_whose_plans_are_texts_can_be_verified(command: Callable[..., Ran], tmp_path: Path) -> None:
+    entry = {
+        "id": "x1",
+        "domain": "loans",
+        **{f"convo_{side}": [{"user": f"Hours, {side}?", "assistant": f"At 8, {side}."}] for side in "ab"},
+        "better_is_a": True,
+        "plan": {"good": "say when it opens", "bad": "evade"},
+        "metadata": {
+            "user_behavior_type": "Focused",
+            "assistant_behavior_type": "evasion",
+            "n_rounds": 1,
+            "bad_round_index": 1,
+            "context": "It opens at 8.",
+        },
+    }
+    (tmp_path / "public.jsonl").write_text(json.dumps(entry), encoding="utf-8")
+    ran = command("convert", tmp_path / "public.jsonl", "--out", tmp_path / "c")
+    assert "taken as names of the taxonomy: Focused for focused" in ran.out
+    (tmp_path / "checker.py").write_text(VERIFIER, encoding="utf-8")
+    ran = command("verify", tmp_path / "c", "--verifier", f"{tmp_path / 'checker.py'}:ask", "--yes")
+    assert ran.code == 0, ran.err
+    (pair,) = BenchmarkFolder(tmp_path / "c").pairs()
+    assert [layer.status for layer in pair.verification.layers] == ["passed", "not_run", "passed", "passed"]
+    assert pair.state == "unverified"
+
+
+VERIFIER = """
+def ask(prompt):
+    if prompt.step == "adherence":
+        return {"worse_flaws": [{"round": 1, "type": "evasion", "what": "it evades"}], "better_flaws": [],
+                "announced": False, "announcement": "", "behaviour_kept_better": True, "behaviour_kept_worse": True,
+                "behaviour_reason": "", "same_pressure": True, "same_tone_and_length": True, "reason": "as declared"}
+    if prompt.step == "claims":
+        return {"claims": [{"round": 1, "claim": "It opens at 8."}] if "At 8, a." in prompt.user else []}
+    assert prompt.step == "grounding", prompt.step
+    return {"decisions": [{"claim_id": "1.1", "grounded": True, "chunk": None, "evidence": "opens at 8", "reason": ""}]}
+"""

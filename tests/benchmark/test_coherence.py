@@ -7,7 +7,7 @@ import pytest
 from support.verified_pairs import DOCUMENT, Verifier, asked, conditions, material, pair, plans
 
 from judgeharness_integrations.benchmark.asking.asker import UnreadableError
-from judgeharness_integrations.benchmark.pair import Pair
+from judgeharness_integrations.benchmark.pair import Blueprint, Blueprints, Pair
 from judgeharness_integrations.benchmark.verification.coherence import coherence, coherence_prompt, read_conflicts
 from judgeharness_integrations.chatmodels import Completion
 
@@ -56,6 +56,13 @@ def test_a_pair_without_plans_is_not_looked_at(tmp_path: Path) -> None:
     verifier = Verifier()
     result = asked(tmp_path, coherence, pair(blueprints=None), verifier)
     assert (result.status, result.reasons) == ("not_run", ("the pair has no plans",))
+    assert not verifier.prompts
+
+
+def test_plans_without_rounds_are_not_looked_at(tmp_path: Path) -> None:
+    verifier, texts = Verifier(), Blueprint(rounds=(), sketch="explain")
+    result = asked(tmp_path, coherence, pair(blueprints=Blueprints(better=texts, worse=texts)), verifier)
+    assert (result.status, result.reasons) == ("not_run", ("the plans do not say what each round holds",))
     assert not verifier.prompts
 
 

@@ -37,7 +37,8 @@ def test_each_pair_is_somewhere_once_and_what_people_found_decides_first(
     found = exported(pairs, made, audit=audit, bands=bands)
     placed = [pair.pair_id for mine in found.files.values() for pair in mine]
     assert len(placed) == len({*placed})
-    assert len(placed) + found.noise + found.unanswered + found.unjudged + found.unplaced == len(pairs)
+    left = found.noise + found.unanswered + found.unjudged + found.alone + found.unplaced
+    assert len(placed) + left == len(pairs)
     assert {pair.pair_id for pair in found.files["held_out"]} == {name for name in audit if audit[name] == "clean"}
     assert not {name for name in audit if audit[name] == "noise"} & {*placed}
     assert [one.pairs for one in found.bands()] == [len(mine) for mine in found.files.values()]
@@ -68,6 +69,18 @@ def test_unanimous_pairs_are_told_by_who_is_right(pairs: list[Pair]) -> None:
     assert {pair.pair_id for pair in found.files["unanimous_wrong"]} == wrong
     assert len(found.files["unanimous_right"]) == 3
     assert found.unjudged == 1
+
+
+def test_one_judge_alone_does_not_say_how_hard_a_pair_is(pairs: list[Pair]) -> None:
+    all_right = {"a": 1.0, "b": 1.0}
+    both, alone = pairs[:3], pairs[3:8]
+    rows = joined([*judged(both, skill=all_right), *judged(alone, skill={"a": 1.0})], pairs)
+    made = curation(rows)
+    assert made.alone == {pair.pair_id for pair in alone}
+    assert made.steps([])[0].unanimous_right == 8
+    found = exported(pairs[:8], made, audit=None, bands=2)
+    assert found.files["unanimous_right"] == tuple(both)
+    assert (found.alone, found.unjudged, found.unplaced) == (5, 0, 0)
 
 
 def test_pairs_without_an_answer_that_counts_are_in_no_file(pairs: list[Pair]) -> None:

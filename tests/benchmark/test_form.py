@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.verified_pairs import conditions, conversations, plans
 
-from judgeharness_integrations.benchmark.pair import Blueprints, Conversation, Conversations, LayerResult
+from judgeharness_integrations.benchmark.pair import Blueprint, Blueprints, Conversation, Conversations, LayerResult
 from judgeharness_integrations.benchmark.verification.form import MOST_TIMES_LONGER, form_result
 
 
@@ -27,6 +27,14 @@ def test_plans_alone_pass_before_the_conversations_are_written() -> None:
 
 def test_a_pair_from_elsewhere_needs_no_plans() -> None:
     assert of(None, conversations()).status == "passed"
+
+
+def test_plans_from_elsewhere_may_be_texts_beside_conversations() -> None:
+    texts = Blueprints(better=Blueprint(rounds=(), sketch="explain"), worse=Blueprint(rounds=(), sketch=""))
+    assert of(texts, conversations()).status == "passed"
+    assert of(texts).status == "failed"
+    half = Blueprints(better=plans().better, worse=texts.worse)
+    assert "the worse plan has 0 rounds, 3 were asked for" in of(half, conversations()).reasons
 
 
 def test_what_could_not_be_read_is_the_reason() -> None:

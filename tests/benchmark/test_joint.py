@@ -16,7 +16,13 @@ from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.benchmark.folder import BenchmarkFolder
 from judgeharness_integrations.benchmark.pair import Pair
 from judgeharness_integrations.benchmark.results.joining import gold_of, joined
-from judgeharness_integrations.benchmark.results.joint import JointTable, Said, joint_table
+from judgeharness_integrations.benchmark.results.joint import (
+    JointTable,
+    Said,
+    in_one_order,
+    joint_table,
+    order_rule,
+)
 from judgeharness_integrations.benchmark.results.judgments import Judgment, judgments_of
 from judgeharness_integrations.benchmark.results.reading import read_results, write_judgments
 from judgeharness_integrations.verdictlog.row import VerdictRow
@@ -51,6 +57,23 @@ def cell(pair: Pair, rows: list[VerdictRow]) -> Any:
 
 def other(pair: Pair) -> str:
     return pair.worse_side
+
+
+def test_both_orders_need_both_of_every_judge(pairs: list[Pair]) -> None:
+    both, one = said(pairs[0]), said(pairs[0], "k", ({},))
+    rows = joined([*both, *one], pairs[:1])
+    assert (order_rule(joined(both, pairs)), order_rule(rows), order_rule([])) == (
+        "both_orders",
+        "one_order",
+        "one_order",
+    )
+    assert in_one_order(rows) == ("k",)
+    table = joint_table(rows)
+    assert table.rule == "one_order"
+    assert [table.joint(judge, pairs[0].pair_id) for judge in ("j", "k")] == [True, True]
+    begun = joined([*said(pairs[0]), *said(pairs[1], orders=({},))], pairs[:2])
+    assert joint_table(begun).rule == "both_orders"  # the second order of one pair is still to come
+    assert joint_table(begun).joint("j", pairs[1].pair_id) is None
 
 
 def test_right_about_all_three_is_jointly_right(pairs: list[Pair]) -> None:

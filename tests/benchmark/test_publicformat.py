@@ -12,6 +12,7 @@ from support.benchmark_results import DOCUMENTS, TAXONOMY, make_benchmark, make_
 from judgeharness_integrations._errors import CaseError
 from judgeharness_integrations.benchmark.conditions import Drawing, draw_conditions
 from judgeharness_integrations.benchmark.pair import Conversation, Conversations, Turn
+from judgeharness_integrations.benchmark.publicformat.names import Names
 from judgeharness_integrations.benchmark.publicformat.reading import read_public
 from judgeharness_integrations.benchmark.publicformat.said import conversation_of
 from judgeharness_integrations.benchmark.publicformat.writing import public_record
@@ -71,6 +72,8 @@ def imported(tmp_path: Path, *entries: Any, **options: Any) -> Any:
         "\n".join(f"{one['role'].title()}: {one['content']}" for one in MESSAGES),
         "\n\n".join(f"**{one['role'].upper()}:** {one['content']}" for one in MESSAGES),
         conversation_of(MESSAGES, where="x").text(),
+        json.dumps(MESSAGES),
+        " " + json.dumps({"turns": TURNS}),
     ],
 )
 def test_every_usual_shape_is_the_same_conversation(value: Any) -> None:
@@ -80,10 +83,21 @@ def test_every_usual_shape_is_the_same_conversation(value: Any) -> None:
     assert [turn.assistant for turn in found.turns] == ["At 8.", "At 6.\nOn Sundays never."]
 
 
+def test_a_line_that_looks_like_a_speaker_belongs_to_the_answer() -> None:
+    found = conversation_of(
+        "User: Which one?\nAssistant: This:\nModel: X 500\nHuman: none\nUser: Ok\nAssistant: Yes", where="f"
+    )
+    assert [turn.assistant for turn in found.turns] == ["This:\nModel: X 500\nHuman: none", "Yes"]
+    named = conversation_of("Human: Which one?\nAI: This.", where="f")
+    assert named.turns[0].assistant == "This."
+
+
 @pytest.mark.parametrize(
     ("value", "told"),
     [
         (None, "is no conversation: give a list of"),
+        ('[{"role": "user"', "a text that does not begin with User:"),
+        ('["a", "b"]', "is no conversation"),
         ([], "is no conversation"),
         (["hello", "hi"], "is no conversation"),
         ({"text": "x"}, "is no conversation"),
@@ -133,6 +147,45 @@ def test_names_that_are_not_known_are_added_without_a_definition(tmp_path: Path)
     assert "No definition was given" in found.taxonomy.behaviours["impatient"].description
 
 
+@pytest.mark.parametrize("name", ["Evasion", "EVASION", " evasion ", "eva-sion"])
+def test_a_name_that_is_spelled_otherwise_is_that_of_the_taxonomy(tmp_path: Path, name: str) -> None:
+    found = imported(tmp_path, changed(metadata={"assistant_behavior_type": name, "user_behavior_type": "Focused"}))
+    conditions = found.pairs[0].conditions
+    assert (conditions.failure_type, conditions.behaviour) == ("evasion", "focused")
+    assert found.added == ()
+    other = {} if name.strip() == "evasion" else {name: "evasion"}
+    assert found.renamed == other | {"Focused": "focused"}
+
+
+def test_names_that_differ_in_signs_alone_stay_apart_where_the_taxonomy_has_both() -> None:
+    held = {name: TAXONOMY.failure_types["evasion"].model_copy(update={"name": name}) for name in ("a_b", "ab")}
+    names = Names(TAXONOMY.model_copy(update={"failure_types": held}))
+    assert [names.failure_type(name, "f") for name in ("a_b", "ab", "A B")] == ["a_b", "ab", "ab"]
+    assert names.renamed == {"A B": "ab"}
+
+
+def test_an_object_over_several_lines_and_a_list_inside_one_are_read(tmp_path: Path) -> None:
+    file = tmp_path / "public.json"
+    for content in (ENTRY, {"pairs": [ENTRY]}, {"version": 1, "data": [ENTRY]}):
+        file.write_text(json.dumps(content, indent=2), encoding="utf-8")
+        assert [pair.pair_id for pair in read_public(file, taxonomy=TAXONOMY).pairs] == ["7"]
+    file.write_text(json.dumps({"pairs": [ENTRY, 5]}), encoding="utf-8")
+    with pytest.raises(CaseError, match="entry 2 is no object"):
+        read_public(file, taxonomy=TAXONOMY)
+
+
+def test_what_a_table_kept_is_read(tmp_path: Path) -> None:
+    floats = {**ENTRY["metadata"], "n_rounds": 2.0, "bad_round_index": 2.0}
+    entry = changed(convo_a=json.dumps(MESSAGES), plan=json.dumps(ENTRY["plan"])) | {"metadata": json.dumps(floats)}
+    assert imported(tmp_path, entry).pairs == imported(tmp_path, ENTRY).pairs
+
+
+@pytest.mark.parametrize("context", [None, "", "  ", [], ["", " "]])
+def test_a_context_without_a_word_is_no_document(tmp_path: Path, context: Any) -> None:
+    found = imported(tmp_path, changed(metadata={"context": context}))
+    assert (found.documents, found.pairs[0].conditions.chunks) == ((), ())
+
+
 def test_one_context_is_one_document(tmp_path: Path) -> None:
     same = [changed(id=str(number)) for number in range(3)]
     found = imported(
@@ -172,6 +225,8 @@ def test_a_list_of_json_is_read_as_lines_are(tmp_path: Path) -> None:
         (changed(domain=None), "'domain' is missing"),
         (changed(metadata={"n_rounds": "2"}), "metadata: 'n_rounds' must be a whole number"),
         (changed(metadata={"n_rounds": True}), "metadata: 'n_rounds' must be a whole number"),
+        (changed(metadata={"n_rounds": 2.5}), "metadata: 'n_rounds' must be a whole number"),
+        (changed(metadata={"assistant_behavior_type": "none"}), "cannot be named 'none', which is another answer"),
         (changed(metadata={"n_rounds": 3}), "convo_a has 2 rounds, and n_rounds says 3"),
         (changed(convo_b=TURNS[:1]), "convo_b has 1 rounds, and n_rounds says 2"),
         (changed(metadata={"bad_round_index": 0}), "bad_round_index is 0, and rounds count from 1 to 2"),

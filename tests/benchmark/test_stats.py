@@ -16,7 +16,7 @@ from judgeharness_integrations.benchmark.results.auditing import audited_of
 from judgeharness_integrations.benchmark.results.costs import Cost, costs_of_judges, costs_of_steps, total_cost
 from judgeharness_integrations.benchmark.results.flow import flow, reasons
 from judgeharness_integrations.benchmark.results.reading import read_results
-from judgeharness_integrations.benchmark.results.stats import planned_conditions, steps_of
+from judgeharness_integrations.benchmark.results.stats import Steps, planned_conditions, steps_of
 from judgeharness_integrations.execution.prices import Price
 from judgeharness_integrations.verdictlog.sql.usage import ModelUsage
 
@@ -94,13 +94,16 @@ def test_pairs_that_are_not_written_yet_are_planned_as_they_will_be_drawn(tmp_pa
 
 def test_steps_without_a_difficulty_say_why_none_is_cut(tmp_path: Path) -> None:
     folder = make_benchmark(tmp_path / "b", n=6)
-    assert steps_of(read_results(folder), None, cut=0.1, cut_ties="keep", columns=()) == ((), None)
+    assert steps_of(read_results(folder), None, cut=0.1, cut_ties="keep", columns=()) == Steps(
+        steps=(), cut_reason=None, alone=0
+    )
     with folder.log() as log:
         log.append(judged(folder.pairs(), skill={"alone": 0.5}))
     results = read_results(folder)
-    steps, reason = steps_of(results, "pairwise", cut=0.1, cut_ties="keep", columns=())
-    assert steps[0].judged == 6
-    assert "pairs cannot be cut by difficulty" in str(reason)
+    found = steps_of(results, "pairwise", cut=0.1, cut_ties="keep", columns=())
+    assert (found.steps[0].judged, found.alone) == (6, 6)
+    assert "pairs cannot be cut by difficulty" in str(found.cut_reason)
+    assert str(found.cut_reason).endswith("ask more judges, or cut none")
     with pytest.raises(UsageError, match="share of pairs to cut"):
         steps_of(results, "pairwise", cut=-1, cut_ties="keep", columns=())
 

@@ -12,7 +12,7 @@ from judgeharness_integrations._errors import LogFormatError, UsageError
 from judgeharness_integrations.benchmark.documents.content import text_of_file
 from judgeharness_integrations.benchmark.documents.finding import found_files
 from judgeharness_integrations.benchmark.records import Record, clean
-from judgeharness_integrations.config.problems import first_problem
+from judgeharness_integrations.config.problems import at_line, first_problem
 from judgeharness_integrations.verdictlog.files import iter_records
 
 __all__ = ["ENDINGS", "Transcript", "read_transcripts"]
@@ -89,7 +89,7 @@ def _lines(path: Path) -> Iterator[tuple[str, Transcript]]:
             try:
                 line = _Line.model_validate(record)
             except ValidationError as error:
-                raise first_problem(error.errors(include_url=False), where, _Line) from None
+                raise at_line(first_problem(error.errors(include_url=False), where, _Line), where) from None
             yield where, Transcript(transcript_id=clean(line.id), text=clean(_said(line, where)))
     except LogFormatError as error:
         raise UsageError(str(error).replace("a row is", "a transcript is")) from error

@@ -10,7 +10,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, InstanceOf, Validat
 
 from judgeharness_integrations._errors import LogFormatError, UsageError
 from judgeharness_integrations.benchmark.documents.content import Content, Passage
-from judgeharness_integrations.config.problems import first_problem
+from judgeharness_integrations.config.problems import at_line, first_problem
 from judgeharness_integrations.verdictlog.files import iter_records
 
 __all__ = ["read_lines"]
@@ -63,4 +63,4 @@ def _line(record: object, where: str) -> _Line:
     try:
         return _Line.model_validate(record)
     except ValidationError as error:
-        raise first_problem(error.errors(include_url=False), where, _Line) from None
+        raise at_line(first_problem(error.errors(include_url=False), where, _Line), where) from None

@@ -50,9 +50,12 @@ def read_documents(paths: Sequence[Path], *, domain: str | None = None) -> list[
         raise UsageError("a domain is a name, not an empty text: leave it out, or name one.")
     made: dict[str, Document] = {}
     for found in found_files(paths, endings=ENDINGS, what="a document"):
+        before = len(made)
         for content in _READERS[found.path.suffix.lower()](found.path):
             document = _document(content, found, document_id=_unique(slug(content.name), made), domain=domain)
             made[document.document_id] = document
+        if len(made) == before:
+            raise UsageError(f"{found.path} holds no document: fill it, or leave it out.")
     if not made:
         raise UsageError("there is no document: give files or folders that hold text.")
     return list(made.values())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["read_markdown", "read_text"]
 
 _FRONT: Final = re.compile(r"\A---[ \t]*\n(.*?\n)?(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
+_KEY: Final = re.compile(r"\s*[\w.-]+[ \t]*:(?:\s|\Z)")
 _PATH: Final = " > "
 
 
@@ -34,8 +36,9 @@ def read_text(path: Path) -> Content:
 def read_markdown(path: Path) -> Content:
     """Return a Markdown file (CommonMark with tables), a passage for each of its headings and what stands below.
 
-    A passage begins with its heading; one with nothing below it begins the next passage. Front matter is left out. The
-    title is that of the front matter, else the first heading of the first level, else the file's name.
+    A passage begins with its heading; one with nothing below it begins the next passage. Front matter is left out: keys
+    and values between two lines of hyphens; other text between such lines is text. The title is that of the front
+    matter, else the first heading of the first level, else the file's name.
 
     Raises:
         UsageError: it is not text.
@@ -43,10 +46,11 @@ def read_markdown(path: Path) -> Content:
     """
     text = text_of_file(path)
     front = _FRONT.match(text)
-    body = text[front.end() :] if front is not None else text
+    facts = None if front is None else _facts(front[1] or "")
+    body = text if front is None or facts is None else text[front.end() :]
     tokens = _tokens(body)
     firsts = (title for level, title, _ in _headings(tokens) if level == 1 and title)
-    title = (_title(front[1] or "") if front is not None else None) or next(firsts, path.stem)
+    title = _title(facts or {}) or next(firsts, path.stem)
     return Content(name=path.stem, title=title, passages=tuple(_passages(body, tokens)), where=str(path))
 
 
@@ -56,15 +60,22 @@ def _tokens(text: str) -> list[Token]:
     return MarkdownIt("commonmark").enable("table").parse(text)
 
 
-def _title(front: str) -> str | None:
-    """Return the title that front matter gives, if it can be read."""
+def _facts(front: str) -> dict[Any, Any] | None:
+    """Return what front matter says, nothing of what cannot be read; None for a text that merely stands there."""
     import yaml  # noqa: PLC0415 - few files have front matter
 
     try:
         facts: Any = yaml.safe_load(front)
     except (yaml.YAMLError, ValueError, RecursionError):
-        return None
-    title = facts.get("title") if isinstance(facts, dict) else None
+        return {} if _KEY.match(front) or front.lstrip().startswith("{") else None
+    if facts is None:
+        return None if front.strip() else {}
+    return facts if isinstance(facts, dict) else None
+
+
+def _title(facts: dict[Any, Any]) -> str | None:
+    """Return the title that front matter gives."""
+    title = facts.get("title")
     return title.strip() or None if isinstance(title, str) else None
 
 
@@ -83,7 +94,7 @@ def _passages(text: str, tokens: list[Token]) -> Iterator[Passage]:
     began = 0
     for (level, heading, first), end in zip(headings, ends, strict=True):
         path = {higher: name for higher, name in path.items() if higher < level} | ({level: heading} if heading else {})
-        if end < len(lines) and not any(first <= line < end for line in bodies):
+        if end < len(lines) and bisect_left(bodies, first) == bisect_left(bodies, end):
             continue  # nothing but the heading: it goes with what follows
         yield Passage(text=_joined(lines, began, end, paragraphs), heading=_PATH.join(path.values()) or None)
         began = end
@@ -96,11 +107,14 @@ def _paragraphs(tokens: list[Token]) -> dict[int, int]:
 
 
 def _bodies(tokens: list[Token]) -> list[int]:
-    """Return the first line of everything that is not a heading."""
+    """Return the first line of everything that is neither a heading nor a rule, in their order."""
     return [
         token.map[0]
         for token in tokens
-        if token.level == 0 and token.map is not None and token.nesting >= 0 and token.type != "heading_open"
+        if token.level == 0
+        and token.map is not None
+        and token.nesting >= 0
+        and token.type not in ("heading_open", "hr")
     ]
 
 

@@ -15,7 +15,8 @@ from judgeharness_integrations._errors import CaseError
 from judgeharness_integrations.benchmark.conditions import Conditions
 from judgeharness_integrations.benchmark.documents.document import Chunk, Document
 from judgeharness_integrations.benchmark.pair import Blueprint, Blueprints, Conversation, Conversations, Pair, RoundPlan
-from judgeharness_integrations.benchmark.publicformat.said import conversation_of
+from judgeharness_integrations.benchmark.publicformat.names import Names
+from judgeharness_integrations.benchmark.publicformat.said import conversation_of, unpacked
 from judgeharness_integrations.benchmark.records import clean
 from judgeharness_integrations.benchmark.taxonomy.taxonomy import Behaviour, FailureType, Taxonomy
 from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES
@@ -26,6 +27,7 @@ UNKNOWN_GENERATOR: Final = "unknown"
 
 _NO_DEFINITION: Final = "No definition was given with the pairs that this name was imported with."
 _KNOWN: Final = frozenset({"id", "domain", "convo_a", "convo_b", "better_is_a", "plan", "metadata"})
+_LISTS: Final = ("pairs", "data")
 _KNOWN_METADATA: Final = frozenset(
     {"user_behavior_type", "assistant_behavior_type", "n_rounds", "bad_round_index", "context"}
 )
@@ -33,19 +35,25 @@ _KNOWN_METADATA: Final = frozenset(
 
 @dataclass(frozen=True, kw_only=True)
 class Imported:
-    """What a file held; `ignored`: keys that have no place in a benchmark; `added`: names the taxonomy did not know."""
+    """What a file held.
+
+    `ignored`: keys that have no place in a benchmark; `added`: names the taxonomy did not know; `renamed`: a name in
+    the file -> that of the taxonomy which it was taken for.
+    """
 
     pairs: tuple[Pair, ...]
     documents: tuple[Document, ...]
     taxonomy: Taxonomy
     ignored: tuple[str, ...]
     added: tuple[str, ...]
+    renamed: Mapping[str, str]
 
 
 def read_public(file: Path, *, taxonomy: Taxonomy, generator: str | None = None) -> Imported:
-    """Read pairs from a JSON list, or from JSONL.
+    """Read pairs from a JSON list, from an object that holds one under `pairs` or `data`, or from JSONL.
 
-    Each context becomes a document of one chunk. Names of failure types and behaviours that the taxonomy lacks are
+    Each context becomes a document, a chunk each of its texts. A name of a failure type or behaviour is taken for that
+    of the taxonomy which differs in capitals and signs alone (`Self-contradiction`); others that the taxonomy lacks are
     added to it, with a definition that says that none was given. Nothing was verified: the pairs are `unverified`.
 
     Args:
@@ -61,15 +69,17 @@ def read_public(file: Path, *, taxonomy: Taxonomy, generator: str | None = None)
     documents: dict[str, Document] = {}
     pairs: dict[str, Pair] = {}
     ignored: dict[str, None] = {}
+    names = Names(taxonomy)
     for number, (where, entry) in enumerate(_entries(file)):
-        pair, document = _pair(entry, number, generator=generator, where=where)
+        pair, document = _pair(entry, number, names, generator=generator, where=where)
         if pair.pair_id in pairs:
             raise CaseError(f"{where}: repeats the id {pair.pair_id!r:.80}: give each pair one of its own.")
         pairs[pair.pair_id] = pair
         if document is not None:
             documents.setdefault(document.document_id, document)
         ignored |= dict.fromkeys(sorted({*entry} - _KNOWN - {"generator"}))
-        ignored |= dict.fromkeys(f"metadata.{name}" for name in sorted({*entry["metadata"]} - _KNOWN_METADATA))
+        unknown = {*unpacked(entry["metadata"])} - _KNOWN_METADATA
+        ignored |= dict.fromkeys(f"metadata.{name}" for name in sorted(unknown))
     if not pairs:
         raise CaseError(f"{file} holds no pairs.")
     extended, added = _extended(taxonomy, list(pairs.values()))
@@ -79,6 +89,7 @@ def read_public(file: Path, *, taxonomy: Taxonomy, generator: str | None = None)
         taxonomy=extended,
         ignored=tuple(ignored),
         added=added,
+        renamed=names.renamed,
     )
 
 
@@ -89,15 +100,33 @@ def _entries(file: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or "it is no UTF-8"
         raise CaseError(f"{file} cannot be read ({why}): give a JSON or JSONL file.") from error
-    if text.lstrip().startswith("["):
-        parsed = [(f"{file}, entry {number}", entry) for number, entry in enumerate(_json(text, str(file)), start=1)]
-    else:
-        lines = [(f"{file}, line {n}", line) for n, line in enumerate(text.split("\n"), start=1) if line.strip()]
-        parsed = [(where, _json(line, where)) for where, line in lines]
-    for where, entry in parsed:
+    for where, entry in _placed(text, str(file)):
         if not isinstance(entry, Mapping):
             raise CaseError(f"{where} is no object: give a list of pairs, or a pair a line.")
         yield where, entry
+
+
+def _placed(text: str, file: str) -> list[tuple[str, Any]]:
+    """Return where each entry stands, and the entry: of a list, of an object with one or that is one, of lines."""
+    listed = _json(text, file) if text.lstrip().startswith("[") else None
+    if listed is None:
+        whole = _whole(text)
+        if whole is None:
+            lines = [(f"{file}, line {n}", line) for n, line in enumerate(text.split("\n"), start=1) if line.strip()]
+            return [(where, _json(line, where)) for where, line in lines]
+        listed = next((whole[name] for name in _LISTS if isinstance(whole.get(name), list)), None)
+        if listed is None:
+            return [(f"{file}, line 1", whole)]
+    return [(f"{file}, entry {number}", entry) for number, entry in enumerate(listed, start=1)]
+
+
+def _whole(text: str) -> Mapping[str, Any] | None:
+    """Return the object that a file is; None for anything else, as several lines of them."""
+    try:
+        whole = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return whole if isinstance(whole, Mapping) else None
 
 
 def _json(text: str, where: str) -> Any:
@@ -107,7 +136,9 @@ def _json(text: str, where: str) -> Any:
         raise CaseError(f"{where} is no JSON ({error}): give a JSON list of pairs, or a pair a line.") from error
 
 
-def _pair(entry: Mapping[str, Any], number: int, *, generator: str | None, where: str) -> tuple[Pair, Document | None]:
+def _pair(
+    entry: Mapping[str, Any], number: int, names: Names, *, generator: str | None, where: str
+) -> tuple[Pair, Document | None]:
     metadata = _field(entry, "metadata", Mapping, "an object", where)
     here = f"{where}: metadata"
     a, b = (
@@ -124,8 +155,8 @@ def _pair(entry: Mapping[str, Any], number: int, *, generator: str | None, where
     conditions = Conditions(
         pair_id=_id(entry, where),
         number=number,
-        failure_type=_name(metadata, "assistant_behavior_type", here),
-        behaviour=_name(metadata, "user_behavior_type", here),
+        failure_type=names.failure_type(_field(metadata, "assistant_behavior_type", str, "a text", here), here),
+        behaviour=names.behaviour(_field(metadata, "user_behavior_type", str, "a text", here), here),
         n_rounds=n_rounds,
         flawed_round=flawed,
         better="A" if first else "B",
@@ -148,7 +179,9 @@ _CONVERSATIONS: Final = ("convo_a", "convo_b")
 def _field(entry: Mapping[str, Any], name: str, kind: type, what: str, where: str) -> Any:
     if name not in entry or entry[name] is None:
         raise CaseError(f"{where}: {name!r} is missing.")
-    value = entry[name]
+    value = unpacked(entry[name]) if kind is Mapping else entry[name]
+    if kind is int and isinstance(value, float) and value.is_integer():
+        value = int(value)  # a table with an empty cell keeps 2.0
     if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
         raise CaseError(f"{where}: {name!r} must be {what}, not {value!r:.60}.")
     return value
@@ -159,13 +192,6 @@ def _id(entry: Mapping[str, Any], where: str) -> str:
     if isinstance(found, bool) or not isinstance(found, (str, int)) or not str(found).strip():
         raise CaseError(f"{where}: 'id' must be a text or a whole number, not {found!r:.60}.")
     return clean(str(found).strip())
-
-
-def _name(metadata: Mapping[str, Any], name: str, where: str) -> str:
-    found = str(_field(metadata, name, str, "a text", where)).strip()
-    if not found:
-        raise CaseError(f"{where}: {name!r} is empty.")
-    return clean(found)
 
 
 def _check_rounds(told: Mapping[str, Conversation], n_rounds: int, where: str) -> None:
@@ -179,13 +205,16 @@ def _check_rounds(told: Mapping[str, Conversation], n_rounds: int, where: str) -
 
 def _document(context: Any, domain: str, where: str) -> Document | None:
     """Return a context as a document that has the same id wherever the same context stands."""
-    if context is None or context in ("", []):
+    if context is None:
         return None
     parts = context if isinstance(context, list) else [context]
     texts = [part.get("text") if isinstance(part, Mapping) else part for part in parts]
     kept = [clean(text) for text in texts if isinstance(text, str)]
     if len(kept) < len(texts):
         raise CaseError(f"{where}: 'context' must be a text, or a list of texts, not {context!r:.60}.")
+    kept = [text for text in kept if text.strip()]
+    if not kept:
+        return None
     told = json.dumps([domain, kept], ensure_ascii=False)
     name = f"context-{hashlib.blake2b(told.encode(), digest_size=6).hexdigest()}"
     chunks = tuple(Chunk(chunk_id=f"{name}#{number}", text=text) for number, text in enumerate(kept, start=1))
@@ -193,6 +222,7 @@ def _document(context: Any, domain: str, where: str) -> Document | None:
 
 
 def _plans(plan: Any, chunks: Sequence[str], where: str) -> Blueprints | None:
+    plan = unpacked(plan)
     if plan is None:
         return None
     if not isinstance(plan, Mapping):

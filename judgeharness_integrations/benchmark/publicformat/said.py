@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
@@ -10,7 +11,7 @@ from judgeharness_integrations._errors import CaseError
 from judgeharness_integrations.benchmark.pair import Conversation, Turn
 from judgeharness_integrations.benchmark.records import clean
 
-__all__ = ["conversation_of"]
+__all__ = ["conversation_of", "unpacked"]
 
 _ROLES: Final = {"user": "user", "human": "user", "assistant": "assistant", "ai": "assistant", "model": "assistant"}
 _MARKER: Final = re.compile(
@@ -29,13 +30,15 @@ def conversation_of(value: Any, *, where: str) -> Conversation:
 
     Args:
         value: a list of `{role, content}` (or `{from, value}`), a list of `{user, assistant}`, an object with such a
-            list under `messages` or `turns`, or a text with `User:` and `Assistant:` at the beginning of lines.
+            list under `messages` or `turns`, a text with `User:` and `Assistant:` at the beginning of lines, or any of
+            these as a text of JSON.
         where: file, line and field, for errors.
 
     Raises:
         CaseError: it is none of them, somebody else speaks, or the turns do not alternate.
 
     """
+    value = unpacked(value)
     if isinstance(value, Mapping):
         value = next((value[name] for name in ("messages", "turns") if name in value), value)
     if isinstance(value, str):
@@ -47,13 +50,32 @@ def conversation_of(value: Any, *, where: str) -> Conversation:
     return Conversation(turns=tuple(_turns(messages, where)))
 
 
+def unpacked(value: Any) -> Any:
+    """Return what a text of JSON holds, as tables keep lists and objects; anything else as it is."""
+    if not isinstance(value, str) or not value.lstrip().startswith(("[", "{")):
+        return value
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError):
+        return value  # [Round 1] User: ...
+
+
 def _marked(text: str, where: str) -> Iterator[Message]:
-    found = list(_MARKER.finditer(text))
+    found = _speakers(text)
     if not found or text[: found[0].start()].strip():
         raise CaseError(f"{where} is a text that does not begin with User: or Assistant: : {_TAKES}.")
     ends = [*(match.start() for match in found[1:]), len(text)]
     for match, end in zip(found, ends, strict=True):
         yield _ROLES[match.group(1).lower()], text[match.end() : end].strip()
+
+
+def _speakers(text: str) -> list[re.Match[str]]:
+    """Return where somebody begins to speak: what names each role first does so later, not `Model: X` in an answer."""
+    names: dict[str, str] = {}
+    found = list(_MARKER.finditer(text))
+    for match in found:
+        names.setdefault(_ROLES[match[1].lower()], match[1].lower())
+    return [match for match in found if match[1].lower() in names.values()]
 
 
 def _entry(entry: Mapping[str, Any], number: int, where: str) -> Iterator[Message]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 import numpy as np
@@ -11,6 +11,7 @@ from pydantic import Field
 
 from judgeharness_integrations.benchmark.records import Record
 from judgeharness_integrations.benchmark.results.joining import CRITERIA, NOISE
+from judgeharness_integrations.benchmark.results.joint import order_rule
 from judgeharness_integrations.benchmark.results.judgments import Mode
 from judgeharness_integrations.ranking.cascade import CascadeRow, cascade
 from judgeharness_integrations.ranking.correctness.policy import Failures
@@ -62,7 +63,8 @@ class CurateReport(Record):
     """What `judgeharness benchmark curate --json` prints.
 
     `pairs` of the benchmark that were not rejected; `judged` of them by any judge; `kept` are in `curated.jsonl`.
-    `audited`: people labelled some, and what they found to be noise is left out unless `keeps_noise`.
+    `audited`: people labelled some, and what they found to be noise is left out unless `keeps_noise`. `alone`: pairs
+    left out as unanimous about which one judge alone was asked.
     """
 
     schema_: Literal["judgeharness.benchmark_curate/1"] = Field(
@@ -76,6 +78,7 @@ class CurateReport(Record):
     keeps_noise: bool
     pairs: int = Field(ge=0)
     judged: int = Field(ge=0)
+    alone: int = Field(ge=0)
     kept: int = Field(ge=0)
     steps: tuple[Step, ...]
     judges: tuple[CuratedJudge, ...]
@@ -100,6 +103,13 @@ class Curating:
         curation = self.found.curation
         known = zip(curation.matrix.pairs, curation.difficulty.tolist(), strict=True)
         return {pair: value for pair, value in known if not np.isnan(value)}
+
+    @property
+    def alone(self) -> frozenset[str]:
+        """Ids of the unanimous pairs about which the answer of one judge alone counts: nobody could disagree."""
+        curation = self.found.curation
+        marks = curation.unanimous & (curation.matrix.seen.sum(axis=1) == 1)
+        return frozenset(pair for pair, marked in zip(curation.matrix.pairs, marks, strict=True) if marked)
 
     def steps(self, columns: Sequence[str]) -> tuple[Step, ...]:
         """Return how many pairs each step took, of all and by columns.
@@ -148,9 +158,7 @@ def curated(
 
     """
     mine = list(rows)
-    plain = RankRequest(criteria=CRITERIA, failures=failures)
-    cut = RankRequest(
-        criteria=CRITERIA, failures=failures, cut=share, cut_ties=cut_ties, flagged=NOISE if flags else None
-    )
+    plain = RankRequest(rule=order_rule(mine), criteria=CRITERIA, failures=failures)
+    cut = replace(plain, cut=share, cut_ties=cut_ties, flagged=NOISE if flags else None)
     found = study(mine, cut)
     return Curating(found=found, before=leaderboard(study(mine, plain)), after=leaderboard(found))

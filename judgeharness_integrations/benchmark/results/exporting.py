@@ -41,10 +41,11 @@ class Band(Record):
 
 
 class ExportReport(Record):
-    """One `export.json`. `pairs` = those of `files` + `noise` + `unanswered` + `unjudged` + `unplaced`.
+    """One `export.json`. `pairs` = those of `files` + `noise` + `unanswered` + `unjudged` + `alone` + `unplaced`.
 
     `pairs`: that verification did not reject; `noise`: people found it; `unanswered`: no answer counts; `unjudged`:
-    nobody was asked; `unplaced`: they tell judges apart and have no difficulty. None of these is in a file.
+    nobody was asked; `alone`: one judge was, which says little of how hard they are; `unplaced`: they tell judges apart
+    and have no difficulty. None of these is in a file.
     """
 
     schema_: Literal["judgeharness.benchmark_export/1"] = Field(
@@ -62,6 +63,7 @@ class ExportReport(Record):
     noise: int = Field(ge=0)
     unanswered: int = Field(ge=0)
     unjudged: int = Field(ge=0)
+    alone: int = Field(ge=0)
     unplaced: int = Field(ge=0)
     files: tuple[Band, ...]
 
@@ -75,6 +77,7 @@ class Exported:
     noise: int
     unanswered: int
     unjudged: int
+    alone: int
     unplaced: int
 
     def bands(self) -> tuple[Band, ...]:
@@ -93,7 +96,7 @@ def exported(
     """Return which pair goes where.
 
     Pairs people found to be clean are held out, in no band; noise is in no file. The rest is `unanimous_right`,
-    `unanimous_wrong` or in a band of its difficulty.
+    `unanimous_wrong` or in a band of its difficulty, as far as two judges or more say something of it.
 
     Args:
         pairs: that verification did not reject.
@@ -122,18 +125,22 @@ def exported(
         noise=sum(said.get(pair.pair_id) == NOISE for pair in pairs),
         unanswered=sum(steps.get(name) == "unanswered" for name in left),
         unjudged=sum(name not in steps for name in left),
+        alone=sum(steps.get(name) == "alone" for name in left),
         unplaced=sum(name not in difficulty for name in told_apart),
     )
 
 
 def _steps(made: Curating) -> dict[str, str]:
-    """Return pair id -> whether judges are unanimous about it, have no answer, or are told apart by it."""
+    """Return pair id -> whether judges are unanimous about it, one is alone or none, or they are told apart by it."""
     curation = made.found.curation
     right = made.found.matrix.values == 1
+    alone = made.alone
     found: dict[str, str] = {}
     for place, pair in enumerate(curation.matrix.pairs):
         if curation.unanswered[place]:
             found[pair] = "unanswered"
+        elif pair in alone:
+            found[pair] = "alone"
         elif curation.unanimous[place]:
             found[pair] = "unanimous_right" if right[place].any() else "unanimous_wrong"
         else:

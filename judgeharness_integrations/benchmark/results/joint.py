@@ -17,9 +17,10 @@ from judgeharness_integrations.ranking.correctness.decisions import CriterionDec
 from judgeharness_integrations.ranking.correctness.policy import Policy
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
-__all__ = ["JointCell", "JointTable", "Said", "SaidStatus", "joint_table"]
+__all__ = ["JointCell", "JointTable", "OrderRule", "Said", "SaidStatus", "in_one_order", "joint_table", "order_rule"]
 
 SaidStatus: TypeAlias = Literal["decided", "abstained", "failed", "not_asked"]
+OrderRule: TypeAlias = Literal["one_order", "both_orders"]
 
 _STATUS: dict[int, SaidStatus] = {ABSTAINED: "abstained", FAILED: "failed", NOT_ASKED: "not_asked"}
 
@@ -51,7 +52,7 @@ class JointCell:
 
 @dataclass(frozen=True, kw_only=True)
 class JointTable:
-    """Judges x pairs under a rule: `both_orders` where the rows show both, else `one_order`.
+    """Judges x pairs under a rule, see `order_rule`.
 
     `cells`: (judge, pair id) -> cell, of those that were asked.
     """
@@ -78,6 +79,20 @@ class JointTable:
         }
 
 
+def in_one_order(rows: Iterable[VerdictRow]) -> tuple[str, ...]:
+    """Return the judges that were shown pairs in one order alone, sorted."""
+    asked: dict[str, bool] = {}
+    for row in rows:
+        asked[row.judge] = asked.get(row.judge, False) or row.swapped
+    return tuple(sorted(judge for judge, both in asked.items() if not both))
+
+
+def order_rule(rows: Iterable[VerdictRow]) -> OrderRule:
+    """Return the rule all judges of some rows can be measured by: that of both orders needs both of each of them."""
+    mine = list(rows)
+    return "both_orders" if mine and not in_one_order(mine) else "one_order"
+
+
 def joint_table(rows: Iterable[VerdictRow], *, rule: str | None = None) -> JointTable:
     """Fold rows of pairs, with gold, into who was right about what.
 
@@ -85,14 +100,14 @@ def joint_table(rows: Iterable[VerdictRow], *, rule: str | None = None) -> Joint
 
     Args:
         rows: one row an answer about a pair (`joining.joined`).
-        rule: `both_orders` or `one_order`; what the rows show when None.
+        rule: `both_orders` or `one_order`; what all of their judges can be measured by when None.
 
     Raises:
         UsageError: a pair was judged in several runs, or has two gold labels.
 
     """
     mine = [row for row in rows if row.criterion in CRITERIA]
-    rule = rule or ("both_orders" if any(row.swapped for row in mine) else "one_order")
+    rule = rule or order_rule(mine)
     if not mine:
         return JointTable(judges=(), pairs=(), rule=rule, cells={})
     decisions = decisions_of(mine, Policy.of(rule))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 from pydantic import Field
@@ -20,14 +21,15 @@ from judgeharness_integrations.benchmark.results.judgments import Mode
 from judgeharness_integrations.benchmark.results.reading import Results
 from judgeharness_integrations.ranking.curation import CutTies
 
-__all__ = ["StatsReport", "planned_conditions", "steps_of"]
+__all__ = ["StatsReport", "Steps", "planned_conditions", "steps_of"]
 
 
 class StatsReport(Record):
     """What `judgeharness benchmark stats --json` prints.
 
     `mode` is None, and `steps` are empty, where nobody was asked. `cut`: the share of hardest pairs the steps show;
-    `cut_reason`: why none could be. `total_cost` is None where that of a step is not known.
+    `cut_reason`: why none could be. `alone`: unanimous pairs about which one judge alone was asked. `total_cost` is
+    None where that of a step is not known.
     """
 
     schema_: Literal["judgeharness.benchmark_stats/1"] = Field(default="judgeharness.benchmark_stats/1", alias="schema")
@@ -41,10 +43,20 @@ class StatsReport(Record):
     judges: tuple[str, ...]
     cut: float
     cut_reason: str | None
+    alone: int = Field(ge=0)
     steps: tuple[Step, ...]
     costs: tuple[Cost, ...]
     total_cost: float | None
     audited: Audited | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Steps:
+    """What became of the judged pairs; `cut_reason` and `alone` as in `StatsReport`."""
+
+    steps: tuple[Step, ...]
+    cut_reason: str | None
+    alone: int
 
 
 def planned_conditions(folder: BenchmarkFolder, pairs: Sequence[Pair]) -> list[Conditions]:
@@ -61,10 +73,8 @@ def planned_conditions(folder: BenchmarkFolder, pairs: Sequence[Pair]) -> list[C
     return [known[number] for number in sorted(known)]
 
 
-def steps_of(
-    results: Results, mode: Mode | None, *, cut: float, cut_ties: CutTies, columns: Sequence[str]
-) -> tuple[tuple[Step, ...], str | None]:
-    """Return what became of the judged pairs, and why the hardest could not be cut where that is so.
+def steps_of(results: Results, mode: Mode | None, *, cut: float, cut_ties: CutTies, columns: Sequence[str]) -> Steps:
+    """Return what became of the judged pairs.
 
     Raises:
         UsageError: the cut is no share.
@@ -73,9 +83,11 @@ def steps_of(
     if not 0 <= cut < 1:
         raise UsageError(f"the share of pairs to cut must be at least 0 and below 1, not {cut}.")
     if mode is None:
-        return (), None
+        return Steps(steps=(), cut_reason=None, alone=0)
     rows, flags = results.rows[mode], results.audit is not None
+    reason = None
     try:
-        return curated(rows, share=cut, cut_ties=cut_ties, flags=flags).steps(columns), None
+        made = curated(rows, share=cut, cut_ties=cut_ties, flags=flags)
     except UsageError as error:
-        return curated(rows, share=0, flags=flags).steps(columns), str(error).rstrip(".")
+        made, reason = curated(rows, share=0, flags=flags), str(error).rstrip(".")
+    return Steps(steps=made.steps(columns), cut_reason=reason, alone=len(made.alone))

@@ -24,8 +24,8 @@ _SCHEMA: Final = object_of(
 async def coherence(pair: Pair, material: Material, *, verifier: ChatModel, asker: Asker) -> LayerResult:
     """Return whether a pair's plans are coherent.
 
-    Plans that cite chunks the pair does not have fail without a call. A pair without plans, as one from elsewhere, is
-    not looked at: the layer is `not_run`.
+    Plans that cite chunks the pair does not have fail without a call. A pair without plans of its rounds, as one from
+    elsewhere, is not looked at: the layer is `not_run`.
 
     Raises:
         AskError, BudgetExhausted: see `Asker.ask`; answers so far are kept.
@@ -33,6 +33,8 @@ async def coherence(pair: Pair, material: Material, *, verifier: ChatModel, aske
     """
     if pair.blueprints is None:
         return LayerResult(layer="coherence", status="not_run", reasons=("the pair has no plans",))
+    if not pair.blueprints.in_rounds:
+        return LayerResult(layer="coherence", status="not_run", reasons=("the plans do not say what each round holds",))
     unknown = tuple(unknown_chunks(pair.blueprints, material))
     if unknown:
         return LayerResult(layer="coherence", status="failed", reasons=unknown)

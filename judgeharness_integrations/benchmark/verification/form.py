@@ -30,7 +30,8 @@ def form_result(
     """Return whether plans and conversations have the form that was asked for, as far as they were written.
 
     Args:
-        blueprints: both plans; None: they were not written, or a pair from elsewhere has none.
+        blueprints: both plans; None: they were not written, or a pair from elsewhere has none. One from elsewhere may
+            have texts without rounds beside its conversations, which have no form.
         conversations: both conversations; None: not written yet.
         conditions: what the pair was to be.
         reason: why what was written could not be read; None where it could.
@@ -38,7 +39,7 @@ def form_result(
     """
     reasons = [] if reason is None else [reason]
     counts: dict[str, int] = {}
-    if blueprints is not None:
+    if blueprints is not None and (blueprints.in_rounds or conversations is None):
         reasons += _plan_reasons(blueprints, conditions)
     if conversations is not None:
         reasons += _conversation_reasons(conversations, conditions)

@@ -48,6 +48,9 @@ def _print(found: Imported, file: Path, out: Path) -> None:
         safe(f"{out}: {counted(len(found.pairs), 'pair')} on {texts} from {file}, all unverified", _LONGEST),
         soft_wrap=True,
     )
+    if found.renamed:
+        names = ", ".join(f"{name} for {known}" for name, known in found.renamed.items())
+        screen.print(safe(f"- taken as names of the taxonomy: {names}", _LONGEST), soft_wrap=True)
     if found.added:
         names = ", ".join(found.added)
         screen.print(safe(f"- added to the taxonomy without a definition: {names}", _LONGEST), soft_wrap=True)

@@ -21,7 +21,7 @@ from judgeharness_integrations.cli.benchmark._columns import columns_named, coun
 from judgeharness_integrations.ranking.correctness.policy import Failures
 from judgeharness_integrations.ranking.curation import CutTies
 
-__all__ = ["Wishes", "curate_benchmark", "failures_named", "step_table"]
+__all__ = ["Wishes", "alone_note", "curate_benchmark", "failures_named", "step_table"]
 
 _COLUMNS = {
     "flagged": "noise",
@@ -86,6 +86,7 @@ def curate_benchmark(folder: Path, wishes: Wishes) -> None:
         keeps_noise=wishes.keep_noise,
         pairs=sum(pair.state != "rejected" for pair in results.pairs),
         judged=len(made.found.matrix.pairs),
+        alone=len(made.alone),
         kept=len(kept),
         steps=made.steps(columns),
         judges=made.judges(),
@@ -112,11 +113,19 @@ def _print(report: CurateReport, folder: Path) -> None:
     )
     if report.cut and not report.steps[0].hardest:
         screen.print(f"- the cut of {100 * report.cut:g} % takes no pair: the hardest are tied, or too few")
+    if report.alone:
+        screen.print(alone_note(report.alone), soft_wrap=True)
     if not report.audited:
         screen.print("- noise: nobody labelled a pair; judgeharness audit does", soft_wrap=True)
     elif report.keeps_noise:
         screen.print("- noise: kept, as --keep-noise asks", soft_wrap=True)
     screen.print(safe(f"written: {folder / CURATED}", 400), soft_wrap=True)
+
+
+def alone_note(count: int) -> str:
+    """Return what pairs that one judge alone was asked about are worth."""
+    told = f"{counted(count, 'pair is', 'pairs are')} all right or all wrong by the answer of one judge alone"
+    return f"- {told}, which tells nobody apart: ask more judges about the same pairs (a larger --fraction)"
 
 
 def step_table(title: str, steps: Sequence[Step]) -> RenderableType:

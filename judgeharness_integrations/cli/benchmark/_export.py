@@ -103,6 +103,7 @@ def _made(home: BenchmarkFolder, results: Results, wishes: Wishes, kind: Format)
         noise=made.noise,
         unanswered=made.unanswered,
         unjudged=made.unjudged,
+        alone=made.alone,
         unplaced=made.unplaced,
         files=made.bands(),
     )
@@ -168,6 +169,7 @@ def _print(report: ExportReport, out: Path) -> None:
         (report.noise, "noise by audit"),
         (report.unanswered, "without an answer that counts"),
         (report.unjudged, "never judged"),
+        (report.alone, "judged by one judge alone, which says little of how hard they are"),
         (report.unplaced, "without a difficulty, since the judges cannot be compared"),
     )
     told = ", ".join(f"{count} {why}" for count, why in left if count)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from judgeharness_integrations._errors import ConfigError, JudgeHarnessError, UsageError
+from judgeharness_integrations._errors import ConfigError, JudgeHarnessError, NotInstalledError, UsageError
 
 if TYPE_CHECKING:  # every command imports the options below: what asks models is loaded at first use
     from judgeharness_integrations.chatmodels import ChatModel
@@ -54,6 +54,8 @@ class ModelFile:
         options = {name: value for key in (_ANY_MODEL, _plain(spec), spec) for name, value in self._of(key)}
         try:
             return chat_model(spec, options)
+        except NotInstalledError as error:
+            raise NotInstalledError(f"what asks model {spec!r}", "benchmark") from error
         except JudgeHarnessError as error:
             error.args = (without_secrets(str(error), options),)
             raise

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.benchmark.folder import BenchmarkFolder
 from judgeharness_integrations.benchmark.results.joining import AUDIT, CRITERIA, NOISE
+from judgeharness_integrations.benchmark.results.joint import in_one_order, order_rule
 from judgeharness_integrations.benchmark.results.judgments import Mode
 from judgeharness_integrations.benchmark.results.reading import Results, read_results, write_judgments
 from judgeharness_integrations.cli._agreement_printing import titled
@@ -34,7 +36,9 @@ def rank_benchmark(folder: Path, request: RankRequest, wishes: Wishes, *, mode: 
     source = _Source(results=results, chosen=chosen, other=_other(wishes.against))
     if flagged:
         _check_audited(results)
-    request = replace(request, criteria=request.criteria or CRITERIA, flagged=NOISE if flagged else None)
+    asked = source.asked(request.judges)
+    rule = "both_orders" if all(order_rule(rows) == "both_orders" for rows in asked) else "one_order"
+    request = replace(request, rule=rule, criteria=request.criteria or CRITERIA, flagged=NOISE if flagged else None)
     wishes = replace(wishes, audit=AUDIT if _labelled(results, chosen) else None)
     made = rank_source(source, request, wishes)
     write_judgments(results, home)
@@ -44,6 +48,7 @@ def rank_benchmark(folder: Path, request: RankRequest, wishes: Wishes, *, mode: 
     if results.rejected:
         what = _counted(results.rejected, "judged pair is", "judged pairs are")
         screen.print(f"\n{what} left out: verification rejected them.", soft_wrap=True)
+    _print_orders(asked)
     for one in made.against:
         _print_slopes(one, source)
 
@@ -68,11 +73,16 @@ class _Source:
     def rows(self) -> list[VerdictRow]:
         return self.results.of_mode(self.chosen)
 
+    def asked(self, judges: Sequence[str]) -> list[list[VerdictRow]]:
+        """Return the rows that are compared, set by set; of some judges where any are named."""
+        sets = [self.rows()] if self.other is None else [self.rows(), self.other.of_mode(self.chosen)]
+        return [[row for row in rows if not judges or row.judge in judges] for rows in sets]
+
     def pointwise(self, found: RankStudy) -> RankStudy | None:
         """Return the same judges by their answers about single conversations, where those were asked too."""
         if self.chosen == "pointwise" or not self.results.rows["pointwise"]:
             return None
-        plain = RankRequest(criteria=found.request.criteria, failures=found.request.failures)
+        plain = RankRequest(rule="one_order", criteria=found.request.criteria, failures=found.request.failures)
         return study(self.results.rows["pointwise"], plain)
 
     def against(self, found: RankStudy) -> Against | None:
@@ -84,12 +94,13 @@ class _Source:
 
     @property
     def parallel(self) -> int:
-        """How many pairs of both sets were drawn alike, so that only the generator differs."""
-        mine, theirs = (
-            {pair.conditions.to_line() for pair in one.pairs} if one is not None else set()
-            for one in (self.results, self.other)
-        )
+        """How many pairs judged in both sets were drawn alike, so that only the generator differs."""
+        mine, theirs = (self._drawn(one) if one is not None else set() for one in (self.results, self.other))
         return len(mine & theirs)
+
+    def _drawn(self, results: Results) -> set[str]:
+        judged = {row.case_id for row in results.rows[self.chosen]}
+        return {pair.conditions.to_line() for pair in results.pairs if pair.pair_id in judged}
 
 
 def _other(folder: Path | None) -> Results | None:
@@ -116,6 +127,21 @@ def _labelled(results: Results, mode: Mode) -> bool:
     return any(AUDIT in row.attributes for row in results.rows[mode])
 
 
+def _print_orders(sets: Sequence[Sequence[VerdictRow]]) -> None:
+    """Say who keeps the others from being measured by both orders."""
+    one = sorted({judge for rows in sets for judge in in_one_order(rows)})
+    if one and any(row.swapped for rows in sets for row in rows):
+        names = ", ".join(one)
+        console().print(
+            safe(
+                f"\n{names}: asked in one order alone, so that everybody is measured by the order as given; "
+                "judgeharness benchmark judge --orders both asks for the other one, --judge leaves judges out.",
+                600,
+            ),
+            soft_wrap=True,
+        )
+
+
 def _print_slopes(one: Against, source: _Source) -> None:
     screen = console()
     rows = [
@@ -134,8 +160,8 @@ def _print_slopes(one: Against, source: _Source) -> None:
     columns = ("judge", "rank", "there", "gains", "Elo", "there", "change", "wrote one")
     screen.print(titled(safe(f"{one.name} against {one.name_against}", _LONGEST).plain, columns, rows))
     screen.print(
-        f"- {source.parallel} pairs of both sets were drawn alike; a judge that wrote one of the sets and stands "
-        "higher there than elsewhere may prefer itself",
+        f"- {source.parallel} pairs that were judged in both sets were drawn alike; a judge that wrote one of the sets "
+        "and stands higher there than elsewhere may prefer itself",
         soft_wrap=True,
     )
 

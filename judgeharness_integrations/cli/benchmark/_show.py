@@ -11,7 +11,7 @@ from rich.text import Text
 from judgeharness_integrations.benchmark.folder import BenchmarkFolder
 from judgeharness_integrations.benchmark.pair import LayerResult, Pair
 from judgeharness_integrations.benchmark.results.joining import CRITERIA, gold_of
-from judgeharness_integrations.benchmark.results.joint import JointCell, JointTable, Said, joint_table
+from judgeharness_integrations.benchmark.results.joint import JointCell, JointTable, Said, joint_table, order_rule
 from judgeharness_integrations.benchmark.results.reading import MODES, Results, read_results
 from judgeharness_integrations.cli._agreement_printing import Row, titled
 from judgeharness_integrations.cli._printing import console, safe
@@ -106,8 +106,7 @@ def _judges(pair: Pair, results: Results, *, full: bool) -> Iterator[RenderableT
         rows = [row for row in results.rows[mode] if row.case_id == pair.pair_id]
         if rows:
             asked = True
-            rule = "both_orders" if any(row.swapped for row in results.rows[mode]) else "one_order"
-            yield _judge_table(pair, joint_table(rows, rule=rule), f"judges, {mode}")
+            yield _judge_table(pair, joint_table(rows, rule=order_rule(results.rows[mode])), f"judges, {mode}")
             yield titled(
                 "their answers, one by one",
                 ("judge", "perturbation", "sample", *CRITERIA),

@@ -52,7 +52,7 @@ def _report(home: BenchmarkFolder, results: Results, wishes: Wishes) -> StatsRep
     mode = results.mode(wishes.mode) if results.judged else None
     if mode is not None:
         results.of_mode(mode)  # refuses one in which nobody was asked
-    steps, cut_reason = steps_of(results, mode, cut=wishes.cut, cut_ties=wishes.cut_ties, columns=columns)
+    found = steps_of(results, mode, cut=wishes.cut, cut_ties=wishes.cut_ties, columns=columns)
     costs = _costs(home, read_model_file(wishes.models).prices)
     planned = planned_conditions(home, results.pairs)
     return StatsReport(
@@ -65,8 +65,9 @@ def _report(home: BenchmarkFolder, results: Results, wishes: Wishes) -> StatsRep
         mode=mode,
         judges=() if mode is None else results.table(mode).judges,
         cut=wishes.cut,
-        cut_reason=cut_reason,
-        steps=steps,
+        cut_reason=found.cut_reason,
+        alone=found.alone,
+        steps=found.steps,
         costs=tuple(costs),
         total_cost=total_cost(costs),
         audited=_audited(home),

@@ -14,7 +14,7 @@ from judgeharness_integrations.benchmark.results.stats import StatsReport
 from judgeharness_integrations.cli._agreement_printing import Row, number, titled
 from judgeharness_integrations.cli._printing import console, percent, safe
 from judgeharness_integrations.cli.benchmark._columns import counted, grouped
-from judgeharness_integrations.cli.benchmark._curate import step_table
+from judgeharness_integrations.cli.benchmark._curate import alone_note, step_table
 
 __all__ = ["print_stats"]
 
@@ -33,7 +33,9 @@ def print_stats(report: StatsReport, folder: Path) -> None:
         screen.print("- unread: no answer of the verifier could be read; neither accepted nor rejected")
     if whole.unverified:
         screen.print(
-            "- unverified: nobody checked them, so that no layer rejected any; judgeharness benchmark verify does"
+            "- unverified: nobody checked them in full, and no layer rejected any; judgeharness benchmark verify "
+            "checks what nobody did",
+            soft_wrap=True,
         )
     if report.reasons:
         screen.print(_reason_table(report.reasons))
@@ -99,6 +101,8 @@ def _print_steps(screen: Console, report: StatsReport) -> None:
             report.steps,
         )
     )
+    if report.alone:
+        screen.print(alone_note(report.alone), soft_wrap=True)
     if report.cut_reason is not None:
         screen.print(safe(f"- none is cut as the hardest: {report.cut_reason}", 400), soft_wrap=True)
 
