@@ -7,13 +7,15 @@ import json
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
+from traceback import walk_tb
+from typing import Any, Final, Literal, Protocol, TypeAlias, runtime_checkable
 
 from judgeharness_integrations._errors import ConfigError
 from judgeharness_integrations.judging import call_maybe_async, text_hash
 
 __all__ = ["ChatModel", "Completion", "FunctionModel", "Prompt", "chat_model", "parsed_object"]
 
+_NO_PROVIDER: Final = "model_provider"  # what LangChain asks for where it knows none
 Ended: TypeAlias = Literal["ok", "refused", "truncated"]
 
 
@@ -80,11 +82,24 @@ class ChatModel(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class FunctionModel:
-    """A plain function, sync or async, as a model: takes a `Prompt`, returns a text, a mapping or a `Completion`."""
+    """A plain function, sync or async, as a model: takes a `Prompt`, returns a text, a mapping or a `Completion`.
+
+    `file` is where it stands, if that is known: an error in it then names the line.
+    """
 
     function: Callable[[Prompt], str | Mapping[str, Any] | Completion | Awaitable[Any]]
     name: str
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    file: Path | None = field(default=None, compare=False)
+
+    def place(self, error: Exception) -> str | None:
+        """Return the line an error came from, as `my_models.py, line 12`: the last one in its file or beside it."""
+        if self.file is None:
+            return None
+        mine = self.file.resolve().parent
+        frames = [(Path(frame.f_code.co_filename), line) for frame, line in walk_tb(error.__traceback__)]
+        lines = [f"{file.name}, line {line}" for file, line in frames if file.parent == mine]
+        return lines[-1] if lines else None
 
     async def complete(self, prompt: Prompt) -> Completion:
         """Call the function."""
@@ -135,7 +150,15 @@ def chat_model(spec: str, options: Mapping[str, Any] | None = None, *, adapter: 
     found = find_adapter(adapter)
     if found.build_model is None:
         raise ConfigError(f"adapter {adapter!r} has no chat models: name another one.")
-    return found.build_model(spec, dict(options or {}))
+    try:
+        return found.build_model(spec, dict(options or {}))
+    except ConfigError as error:
+        if _NO_PROVIDER not in str(error):
+            raise
+        raise ConfigError(
+            f"model {spec!r} names no provider that is known: write provider:model, as openai:gpt-4o, or "
+            "path/to/file.py:function for what stands in a file of yours."
+        ) from error
 
 
 def _own(spec: str, file: Path, name: str) -> ChatModel:
@@ -148,4 +171,5 @@ def _own(spec: str, file: Path, name: str) -> ChatModel:
         return found
     function: Callable[[Prompt], Any] = found
     # a function says nothing of itself: once its file is changed, it is another model
-    return FunctionModel(function=function, name=name, parameters={"source": text_hash(file.read_text("utf-8"))})
+    source = text_hash(file.read_text("utf-8"))
+    return FunctionModel(function=function, name=name, parameters={"source": source}, file=file)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Iterator
+import re
+import time
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
@@ -24,7 +26,7 @@ from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES
 if TYPE_CHECKING:
     from judgeharness_integrations.verdictlog import SqlLog
 
-__all__ = ["BenchmarkFolder", "digest_of"]
+__all__ = ["BenchmarkFolder", "digest_of", "write_whole"]
 
 _Kept = TypeVar("_Kept", bound=Record)
 
@@ -36,6 +38,10 @@ ANSWERS: Final = "answers.sqlite"
 VERDICTS: Final = "verdicts.sqlite"
 AUDIT: Final = "audit"
 LOCK: Final = "benchmark.lock"
+
+_NUMBER: Final = re.compile(r"(?:pair-)?0*([0-9]{1,9})")  # how people shorten pair-00003
+_WHILE_HELD: Final = tuple(f".{name}." for name in (SETTINGS, DOCUMENTS, TAXONOMY, PAIRS))
+_OLD_S: Final = 3600.0
 
 
 class BenchmarkFolder:
@@ -84,6 +90,7 @@ class BenchmarkFolder:
                 f"{self.path} is being written by another process: wait for it, or give another folder."
             ) from None
         try:
+            self._tidy()
             yield
         finally:
             lock.release()
@@ -105,19 +112,27 @@ class BenchmarkFolder:
         """Return the pairs, in the order of their numbers; none where none was finished."""
         return list(self._lines(PAIRS, Pair)) if (self.path / PAIRS).is_file() else []
 
+    def check_documents(self) -> None:
+        """Raise a UsageError where the documents are not those the settings were written with."""
+        if digest_of(self._lines(DOCUMENTS, Document)) != self.settings().documents:
+            raise UsageError(
+                f"{self.path / DOCUMENTS} is not what this benchmark was made with: restore it, or make the benchmark "
+                "anew."
+            )
+
     def pair(self, pair_id: str) -> Pair:
-        """Return the pair of an id.
+        """Return the pair of an id, or of its number alone: `3` and `pair-3` are `pair-00003`.
 
         Raises:
-            UnknownNameError: there is none; the nearest is offered.
+            UsageError: there is none; the nearest is offered, or which ids there are.
 
         """
-        from judgeharness_integrations._errors import UnknownNameError  # noqa: PLC0415 - only mistakes need it
-
         found = {pair.pair_id: pair for pair in self.pairs()}
-        if pair_id not in found:
-            raise UnknownNameError("pair", pair_id, found)
-        return found[pair_id]
+        number = _NUMBER.fullmatch(pair_id)
+        for name in (pair_id, f"pair-{int(number[1]):05d}" if number else pair_id):
+            if name in found:
+                return found[name]
+        raise UsageError(f"unknown pair {pair_id!r:.80}: {_there_are(list(found), None if number else pair_id)}")
 
     def write_settings(self, settings: Settings) -> None:
         """Write what the benchmark is made with."""
@@ -150,6 +165,12 @@ class BenchmarkFolder:
 
         return SqlLog(self.verdicts)
 
+    def _tidy(self) -> None:
+        """Remove what killed writers left: of files that only whoever holds the folder writes, and whatever is old."""
+        for part in self.path.glob(".*.part"):
+            if part.name.startswith(_WHILE_HELD) or time.time() - part.stat().st_mtime > _OLD_S:
+                part.unlink(missing_ok=True)
+
     def _one(self, name: str, kind: type[_Kept]) -> _Kept:
         path = self.path / name
         try:
@@ -170,14 +191,31 @@ class BenchmarkFolder:
 
     def _write(self, name: str, lines: Iterable[str]) -> None:
         self.path.mkdir(parents=True, exist_ok=True)
-        part = self.path / f".{name}.{os.getpid()}.part"  # readable by whom the folder is shared with, unlike mkstemp's
-        try:
-            with part.open("w", encoding="utf-8", errors=LONE_SURROGATES, newline="\n") as file:
-                file.writelines(lines)
-            part.replace(self.path / name)
-        except BaseException:
-            part.unlink(missing_ok=True)
-            raise
+        write_whole(self.path / name, lines)
+
+
+def write_whole(path: Path, lines: Iterable[str]) -> None:
+    """Replace a file as a whole: a kill leaves the old or the new one."""
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")  # readable by whom the folder is shared with
+    try:
+        with part.open("w", encoding="utf-8", errors=LONE_SURROGATES, newline="\n") as file:
+            file.writelines(lines)
+        part.replace(path)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
+
+
+def _there_are(names: Sequence[str], wished: str | None) -> str:
+    """Return which id may have been meant, or what the ids are like; a mistaken number is like any other."""
+    from difflib import get_close_matches  # noqa: PLC0415 - only mistakes pay for the import
+
+    near = [] if wished is None else get_close_matches(wished, names, n=1, cutoff=0.8)
+    if near:
+        return f"did you mean {near[0]!r}?"
+    if not names:
+        return "no pair is written yet."
+    return f"there are {len(names)}, {names[0]!r} to {names[-1]!r}."
 
 
 def digest_of(records: Iterable[Record]) -> str:

@@ -47,7 +47,7 @@ class Request:
     cases: Path | None = None
     criteria: tuple[str, ...] = ()
     answers: str | None = None
-    seed: int = 0
+    seed: int | None = None
     as_json: bool = False
 
     @property
@@ -135,7 +135,8 @@ def _check(request: Request, what: _What) -> None:
     if what == "cases":
         _refuse({"--only": request.only, "--cases": request.cases}, f"with a run, and {request.where} is a case file")
     if request.assign is None:
-        _refuse(assigning, "with --assign")
+        seed = {"--seed": request.seed} if what == "benchmark" else {}  # it draws the order of cases as well
+        _refuse(assigning | seed, "with --assign")
     elif request.status:
         raise UsageError("give --assign, which shares pairs out, or --status, which says how far annotators are.")
     if request.assign is not None or request.status:
@@ -154,6 +155,7 @@ def _refuse(options: Mapping[str, object], why: str) -> None:
 def _serve_pairs(folder: BenchmarkFolder, request: Request) -> None:
     from judgeharness_integrations.audit.benchmarksource import (  # noqa: PLC0415 - brings pydantic
         ASSIGNED,
+        IDLE,
         JOINT,
         NUMBER,
         STRONG_MISS,
@@ -180,6 +182,8 @@ def _serve_pairs(folder: BenchmarkFolder, request: Request) -> None:
     if source.assigned_others:
         shown = safe_text(f"{source.annotator!r}; pairs are assigned to {', '.join(source.assigned_others)}", _LONGEST)
         typer.echo(f"nothing is assigned to {shown}: is that the name?", err=True)
+    elif source.is_idle:
+        typer.echo(f"nothing is assigned to {safe_text(repr(source.annotator), _LONGEST)}: {IDLE}.", err=True)
     _serve(source, request)
 
 
@@ -207,7 +211,7 @@ def _task(request: Request, what: _What) -> PlainTask:
         criteria=request.criteria,
         answers=None if request.answers is None else parse_answers(request.answers),
         only=cast("Only", (request.only or "all").replace("-", "_")),
-        seed=request.seed,
+        seed=request.seed or 0,
     )
     return PlainTask(asked, LabelLog(labels / f"{who}.jsonl"), annotator=who)
 

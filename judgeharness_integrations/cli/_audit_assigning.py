@@ -12,6 +12,7 @@ from judgeharness_integrations.audit.assigning import Assignment, assign, write_
 from judgeharness_integrations.audit.labels import read_labels
 from judgeharness_integrations.audit.suspicion import by_joint_correctness, strong_miss_weak_hit, suspicious_slice
 from judgeharness_integrations.benchmark.folder import BenchmarkFolder
+from judgeharness_integrations.benchmark.pair import Pair
 from judgeharness_integrations.cli._json import print_json
 from judgeharness_integrations.cli._printing import console, safe, table
 
@@ -32,11 +33,12 @@ def assign_pairs(folder: BenchmarkFolder, request: Request) -> None:
     """
     folder.check()
     _check_new(folder, request)
-    pool, state = _pool(folder)
+    pairs = folder.pairs()
+    pool, state = _pool(pairs)
     wanted = _SLICE if request.suspicious is None else request.suspicious
     if wanted < 0:
         raise UsageError(f"--suspicious is a number of pairs of at least 0, not {wanted}.")
-    matrix = _matrix(folder, pool) if wanted else {}
+    matrix = _matrix(folder, pairs, pool) if wanted else {}
     orders = [by_joint_correctness(matrix), strong_miss_weak_hit(matrix)]
 
     def chosen(sample: Sequence[str]) -> Sequence[str]:
@@ -48,7 +50,7 @@ def assign_pairs(folder: BenchmarkFolder, request: Request) -> None:
         n=_SAMPLE if request.n is None else request.n,
         overlap=_OVERLAP if request.overlap is None else request.overlap,
         suspicious=chosen,
-        seed=request.seed,
+        seed=request.seed or 0,
     )
     path = write_assignment(folder.path, made)
     if request.as_json:
@@ -63,21 +65,18 @@ def _check_new(folder: BenchmarkFolder, request: Request) -> None:
         raise UsageError(f"{folder.path} holds labels: give --overwrite to assign anew; every label stays.")
 
 
-def _pool(folder: BenchmarkFolder) -> tuple[list[str], str]:
+def _pool(pairs: Sequence[Pair]) -> tuple[list[str], str]:
     """Return the pairs that may be drawn, and their state: accepted ones, or all of a benchmark nobody verified."""
-    states = {pair.pair_id: pair.state for pair in folder.pairs() if pair.conversations is not None}
+    states = {pair.pair_id: pair.state for pair in pairs if pair.conversations is not None}
     state = "accepted" if {*states.values()} != {"unverified"} else "unverified"
     return [pair_id for pair_id, found in states.items() if found == state], state
 
 
-def _matrix(folder: BenchmarkFolder, pool: Sequence[str]) -> Mapping[str, Mapping[str, bool]]:
+def _matrix(folder: BenchmarkFolder, pairs: Sequence[Pair], pool: Sequence[str]) -> Mapping[str, Mapping[str, bool]]:
     """Return judge -> pair -> whether it was right about everything, of the pairs that may be drawn."""
-    from judgeharness_integrations.benchmark.results.reading import read_results  # noqa: PLC0415 - brings numpy
+    from judgeharness_integrations.benchmark.results.reading import read_table  # noqa: PLC0415 - brings numpy
 
-    if not folder.verdicts.is_file():
-        return {}
-    results, known = read_results(folder), {*pool}
-    found = results.table(results.mode(None)).matrix()
+    found, known = read_table(folder, pairs).matrix(), {*pool}
     return {judge: {pair: right for pair, right in cells.items() if pair in known} for judge, cells in found.items()}
 
 

@@ -26,7 +26,8 @@ def print_status(folder: BenchmarkFolder, *, as_json: bool = False) -> None:
     """Print what stands in a benchmark's folder of people's labels."""
     folder.check()
     labels, assignment = read_labels(folder.path), read_assignment(folder.path)
-    found = noise_rate(labels, assignment)
+    rejected = {pair.pair_id for pair in folder.pairs() if pair.state == "rejected"}
+    found = noise_rate(labels, assignment, rejected=rejected)
     document = status_document(labels, assignment, found)
     if as_json:
         print_json(document)
@@ -89,6 +90,8 @@ def _lines(found: NoiseRate, assignment: Assignment | None) -> Iterator[str]:
             f"\nuniform sample, {found.uniform.pairs} of {assignment.pool} pairs: {_counts(found.uniform)}; several "
             f"annotators by {found.rule}"
         )
+        if found.uniform.rejected:
+            yield f"verification rejected {found.uniform.rejected} of the sample since it was drawn; they stay in it"
         yield f"noise {_rate(found.noise)}; ambiguous {_rate(found.ambiguous)}"
         if found.uniform.unlabelled and found.uniform.labelled:
             yield "the rates are of labelled pairs, which stand for all if they were labelled in the order assigned"
@@ -100,14 +103,16 @@ def _lines(found: NoiseRate, assignment: Assignment | None) -> Iterator[str]:
             f"{_counts(found.suspicious)}"
         )
     if found.others.pairs:
-        yield f"labelled without being assigned, in no rate: {_counts(found.others)}"
+        yield f"labelled without being assigned, in no rate: {_labels(found.others)}"
 
 
 def _counts(part: AuditedSlice) -> str:
+    return f"{_labels(part)}, {part.unlabelled} not labelled yet"
+
+
+def _labels(part: AuditedSlice) -> str:
     split = f" ({part.divided} evenly split)" if part.divided else ""
-    return (
-        f"{part.clean} clean, {part.ambiguous} ambiguous{split}, {part.noise} noise, {part.unlabelled} not labelled yet"
-    )
+    return f"{part.clean} clean, {part.ambiguous} ambiguous{split}, {part.noise} noise"
 
 
 def _rate(rate: Rate | None) -> str:

@@ -23,6 +23,7 @@ from judgeharness_integrations.cli._rank_tables import (
 from judgeharness_integrations.design import RuleFixed
 from judgeharness_integrations.ranking.analyses import ANALYSES
 from judgeharness_integrations.ranking.bradleyterry.contrasts import LEVEL, NO_SPREAD
+from judgeharness_integrations.ranking.judges.answering import answer_key
 from judgeharness_integrations.ranking.judges.pairwise import pairwise_criterion
 from judgeharness_integrations.ranking.portfolio import Portfolio
 from judgeharness_integrations.ranking.report import JudgeRank, RankReport
@@ -64,6 +65,8 @@ def rank_text(
     if found.groups:
         yield group_table(found, made)
     yield from filter(None, (judge_table(report, width=width), firmness_table(made)))
+    if any("eip" in (one.x, one.y) for one in made.methods) and report.method != "eip":
+        yield "- eip: a rating by which a judge stands high by being right where right is rare"
     for title, lines in (
         ("what it rests on", _rests_on(found, report, rule_fixed)),
         ("to know", report.diagnostics.sentences()),
@@ -87,7 +90,9 @@ def _answer(report: RankReport) -> Iterator[RenderableType]:
         yield "nobody is ranked: the judges cannot be compared, see below"
         return
     names = ", ".join(one.judge for one in first)
-    yield safe(f"first of {_counted(len(report.judges), 'judge')} by {METHOD_TITLES[report.method]}: {names}", 400)
+    rated = any((one.elo if report.method != "eip" else one.eip) is not None for one in report.judges)
+    by = METHOD_TITLES[report.method] if rated else "accuracy, since none has a rating"
+    yield safe(f"first of {_counted(len(report.judges), 'judge')} by {by}: {names}", 400)
     standing = _standing(first[0], report.method)
     if standing:
         yield standing
@@ -118,6 +123,9 @@ def _legend(report: RankReport) -> Iterator[str]:
     by = "; EIP has no errors: those are Bradley-Terry's" if report.method == "eip" else ""
     cond = "" if report.method == "conditional" else "; cond.: by conditional maximum likelihood"
     yield f"Elo: judges' mean 1500{cond}{by}"
+    if report.method == "eip":
+        yield "EIP: a score, not Elo; a judge has a high one by being right where right is rare"
+    yield "published: the same Elo on the scale of published tables (mean strength of judges and pairs 1)"
     asked = {one.n for one in report.judges}
     of = _counted(next(iter(asked)), "pair") if len(asked) == 1 else "the pairs asked about"
     yield f"ranks: those that no significant difference speaks against; right: per cent of {of}"
@@ -131,9 +139,10 @@ def _rests_on(found: RankStudy, report: RankReport, rule_fixed: RuleFixed) -> It
     yield _pairs(report)
     facts = report.diagnostics
     clusters = "pair" if facts.cluster is None else facts.cluster
+    answers = len({answer_key(row) for row in found.rows})
     failed, unparsed = (sum(getattr(one.measures, name) for one in report.judges) for name in ("failed", "unparsed"))
     yield (
-        f"{facts.cells} of {facts.cells_total} judge-pair cells; {failed} of {len(found.rows)} answers failed "
+        f"{facts.cells} of {facts.cells_total} judge-pair cells; {failed} of {answers} answers failed "
         f"({unparsed} unparsed); errors clustered by {clusters} ({_counted(facts.clusters, 'cluster')})"
     )
     effect = facts.order_effect
@@ -158,7 +167,7 @@ def _pairs(report: RankReport) -> str:
     if report.cut:
         taken += f"{'' if report.n_cut else ' - 0 cut as the hardest'} (--cut {report.cut:g}, ties {report.cut_ties})"
     unlabelled = f"; {report.n_unlabelled} without a gold label" if report.n_unlabelled else ""
-    return f"{_counted(report.n_pairs_total, 'labelled pair')}{taken} = {report.n_pairs} ranked by{unlabelled}"
+    return f"{_counted(report.n_pairs_total, 'pair')} with gold{taken} = {report.n_pairs} ranked by{unlabelled}"
 
 
 def _not_measured(found: RankStudy, made: Portfolio) -> Iterator[str]:

@@ -169,7 +169,8 @@ def _note_beginning(going: RunGoing) -> None:
         going.log.begin(record)
     else:
         going.log.note(going.run, **going.facts)
-    going.place.mark(going.run, planned_cases={tally.judge.name: tally.plan.cases for tally in going.tallies})
+    planned = {tally.judge.name: tally.plan.cases for tally in going.tallies}
+    going.place.mark(going.run, planned_cases=planned, start=going.config.resolve("."))
 
 
 def _write(document: Mapping[str, Any], going: RunGoing) -> None:

@@ -107,9 +107,14 @@ class RunPlace:
             )
         return begun, record
 
-    def mark(self, run: str, *, planned_cases: Mapping[str, int]) -> None:
-        """Note which run stands here, and how many cases each judge is to be asked, before anything is asked."""
+    def mark(self, run: str, *, planned_cases: Mapping[str, int], start: Path) -> None:
+        """Note which run stands here, and how many cases each judge is to be asked, before anything is asked.
+
+        `start` is the folder from which the configuration names files; it is noted as seen from here.
+        """
         noted = {"run": run, "log": self._marked_log, "planned_cases": dict(planned_cases)}
+        with suppress(ValueError):  # on another drive
+            noted["configured_in"] = Path(os.path.relpath(start.resolve(), self.folder.resolve())).as_posix()
         text = json.dumps(noted, indent=2)
         part = self.folder / f".{MARK}.{os.getpid()}"
         part.write_text(text + "\n", encoding="utf-8")

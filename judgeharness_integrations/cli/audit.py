@@ -71,7 +71,9 @@ _Answers = Annotated[
     str | None,
     typer.Option(help="What may be said about cases: PASS,FAIL or a;b or 1..5.", show_default="as the judges"),
 ]
-_Seed = Annotated[int, typer.Option(help="Draws the sample, or the order and places of plain cases.")]
+_Seed = Annotated[
+    int | None, typer.Option(help="Draws the sample, or the order and places of plain cases.", show_default="0")
+]
 _Json = Annotated[bool, typer.Option("--json", help="Print JSON (with --assign, --status).")]
 
 
@@ -92,7 +94,7 @@ def audit(
     cases: _Cases = None,
     criterion: _Criterion = None,
     answers: _Answers = None,
-    seed: _Seed = 0,
+    seed: _Seed = None,
     as_json: _Json = False,
 ) -> None:
     """Serve a page on this machine on which a person labels pairs of a benchmark, or cases blind to judges.

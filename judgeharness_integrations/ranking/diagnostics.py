@@ -115,8 +115,8 @@ class Diagnostics:
             )
         if self.one_order:
             yield (
-                f"{_cells(self.one_order)} of labelled pairs left out: answered in one order alone, and the rule takes "
-                "both; --rule one_order takes the order as given."
+                f"{_cells(self.one_order)} of pairs with gold left out: answered in one order alone, and the rule "
+                "takes both; --rule one_order takes the order as given."
             )
         if self.same_number:
             yield (

@@ -7,6 +7,8 @@ from dataclasses import replace
 
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.ranking.comparing.against import Against, against
+from judgeharness_integrations.ranking.comparing.changes import Fit, changes_of, own_sets
+from judgeharness_integrations.ranking.rating import Method
 from judgeharness_integrations.ranking.request import RankRequest
 from judgeharness_integrations.ranking.studying import RankStudy, study
 from judgeharness_integrations.verdictlog.row import VerdictRow
@@ -41,13 +43,27 @@ def versus(found: RankStudy, rows: Iterable[VerdictRow], *, labels: tuple[str, s
     request = replace(found.request, judges=shared, by=None, rule=found.request.rule or policy.rule, ties=policy.ties)
     mine = found if shared == found.matrix.judges else _rated(found.scored or found.rows, request, labels[0])
     other = _rated(rows, request, labels[1])
+    authors = _authors(mine), _authors(other)
+    fits = _fits(mine, other, request.method)
     return against(
         mine.rating.scores(request.method),
         other.rating.scores(request.method),
         labels=labels,
-        generators=_authors(mine, other),
+        generators=authors,
         judges=shared,
+        changes=() if fits is None else changes_of(*fits),
+        own_sets=() if fits is None else own_sets(*fits, labels=labels, generators=authors, judges=shared),
     )
+
+
+def _fits(mine: RankStudy, other: RankStudy, method: Method) -> tuple[Fit, Fit] | None:
+    """Return what both were rated by; None for a method without errors."""
+    if method == "eip":
+        return None
+    one, two = (
+        study.rating.joint if method == "bradley-terry" else study.rating.conditional for study in (mine, other)
+    )
+    return None if one is None or two is None else (one, two)
 
 
 def _rated(rows: Iterable[VerdictRow], request: RankRequest, label: str) -> RankStudy:
@@ -60,12 +76,6 @@ def _rated(rows: Iterable[VerdictRow], request: RankRequest, label: str) -> Rank
     return found
 
 
-def _authors(*studies: RankStudy) -> set[str]:
-    """Return who wrote the answers, as far as the logs say."""
-    return {
-        str(value)
-        for one in studies
-        for column in _AUTHORS
-        for value in one.decisions.columns.get(column, ())
-        if value is not None
-    }
+def _authors(found: RankStudy) -> set[str]:
+    """Return who wrote the answers, as far as the log says."""
+    return {str(value) for column in _AUTHORS for value in found.decisions.columns.get(column, ()) if value is not None}

@@ -11,7 +11,7 @@ import pytest
 
 from judgeharness_integrations.benchmark.asking.asker import Answer, Asker, AskError, UnreadableError
 from judgeharness_integrations.benchmark.asking.journal import Journal
-from judgeharness_integrations.chatmodels import Completion, FunctionModel, Prompt
+from judgeharness_integrations.chatmodels import Completion, FunctionModel, Prompt, chat_model
 from judgeharness_integrations.execution.attempting import CallPolicy
 from judgeharness_integrations.execution.budget import Budget, BudgetExhausted
 from judgeharness_integrations.execution.observing import Span, Spans
@@ -161,3 +161,11 @@ def test_observers_see_the_calls_that_are_made_and_no_others(ask: Callable[..., 
     for _ in range(2):
         ask(Model({"word": "hello"}), spans=Spans((Watching(),)))
     assert seen == ["greeting item", "end of greeting item"]
+
+
+def test_an_error_of_a_function_of_a_file_says_step_item_and_line(
+    ask: Callable[..., Answer[str]], tmp_path: Path
+) -> None:
+    (tmp_path / "speaking.py").write_text("def word(prompt):\n    return {'word': {}['side']}\n")
+    with pytest.raises(AskError, match=r"^greeting of item: KeyError: 'side' \(speaking\.py, line 2\)$"):
+        ask(chat_model(f"{tmp_path / 'speaking.py'}:word"))

@@ -277,3 +277,29 @@ def test_without_langchain_one_line_brings_all_that_is_missing(monkeypatch: pyte
     monkeypatch.setattr("judgeharness_integrations.adapters.find_adapter", missing)
     with pytest.raises(NotInstalledError, match=r"'openai:gpt-4o' is not installed: pip install '.*\[benchmark\]'"):
         read_model_file(None).model("openai:gpt-4o")
+
+
+def test_a_model_of_no_known_provider_is_told_both_forms(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = ["Unable to infer model provider, please specify 'model_provider' directly"]
+
+    def build(spec: str, options: Mapping[str, Any]) -> ChatModel:
+        raise ConfigError(f"model {spec!r} cannot be made: {said[0]}.")
+
+    made = adapters.Adapter(name="toy", extras={"toy": ()}, build_judge=lambda _: None, build_model=build)  # type: ignore[arg-type, return-value]
+    monkeypatch.setattr(adapters, "find_adapter", lambda _: made)
+    with pytest.raises(ConfigError, match=r"^model 'mymodels:writer' names no provider .* provider:model, .*\.py:fun"):
+        chat_model("mymodels:writer")
+    said[0] = "wrong key"
+    with pytest.raises(ConfigError, match=r"cannot be made: wrong key\.$"):
+        chat_model("mymodels:writer")
+
+
+def test_an_error_in_a_file_of_ones_own_names_its_line(tmp_path: Path) -> None:
+    (tmp_path / "erring.py").write_text("def ask(prompt):\n    return {}['side']\n")
+    model = chat_model(f"{tmp_path / 'erring.py'}:ask")
+    assert isinstance(model, FunctionModel)
+    with pytest.raises(KeyError) as raised:
+        complete(model)
+    assert model.place(raised.value) == "erring.py, line 2"
+    assert model.place(ValueError("from elsewhere")) is None
+    assert FunctionModel(function=str, name="no file").place(raised.value) is None

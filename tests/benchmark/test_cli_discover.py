@@ -181,7 +181,8 @@ def test_failed_calls_leave_the_rest_and_the_same_command_goes_on(folder: Path, 
     ran = discover(path, *ASKED, "--models", models)
     assert ran.code == 3
     assert "33.3 of 3 are unfinished" in ran.out
-    assert "1 of 3 transcripts are unfinished: ValueError" in ran.err
+    assert "1 of 3 transcripts are unfinished: discovery_cover of t2: ValueError: key [redacted]" in ran.err
+    assert "(discover_models.py, line " in ran.err
     assert "sk-hidden" not in ran.out + ran.err
     assert not (folder / "found" / "proposals.yaml").exists()
     document = discover(path, *ASKED, "--json").json

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -183,9 +184,65 @@ def test_what_was_rejected_is_told_with_its_reason(place: Place) -> None:
     place.writer.instead = lambda prompt: {"turns": []} if prompt.step == "conversation_worse" else None
     assert place.run(n=2) == 0
     assert "malformed" in place.out
-    reason = "the worse conversation cannot be used (it has N rounds, N were asked for; N answers)"
-    assert f"form   {reason}      2  pair-00001" in place.out
-    assert "next: judgeharness benchmark stats" in place.out
+    reason = re.search(r"form +the worse conversation cannot be used [(].*; 3 answers[)] +pair-00001 +(.*)", place.out)
+    assert reason is not None
+    assert reason[1].strip() == "and 1 alike"
+    assert "a pair that was rejected for several reasons stands under each of them" in place.out
+    (top,) = (line for line in place.out.splitlines() if line.startswith("no pair was accepted: look first at form, "))
+    assert top.endswith(" (2 of 2)")
+    assert f"next: judgeharness benchmark show {place.folder / 'bench'} pair-00001" in place.out
+
+
+def test_where_nothing_was_accepted_the_way_to_see_it_is_told(place: Place) -> None:
+    place.writer.instead = lambda prompt: {} if prompt.step == "blueprints" else None
+    assert place.run(n=1, verifier=None) == 0
+    assert "look first at form" in place.out
+    assert "benchmark verify" not in place.out
+    place.writer.instead = lambda _: None
+    place.checker.instead = lambda prompt: {} if prompt.step == "adherence" else None
+    assert place.run("--out", place.folder / "unread", n=1) == 0
+    assert f"no pair was accepted; next: judgeharness benchmark stats {place.folder / 'unread'}" in place.out
+
+
+def test_longer_conversations_than_asked_for_are_in_the_plan(place: Place) -> None:
+    assert place.run("--rounds", "1-2", n=12) == 0
+    said = "at least 2 rounds, whatever --rounds says, have pairs of "
+    line = next(line for line in place.out.splitlines() if line.startswith(said))
+    assert "self_contradiction" in line
+    drawn = [pair.conditions for pair in BenchmarkFolder(place.folder / "bench").pairs()]
+    later = {one.failure_type for one in drawn if one.failure_type in line}
+    assert {one.n_rounds for one in drawn if one.failure_type in later} == {2}
+    assert 1 in {one.n_rounds for one in drawn}
+    assert place.run("--out", place.folder / "longer", "--rounds", "2-3", n=12) == 0
+    assert said not in place.out
+
+
+def test_a_changed_file_is_another_generator(place: Place) -> None:
+    file = place.folder / "functions.py"
+    text = "from support.benchmark_scripted import Scripted\nmodel = Scripted('writer')\n"
+    text += "async def writer(prompt):\n    return await model.complete(prompt)\n"
+    file.write_text(text)
+    command = ["benchmark", "generate", str(place.folder / "docs"), "--generator", f"{file}:writer", "--n", "2"]
+    command += ["--out", str(place.folder / "bench")]
+    assert main(command) == 0
+    assert main(command) == 0  # every answer is known
+    before = place.files()
+    file.write_text(text + "# another prompt\n")
+    place.capsys.readouterr()
+    assert main(command) == 2
+    assert "before its file was changed" in place.capsys.readouterr().err
+    assert place.files() == before
+
+
+def test_what_a_killed_writer_left_goes_with_the_next_command(place: Place) -> None:
+    assert place.run(n=1) == 0
+    bench = place.folder / "bench"
+    left, fresh, old = (bench / f".{name}.999.part" for name in ("pairs.jsonl", "curated.jsonl", "sample.json"))
+    for part in (left, fresh, old):
+        part.write_text("half")
+    os.utime(old, (0, 0))
+    assert place.run(n=1) == 0
+    assert [path.exists() for path in (left, fresh, old)] == [False, True, False]
 
 
 def test_a_spent_budget_is_unfinished_work_that_the_same_command_goes_on_with(place: Place) -> None:
@@ -221,7 +278,7 @@ def test_a_model_that_is_down_is_told_and_costs_nothing_of_what_was_answered(pla
     path = f"{place.folder / 'models.py'}:checker"
     (place.folder / "models.yaml").write_text(json.dumps({"options": {path: {"api_key": "sk-secret-12345678"}}}))
     assert place.run("--models", place.folder / "models.yaml") == 3
-    assert "6 of 6 pairs are unfinished: ValueError: key" in place.err
+    assert "6 of 6 pairs are unfinished: adherence of pair-00001: ValueError: key" in place.err
     assert "sk-secret-12345678" not in place.err + place.out
     assert BenchmarkFolder(place.folder / "bench").pairs() == []
     place.checker.instead = lambda _: None
@@ -317,7 +374,8 @@ def test_other_options_do_not_write_pairs_anew_that_the_folder_has(place: Place)
         assert place.run(n=3, verifier=verifier) == 2
         assert "bench: the conversations of 2 pairs, as pair-00001, were written with other options of " in place.err
         assert (
-            "writer, by another version, or from answers that are gone: give what they were written with" in place.err
+            "writer, before its file was changed, by another version, or from answers that are gone: give what they "
+            "were written with" in place.err
         )
         assert (place.files(), place.asked) == (before, 0)
     place.writer.parameters = {}

@@ -89,7 +89,7 @@ def test_rank_finds_the_planted_order(command: Callable[..., Ran], bench: Path) 
     assert (ran.code, ran.err) == (0, "")
     assert ran.out.startswith(f"ranking of {bench}, pairwise\nfirst of 3 judges by Bradley-Terry: strong\n")
     assert "right about verdict, turn, type: both_orders" in ran.out
-    assert "37 labelled pairs" in ran.out
+    assert "37 pairs with gold" in ran.out
     document = command("rank", bench, "--json").json
     assert [one["judge"] for one in document["judges"]] == ["strong", "middling", "weak"]
     assert document["criteria"] == ["verdict", "turn", "type"]
@@ -126,7 +126,7 @@ def test_rank_counts_no_pair_that_was_rejected_since(command: Callable[..., Ran]
     pairs = folder.pairs()
     folder.write_pairs([make_pair(pairs[0].conditions, verified=verification("form")), *pairs[1:]])
     ran = command("rank", folder.path)
-    assert "11 labelled pairs" in ran.out
+    assert "11 pairs with gold" in ran.out
     assert ran.out.rstrip().endswith("1 judged pair is left out: verification rejected them.")
 
 
@@ -142,9 +142,11 @@ def test_rank_against_the_parallel_set(command: Callable[..., Ran], bench: Path,
     assert ran.code == 0
     assert "writer against strong" in ran.out
     line = next(line for line in ran.out[ran.out.index("writer against strong") :].splitlines() if "strong " in line)
-    assert line.split()[-1] == "yes"
+    assert line.split()[-1] == "strong"
+    assert "changes significant" in ran.out
+    assert "self-preference of strong: " in ran.out
     # of the 40 pairs of this set 37 were judged, of the other one all
-    assert "37 pairs that were judged in both sets were drawn alike" in ran.out.replace("\n", " ")
+    assert "37 pairs that were judged in both sets were drawn alike; both sets" in ran.out.replace("\n", " ")
     assert "in one order alone" not in ran.out
     document = command("rank", bench, "--against", other.path, "--json").json
     assert document["analyses"]["against"][0]["judges"] == 3
@@ -183,6 +185,85 @@ def test_pairs_that_one_judge_alone_answered_are_told(command: Callable[..., Ran
     assert document["alone"] == 10
     assert sum(one["pairs"] for one in document["files"]) == 20
     assert "10 judged by one judge alone" in command("export", folder.path, "--out", tmp_path / "y").out
+
+
+def failed_calls(folder: BenchmarkFolder, judge: str, ids: list[str]) -> None:
+    """Let every call of a judge about some pairs have failed."""
+    rows = [row for row in judged(folder.pairs(), skill={judge: 1.0}) if row.case_id in ids]
+    with folder.log() as log:
+        log.append(replace(row, verdict=None, outcome="error", error="RateLimitError") for row in rows)
+
+
+def test_calls_that_failed_are_no_answers(command: Callable[..., Ran], tmp_path: Path) -> None:
+    folder = ask(make_benchmark(tmp_path / "b", n=30), skill={"strong": 0.9, "weak": 0.4})
+    ids = [pair.pair_id for pair in folder.pairs()]
+    with folder.log() as log:
+        log.append(row for row in judged(folder.pairs(), skill={"partly": 0.6}) if row.case_id not in ids[:4])
+    before = command("rank", folder.path, "--json").json
+    failed_calls(folder, "partly", ids[:4])
+    failed_calls(folder, "silent", ids)
+    ran = command("rank", folder.path)
+    assert "first of 3 judges by Bradley-Terry: strong" in ran.out
+    again = "judgeharness benchmark judge asks again"
+    told = (
+        f"- partly: calls about 4 pairs failed and are missing; {again}\n"
+        f"- silent is left out: none of its calls, about 30 pairs, was answered; {again}\n"
+        "- failed calls are missing; unparsed, refused and undecided answers are wrong\n"
+    )
+    assert told in ran.out
+    assert told in command("curate", folder.path).out
+    assert told in command("export", folder.path, "--out", tmp_path / "x").out
+    as_json = command("rank", folder.path, "--json")
+    assert (as_json.json["judges"], as_json.err) == (before["judges"], told)
+    assert {one["judge"]: one["n"] for one in before["judges"]} == {"strong": 30, "weak": 30, "partly": 26}
+    named = command("rank", folder.path, "--judge", "silent", "--judge", "strong")
+    assert (named.code, named.err.count("no call of silent was answered: ask it again")) == (2, 1)
+    assert "are missing; undecided answers are wrong" in command("rank", folder.path, "--failures", "missing").out
+
+
+def test_nobody_answered_at_all(command: Callable[..., Ran], tmp_path: Path) -> None:
+    folder = make_benchmark(tmp_path / "b", n=4)
+    failed_calls(folder, "silent", [pair.pair_id for pair in folder.pairs()])
+    for name in ("rank", "curate"):
+        ran = command(name, folder.path)
+        assert (ran.code, f"no call of silent about {folder.path} was answered" in ran.err) == (2, True)
+
+
+def test_rank_counts_calls_and_not_what_they_were_asked(command: Callable[..., Ran], tmp_path: Path) -> None:
+    folder = ask(make_benchmark(tmp_path / "b", n=20), skill={"strong": 0.9, "weak": 0.4})
+    unread = [
+        replace(row, verdict=None, outcome="unparsed") if row.case_id == "pair-00001" and not row.swapped else row
+        for row in judged(folder.pairs(), skill={"sloppy": 0.7})
+    ]
+    with folder.log() as log:
+        log.append(unread)
+    assert "1 of 120 answers failed (1 unparsed)" in command("rank", folder.path).out  # three judges, two orders
+    found = {one["judge"]: one for one in command("rank", folder.path, "--json").json["judges"]}
+    assert (found["sloppy"]["failed"], found["sloppy"]["unparsed"], found["strong"]["failed"]) == (1, 1, 0)
+
+
+def test_a_rule_of_its_own_is_chosen_after_the_samples(command: Callable[..., Ran], bench: Path) -> None:
+    assert "rule chosen before the samples" in command("rank", bench).out.replace("\n  ", " ")
+    ran = command("rank", bench, "--rule", "one_order")
+    assert "one_order (right in the order as given)" in ran.out
+    assert "rule chosen after the samples: exploratory" in ran.out.replace("\n  ", " ")
+    assert command("rank", bench, "--rule", "one_odrer").code == 2
+
+
+def test_rank_takes_prices_from_the_file_of_models(command: Callable[..., Ran], bench: Path, tmp_path: Path) -> None:
+    models, facts = tmp_path / "models.yaml", tmp_path / "facts.csv"
+    models.write_text("prices:\n  strong: {input: 1, output: 10}\n  weak: {input: 2, output: 0}\n", "utf-8")
+    facts.write_text("judge,input_price,output_price,family\nweak,4,0,w\n", "utf-8")
+    assert "money (tokens" not in command("rank", bench, "--models", models).out
+    document = command("rank", bench, "--models", models, "--judges-info", facts, "--json").json
+    cost = {one["judge"]: one["cost"] for one in document["judges"]}
+    assert cost == {"strong": pytest.approx(600e-6), "weak": pytest.approx(800e-6), "middling": None}
+
+
+def test_a_lone_order_by_accuracy_is_not_called_bradley_terry(command: Callable[..., Ran], tmp_path: Path) -> None:
+    folder = ask(make_benchmark(tmp_path / "b", n=20), skill={"sharp": 1.0, "blunt": 0.0})
+    ran = command("rank", folder.path)
+    assert "first of 2 judges by accuracy, since none has a rating: sharp" in ran.out
 
 
 def test_rank_flagged_needs_labels_of_both_sets(
@@ -280,6 +361,41 @@ def test_curate_leaves_out_noise_unless_it_is_kept(command: Callable[..., Ran], 
     assert "noise: kept, as --keep-noise asks" in command("curate", audited.path, "--keep-noise").out
 
 
+def test_what_is_kept_is_a_sample_to_rank_and_judge_by(
+    command: Callable[..., Ran], bench: Path, tmp_path: Path
+) -> None:
+    kept = bench / "curated.jsonl"
+    ran = command("curate", bench)
+    assert f"next: judgeharness benchmark rank {bench} --sample {kept}" in ran.out
+    assert f"or: judgeharness benchmark judge {bench} --sample {kept} --judges MODEL,..." in ran.out
+    ids = [json.loads(line)["conditions"]["pair_id"] for line in kept.read_text("utf-8").splitlines()]
+    before = (bench / "judgments.jsonl").read_bytes()
+    ran = command("rank", bench, "--sample", kept)
+    assert (ran.code, ran.err) == (0, "")
+    assert f"ranking of {bench}, pairwise, pairs of curated.jsonl" in ran.out
+    assert (bench / "judgments.jsonl").read_bytes() == before
+    assert command("rank", bench, "--sample", kept, "--json").json["n_pairs_total"] == len(ids)
+    one = tmp_path / "one.jsonl"
+    one.write_text('{"id": "pair-00009"}\n')
+    assert command("rank", bench, "--sample", one, "--json").json["n_pairs_total"] == 1
+    one.write_text('{"id": "pair-00099"}\n')
+    ran = command("rank", bench, "--sample", one)
+    assert (ran.code, ran.err) == (
+        2,
+        f"error: {bench} has no pair 'pair-00099': give a sample of this benchmark's pairs.\n",
+    )
+
+
+def test_a_sample_limits_the_parallel_set_too(command: Callable[..., Ran], bench: Path, tmp_path: Path) -> None:
+    other = ask(make_benchmark(tmp_path / "other", n=40, generator="second"), seed=1, skill=SKILLS)
+    some = tmp_path / "some.jsonl"
+    ids = [pair.pair_id for pair in BenchmarkFolder(bench).pairs() if pair.state == "accepted"][:20]
+    some.write_text("".join(json.dumps({"id": name}) + "\n" for name in ids))
+    ran = command("rank", bench, "--against", other.path, "--sample", some)
+    assert (ran.code, ran.err) == (0, "")
+    assert "20 pairs that were judged in both sets were drawn alike" in " ".join(ran.out.split())
+
+
 def test_curate_refuses_what_it_does_not_know(command: Callable[..., Ran], bench: Path) -> None:
     assert "unknown column 'domains': did you mean 'domain'?" in command("curate", bench, "--by", "domains").err
     assert "unknown failures policy 'missin'" in command("curate", bench, "--failures", "missin").err
@@ -315,7 +431,23 @@ def test_show_of_a_rejected_pair_gives_the_reason_safely(command: Callable[..., 
     assert "\x1b" not in ran.out
     assert "\u202e" not in ran.out
     assert "no judge was asked, or none counts: rejected pairs are left out" in ran.out
-    assert "did you mean" in command("show", bench, "pair-1").err
+
+
+@pytest.mark.parametrize("name", ["3", "pair-3", "00003", "pair-00003"])
+def test_show_takes_the_number_of_a_pair(command: Callable[..., Ran], bench: Path, name: str) -> None:
+    assert command("show", bench, name).out.startswith("pair-00003: unverified")
+
+
+def test_show_tells_which_pairs_there_are(command: Callable[..., Ran], bench: Path, tmp_path: Path) -> None:
+    for name in ("pair-99", "99", "nothing like it", "pair-99999999999"):
+        ran = command("show", bench, name)
+        assert (ran.code, ran.err) == (
+            2,
+            f"error: unknown pair {name!r}: there are 40, 'pair-00001' to 'pair-00040'.\n",
+        )
+    assert "did you mean 'pair-00007'?" in command("show", bench, "pairs-00007").err
+    empty = make_benchmark(tmp_path / "empty", n=0)
+    assert "unknown pair '1': no pair is written yet" in command("show", empty.path, 1).err
 
 
 def test_show_tells_failed_answers_and_orders_that_disagree(command: Callable[..., Ran], tmp_path: Path) -> None:
@@ -356,7 +488,7 @@ def test_stats_follow_the_pairs_from_the_plan_to_what_is_kept(command: Callable[
     assert (ran.code, ran.err) == (0, "")
     assert "37 of 40 planned pairs accepted, 37 judged" in ran.out
     assert "the plans conflict" in ran.out
-    assert "turn N of the better conversation" in ran.out
+    assert "turn 2 of the better conversation: 1 of 2 claims grounded" in " ".join(ran.out.split())
     assert "unread: no answer of the verifier could be read" in ran.out
     assert "\x1b" not in ran.out
     document = command("stats", bench, "--by", "domain", "--json").json
@@ -524,6 +656,25 @@ def test_an_export_in_public_names_comes_back(command: Callable[..., Ran], bench
     assert (again.code, "is not empty" in again.err) == (2, True)
     ask_imported(back)
     assert command("rank", back.path).code == 0
+
+
+def test_the_bands_of_an_export_become_one_benchmark(command: Callable[..., Ran], bench: Path, tmp_path: Path) -> None:
+    command("export", bench, "--out", tmp_path / "x", "--format", "rankjudge")
+    files = sorted(file for file in (tmp_path / "x").glob("*.jsonl"))
+    ran = command("convert", *files, "--out", tmp_path / "back")
+    assert (ran.code, ran.err) == (0, "")
+    back = BenchmarkFolder(tmp_path / "back")
+    lines = [json.loads(line)["id"] for file in files for line in file.read_text("utf-8").splitlines()]
+    assert [pair.pair_id for pair in back.pairs()] == lines
+    assert sum(bool(file.read_text("utf-8")) for file in files) > 1
+    assert str(back.settings().imported_from).startswith("band_1_of_3.jsonl, band_2_of_3.jsonl")
+    full = next(file for file in files if file.read_text("utf-8"))
+    twice = command("convert", full, full, "--out", tmp_path / "twice")
+    place = f"{full}, line 1"
+    assert (twice.code, twice.err) == (
+        2,
+        f"error: {place}: repeats the id {lines[0]!r} of {place}: give each pair one of its own.\n",
+    )
 
 
 def ask_imported(folder: BenchmarkFolder) -> None:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from jsonschema import Draft202012Validator
 from support.benchmark_results import make_benchmark, verification
 
-from judgeharness_integrations.benchmark.folder import BenchmarkFolder
+from judgeharness_integrations.benchmark.folder import BenchmarkFolder, write_whole
 from judgeharness_integrations.benchmark.judging.sampling import Sample
-from judgeharness_integrations.benchmark.judging.selecting import read_sample
 from judgeharness_integrations.benchmark.judging.summary import JudgeDocument
 from judgeharness_integrations.benchmark.records import Record
 from judgeharness_integrations.cli import main
@@ -32,7 +32,7 @@ def sample(folder: BenchmarkFolder, *more: object) -> int:
 def test_a_sample_is_written_and_its_strata_shown(folder: BenchmarkFolder, capsys: pytest.CaptureFixture[str]) -> None:
     assert sample(folder, "--n", 8, "--seed", 2) == 0
     out = capsys.readouterr().out
-    drawn = read_sample(folder.path / "sample.json")
+    drawn = Sample.from_dict(json.loads((folder.path / "sample.json").read_text("utf-8")), where="sample.json")
     assert (drawn.n, drawn.by, drawn.seed, len(drawn.pairs)) == (8, ("domain", "failure_type"), 2, 8)
     accepted = {pair.pair_id for pair in folder.pairs() if pair.state == "accepted"}
     assert set(drawn.pairs) <= accepted
@@ -85,3 +85,17 @@ def test_schemas_are_those_of_the_records(kind: type[Record], name: str) -> None
     assert {key: kept[key] for key in kept if key not in ("$schema", "$id", "title")} == {
         key: made[key] for key in made if key != "title"
     }
+
+
+def test_a_file_that_cannot_be_written_in_full_stays_as_it_was(tmp_path: Path) -> None:
+    file = tmp_path / "sample.json"
+    write_whole(file, ["whole\n"])
+
+    def lines() -> Iterator[str]:
+        yield "half"
+        raise OSError("no room")
+
+    with pytest.raises(OSError, match="no room"):
+        write_whole(file, lines())
+    assert file.read_text("utf-8") == "whole\n"
+    assert [path.name for path in tmp_path.iterdir()] == ["sample.json"]

@@ -104,6 +104,50 @@ def test_the_same_again_and_another_share_ask_nothing(folder: BenchmarkFolder, v
     assert folder.settings().min_grounded == 0.5
 
 
+def test_another_share_and_back_gives_the_same_bytes_of_all_pairs(
+    folder: BenchmarkFolder, verify: Callable[..., Said]
+) -> None:
+    verify(Verifier())
+    before = (folder.path / "pairs.jsonl").read_bytes()
+    verify(Verifier(), "--min-grounded", 0.5)
+    assert {pair.verification.min_grounded for pair in folder.pairs()} == {0.5}
+    assert folder.pairs()[2].verification.verifier == "earlier"
+    verify(Verifier(), "--min-grounded", 1)
+    assert (folder.path / "pairs.jsonl").read_bytes() == before
+
+
+def test_without_a_verifier_the_answers_of_the_one_before_are_used(
+    folder: BenchmarkFolder, verify: Callable[..., Said], capsys: pytest.CaptureFixture[str]
+) -> None:
+    def again(*options: object) -> Said:
+        code = main(["benchmark", "verify", str(folder.path), *map(str, options)])
+        said = capsys.readouterr()
+        return code, said.out, said.err
+
+    code, _, err = again()
+    assert (code, err) == (
+        2,
+        f"error: {folder.path} has not been verified yet: name who checks, as --verifier MODEL.\n",
+    )
+    verify(Verifier())
+    code, out, err = again("--min-grounded", 0.5)
+    assert (code, err) == (0, "")
+    assert "0 calls: every answer was known; min_grounded 0.5 instead of 1" in out
+    assert (folder.settings().verifier, folder.settings().min_grounded) == ("checker", 0.5)
+    before = (folder.path / "pairs.jsonl").read_bytes()
+    folder.write_pairs([*folder.pairs(), pair(4)])
+    code, _, err = again()
+    assert (code, err) == (
+        2,
+        "error: 1 of 4 pairs need answers that checker has not given: name it as --verifier MODEL.\n",
+    )
+    folder.write_pairs(folder.pairs()[:4])
+    assert (folder.path / "pairs.jsonl").read_bytes() == before
+    folder.write_settings(folder.settings().model_copy(update={"verifier": "nobody"}))
+    code, _, err = again()
+    assert (code, "the answers that nobody gave about" in err) == (2, True)
+
+
 def test_another_verifier_replaces_the_verification(folder: BenchmarkFolder, verify: Callable[..., Said]) -> None:
     verify(Verifier())
     found = Verifier.adherence(worse_flaws=[{"round": 3, "type": "evasion", "what": "no hour is named"}])
@@ -112,7 +156,8 @@ def test_another_verifier_replaces_the_verification(folder: BenchmarkFolder, ver
     assert states(folder) == ["rejected"] * 4
     assert folder.pairs()[0].verification.verifier == "other"
     assert folder.settings().verifier == "other"
-    assert "the flaw is in turn N, declared N" in out
+    assert "the flaw is in turn 3, declared 2" in out
+    assert "and 2 alike" in out
     assert "next: judgeharness benchmark stats" in out
     assert "checker" in out  # what the first one took
     verifier = Verifier()
@@ -132,6 +177,11 @@ def test_pairs_another_verifier_did_not_come_to_are_said_to_be_as_they_were(
 
 def test_documents_that_lost_one_are_one_sentence(folder: BenchmarkFolder, verify: Callable[..., Said]) -> None:
     folder.write_documents([])
+    code, _, err = verify(Verifier())
+    where = folder.path / "documents.jsonl"
+    told = f"error: {where} is not what this benchmark was made with: restore it, or make the benchmark anew.\n"
+    assert (code, err) == (2, told)
+    folder.write_settings(folder.settings().model_copy(update={"documents": digest_of([])}))
     code, _, err = verify(Verifier())
     assert code == 2
     assert err.startswith("error: pair-00001 needs chunk 'library#")
@@ -173,7 +223,8 @@ def test_a_verifier_that_cannot_be_asked_leaves_pairs_unfinished(
 ) -> None:
     code, _, err = verify(Verifier({"adherence": ValueError("no such model")}))
     assert code == 3
-    assert err.startswith("3 of 3 pairs are unfinished: ValueError: no such model;")
+    assert err.startswith("3 of 3 pairs are unfinished: adherence of pair-0000")
+    assert "ValueError: no such model (models.py, line 5); what was answered is kept" in err
     assert states(folder) == ["unverified", "unverified", "rejected", "unverified"]
 
 
@@ -220,7 +271,9 @@ def test_the_document_is_what_its_schema_says(folder: BenchmarkFolder, verify: C
         "not_run": 1,
     }
     unchecked = "no claim of the worse conversation could be checked"
-    assert {"layer": "grounding", "status": "failed", "pairs": 3, "reason": unchecked} in document["reasons"]
+    reason = {"layer": "grounding", "status": "failed", "pairs": 3, "reason": unchecked, "example": "pair-00001"}
+    assert reason in document["reasons"]
+    assert document["not_verified_yet"] == 0
     steps = {step["step"]: step for step in document["cost"]["steps"]}
     assert steps["claims"]["cost"] == pytest.approx(6 * 0.002)
     assert steps["coherence"]["cost"] is None
@@ -228,6 +281,7 @@ def test_the_document_is_what_its_schema_says(folder: BenchmarkFolder, verify: C
     code, out, _ = verify(Verifier(name="other"), "--json", "--max-calls", 1)
     jsonschema.validate(json.loads(out), schema("judgeharness.benchmark_verify/1"))
     assert (code, json.loads(out)["state"], json.loads(out)["unfinished"]) == (3, "unfinished", 3)
+    assert json.loads(out)["not_verified_yet"] == 3
 
 
 def test_hostile_words_of_a_verifier_do_not_steer_the_terminal(

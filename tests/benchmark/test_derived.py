@@ -62,8 +62,9 @@ def told(first: dict[str, Any], second: dict[str, Any]) -> list[Any]:
         (GOOD, {**GOOD, "score": 4}, ["A", "none", "none"]),  # the lower side names nothing
         ({**GOOD, "score": 2}, BAD, ["TIE", "turn 2", "evasion"]),  # the one that was called flawed
         ({**BAD, "turn": "turn 1"}, {**GOOD, "score": 2}, ["TIE", "turn 1", "evasion"]),
-        (BAD, BAD, ["TIE", "unparsed", "unparsed"]),
-        (GOOD, GOOD, ["TIE", "unparsed", "unparsed"]),
+        (BAD, BAD, ["TIE", "none", "none"]),  # read, and wrong
+        (GOOD, GOOD, ["TIE", "none", "none"]),
+        (GOOD, {**GOOD, "flawed": ":refused"}, ["TIE", "refused", "refused"]),
         (GOOD, {**BAD, "turn": ":unparsed"}, ["A", "unparsed", "evasion"]),
         (GOOD, {**BAD, "score": ":unparsed"}, ["unparsed"] * 3),
         ({**GOOD, "score": ":refused"}, {**BAD, "score": ":unparsed"}, ["refused"] * 3),

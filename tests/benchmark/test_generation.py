@@ -5,16 +5,19 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.benchmark_roles import offline
 from support.benchmark_scripted import KINDS, LIBRARY, Scripted, answer_to, conditions_of, material_of, pieces
 
 from judgeharness_integrations.benchmark.asking.asker import Asker, AskError, UnreadableError
 from judgeharness_integrations.benchmark.asking.journal import Journal
+from judgeharness_integrations.benchmark.documents.document import Chunk
 from judgeharness_integrations.benchmark.generation.generating import generated
 from judgeharness_integrations.benchmark.generation.material import Material
 from judgeharness_integrations.benchmark.generation.prompts import blueprints_prompt, conversation_prompt
@@ -292,3 +295,13 @@ def test_documents_cannot_forge_the_marks(texts: list[str]) -> None:
     for prompt, shown in ((first, material.text), (second, f"[library#1]\n{forged}")):
         assert prompt.user.count(f"<<{prompt.user[2:10]} ") == 4  # two pieces, begun and ended
         assert pieces(prompt) == {"Conditions": pieces(first)["Conditions"], "Documents": shown}
+
+
+def test_chunks_are_shown_with_the_headings_they_stand_under() -> None:
+    """What goes on with a section begins without its heading; ids stay readable at the beginning of a line."""
+    chunk = Chunk(chunk_id="rules#4", text="It costs 5.", heading="Loans > Late\nreturns")
+    assert chunk.shown == "[rules#4] Loans > Late returns\nIt costs 5."
+    assert chunk.model_copy(update={"heading": None}).shown == "[rules#4]\nIt costs 5."
+    shown = replace(MATERIAL, chunks=(chunk, *MATERIAL.chunks)).text
+    assert list(offline("offline_reading").chunks(shown))[:2] == ["rules#4", "library#1"]
+    assert offline("offline_reading").chunks(shown)["rules#4"].strip() == "It costs 5."

@@ -138,13 +138,16 @@ def test_all_is_well_without_a_word(capsys: pytest.CaptureFixture[str]) -> None:
                 "claims of pair-00001: Timeout: no answer within 30 s",
                 "claims of pair-00002: Timeout: no answer within 9 s",
             ],
-            "2 of 5 pairs are unfinished: Timeout: no answer within 30 s; what",
+            "2 of 5 pairs are unfinished: claims of pair-00001: Timeout: no answer within 30 s; what",
         ),
         (
             ["a of p-1: Busy", "b of p-2: Gone", "c of p-3: Gone."],
-            "3 of 6 pairs are unfinished: Gone (2 of them; 1 for other reasons); what",
+            "3 of 6 pairs are unfinished: b of p-2: Gone (2 of them; 1 for other reasons); what",
         ),
-        (["a of p: wrong key sk-very-secret\x1b[2J"], "1 of 4 pairs are unfinished: wrong key [redacted] [2J; what"),
+        (
+            ["a of p: wrong key sk-very-secret\x1b[2J"],
+            "1 of 4 pairs are unfinished: a of p: wrong key [redacted] [2J; what",
+        ),
     ],
 )
 def test_unfinished_items_say_the_most_frequent_reason_without_secrets(

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+import asyncio
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.verified_pairs import DOCUMENT, FACTS, Verifier, asked, conditions, conversations, material, pair
+from support.verified_pairs import DOCUMENT, FACTS, Verifier, asked, asking, conditions, conversations, material, pair
 
 from judgeharness_integrations.benchmark.asking.asker import UnreadableError
 from judgeharness_integrations.benchmark.pair import Claim, LayerResult, TurnGrounding
@@ -141,6 +143,15 @@ def test_evidence_that_stands_nowhere_is_counted_and_the_claim_stays_grounded(tm
     assert result.status == "passed"
     assert result.counts == EMPTY | {"evidence_missing": 3, "unshown": 1}
     assert [turn.claims[0].evidence_found for turn in result.turns[:3]] == [False, None, True]
+
+
+def test_words_of_a_heading_are_evidence_too(tmp_path: Path) -> None:
+    of, verifier = pair(), Verifier({"grounding": {"decisions": [decision("1.1", evidence="Rules > Loan periods")]}})
+    chunks = material(of.conditions).chunks
+    under = replace(material(of.conditions), chunks=(chunks[0].model_copy(update={"heading": "Rules > Loan periods"}),))
+    with asking(tmp_path) as asker:
+        result = asyncio.run(grounding(of, under, verifier=verifier, min_grounded=1.0, asker=asker))
+    assert result.turns[0].claims[0].evidence_found is True
 
 
 @pytest.mark.parametrize("step", ["claims", "grounding"])

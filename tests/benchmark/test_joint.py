@@ -14,8 +14,9 @@ from support.rows import both_orders, sampled
 
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.benchmark.folder import BenchmarkFolder
+from judgeharness_integrations.benchmark.judging.cases import gold_of
 from judgeharness_integrations.benchmark.pair import Pair
-from judgeharness_integrations.benchmark.results.joining import gold_of, joined
+from judgeharness_integrations.benchmark.results.joining import joined
 from judgeharness_integrations.benchmark.results.joint import (
     JointTable,
     Said,
@@ -146,14 +147,15 @@ def test_without_rows_the_table_is_empty() -> None:
 
 def test_a_call_that_failed_as_a_whole_failed_about_everything_and_is_paid_for_once(pairs: list[Pair]) -> None:
     failed = replace(
-        *both_orders([None], [], case_id=pairs[0].pair_id, judge="j", criterion="*"), outcome="error", attempts=4
+        *both_orders([None], [], case_id=pairs[0].pair_id, judge="j", criterion="*"), outcome="refused", attempts=4
     )
-    rows = joined([failed], pairs)
+    rows = joined([failed, replace(failed, case_id=pairs[1].pair_id, outcome="error")], pairs)  # an error: no answer
     assert [(row.criterion, row.attempts) for row in rows] == [("turn", None), ("type", None), ("verdict", 4)]
     found = joint_table(rows).cell("j", pairs[0].pair_id)
     assert found is not None
     assert {found.verdict.status, found.turn.status, found.type.status} == {"failed"}
     assert found.joint is False
+    assert {row.case_id for row in rows} == {pairs[0].pair_id}
 
 
 def test_rows_get_the_columns_and_the_gold_of_their_pair(pairs: list[Pair]) -> None:

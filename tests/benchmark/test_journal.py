@@ -9,6 +9,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -157,3 +158,15 @@ def test_a_closed_journal_says_so(tmp_path: Path) -> None:
     journal.close()
     with pytest.raises(LogStorageError, match="closed"):
         journal.find(asked())
+
+
+def test_parameters_that_json_has_no_form_for_give_the_same_key_in_every_process() -> None:
+    class Client:
+        """Its text says where it stands in memory."""
+
+    def key(*, client: Any) -> str:
+        return asked(client=client, path=Path("a"), stop={"b", "a"}, nested=MappingProxyType({"x": 1})).model
+
+    assert key(client=Client()) == key(client=Client()) != key(client=Path("b"))
+    assert '"a", "b"' in key(client=Client())
+    assert "0x" not in key(client=Client())

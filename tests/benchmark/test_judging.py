@@ -74,7 +74,7 @@ def test_a_pair_is_a_case_with_gold_and_columns(better: Side, first: str) -> Non
     assert (made.case_id, made.author, made.author_b) == ("pair-00001", "writer", "writer")
     assert f"[Round 1] Assistant: Answer 1, {first}." in made.output
     assert made.context == "\n\n".join(
-        f"[library#{place}]\n{LIBRARY['library'].chunks[place - 1].text}" for place in (2, 3)
+        f"[library#{place}] Hours\n{LIBRARY['library'].chunks[place - 1].text}" for place in (2, 3)
     )
     assert made.gold == {"verdict": better, "turn": "turn 2", "type": "evasion"}
     assert made.attributes == {

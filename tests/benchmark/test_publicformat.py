@@ -247,7 +247,7 @@ def test_what_cannot_be_used_is_refused_with_file_and_line(tmp_path: Path, entry
 def test_files_without_pairs_and_repeated_ids_are_refused(tmp_path: Path) -> None:
     with pytest.raises(CaseError, match="line 2: repeats the id '7'"):
         imported(tmp_path, ENTRY, ENTRY)
-    with pytest.raises(CaseError, match="holds no pairs"):
+    with pytest.raises(CaseError, match="no pairs are in there"):
         imported(tmp_path)
     (tmp_path / "broken.jsonl").write_text("{")
     with pytest.raises(CaseError, match=r"broken\.jsonl, line 1 is no JSON"):

@@ -63,7 +63,7 @@ def test_endings_sum_to_what_was_planned_in_every_group(pairs: list[Pair], endin
             assert sum(mine) == getattr(rows[0], name)
 
 
-def test_reasons_are_counted_without_their_numbers_and_details(pairs: list[Pair]) -> None:
+def test_reasons_alike_but_for_numbers_and_details_are_shown_in_the_words_of_the_first(pairs: list[Pair]) -> None:
     told = [
         verification("adherence", reason="the flaw is in turn 2, declared 4: it evades"),
         verification("adherence", reason="the flaw is in turn 3, declared 1: it hedges"),
@@ -74,12 +74,12 @@ def test_reasons_are_counted_without_their_numbers_and_details(pairs: list[Pair]
     found = reasons(ended(pairs, told))
     assert [(one.layer, one.reason, one.pairs, one.example) for one in found] == [
         ("form", "both plans are the same", 1, pairs[3].pair_id),
-        ("adherence", "the flaw is in turn N, declared N", 2, pairs[0].pair_id),
-        ("adherence", "N flaws", 1, pairs[2].pair_id),
+        ("adherence", "the flaw is in turn 2, declared 4: it evades", 2, pairs[0].pair_id),
+        ("adherence", "2 flaws: turn 1 evasion, turn 2 evasion", 1, pairs[2].pair_id),
     ]
     assert [one.reason for one in reasons(ended(pairs, told), most=1)] == [
         "both plans are the same",
-        "the flaw is in turn N, declared N",
+        "the flaw is in turn 2, declared 4: it evades",
     ]
 
 
@@ -161,6 +161,12 @@ def test_people_are_told_with_their_agreement_and_the_noise_rate(tmp_path: Path)
     assert [(one.annotators, one.pairs, one.agreed, one.kappa) for one in found.agreement] == [
         (("ann", "ben"), 6, 6, 1.0)
     ]
+    for pair in (assignment.uniform[5], min({*ids} - {*assignment.uniform})):
+        label_log(folder.path, "cleo").append(pair, "noise")  # nobody asked for it
+    more = audited_of(read_labels(folder.path), assignment)
+    assert more is not None
+    assert (more.pairs, more.noise, more.clean) == (7, 3, 4)
+    assert (more.sampled, more.sampled_noise, more.agreement) == (6, 2, found.agreement)
     without = audited_of(read_labels(folder.path), None)
     assert without is not None
-    assert (without.pairs, without.noise_rate, without.sampled) == (6, None, 0)
+    assert (without.pairs, without.noise_rate, without.sampled) == (7, None, 0)

@@ -67,7 +67,7 @@ def test_many_judges_lead_with_the_answer(command: Callable[..., Any], monkeypat
     first = next(place for place, line in enumerate(lines) if line.startswith("1 "))
     assert lines[first].split() == ["1", "GPT-4/Metrics_Reference", "2084", "69", "2070", "66", "1-9", "83.1"]
     assert lines[first + 40] == "and 25 more: --all lists them, --json and leaderboard.csv of --out hold them"
-    assert "- 419 labelled pairs - 13 unanimous = 406 ranked by" in lines
+    assert "- 419 pairs with gold - 13 unanimous = 406 ranked by" in lines
     assert any(line.split()[:4] == ["Natural", "GPT-4/Metrics_Reference", "99", "65"] for line in lines)
     assert any(line.startswith("- showing the better answer first is worth 219 Elo (95 % 201 to 236") for line in lines)
     assert "joint maximum\n  likelihood" in ran.out
@@ -164,8 +164,8 @@ def test_pairs_without_an_answer_that_counts_are_not_unanimous(
     path = tmp_path / "failed.csv"
     path.write_text(write().read_text() + failed)
     ran = rank(path, "--failures", "missing")
-    line = next(line for line in ran.out.splitlines() if "labelled pairs" in line)
-    assert line == "- 13 labelled pairs - 2 unanimous - 3 without an answer that counts = 8 ranked by"
+    line = next(line for line in ran.out.splitlines() if "pairs with gold" in line)
+    assert line == "- 13 pairs with gold - 2 unanimous - 3 without an answer that counts = 8 ranked by"
     found = rank(path, "--failures", "missing", "--json").json
     assert (found["n_unanimous"], found["n_unanswered"], found["n_pairs"]) == (2, 3, 8)
 

@@ -27,7 +27,7 @@ def test_ranks_are_among_the_judges_of_both() -> None:
 
 
 def test_generators_are_left_out_of_the_second_correlation() -> None:
-    without = against({**HERE, "phi": 1390.0}, {**THERE, "phi": 1100.0}, labels=("x", "y"), generators=["gpt"])
+    without = against({**HERE, "phi": 1390.0}, {**THERE, "phi": 1100.0}, labels=("x", "y"), generators=(["gpt"], []))
     assert [slope.judge for slope in without.slopes if slope.generator] == ["gpt"]
     assert without.correlation_without_generators is not None
     assert (without.correlation.judges, without.correlation_without_generators.judges) == (5, 4)
@@ -35,17 +35,17 @@ def test_generators_are_left_out_of_the_second_correlation() -> None:
 
 
 def test_a_generator_stands_for_its_variants_and_not_for_longer_names() -> None:
-    found = against(HERE, THERE, labels=("x", "y"), generators={"qwen", "mis"})
+    found = against(HERE, THERE, labels=("x", "y"), generators=({"qwen"}, {"mis"}))
     assert [slope.judge for slope in found.slopes if slope.generator] == ["qwen@short"]
 
 
 @pytest.mark.parametrize("generators", [(), ("none of the judges",)])
 def test_without_generators_there_is_one_correlation(generators: tuple[str, ...]) -> None:
-    assert against(HERE, THERE, labels=("x", "y"), generators=generators).correlation_without_generators is None
+    assert against(HERE, THERE, labels=("x", "y"), generators=(generators, ())).correlation_without_generators is None
 
 
 def test_all_judges_may_be_generators() -> None:
-    found = against(HERE, THERE, labels=("x", "y"), generators=THERE.keys() | {"qwen"})
+    found = against(HERE, THERE, labels=("x", "y"), generators=(THERE.keys(), {"qwen"}))
     assert found.correlation_without_generators is not None
     assert found.correlation_without_generators.judges == 0
     assert found.correlation_without_generators.spearman is None
@@ -58,7 +58,7 @@ def test_logs_have_to_share_a_judge() -> None:
 
 @pytest.mark.parametrize("generators", [(), ("gpt",)])
 def test_rankings_are_json(generators: tuple[str, ...]) -> None:
-    plain = json.loads(json.dumps(against(HERE, THERE, labels=("x", "y"), generators=generators).to_dict()))
+    plain = json.loads(json.dumps(against(HERE, THERE, labels=("x", "y"), generators=(generators, ())).to_dict()))
     assert plain["judges"] == 4
     assert plain["slopes"][0] == {
         "judge": "gpt",
@@ -68,5 +68,6 @@ def test_rankings_are_json(generators: tuple[str, ...]) -> None:
         "rank_against": 2,
         "generator": bool(generators),
         "change": -1,
+        "wrote": ["x"] if generators else [],
     }
     assert (plain["correlation_without_generators"] is None) == (not generators)

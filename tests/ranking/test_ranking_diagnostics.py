@@ -109,10 +109,10 @@ def test_cells_asked_in_one_order_are_left_out_and_said() -> None:
     rows = [row for row in both_orders() if not (row.swapped and row.case_id in ("p0", "p1"))]
     report = rank(rows)
     assert (report.n_unanswered, report.diagnostics.one_order) == (2, 6)
-    assert "6 judge-pair cells of labelled pairs left out: answered in one order alone" in notes(report)
+    assert "6 judge-pair cells of pairs with gold left out: answered in one order alone" in notes(report)
     lone = rank([row for row in both_orders() if not (row.swapped and (row.case_id, row.judge) == ("p0", "j0"))])
     assert (lone.n_unanswered, lone.diagnostics.one_order) == (0, 1)
-    assert "1 judge-pair cell of labelled pairs left out" in notes(lone)
+    assert "1 judge-pair cell of pairs with gold left out" in notes(lone)
     as_given = rank(rows, RankRequest(rule="one_order"))
     assert (as_given.n_unanswered, as_given.diagnostics.one_order) == (0, 0)
 

@@ -304,7 +304,7 @@ def test_self_preference_is_sorted_and_says_where_there_is_none(tmp_path: Path) 
 def slope_of(names: tuple[str, ...], *, generators: tuple[str, ...] = (), scale: float = 1.0) -> Against:
     scores = {name: (1700 - 20.0 * place) / scale for place, name in enumerate(names)}
     other = dict(zip(names, [*list(scores.values())[1:], max(scores.values()) + 5 / scale], strict=True))
-    return against(scores, other, labels=("first log", "<b>$x_1$</b>"), generators=generators)
+    return against(scores, other, labels=("first log", "<b>$x_1$</b>"), generators=(generators, ()))
 
 
 def test_slopes_have_both_ranks_of_each_judge(tmp_path: Path) -> None:
@@ -328,7 +328,7 @@ def test_slopes_have_both_ranks_of_each_judge(tmp_path: Path) -> None:
 def test_the_threshold_of_the_same_rank_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     kept = kept_figures(monkeypatch, slopes)
     scores = {f"j{place}": float(place) for place in range(3)}
-    draw_slopes(against(scores, scores, labels=("a", "b"), generators=["j0"]), tmp_path)
+    draw_slopes(against(scores, scores, labels=("a", "b"), generators=(["j0"], ())), tmp_path)
     (legend,) = kept[0].legends
     assert [text.get_text() for text in legend.get_texts()] == ["same rank", "thick, in any colour: wrote answers"]
     assert INK not in {line.get_color() for line in kept[0].axes[0].lines}

@@ -296,6 +296,7 @@ class Cases:
     choices: tuple[Choice, ...] = ()
     filters: tuple[str, ...] = ()
     orders = ("drawn",)
+    blind_orders: tuple[str, ...] = ()
 
     def __init__(self, **answering: Answering) -> None:
         self.said: dict[str, tuple[str | None, str]] = {}

@@ -43,10 +43,13 @@ def label_assigned(folder: Path) -> dict[str, dict[str, PairLabel]]:
 
 
 def label_run(run: Path, annotator: str) -> None:
-    """Let somebody label every case of a run: a good answer passes, and one case is a matter of taste."""
+    """Let somebody label every case of a run: a good answer passes, of two answers the shorter one is better."""
     asked = plain_questions(read_run_cases(run, None), annotator=annotator)
     task = PlainTask(asked, LabelLog(run / "labels" / f"{annotator}.jsonl"), annotator=annotator)
     for place, (key, question) in enumerate(sorted(task.questions.items())):
+        if (other := question.texts.get("output_b")) is not None:
+            task.answer(key, "A" if len(question.texts["output"]) < len(other) else "B")
+            continue
         good = question.texts["output"].startswith("good") or (place == 0 and annotator == "ben")
         task.answer(key, "PASS" if good else "FAIL")
 

@@ -217,8 +217,8 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
     },
     "Reason": {
         "layer": "The layer.",
-        "reason": "What its reasons have in common, N for numbers.",
-        "pairs": "Pairs rejected for it.",
+        "reason": "What was said of the example.",
+        "pairs": "Pairs rejected for a reason alike, but for numbers and details.",
         "example": "Id of the first of them.",
     },
     "Cost": {

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, Final, Generic, TypeVar
 
 from judgeharness_integrations.benchmark.asking.journal import Asked, Journal
-from judgeharness_integrations.chatmodels import ChatModel, Completion, Prompt, parsed_object
+from judgeharness_integrations.chatmodels import ChatModel, Completion, FunctionModel, Prompt, parsed_object
 from judgeharness_integrations.execution.attempting import CallPolicy
 from judgeharness_integrations.execution.budget import Budget
 from judgeharness_integrations.execution.limiter import limiter_for
@@ -95,6 +95,8 @@ class Asker:
         )
         if isinstance(answer, Exception):
             what = f"{type(answer).__name__}: {answer}".rstrip(": ")
+            place = model.place(answer) if isinstance(model, FunctionModel) else None
+            what = what if place is None else f"{what} ({place})"
             raise AskError(f"{asked.step} of {asked.item}: {what}") from answer
         return self.journal.add(asked, answer, tries=tries)
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import sqlite3
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any, Self
 
 from judgeharness_integrations._errors import LogStorageError
@@ -52,7 +52,7 @@ class Asked:
     @classmethod
     def of(cls, model: ChatModel, prompt: Prompt, *, item: str, attempt: int) -> Asked:
         """Return the key of a request."""
-        told = json.dumps([model.name, dict(model.parameters)], sort_keys=True, default=str)
+        told = json.dumps([model.name, dict(model.parameters)], sort_keys=True, default=_same_anywhere)
         return cls(item=item, step=prompt.step, model=told, prompt=prompt.digest, attempt=attempt)
 
     @property
@@ -116,6 +116,12 @@ class Journal:
         self._run("INSERT OR IGNORE INTO answers VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", (*asked.key, *row))
         return self.find(asked) or answer
 
+    def models(self, steps: Collection[str]) -> list[tuple[str, Mapping[str, Any]]]:
+        """Return name and parameters of every model that answered one of some steps, sorted."""
+        sql = "SELECT DISTINCT step, model FROM answers ORDER BY model"
+        told = dict.fromkeys(model for step, model in self._run(sql, ()) if step in steps)
+        return [(name, parameters) for name, parameters in map(json.loads, told)]
+
     def usage(self) -> list[StepUsage]:
         """Return what each step took of each model, sorted; answers from a cache took nothing."""
         found = self._run(_USAGE, ())
@@ -158,6 +164,15 @@ class Journal:
 
     def _told(self, error: Exception) -> LogStorageError:
         return LogStorageError(f"{self.path} cannot be used ({error}): make room, or give another folder.")
+
+
+def _same_anywhere(value: object) -> object:
+    """Return what JSON has no form for as what it is in every process: of objects it is their type alone."""
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, (set, frozenset)):
+        return sorted(value, key=repr)
+    return str(value) if isinstance(value, PurePath) else f"{type(value).__module__}.{type(value).__qualname__}"
 
 
 def _plain(value: object) -> object:

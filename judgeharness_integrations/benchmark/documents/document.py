@@ -19,6 +19,12 @@ class Chunk(Record):
     heading: str | None = None
     page: int | None = None
 
+    @property
+    def shown(self) -> str:
+        """The chunk as models read it: under its id in brackets and the headings it stands under, text below."""
+        heading = " ".join((self.heading or "").split())
+        return f"[{self.chunk_id}] {heading}".rstrip() + f"\n{self.text}"
+
 
 class Document(Record):
     """A document: its chunks in their order, and the `domain` it belongs to. `source` is the file's name, no path."""

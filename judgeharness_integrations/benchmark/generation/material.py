@@ -56,8 +56,8 @@ class Material:
 
     @property
     def text(self) -> str:
-        """The chunks as models read them: each under its id in brackets."""
-        return "\n\n".join(f"[{chunk.chunk_id}]\n{chunk.text}" for chunk in self.chunks)
+        """The chunks as models read them: each under its id in brackets and its headings."""
+        return "\n\n".join(chunk.shown for chunk in self.chunks)
 
     def conditions_text(self, side: Which | None = None) -> str:
         """Return the conditions as JSON, with the texts of the taxonomy.

@@ -11,7 +11,20 @@ from judgeharness_integrations.benchmark.documents.document import Document
 from judgeharness_integrations.benchmark.pair import Conversation, Pair
 from judgeharness_integrations.cases import AnswerCase, Criterion, PairwiseCase
 
-__all__ = ["FLAWED", "NONE", "SCORE", "SOUND", "TURN", "TYPE", "VERDICT", "pair_case", "side_case", "turn_label"]
+__all__ = [
+    "FLAWED",
+    "NONE",
+    "SCORE",
+    "SOUND",
+    "TURN",
+    "TYPE",
+    "VERDICT",
+    "attributes_of",
+    "gold_of",
+    "pair_case",
+    "side_case",
+    "turn_label",
+]
 
 VERDICT: Final = "verdict"
 TURN: Final = "turn"
@@ -43,7 +56,6 @@ def pair_case(pair: Pair, *, documents: Mapping[str, Document], show_documents: 
 
     """
     first, second = _conversation(pair, "A").text(), _conversation(pair, "B").text()
-    conditions = pair.conditions
     return PairwiseCase(
         case_id=pair.pair_id,
         output=first,
@@ -51,12 +63,8 @@ def pair_case(pair: Pair, *, documents: Mapping[str, Document], show_documents: 
         context=_context(pair, documents) if show_documents else None,
         author=pair.generator,
         author_b=pair.generator,
-        gold={
-            VERDICT: conditions.better,
-            TURN: turn_label(conditions.flawed_round),
-            TYPE: conditions.failure_type,
-        },
-        attributes=_attributes(pair) | {"length_a": len(first), "length_b": len(second)},
+        gold=gold_of(pair),
+        attributes=attributes_of(pair) | {"length_a": len(first), "length_b": len(second)},
         criteria=(Criterion(name=TURN, labels=_turns(pair)),),
     )
 
@@ -67,8 +75,7 @@ def side_case(pair: Pair, side: Side, *, documents: Mapping[str, Document], show
     Gold are whether it is flawed, the turn and the type; of the score there is none, since the generator declares which
     side is better and not by how much (attribute `better`).
     """
-    text, flawed = _conversation(pair, side).text(), side == pair.worse_side
-    conditions = pair.conditions
+    text, flawed, gold = _conversation(pair, side).text(), side == pair.worse_side, gold_of(pair)
     return AnswerCase(
         case_id=f"{pair.pair_id}/{side}",
         output=text,
@@ -76,10 +83,10 @@ def side_case(pair: Pair, side: Side, *, documents: Mapping[str, Document], show
         author=pair.generator,
         gold={
             FLAWED: FLAWED if flawed else SOUND,
-            TURN: turn_label(conditions.flawed_round) if flawed else NONE,
-            TYPE: conditions.failure_type if flawed else NONE,
+            TURN: gold[TURN] if flawed else NONE,
+            TYPE: gold[TYPE] if flawed else NONE,
         },
-        attributes=_attributes(pair) | {"length": len(text), "pair": pair.pair_id, "side": side},
+        attributes=attributes_of(pair) | {"length": len(text), "pair": pair.pair_id, "side": side},
         criteria=(Criterion(name=TURN, labels=(*_turns(pair), NONE)),),
     )
 
@@ -95,7 +102,14 @@ def _turns(pair: Pair) -> tuple[str, ...]:
     return tuple(turn_label(number) for number in range(1, pair.conditions.n_rounds + 1))
 
 
-def _attributes(pair: Pair) -> dict[str, str | float]:
+def gold_of(pair: Pair) -> dict[str, str]:
+    """Return the right answer about each criterion of a pair."""
+    conditions = pair.conditions
+    return {VERDICT: conditions.better, TURN: turn_label(conditions.flawed_round), TYPE: conditions.failure_type}
+
+
+def attributes_of(pair: Pair) -> dict[str, str | float]:
+    """Return what is known of a pair: what it was drawn with, and who wrote it."""
     conditions = pair.conditions
     return {
         "domain": conditions.domain,
@@ -109,7 +123,7 @@ def _attributes(pair: Pair) -> dict[str, str | float]:
 
 
 def _context(pair: Pair, documents: Mapping[str, Document]) -> str | None:
-    """Return the chunks of a pair, each under its id in brackets; None for a pair without any."""
+    """Return the chunks of a pair, each under its id in brackets and its headings; None for a pair without any."""
     mine = [documents[name] for name in pair.conditions.documents if name in documents]
     chunks = {chunk.chunk_id: chunk for document in mine for chunk in document.chunks}
     missing = [name for name in pair.conditions.chunks if name not in chunks]
@@ -117,4 +131,4 @@ def _context(pair: Pair, documents: Mapping[str, Document]) -> str | None:
         raise CaseError(
             f"{pair.pair_id} draws on chunk {missing[0]!r}, which no document holds: restore documents.jsonl."
         )
-    return "\n\n".join(f"[{name}]\n{chunks[name].text}" for name in pair.conditions.chunks) or None
+    return "\n\n".join(chunks[name].shown for name in pair.conditions.chunks) or None

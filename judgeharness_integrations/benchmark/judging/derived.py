@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias
 
 from judgeharness_integrations.benchmark.conditions import Side
-from judgeharness_integrations.benchmark.judging.cases import FLAWED, SCORE, TURN, TYPE, VERDICT, turn_label
+from judgeharness_integrations.benchmark.judging.cases import FLAWED, NONE, SCORE, TURN, TYPE, VERDICT, turn_label
 from judgeharness_integrations.usage import known_sum
 from judgeharness_integrations.verdictlog.row import Outcome, Verdict, VerdictRow, is_number
 
@@ -36,9 +36,9 @@ def pair_rows(rows: Iterable[VerdictRow]) -> list[VerdictRow]:
     """Return what judges that scored single conversations said about pairs: verdict, turn and type.
 
     The verdict is the side with the higher score, TIE where both are equal. Turn and type are those named for the side
-    with the lower score; under a tie those of the one side that was called flawed, and unparsed where there is no one
-    such side. A side whose answer failed makes what rests on it fail the same way. What both calls took stands on the
-    verdict.
+    with the lower score; under a tie those of the one side that was called flawed, and `none` where both or neither
+    were: that was read, and points to no flaw. A side whose answer failed makes what rests on it fail the same way.
+    What both calls took stands on the verdict.
 
     Args:
         rows: of single conversations (`cases.side_case`), any judges, perturbations and repetitions.
@@ -112,7 +112,11 @@ def _told(sides: Mapping[Side, _Call], verdict: _Answered) -> Side | _Answered:
     if verdict.verdict is None:
         return _Answered(outcome=verdict.outcome)
     flawed: list[Side] = [side for side, call in sides.items() if FLAWED in call and call[FLAWED].verdict == FLAWED]
-    return flawed[0] if len(flawed) == 1 else _Answered(outcome="unparsed")
+    if len(flawed) == 1:
+        return flawed[0]
+    called = [call.get(FLAWED) for call in sides.values()]
+    unread = [row for row in called if row is None or row.outcome != "ok"]
+    return _Answered(outcome=_worst(*unread)) if unread else _Answered(verdict=NONE)
 
 
 def _named(sides: Mapping[Side, _Call], told: Side | _Answered, criterion: str) -> _Answered:

@@ -17,10 +17,10 @@ Orders: TypeAlias = Literal["both", "one"]
 
 
 class RightShare(Record):
-    """Pairs a judge was right about, of those it was asked about, with Wilson's 95 % interval; None of none."""
+    """Pairs a judge was right about, of those it answered about in full, with Wilson's 95 % interval; None of none."""
 
-    right: int = Field(ge=0, description="Pairs it was right about; undecided, failed and unparsed ones are not.")
-    of: int = Field(ge=0, description="Pairs it was asked about in full.")
+    right: int = Field(ge=0, description="Pairs it was right about; undecided, refused and unparsed ones are not.")
+    of: int = Field(ge=0, description="Pairs about which every call was answered; failed calls are no answers.")
     low: float | None = Field(description="Lower end of the interval of the share.")
     high: float | None = Field(description="Upper end of the interval of the share.")
 

@@ -49,31 +49,34 @@ class Imported:
     renamed: Mapping[str, str]
 
 
-def read_public(file: Path, *, taxonomy: Taxonomy, generator: str | None = None) -> Imported:
-    """Read pairs from a JSON list, from an object that holds one under `pairs` or `data`, or from JSONL.
+def read_public(*files: Path, taxonomy: Taxonomy, generator: str | None = None) -> Imported:
+    """Read pairs from files: a JSON list each, an object that holds one under `pairs` or `data`, or JSONL.
 
     Each context becomes a document, a chunk each of its texts. A name of a failure type or behaviour is taken for that
     of the taxonomy which differs in capitals and signs alone (`Self-contradiction`); others that the taxonomy lacks are
     added to it, with a definition that says that none was given. Nothing was verified: the pairs are `unverified`.
 
     Args:
-        file: with the keys `id, domain, convo_a, convo_b, better_is_a, plan {good, bad}, metadata
+        files: with the keys `id, domain, convo_a, convo_b, better_is_a, plan {good, bad}, metadata
             {user_behavior_type, assistant_behavior_type, n_rounds, bad_round_index, context}`; rounds count from 1.
         taxonomy: what is known.
         generator: who wrote the pairs; a pair's own key `generator` when None.
 
     Raises:
-        CaseError: the file cannot be read, or an entry lacks something; file and line are named.
+        CaseError: a file cannot be read, an entry lacks something, or two have one id; file and line are named.
 
     """
     documents: dict[str, Document] = {}
     pairs: dict[str, Pair] = {}
+    places: dict[str, str] = {}
     ignored: dict[str, None] = {}
     names = Names(taxonomy)
-    for number, (where, entry) in enumerate(_entries(file)):
+    for number, (where, entry) in enumerate(entry for file in files for entry in _entries(file)):
         pair, document = _pair(entry, number, names, generator=generator, where=where)
         if pair.pair_id in pairs:
-            raise CaseError(f"{where}: repeats the id {pair.pair_id!r:.80}: give each pair one of its own.")
+            earlier = f"{pair.pair_id!r:.80} of {places[pair.pair_id]}"
+            raise CaseError(f"{where}: repeats the id {earlier}: give each pair one of its own.")
+        places[pair.pair_id] = where
         pairs[pair.pair_id] = pair
         if document is not None:
             documents.setdefault(document.document_id, document)
@@ -81,7 +84,7 @@ def read_public(file: Path, *, taxonomy: Taxonomy, generator: str | None = None)
         unknown = {*unpacked(entry["metadata"])} - _KNOWN_METADATA
         ignored |= dict.fromkeys(f"metadata.{name}" for name in sorted(unknown))
     if not pairs:
-        raise CaseError(f"{file} holds no pairs.")
+        raise CaseError(f"{', '.join(map(str, files))}: no pairs are in there.")
     extended, added = _extended(taxonomy, list(pairs.values()))
     return Imported(
         pairs=tuple(pairs.values()),

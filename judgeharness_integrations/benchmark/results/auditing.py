@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from pydantic import Field
 
 from judgeharness_integrations.audit.assigning import Assignment
-from judgeharness_integrations.audit.consensus import Labels
+from judgeharness_integrations.audit.consensus import Labels, consensus
 from judgeharness_integrations.audit.noiserate import noise_rate
 from judgeharness_integrations.benchmark.records import Record
 
@@ -22,10 +24,11 @@ class AnnotatorPair(Record):
 
 
 class Audited(Record):
-    """Pairs by what their annotators agreed on, which sum to `pairs`.
+    """Pairs by what everybody who labelled them agreed on, which sum to `pairs`.
 
-    `noise_rate` is `sampled_noise` of `sampled`, the labelled pairs of the uniform sample, with its 95 % interval; None
-    without an assignment, since nobody knows how the labelled pairs were chosen.
+    `noise_rate` is `sampled_noise` of `sampled`, the pairs of the uniform sample that were labelled by those they were
+    assigned to, with its 95 % interval; None without an assignment, since nobody knows how the labelled pairs were
+    chosen.
     """
 
     annotators: tuple[str, ...]
@@ -51,15 +54,14 @@ def audited_of(labels: Labels, assignment: Assignment | None) -> Audited | None:
     """
     if not labels:
         return None
-    found = noise_rate(labels, assignment)
-    slices = [one for one in (found.uniform, found.suspicious, found.others) if one is not None]
-    rate = found.noise
+    found, agreed = noise_rate(labels, assignment), consensus(labels)
+    counts, rate = Counter(agreed.values()), found.noise
     return Audited(
         annotators=tuple(sorted(labels)),
-        pairs=sum(one.labelled for one in slices),
-        clean=sum(one.clean for one in slices),
-        ambiguous=sum(one.ambiguous for one in slices),
-        noise=sum(one.noise for one in slices),
+        pairs=sum(label is not None for label in agreed.values()),
+        clean=counts["clean"],
+        ambiguous=counts["ambiguous"],
+        noise=counts["noise"],
         sampled=0 if rate is None else rate.trials,
         sampled_noise=0 if rate is None else rate.successes,
         noise_rate=None if rate is None else rate.value,

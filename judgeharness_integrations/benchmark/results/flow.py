@@ -44,9 +44,9 @@ class FlowRow(Record):
 
 
 class Reason(Record):
-    """Why a layer rejected pairs, its words without numbers and details; one pair may have several reasons.
+    """Why a layer rejected pairs: what was said of the first of them; one pair may have several reasons.
 
-    `pairs`: how many; `example`: the id of the first of them.
+    `pairs`: how many have a reason alike, but for numbers and details; `example`: the id of the first of them.
     """
 
     layer: Layer
@@ -109,14 +109,15 @@ def reasons(pairs: Iterable[Pair], *, most: int = 5) -> tuple[Reason, ...]:
 
 def _reasons(pairs: Sequence[Pair], most: int) -> Iterator[Reason]:
     for layer in _LAYERS:
-        found: dict[str, list[str]] = {}
+        found: dict[str, dict[str, str]] = {}
         for pair in pairs:
             failed = pair.verification.failed
             if failed is not None and failed.layer == layer:
-                for kind in dict.fromkeys(map(_kind, failed.reasons)):
-                    found.setdefault(kind, []).append(pair.pair_id)
-        for kind, ids in sorted(found.items(), key=lambda entry: (-len(entry[1]), entry[0]))[:most]:
-            yield Reason(layer=layer, reason=kind, pairs=len(ids), example=ids[0])
+                for reason in failed.reasons:
+                    found.setdefault(_kind(reason), {}).setdefault(pair.pair_id, reason)
+        for _, said in sorted(found.items(), key=lambda entry: (-len(entry[1]), entry[0]))[:most]:
+            example, reason = next(iter(said.items()))
+            yield Reason(layer=layer, reason=reason, pairs=len(said), example=example)
 
 
 def _kind(reason: str) -> str:

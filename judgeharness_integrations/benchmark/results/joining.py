@@ -6,12 +6,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
+from judgeharness_integrations.benchmark.judging.cases import TURN, TYPE, VERDICT, attributes_of, gold_of
 from judgeharness_integrations.benchmark.pair import Pair
 from judgeharness_integrations.verdictlog.row import EVERY_CRITERION, VerdictRow
 
-__all__ = ["AUDIT", "CRITERIA", "GROUPS", "NOISE", "columns_of", "gold_of", "joined"]
+__all__ = ["AUDIT", "CRITERIA", "GROUPS", "NOISE", "columns_of", "joined", "judged_rows"]
 
-CRITERIA: Final = ("verdict", "turn", "type")
+CRITERIA: Final = (VERDICT, TURN, TYPE)
 GROUPS: Final = ("domain", "failure_type", "behaviour", "n_rounds", "flawed_round", "better")
 AUDIT: Final = "audit"
 NOISE: Final = "noise"
@@ -21,32 +22,17 @@ _TOOK: Final[dict[str, Any]] = dict.fromkeys(("input_tokens", "output_tokens", "
 
 def columns_of(pair: Pair) -> dict[str, str | float]:
     """Return what a ranking may group or cluster pairs by, and who wrote both conversations."""
-    conditions = pair.conditions
-    return {
-        "domain": conditions.domain,
-        "failure_type": conditions.failure_type,
-        "behaviour": conditions.behaviour,
-        "n_rounds": conditions.n_rounds,
-        "flawed_round": conditions.flawed_round,
-        "better": conditions.better,
-        "document": conditions.documents[0] if conditions.documents else "",
-        "generator": pair.generator,
-        "author": pair.generator,
-        "author_b": pair.generator,
-    }
-
-
-def gold_of(pair: Pair) -> dict[str, str]:
-    """Return the right answer about each criterion."""
-    conditions = pair.conditions
-    turn = f"turn {conditions.flawed_round}"
-    return {"verdict": conditions.better, "turn": turn, "type": conditions.failure_type}
+    documents = pair.conditions.documents
+    mine = {"document": documents[0] if documents else "", "author": pair.generator, "author_b": pair.generator}
+    return attributes_of(pair) | mine
 
 
 def joined(
     rows: Iterable[VerdictRow], pairs: Iterable[Pair], *, audit: Mapping[str, str | None] | None = None
 ) -> list[VerdictRow]:
     """Return the rows about some pairs with their columns and gold, in an order that says nothing of when they came.
+
+    A call that failed (outcome `error`) is no answer, and is left out: it is asked again.
 
     Args:
         rows: of judges, a case a pair; those about other pairs are left out.
@@ -65,10 +51,39 @@ def joined(
             gold=gold[row.case_id].get(row.criterion, row.gold),
         )
         for one in rows
-        if one.case_id in known
+        if one.case_id in known and one.outcome != "error"
         for row in _of_each_criterion(one)
     ]
     return sorted(mine, key=lambda row: (known[row.case_id].conditions.number, row.case_id, *_place(row)))
+
+
+def judged_rows(rows: Iterable[VerdictRow], pairs: Mapping[str, Pair]) -> list[VerdictRow]:
+    """Return what `joined` does without what nobody is right or wrong by: neither columns nor what judges wrote.
+
+    Args:
+        rows: of judges, a case a pair; those about other pairs are left out.
+        pairs: pair id -> pair, of those that count.
+
+    """
+    gold = {name: gold_of(pair) for name, pair in pairs.items()}
+    mine = [
+        VerdictRow(
+            case_id=one.case_id,
+            verdict=one.verdict,
+            run=one.run,
+            judge=one.judge,
+            criterion=criterion,
+            perturbation=one.perturbation,
+            repetition=one.repetition,
+            swapped=one.swapped,
+            outcome=one.outcome,
+            gold=gold[one.case_id].get(criterion, one.gold),
+        )
+        for one in rows
+        if one.case_id in pairs and one.outcome != "error"
+        for criterion in (CRITERIA if one.criterion == EVERY_CRITERION else (one.criterion,))
+    ]
+    return sorted(mine, key=lambda row: (pairs[row.case_id].conditions.number, row.case_id, *_place(row)))
 
 
 def _of_each_criterion(row: VerdictRow) -> Iterator[VerdictRow]:

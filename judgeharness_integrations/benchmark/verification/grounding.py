@@ -104,7 +104,8 @@ class _Checking:
         answer = await self._decisions(claims, side)
         if (decisions := answer.value) is None:
             return SideGrounding(side=side, unread=f"decisions about the {side} conversation: {answer.reason}")
-        evidence = Evidence(chunk.text for chunk in self.material.chunks)
+        headings = [chunk.heading or "" for chunk in self.material.chunks]  # behind the texts, which run on
+        evidence = Evidence([*(chunk.text for chunk in self.material.chunks), *headings])
         turns = (
             TurnGrounding(side=side, round=number, claims=tuple(decided(claim, decisions, evidence) for claim in said))
             for number, said in claims.by_round.items()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from typing import Protocol, TypeVar
+from typing import Final, Protocol, TypeVar
 
 from rich.text import Text
 
@@ -11,7 +11,9 @@ from judgeharness_integrations._errors import UnknownNameError
 from judgeharness_integrations.cli._agreement_printing import Row
 from judgeharness_integrations.cli._printing import percent, safe
 
-__all__ = ["Grouped", "columns_named", "counted", "grouped", "of"]
+__all__ = ["SEVERAL_REASONS", "Grouped", "alike", "columns_named", "counted", "grouped", "of"]
+
+SEVERAL_REASONS: Final = "- a pair that was rejected for several reasons stands under each of them"
 
 
 class Grouped(Protocol):
@@ -48,6 +50,11 @@ def columns_named(text: str, known: Collection[str]) -> tuple[str, ...]:
 def counted(count: int, one: str, many: str | None = None) -> str:
     """Return `1 pair`, `2 pairs`."""
     return f"{count} {one if count == 1 else many or f'{one}s'}"
+
+
+def alike(count: int) -> str:
+    """Return how many more are like the one that is shown: `and 3 alike`."""
+    return f"and {count - 1} alike" if count > 1 else ""
 
 
 def of(part: int, whole: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from judgeharness_integrations.benchmark.folder import SETTINGS, BenchmarkFolder, digest_of
@@ -12,40 +13,40 @@ from judgeharness_integrations.cli._printing import console, safe
 from judgeharness_integrations.cli._writing import check_folder
 from judgeharness_integrations.cli.benchmark._columns import counted
 
-__all__ = ["convert_file"]
+__all__ = ["convert_files"]
 
 _LONGEST = 600
 
 
-def convert_file(file: Path, out: Path, *, generator: str | None, taxonomy: Path | None) -> None:
-    """Write a benchmark's folder from a file, and say what it holds."""
-    found = read_public(file, taxonomy=load_taxonomy(taxonomy), generator=generator)
+def convert_files(files: Sequence[Path], out: Path, *, generator: str | None, taxonomy: Path | None) -> None:
+    """Write a benchmark's folder from files, and say what it holds."""
+    found = read_public(*files, taxonomy=load_taxonomy(taxonomy), generator=generator)
     check_folder(out, (SETTINGS,), overwrite=False)
     home = BenchmarkFolder(out)
     with home.held():
         home.write_documents(found.documents)
         home.write_taxonomy(found.taxonomy)
         home.write_pairs(found.pairs)
-        home.write_settings(_settings(found, file))
-    _print(found, file, out)
+        home.write_settings(_settings(found, files))
+    _print(found, files, out)
 
 
-def _settings(found: Imported, file: Path) -> Settings:
+def _settings(found: Imported, files: Sequence[Path]) -> Settings:
     writers = {pair.generator for pair in found.pairs}
     return Settings(
         n=len(found.pairs),
         generator=writers.pop() if len(writers) == 1 else None,
         documents=digest_of(found.documents),
         taxonomy=digest_of([found.taxonomy]),
-        imported_from=file.name,
+        imported_from=", ".join(file.name for file in files),
     )
 
 
-def _print(found: Imported, file: Path, out: Path) -> None:
+def _print(found: Imported, files: Sequence[Path], out: Path) -> None:
     screen = console()
-    texts = counted(len(found.documents), "context")
+    texts, sources = counted(len(found.documents), "context"), ", ".join(map(str, files))
     screen.print(
-        safe(f"{out}: {counted(len(found.pairs), 'pair')} on {texts} from {file}, all unverified", _LONGEST),
+        safe(f"{out}: {counted(len(found.pairs), 'pair')} on {texts} from {sources}, all unverified", _LONGEST),
         soft_wrap=True,
     )
     if found.renamed:

@@ -18,6 +18,7 @@ from judgeharness_integrations.cli._agreement_printing import Row, number, title
 from judgeharness_integrations.cli._json import print_json
 from judgeharness_integrations.cli._printing import console, percent, safe
 from judgeharness_integrations.cli.benchmark._columns import columns_named, counted, grouped, of
+from judgeharness_integrations.cli.benchmark._failed_calls import print_failed
 from judgeharness_integrations.ranking.correctness.policy import Failures
 from judgeharness_integrations.ranking.curation import CutTies
 
@@ -95,6 +96,7 @@ def curate_benchmark(folder: Path, wishes: Wishes) -> None:
         print_json(report.to_dict())
     else:
         _print(report, folder)
+    print_failed([results], mode, failures=failures_named(wishes.failures), stderr=wishes.as_json)
 
 
 def _print(report: CurateReport, folder: Path) -> None:
@@ -120,6 +122,10 @@ def _print(report: CurateReport, folder: Path) -> None:
     elif report.keeps_noise:
         screen.print("- noise: kept, as --keep-noise asks", soft_wrap=True)
     screen.print(safe(f"written: {folder / CURATED}", 400), soft_wrap=True)
+    if report.kept:
+        taking = f"{folder} --sample {folder / CURATED}"
+        screen.print(safe(f"next: judgeharness benchmark rank {taking}", 800), soft_wrap=True)
+        screen.print(safe(f"or: judgeharness benchmark judge {taking} --judges MODEL,...", 800), soft_wrap=True)
 
 
 def alone_note(count: int) -> str:

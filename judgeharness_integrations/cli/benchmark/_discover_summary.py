@@ -17,9 +17,11 @@ from judgeharness_integrations.benchmark.discovery.proposals import ProposalsFil
 from judgeharness_integrations.benchmark.discovery.proposing import AT_A_TIME, Batch, Found
 from judgeharness_integrations.benchmark.discovery.similarity import MEASURE
 from judgeharness_integrations.benchmark.discovery.transcripts import Transcript
+from judgeharness_integrations.benchmark.results.costs import Cost
 from judgeharness_integrations.benchmark.taxonomy.taxonomyfile import Kind
 from judgeharness_integrations.cli._printing import console, safe, share, table
-from judgeharness_integrations.cli.benchmark._going import CostRow, Outcome, cost_document, cost_table
+from judgeharness_integrations.cli.benchmark._columns import counted
+from judgeharness_integrations.cli.benchmark._going import Outcome, cost_document, cost_table
 from judgeharness_integrations.reporting.plain import safe_text
 
 __all__ = ["DiscoverPlan", "Discovered", "print_discovered"]
@@ -61,7 +63,7 @@ class Discovered:
     found: Outcome[Batch, Found] | None
     file: ProposalsFile | None
     path: Path
-    costs: Sequence[CostRow]
+    costs: Sequence[Cost]
 
     def count(self, state: str) -> int:
         """Return how many transcripts are of a state."""
@@ -165,5 +167,5 @@ def _next(discovered: Discovered) -> list[str]:
         return [*lines, f"no type is proposed {why}"]
     where = safe_text(str(discovered.path), 200)
     open_ones = sum(one.decision is None for one in discovered.file.proposals)
-    decide = f"decide about {open_ones} proposals in {where}, then: " if open_ones else ""
+    decide = f"decide about {counted(open_ones, 'proposal')} in {where}, then: " if open_ones else ""
     return [*lines, f"{decide}judgeharness benchmark discover --decided {where} --taxonomy-out taxonomy.yaml"]

@@ -11,7 +11,7 @@ from typing import Any, Final, get_args
 from judgeharness_integrations._errors import ConfigError, UnknownNameError
 from judgeharness_integrations.benchmark.documents.document import Document
 from judgeharness_integrations.benchmark.folder import BenchmarkFolder
-from judgeharness_integrations.benchmark.judging.cases import pair_case
+from judgeharness_integrations.benchmark.judging.cases import gold_of, pair_case
 from judgeharness_integrations.benchmark.pair import Pair
 from judgeharness_integrations.benchmark.publicformat.writing import public_record
 from judgeharness_integrations.benchmark.results.curating import curated
@@ -23,7 +23,6 @@ from judgeharness_integrations.benchmark.results.exporting import (
     Format,
     exported,
 )
-from judgeharness_integrations.benchmark.results.joining import gold_of
 from judgeharness_integrations.benchmark.results.reading import Results, read_results
 from judgeharness_integrations.cli._agreement_printing import number, titled
 from judgeharness_integrations.cli._json import print_json
@@ -31,6 +30,7 @@ from judgeharness_integrations.cli._printing import console, safe
 from judgeharness_integrations.cli._writing import check_folder
 from judgeharness_integrations.cli.benchmark._columns import counted
 from judgeharness_integrations.cli.benchmark._curate import failures_named
+from judgeharness_integrations.cli.benchmark._failed_calls import print_failed
 from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES
 
 __all__ = ["Wishes", "export_benchmark"]
@@ -67,6 +67,8 @@ def export_benchmark(folder: Path, wishes: Wishes) -> None:
         print_json(report.to_dict())
     else:
         _print(report, wishes.out)
+    if report.mode is not None:
+        print_failed([results], report.mode, failures=failures_named(wishes.failures), stderr=wishes.as_json)
 
 
 def _format(name: str) -> Format:

@@ -220,8 +220,9 @@ class _Going:
         if other:
             raise UsageError(
                 f"{self.folder.path}: the conversations of {counted(len(other), 'pair')}, as {min(other)}, were "
-                f"written with other options of {self.generator.name}, by another version, or from answers that are "
-                "gone: give what they were written with, restore answers.sqlite, or give another --out."
+                f"written with other options of {self.generator.name}, before its file was changed, by another "
+                "version, or from answers that are gone: give what they were written with, restore answers.sqlite, or "
+                "give another --out."
             )
 
     def _with_before(self, made: Sequence[Pair]) -> list[Pair]:
@@ -235,6 +236,7 @@ class _Going:
 
     def _plan(self, drawn: Sequence[Conditions], *, left: int, journal: Journal) -> GeneratePlan:
         lengths = {chunk.chunk_id: len(chunk.text) for document in self.documents for chunk in document.chunks}
+        drawn_types = {conditions.failure_type for conditions in drawn}
         shown = sum(lengths[chunk] for conditions in drawn for chunk in conditions.chunks)
         return GeneratePlan(
             generator=self.generator.name,
@@ -246,6 +248,11 @@ class _Going:
             known=sum(used.answers for used in journal.usage()),
             spending=self.request.spending,
             readings=READINGS,
+            earliest={
+                kind.name: kind.earliest_round
+                for kind in self.taxonomy.failure_types.values()
+                if kind.earliest_round > self.settings.drawing.rounds[0] and kind.name in drawn_types
+            },
         )
 
     def _note(self) -> None:

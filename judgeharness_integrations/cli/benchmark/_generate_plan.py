@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Final
 
 from rich.text import Text
 
 from judgeharness_integrations.cli._printing import console, safe, table
 from judgeharness_integrations.cli.benchmark._models import Spending
+from judgeharness_integrations.reporting.plain import safe_text
 
 __all__ = ["GeneratePlan", "print_plan"]
 
@@ -22,7 +23,8 @@ class GeneratePlan:
     """What is asked of whom.
 
     `pairs` are planned, `left` of them to be made; `known` answers are kept from before. `characters` of `documents`
-    stand in each prompt, on average. `readings`: answers asked for until one can be read.
+    stand in each prompt, on average. `readings`: answers asked for until one can be read. `earliest`: failure type ->
+    the first round its flaw can stand in, for types that so have longer conversations than --rounds begins with.
     """
 
     generator: str
@@ -34,6 +36,7 @@ class GeneratePlan:
     known: int
     spending: Spending
     readings: int
+    earliest: Mapping[str, int] = field(default_factory=dict)
 
     def steps(self) -> Iterator[tuple[str, str, int]]:
         """Yield step, model and calls of a pair that passes every layer."""
@@ -83,6 +86,9 @@ def _lines(plan: GeneratePlan) -> Iterator[str]:
         "a pair that a layer rejects takes fewer calls; an answer that cannot be read is asked for again, up to "
         f"{plan.readings} times in all"
     )
+    for rounds in sorted(set(plan.earliest.values())):
+        names = ", ".join(safe_text(name, 60) for name, first in plan.earliest.items() if first == rounds)
+        yield f"at least {rounds} rounds, whatever --rounds says, have pairs of {names}: no such flaw can stand earlier"
     if plan.known:
         yield f"answers kept from before: {plan.known}; those that still fit are not asked for again"
     limits = [

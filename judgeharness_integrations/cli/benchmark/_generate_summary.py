@@ -11,12 +11,14 @@ from rich.text import Text
 
 from judgeharness_integrations.benchmark.conditions import Conditions
 from judgeharness_integrations.benchmark.pair import Pair
+from judgeharness_integrations.benchmark.results.costs import Cost
 from judgeharness_integrations.benchmark.results.flow import flow, reasons
 from judgeharness_integrations.benchmark.settings import Settings
 from judgeharness_integrations.cli._json import print_json
 from judgeharness_integrations.cli._printing import console, percent, safe, table
 from judgeharness_integrations.cli._stopping import Terminated
-from judgeharness_integrations.cli.benchmark._going import CostRow, Outcome, cost_document, cost_table
+from judgeharness_integrations.cli.benchmark._columns import SEVERAL_REASONS, alike
+from judgeharness_integrations.cli.benchmark._going import Outcome, cost_document, cost_table
 from judgeharness_integrations.reporting.plain import safe_text
 
 __all__ = ["Generated", "print_generated"]
@@ -42,7 +44,7 @@ class Generated:
     settings: Settings
     drawn: Sequence[Conditions]
     outcome: Outcome[Conditions, Pair]
-    costs: Sequence[CostRow]
+    costs: Sequence[Cost]
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON keeps it; the counts add up to the pairs planned."""
@@ -85,11 +87,12 @@ def print_generated(done: Generated, *, as_json: bool) -> None:
     rows = [(_ENDINGS[name], str(count), percent(count / planned)) for name, count in counts.items()]
     screen.print(table("pairs", ("what became of them", "pairs", f"% of {planned}"), rows))
     why = [
-        (one["layer"], safe(one["reason"], _LONGEST_REASON), str(one["pairs"]), one["example"])
+        (one["layer"], safe(one["reason"], _LONGEST_REASON), one["example"], alike(one["pairs"]))
         for one in document["reasons"]
     ]
     if why:
-        screen.print(table("why", ("layer", "reason", "pairs", "as in"), why, texts=2))
+        screen.print(table("why", ("layer", "reason", "pair", ""), why, texts=4))
+        screen.print(SEVERAL_REASONS, soft_wrap=True)
     if done.costs:
         screen.print(cost_table(done.costs, title="what the answers took, earlier commands included"))
     for line in _lines(document, safe_text(str(done.folder))):
@@ -103,9 +106,20 @@ def _lines(document: Mapping[str, Any], folder: str) -> Iterator[str]:
     yield f"written to {folder}: benchmark.json, documents.jsonl, taxonomy.json, pairs.jsonl"
     if document["state"] != "complete":
         return
-    if document["verifier"] is None:
+    if document["verifier"] is None and document["counts"]["unverified"]:
         yield f"next: judgeharness benchmark verify {folder} --verifier MODEL"
     elif document["counts"]["accepted"]:
         yield f"next: judgeharness benchmark judge {folder} --judges MODEL,..."
     else:
-        yield f"next: judgeharness benchmark stats {folder}"
+        yield from _none_accepted(document, folder)
+
+
+def _none_accepted(document: Mapping[str, Any], folder: str) -> Iterator[str]:
+    """Say what most pairs were turned down for, and where to see it."""
+    if document["reasons"]:
+        top = max(document["reasons"], key=lambda one: one["pairs"])
+        reason = safe_text(top["reason"], _LONGEST_REASON)
+        yield f"no pair was accepted: look first at {top['layer']}, {reason} ({top['pairs']} of {document['planned']})"
+        yield f"next: judgeharness benchmark show {folder} {top['example']}"
+    else:
+        yield f"no pair was accepted; next: judgeharness benchmark stats {folder}"

@@ -13,6 +13,7 @@ import typer
 
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.benchmark.asking.working import Unfinished, limited, worked
+from judgeharness_integrations.benchmark.results.costs import Cost, costs_of_steps, total_cost
 from judgeharness_integrations.chatmodels import ChatModel
 from judgeharness_integrations.cli._printing import safe, table
 from judgeharness_integrations.cli._stopping import Terminated, finishing, terminable
@@ -21,16 +22,15 @@ from judgeharness_integrations.config import without_secrets
 from judgeharness_integrations.execution.budget import Budget
 from judgeharness_integrations.execution.loop import run_sync
 from judgeharness_integrations.execution.observing import Spans, default_observers
-from judgeharness_integrations.execution.prices import Price, Spent, price_of
 from judgeharness_integrations.reporting.plain import safe_text
-from judgeharness_integrations.usage import known_sum
 
 if TYPE_CHECKING:
     from rich.table import Table
 
     from judgeharness_integrations.benchmark.asking.journal import StepUsage
+    from judgeharness_integrations.execution.prices import Price
 
-__all__ = ["CostRow", "Outcome", "ask_all", "cost_document", "cost_rows", "cost_table", "ended"]
+__all__ = ["Outcome", "ask_all", "cost_document", "cost_rows", "cost_table", "ended"]
 
 _Item = TypeVar("_Item")
 _Made = TypeVar("_Made")
@@ -151,61 +151,39 @@ def ended(outcome: Outcome[Any, Any], *, what: str, options: object = None) -> i
 
 
 def _most_frequent(reasons: Sequence[str]) -> str:
-    """Return the first reason of the most frequent kind, and how many are of others; ids and numbers make no kind."""
+    """Return the first reason of the most frequent kind, with its step and item, and how many are of others.
+
+    Steps, ids and numbers make no kind.
+    """
     plain = [_OF_ITEM.sub("", reason).rstrip(".") for reason in reasons]
     kinds = [_VARIES.sub("#", reason) for reason in plain]
     (kind, times), *others = Counter(kinds).most_common()
-    shown = plain[kinds.index(kind)]
+    shown = reasons[kinds.index(kind)].rstrip(".")
     return f"{shown} ({times} of them; {len(reasons) - times} for other reasons)" if others else shown
-
-
-@dataclass(frozen=True, kw_only=True)
-class CostRow:
-    """What a step took of a model: answers, attempts at them, tokens, money; None: not known."""
-
-    step: str
-    model: str
-    answers: int
-    tries: int
-    input_tokens: int | None
-    output_tokens: int | None
-    cost: float | None
 
 
 def cost_rows(
     usage: Iterable[StepUsage], prices: Mapping[str, Price], *, steps: Collection[str] | None = None
-) -> list[CostRow]:
+) -> list[Cost]:
     """Return what each step took of each model, of `Journal.usage`; of all steps, or some of them."""
-    rows = []
-    for used in usage:
-        if steps is None or used.step in steps:
-            price = price_of(used.model, prices)
-            spent = Spent(used.input_tokens, used.output_tokens)
-            rows.append(
-                CostRow(
-                    step=used.step,
-                    model=used.model,
-                    answers=used.answers,
-                    tries=used.tries,
-                    input_tokens=used.input_tokens,
-                    output_tokens=used.output_tokens,
-                    cost=None if price is None else price.of(spent),
-                )
-            )
-    return rows
+    return [cost for cost in costs_of_steps(usage, prices) if steps is None or cost.step in steps]
 
 
-def cost_document(rows: Sequence[CostRow]) -> dict[str, Any]:
+def cost_document(rows: Sequence[Cost]) -> dict[str, Any]:
     """Return costs as documents keep them; the sum of money is known where that of every step is."""
     return {
-        "steps": [vars(row) for row in rows],
+        "steps": [_step_document(row) for row in rows],
         "answers": sum(row.answers for row in rows),
-        "tries": sum(row.tries for row in rows),
-        "cost": None if any(row.cost is None for row in rows) else known_sum(row.cost for row in rows),
+        "tries": sum(row.attempts for row in rows),
+        "cost": total_cost(rows),
     }
 
 
-def cost_table(rows: Sequence[CostRow], *, title: str = "what the answers took") -> Table:
+def _step_document(row: Cost) -> dict[str, Any]:
+    return {"tries" if name == "attempts" else name: value for name, value in row.to_dict().items()}
+
+
+def cost_table(rows: Sequence[Cost], *, title: str = "what the answers took") -> Table:
     """Return costs as a table; `-` is what is not known."""
     columns = ("step", "model", "answers", "tries", "tokens\nread", "tokens\nwritten", "cost")
     return table(
@@ -216,7 +194,7 @@ def cost_table(rows: Sequence[CostRow], *, title: str = "what the answers took")
                 safe(row.step),
                 safe(row.model),
                 str(row.answers),
-                str(row.tries),
+                str(row.attempts),
                 *("-" if tokens is None else str(tokens) for tokens in (row.input_tokens, row.output_tokens)),
                 "-" if row.cost is None else f"{row.cost:.4f}",
             )

@@ -12,7 +12,7 @@ import typer
 from judgeharness_integrations._errors import JudgeHarnessError, UsageError
 from judgeharness_integrations.benchmark.folder import BenchmarkFolder
 from judgeharness_integrations.benchmark.judging.cells import chosen_pairs
-from judgeharness_integrations.benchmark.judging.selecting import in_sample, in_states, read_sample, states_named
+from judgeharness_integrations.benchmark.judging.selecting import in_sample, in_states, sampled_ids, states_named
 from judgeharness_integrations.benchmark.judging.summary import JudgeDocument, Orders
 from judgeharness_integrations.benchmark.pair import Pair
 from judgeharness_integrations.benchmark.results.reading import read_results, write_judgments
@@ -66,6 +66,7 @@ def judge_pairs(request: JudgeRequest) -> int:
     for model in judges.values():
         budget.check_price(model.name)
     with folder.held():
+        folder.check_documents()
         pairs = in_states(folder.pairs(), states_named(request.states), where=str(folder.path))
         asked = _asked(folder, _sampled(pairs, request.sample), judges, request)
         with folder.log() as log:
@@ -76,7 +77,7 @@ def judge_pairs(request: JudgeRequest) -> int:
 
 
 def _sampled(pairs: list[Pair], file: Path | None) -> list[Pair]:
-    return pairs if file is None else in_sample(pairs, read_sample(file), where=str(file))
+    return pairs if file is None else in_sample(pairs, sampled_ids(file), where=str(file))
 
 
 def _asked(
@@ -223,4 +224,5 @@ def tell_of_other_questions(error: UsageError, judge: str) -> None:
     """Let an error that advises another name for the run advise what can be done here, where runs have one name."""
     if _ANOTHER in str(error):
         other = f"judge {judge!r} was asked before with other options, another taxonomy or other documents"
-        error.args = (f"{other}: ask as before, or judge in a copy of the folder without verdicts.sqlite.",)
+        file = "or before its file was changed: ask as before, give a changed function another name"
+        error.args = (f"{other}, {file}, or judge in a copy of the folder without verdicts.sqlite.",)

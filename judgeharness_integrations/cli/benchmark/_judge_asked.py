@@ -127,8 +127,8 @@ class Asked:
         return sorted(wanted, key=lambda row: (row.case_id, row.perturbation, row.repetition))
 
     def whole(self, rows: Iterable[VerdictRow]) -> list[VerdictRow]:
-        """Return the rows of pairs every call about which was made; of others nothing can be said yet."""
-        listed, calls = list(rows), dict[str, set[tuple[str, str, int]]]()
+        """Return the rows of pairs every call about which was answered; of others nothing can be said yet."""
+        listed, calls = [row for row in rows if row.outcome != "error"], dict[str, set[tuple[str, str, int]]]()
         for row in listed:
             calls.setdefault(_pair(row), set()).add((row.case_id, row.perturbation, row.repetition))
         return [row for row in listed if len(calls[_pair(row)]) == self.design.calls]

@@ -21,8 +21,8 @@ __all__ = ["print_plan", "print_summary"]
 
 _LONGEST_PATH = 400
 _SAID: Final = (
-    "pairs: those asked about in full, failed calls included; in brackets the 95 % interval",
-    "no answer: calls that failed or were not made; unparsed, refused and undecided answers are wrong",
+    "pairs: those about which every call was answered; in brackets the 95 % interval",
+    "no answer: calls that failed or were not made: missing; unparsed, refused and undecided answers are wrong",
 )
 _ORDERS: Final[Mapping[Orders, str]] = {
     "both": "both orders, which must agree",

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from judgeharness_integrations._errors import UsageError
+from judgeharness_integrations.aggregation.rules import RuleLike
 from judgeharness_integrations.benchmark.folder import BenchmarkFolder
+from judgeharness_integrations.benchmark.judging.selecting import sampled_ids
 from judgeharness_integrations.benchmark.results.joining import AUDIT, CRITERIA, NOISE
 from judgeharness_integrations.benchmark.results.joint import in_one_order, order_rule
 from judgeharness_integrations.benchmark.results.judgments import Mode
 from judgeharness_integrations.benchmark.results.reading import Results, read_results, write_judgments
-from judgeharness_integrations.cli._agreement_printing import titled
 from judgeharness_integrations.cli._printing import console, safe
 from judgeharness_integrations.cli._rank import rank_source
 from judgeharness_integrations.cli._rank_request import Wishes
+from judgeharness_integrations.cli.benchmark._failed_calls import check_answered, print_failed
+from judgeharness_integrations.cli.benchmark._rank_against import print_against
+from judgeharness_integrations.cli.benchmark._rank_prices import with_prices
 from judgeharness_integrations.design import RuleFixed
 from judgeharness_integrations.ranking.comparing.against import Against
 from judgeharness_integrations.ranking.request import RankRequest
@@ -25,32 +29,48 @@ from judgeharness_integrations.verdictlog.row import VerdictRow
 
 __all__ = ["rank_benchmark"]
 
-_LONGEST = 200
 
-
-def rank_benchmark(folder: Path, request: RankRequest, wishes: Wishes, *, mode: str | None, flagged: bool) -> None:
+def rank_benchmark(
+    folder: Path,
+    request: RankRequest,
+    wishes: Wishes,
+    *,
+    mode: str | None,
+    flagged: bool,
+    models: Path | None = None,
+    sample: Path | None = None,
+) -> None:
     """Rank the judges of a benchmark, write its `judgments.jsonl` and what is wished for, and print the report."""
     home = BenchmarkFolder(folder)
-    results = read_results(home)
+    everything = read_results(home)
+    names = None if sample is None else sampled_ids(sample)
+    results = everything if names is None else everything.only(names)
     chosen = results.mode(mode)
-    source = _Source(results=results, chosen=chosen, other=_other(wishes.against))
+    check_answered(results, chosen, request.judges)
+    source = _Source(
+        results=results, chosen=chosen, other=_other(wishes.against, names), rule=request.rule, sample=sample
+    )
     if flagged:
         _check_audited(results)
     asked = source.asked(request.judges)
     rule = "both_orders" if all(order_rule(rows) == "both_orders" for rows in asked) else "one_order"
-    request = replace(request, rule=rule, criteria=request.criteria or CRITERIA, flagged=NOISE if flagged else None)
+    request = replace(with_prices(request, models, source.rows()), rule=request.rule or rule)
+    request = replace(request, criteria=request.criteria or CRITERIA, flagged=NOISE if flagged else None)
     wishes = replace(wishes, audit=AUDIT if _labelled(results, chosen) else None)
     made = rank_source(source, request, wishes)
-    write_judgments(results, home)
+    write_judgments(everything, home)
     if wishes.as_json:
+        source.print_failed(request, stderr=True)
         return
     screen = console()
     if results.rejected:
         what = _counted(results.rejected, "judged pair is", "judged pairs are")
         screen.print(f"\n{what} left out: verification rejected them.", soft_wrap=True)
-    _print_orders(asked)
+    source.print_failed(request)
+    if source.rule is None:
+        _print_orders(asked)
     for one in made.against:
-        _print_slopes(one, source)
+        print_against(one, parallel=source.parallel, scores=request.method == "eip")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,15 +80,18 @@ class _Source:
     results: Results
     chosen: Mode
     other: Results | None
+    rule: RuleLike | None
+    sample: Path | None = None
 
     @property
     def rule_fixed(self) -> RuleFixed:
-        """The rule is that of the orders `benchmark judge` asked in, chosen before it did."""
-        return "before"
+        """The rule is that of the orders `benchmark judge` asked in, chosen before it did, unless one is wished for."""
+        return "before" if self.rule is None else "after"
 
     @property
     def title(self) -> str:
-        return f"{self.results.folder}, {self.chosen}"
+        of = "" if self.sample is None else f", pairs of {self.sample.name}"
+        return f"{self.results.folder}, {self.chosen}{of}"
 
     def rows(self) -> list[VerdictRow]:
         return self.results.of_mode(self.chosen)
@@ -92,6 +115,11 @@ class _Source:
             _check_audited(self.other)
         return versus(found, self.other.of_mode(self.chosen), labels=_labels(self.results, self.other))
 
+    def print_failed(self, request: RankRequest, *, stderr: bool = False) -> None:
+        """Say whose calls failed, in either set."""
+        sets = [self.results] if self.other is None else [self.results, self.other]
+        print_failed(sets, self.chosen, failures=request.failures, judges=request.judges, stderr=stderr)
+
     @property
     def parallel(self) -> int:
         """How many pairs judged in both sets were drawn alike, so that only the generator differs."""
@@ -103,8 +131,10 @@ class _Source:
         return {pair.conditions.to_line() for pair in results.pairs if pair.pair_id in judged}
 
 
-def _other(folder: Path | None) -> Results | None:
-    return None if folder is None else read_results(BenchmarkFolder(folder))
+def _other(folder: Path | None, names: Collection[str] | None) -> Results | None:
+    """Return the parallel set, of some pairs those that have the same numbers in it."""
+    found = None if folder is None else read_results(BenchmarkFolder(folder))
+    return found if found is None or names is None else found.shared(names)
 
 
 def _labels(results: Results, other: Results) -> tuple[str, str]:
@@ -140,30 +170,6 @@ def _print_orders(sets: Sequence[Sequence[VerdictRow]]) -> None:
             ),
             soft_wrap=True,
         )
-
-
-def _print_slopes(one: Against, source: _Source) -> None:
-    screen = console()
-    rows = [
-        [
-            safe(slope.judge, 40),
-            str(slope.rank),
-            str(slope.rank_against),
-            f"{slope.change:+d}" if slope.change else "0",
-            f"{slope.elo:.0f}",
-            f"{slope.elo_against:.0f}",
-            f"{slope.elo_against - slope.elo:+.0f}",
-            "yes" if slope.generator else "",
-        ]
-        for slope in one.slopes
-    ]
-    columns = ("judge", "rank", "there", "gains", "Elo", "there", "change", "wrote one")
-    screen.print(titled(safe(f"{one.name} against {one.name_against}", _LONGEST).plain, columns, rows))
-    screen.print(
-        f"- {source.parallel} pairs that were judged in both sets were drawn alike; a judge that wrote one of the sets "
-        "and stands higher there than elsewhere may prefer itself",
-        soft_wrap=True,
-    )
 
 
 def _counted(count: int, one: str, many: str) -> str:

@@ -9,13 +9,12 @@ from pathlib import Path
 
 from rich.text import Text
 
-from judgeharness_integrations.benchmark.folder import BenchmarkFolder
+from judgeharness_integrations.benchmark.folder import BenchmarkFolder, write_whole
 from judgeharness_integrations.benchmark.judging.sampling import COLUMNS, Sample, stratified
 from judgeharness_integrations.benchmark.judging.selecting import in_states, states_named
 from judgeharness_integrations.cli._json import print_json
 from judgeharness_integrations.cli._printing import console, safe, table
 from judgeharness_integrations.cli.benchmark._columns import columns_named
-from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES
 
 __all__ = ["SampleRequest", "draw_sample"]
 
@@ -44,7 +43,7 @@ def draw_sample(request: SampleRequest) -> None:
     drawn = stratified(pairs, n=request.n, by=columns_named(request.by, COLUMNS), seed=request.seed)
     out = request.out or request.folder / _SAMPLE
     text = json.dumps(drawn.to_dict(), indent=2, ensure_ascii=False) + "\n"
-    out.write_text(text, encoding="utf-8", errors=LONE_SURROGATES, newline="\n")
+    write_whole(out, [text])
     if request.as_json:
         print_json(drawn.to_dict())
     else:

@@ -9,8 +9,9 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from judgeharness_integrations.benchmark.folder import BenchmarkFolder
+from judgeharness_integrations.benchmark.judging.cases import gold_of
 from judgeharness_integrations.benchmark.pair import LayerResult, Pair
-from judgeharness_integrations.benchmark.results.joining import CRITERIA, gold_of
+from judgeharness_integrations.benchmark.results.joining import CRITERIA
 from judgeharness_integrations.benchmark.results.joint import JointCell, JointTable, Said, joint_table, order_rule
 from judgeharness_integrations.benchmark.results.reading import MODES, Results, read_results
 from judgeharness_integrations.cli._agreement_printing import Row, titled
@@ -28,7 +29,7 @@ def show_pair(folder: Path, pair_id: str, *, full: bool) -> None:
     """Print one pair of a benchmark.
 
     Raises:
-        UnknownNameError: there is none of that id; the nearest is offered.
+        UsageError: there is none of that id or number; the nearest is offered.
 
     """
     home = BenchmarkFolder(folder)

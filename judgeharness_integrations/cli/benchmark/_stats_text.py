@@ -13,7 +13,7 @@ from judgeharness_integrations.benchmark.results.flow import FlowRow, Reason
 from judgeharness_integrations.benchmark.results.stats import StatsReport
 from judgeharness_integrations.cli._agreement_printing import Row, number, titled
 from judgeharness_integrations.cli._printing import console, percent, safe
-from judgeharness_integrations.cli.benchmark._columns import counted, grouped
+from judgeharness_integrations.cli.benchmark._columns import SEVERAL_REASONS, alike, counted, grouped
 from judgeharness_integrations.cli.benchmark._curate import alone_note, step_table
 
 __all__ = ["print_stats"]
@@ -39,6 +39,7 @@ def print_stats(report: StatsReport, folder: Path) -> None:
         )
     if report.reasons:
         screen.print(_reason_table(report.reasons))
+        screen.print(SEVERAL_REASONS, soft_wrap=True)
     _print_steps(screen, report)
     if report.costs:
         _print_costs(screen, report)
@@ -87,8 +88,8 @@ def _through(row: FlowRow) -> Iterator[int]:
 
 
 def _reason_table(found: Sequence[Reason]) -> RenderableType:
-    rows: list[Row] = [[one.layer, safe(one.reason, 90), str(one.pairs), safe(one.example)] for one in found]
-    return titled("why pairs were rejected", ("layer", "reason", "pairs", "as"), rows, texts=2)
+    rows: list[Row] = [[one.layer, safe(one.reason, 100), safe(one.example), alike(one.pairs)] for one in found]
+    return titled("why pairs were rejected", ("layer", "reason", "pair", ""), rows, texts=4)
 
 
 def _print_steps(screen: Console, report: StatsReport) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.benchmark.asking.asker import Asker
 from judgeharness_integrations.benchmark.asking.journal import Journal
+from judgeharness_integrations.benchmark.asking.known import KnownModel, known_model
 from judgeharness_integrations.benchmark.folder import BenchmarkFolder
 from judgeharness_integrations.benchmark.generation.material import Material
 from judgeharness_integrations.benchmark.pair import Pair
@@ -37,7 +38,7 @@ class VerifyRequest:
     """What the command was given."""
 
     folder: Path
-    verifier: str
+    verifier: str | None
     min_grounded: float | None
     models: Path | None
     spending: Spending
@@ -52,10 +53,11 @@ def verify_benchmark(request: VerifyRequest) -> int:
     folder = BenchmarkFolder(request.folder)
     folder.check()
     models = read_model_file(request.models)
-    verifier = models.model(request.verifier)
+    verifier = _known(folder) if request.verifier is None else models.model(request.verifier)
     budget = request.spending.budget(models)
     budget.check_price(verifier.name)
     with folder.held():
+        folder.check_documents()
         before = folder.settings()
         settings = before.model_copy(
             update={"verifier": verifier.name, "min_grounded": _least(request.min_grounded, before)}
@@ -78,6 +80,21 @@ def verify_benchmark(request: VerifyRequest) -> int:
                 pairs=pairs,
             )
             return going.go()
+
+
+def _known(folder: BenchmarkFolder) -> ChatModel:
+    """Return the verifier of the settings, as far as its answers go: without one named, nothing new is asked."""
+    name = folder.settings().verifier
+    if name is None:
+        raise UsageError(f"{folder.path} has not been verified yet: name who checks, as --verifier MODEL.")
+    with folder.journal() as journal:
+        found = known_model(journal, name, steps=STEPS)
+    if found is None:
+        raise UsageError(
+            f"the answers that {name} gave about {folder.path} are not kept, or it had several options: name it as "
+            "--verifier MODEL."
+        )
+    return found
 
 
 def _least(given: float | None, before: Settings) -> float:
@@ -107,6 +124,11 @@ class _Going:
         if known.stopped is not None:
             return self._written(known)
         left = [unfinished.item for unfinished in known.unfinished]
+        if left and isinstance(self.verifier, KnownModel):
+            raise UsageError(
+                f"{len(left)} of {len(asked)} pairs need answers that {self.verifier.name} has not given: name it as "
+                "--verifier MODEL."
+            )
         plan = VerifyPlan(
             verifier=self.verifier.name,
             pairs=len(asked),
@@ -149,6 +171,8 @@ class _Going:
         """Write down what was verified; the settings name a verifier once every pair was verified by it."""
         with undisturbed():
             pairs = list(({pair.pair_id: pair for pair in (*self.pairs, *outcome.made)}).values())
+            if not outcome.unfinished:
+                pairs = [_under(self.settings, pair) for pair in pairs]
             self.folder.write_pairs(pairs)
             if not outcome.unfinished:
                 self.folder.write_settings(self.settings)
@@ -163,3 +187,11 @@ class _Going:
             )
             print_verified(done, as_json=self.request.as_json)
             return ended(outcome, what="pairs", options=self.models.options)
+
+
+def _under(settings: Settings, pair: Pair) -> Pair:
+    """Return a pair that ended before its conversations with the share that holds now, as if it was made with it."""
+    if pair.conversations is not None:
+        return pair
+    found = pair.verification.model_copy(update={"min_grounded": settings.min_grounded})
+    return pair.model_copy(update={"verification": found})

@@ -11,13 +11,15 @@ from typing import Any, Final
 from rich.text import Text
 
 from judgeharness_integrations.benchmark.pair import Pair
+from judgeharness_integrations.benchmark.results.costs import Cost
 from judgeharness_integrations.benchmark.results.flow import reasons
 from judgeharness_integrations.benchmark.settings import Settings
 from judgeharness_integrations.benchmark.verification.tally import tallies
 from judgeharness_integrations.cli._json import print_json
 from judgeharness_integrations.cli._printing import console, percent, safe, table
 from judgeharness_integrations.cli._stopping import Terminated
-from judgeharness_integrations.cli.benchmark._going import CostRow, Outcome, cost_document, cost_table
+from judgeharness_integrations.cli.benchmark._columns import SEVERAL_REASONS, alike
+from judgeharness_integrations.cli.benchmark._going import Outcome, cost_document, cost_table
 from judgeharness_integrations.cli.benchmark._models import Spending
 from judgeharness_integrations.reporting.plain import safe_text
 
@@ -56,7 +58,7 @@ class Verified:
     settings: Settings
     pairs: Sequence[Pair]
     outcome: Outcome[Pair, Pair]
-    costs: Sequence[CostRow]
+    costs: Sequence[Cost]
 
 
 def print_plan(plan: VerifyPlan, *, stderr: bool) -> None:
@@ -108,10 +110,12 @@ def print_verified(done: Verified, *, as_json: bool) -> None:
     ]
     screen.print(table("cascade", _LAYER_WORDS, rows))
     why = [
-        (layer, status, safe(reason, _LONGEST_REASON), str(count)) for layer, status, reason, count in _reasons(done)
+        (one["layer"], one["status"], safe(one["reason"], _LONGEST_REASON), one["example"] or "", alike(one["pairs"]))
+        for one in _reasons(done)
     ]
     if why:
-        screen.print(table("why", ("layer", "", "reason", "pairs"), why, texts=3))
+        screen.print(table("why", ("layer", "", "reason", "pair", ""), why, texts=5))
+        screen.print(SEVERAL_REASONS, soft_wrap=True)
     if done.costs:
         screen.print(cost_table(done.costs, title="what verification took, earlier commands included"))
     for line in _lines(done):
@@ -122,8 +126,7 @@ def _lines(done: Verified) -> Iterator[str]:
     states, total = Counter(pair.state for pair in done.pairs), len(done.pairs)
     accepted = f"accepted {states['accepted']} of {total} pairs ({percent(states['accepted'] / total)} %)"
     yield f"\n{accepted}, rejected {states['rejected']}, unverified {states['unverified']}"
-    with_conversations = [pair for pair in done.pairs if pair.conversations is not None]
-    earlier = sum(pair.verification.verifier != done.settings.verifier for pair in with_conversations)
+    earlier = _earlier(done)
     if earlier:
         by = f"by {safe_text(str(done.settings.verifier), 60)}"
         yield f"{earlier} of them are not verified {by} yet, and counted as they were before"
@@ -136,6 +139,13 @@ def _lines(done: Verified) -> Iterator[str]:
         yield f"next: judgeharness benchmark {next_} {safe_text(str(done.folder))}{options}"
 
 
+def _earlier(done: Verified) -> int:
+    """Return how many pairs with conversations stand as an earlier verification left them, if there was one."""
+    asked = [pair.verification for pair in done.pairs if pair.conversations is not None]
+    wished = (done.settings.verifier, done.settings.min_grounded)
+    return sum((found.verifier, found.min_grounded) != wished for found in asked)
+
+
 def _calls(done: Verified) -> str:
     least, before = done.settings.min_grounded, done.before.min_grounded
     changed = f"; min_grounded {least:g} instead of {before:g}" if least != before else f"; min_grounded {least:g}"
@@ -144,13 +154,13 @@ def _calls(done: Verified) -> str:
     return f"calls of this command: {done.outcome.calls}, retries included{changed}"
 
 
-def _reasons(done: Verified) -> Iterator[tuple[str, str, str, int]]:
-    """Yield layer, status, reason and number of pairs: why pairs were rejected, then what could not be read."""
-    for reason in reasons(done.pairs):
-        yield reason.layer, "failed", reason.reason, reason.pairs
+def _reasons(done: Verified) -> Iterator[dict[str, Any]]:
+    """Yield why pairs were rejected, then what could not be read, as documents keep it."""
+    for one in reasons(done.pairs):
+        yield {"layer": one.layer, "status": "failed"} | one.to_dict()
     for tally in tallies(done.pairs):
         for why, count in tally.because:
-            yield tally.layer, "unread", why, count
+            yield {"layer": tally.layer, "status": "unread", "reason": why, "pairs": count, "example": None}
 
 
 def _document(done: Verified) -> dict[str, Any]:
@@ -164,15 +174,13 @@ def _document(done: Verified) -> dict[str, Any]:
         "pairs": len(done.pairs),
         "with_conversations": sum(pair.conversations is not None for pair in done.pairs),
         "unfinished": len(done.outcome.unfinished),
+        "not_verified_yet": _earlier(done),
         "calls": done.outcome.calls,
         "counts": {state: states[state] for state in ("accepted", "rejected", "unverified")},
         "layers": [
             {name: value for name, value in asdict(tally).items() if name != "because"} for tally in tallies(done.pairs)
         ],
-        "reasons": [
-            {"layer": layer, "status": status, "reason": reason, "pairs": count}
-            for layer, status, reason, count in _reasons(done)
-        ],
+        "reasons": list(_reasons(done)),
         "cost": cost_document(done.costs),
     }
 

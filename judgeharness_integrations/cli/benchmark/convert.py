@@ -9,9 +9,10 @@ import typer
 
 __all__ = ["convert"]
 
-_File = Annotated[
-    Path,
+_Files = Annotated[
+    list[Path],
     typer.Argument(
+        metavar="FILE...",
         help="JSON or JSONL with id, domain, convo_a, convo_b, better_is_a, plan {good, bad}, metadata "
         "{user_behavior_type, assistant_behavior_type, n_rounds, bad_round_index, context}.",
         show_default=False,
@@ -27,8 +28,12 @@ _Taxonomy = Annotated[
 ]
 
 
-def convert(file: _File, out: _Out, generator: _Generator = None, taxonomy: _Taxonomy = None) -> None:
-    """Make a benchmark of pairs in the public release's field names. They are unverified: nothing checked them."""
+def convert(files: _Files, out: _Out, generator: _Generator = None, taxonomy: _Taxonomy = None) -> None:
+    """Make a benchmark of pairs in the public release's field names. They are unverified: nothing checked them.
+
+    Several files, as the bands of an export, become one benchmark. A conversation is a list of messages with role and
+    content, of rounds with user and assistant, or a text with a speaker before each message.
+    """
     from judgeharness_integrations.cli.benchmark import _convert  # noqa: PLC0415 - keeps --help fast
 
-    _convert.convert_file(file, out, generator=generator, taxonomy=taxonomy)
+    _convert.convert_files(files, out, generator=generator, taxonomy=taxonomy)

@@ -16,7 +16,10 @@ _Mode = Annotated[
 _Cut = Annotated[float, typer.Option(help="Share of the hardest of the pairs that tell judges apart, to leave out.")]
 _CutTies = Annotated[bool, typer.Option("--cut-ties", help="Cut all pairs tied at the cut; else all are kept.")]
 _KeepNoise = Annotated[bool, typer.Option("--keep-noise", help="Keep pairs that people found to be noise.")]
-_Failures = Annotated[str, typer.Option(help="What a failed answer is: wrong, or missing as if never asked.")]
+_Failures = Annotated[
+    str,
+    typer.Option(help="Unparsed and refused answers: wrong, or missing as failed calls are."),
+]
 _By = Annotated[str, typer.Option(help="Columns to count pairs by, with commas between.")]
 
 

@@ -19,7 +19,7 @@ _Bands = Annotated[int, typer.Option(help="Bands of difficulty, about equally la
 _Mode = Annotated[
     str | None, typer.Option(help="pairwise or pointwise answers.", show_default="pairwise where there are any")
 ]
-_Failures = Annotated[str, typer.Option(help="What a failed answer is: wrong, or missing as if never asked.")]
+_Failures = Annotated[str, typer.Option(help="Unparsed and refused answers: wrong, or missing as failed calls are.")]
 
 
 def export(  # noqa: PLR0917 - typer passes every option by name

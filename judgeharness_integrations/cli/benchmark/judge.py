@@ -40,7 +40,8 @@ _Orders = Annotated[
 _Repetitions = Annotated[int, typer.Option(min=1, help="Times each is asked.")]
 _Fraction = Annotated[float, typer.Option(help="Share of the pairs each judge is asked about, drawn uniformly.")]
 _Sample = Annotated[
-    Path | None, typer.Option(help="Only the pairs of a sample (judgeharness benchmark sample).", show_default=False)
+    Path | None,
+    typer.Option(help="Only the pairs of sample.json, or of a JSONL file as curated.jsonl.", show_default=False),
 ]
 _States = Annotated[str, typer.Option(help="Pairs in these states: accepted, unverified, rejected.")]
 _Seed = Annotated[int, typer.Option(help="Of the choice of --fraction.")]

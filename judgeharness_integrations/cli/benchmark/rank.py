@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from judgeharness_integrations.cli.benchmark._models import Models
+
 __all__ = ["rank"]
 
 _Folder = Annotated[Path, typer.Argument(metavar="DIR", help="A benchmark's folder.", show_default=False)]
@@ -32,7 +34,10 @@ _Judge = Annotated[
 ]
 _Cut = Annotated[float, typer.Option(help="Share of the hardest pairs to leave out, as 0.05.")]
 _CutTies = Annotated[str, typer.Option(help="Pairs tied at the cut: keep or cut them all.")]
-_Failures = Annotated[str, typer.Option(help="What a failed answer is: wrong, or missing as if never asked.")]
+_Failures = Annotated[
+    str,
+    typer.Option(help="Unparsed and refused answers: wrong, or missing as failed calls are."),
+]
 _Cluster = Annotated[
     str | None, typer.Option(help="The column of what pairs come from, as document.", show_default="each pair")
 ]
@@ -42,6 +47,19 @@ _Facts = Annotated[
         help="What is known of judges, as CSV, JSON or YAML: judge, provider, family, open, input_price, output_price "
         "(money per million tokens).",
         show_default=False,
+    ),
+]
+_Rule = Annotated[
+    str | None,
+    typer.Option(
+        help="What makes a pair right: one_order (the order as given), both_orders or a rule of aggregation.",
+        show_default="of the orders asked, chosen before the samples",
+    ),
+]
+_Sample = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE", help="Only the pairs of sample.json, or of a JSONL file as curated.jsonl.", show_default=False
     ),
 ]
 _Against = Annotated[
@@ -67,6 +85,9 @@ def rank(  # noqa: PLR0917 - typer passes every option by name
     failures: _Failures = "wrong",
     cluster: _Cluster = None,
     judges_info: _Facts = None,
+    models: Models = None,
+    rule: _Rule = None,
+    sample: _Sample = None,
     against: _Against = None,
     draws: Annotated[int, typer.Option(help="Samples of the matches, to see how stable ranks are.")] = 50,
     seed: Annotated[int, typer.Option(help="Of the samples of matches.")] = 0,
@@ -82,7 +103,7 @@ def rank(  # noqa: PLR0917 - typer passes every option by name
 
     request = _rank_request.request_of(
         method=method,
-        rule=None,
+        rule=rule,
         criteria=criterion or (),
         judges=judge or (),
         failures=failures,
@@ -96,4 +117,4 @@ def rank(  # noqa: PLR0917 - typer passes every option by name
         facts=judges_info,
     )
     wishes = _rank_request.Wishes(against=against, draws=draws, seed=seed, out=out, whole=whole, as_json=as_json)
-    _rank.rank_benchmark(folder, request, wishes, mode=mode, flagged=flagged)
+    _rank.rank_benchmark(folder, request, wishes, mode=mode, flagged=flagged, models=models, sample=sample)

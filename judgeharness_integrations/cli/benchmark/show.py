@@ -10,7 +10,9 @@ import typer
 __all__ = ["show"]
 
 _Folder = Annotated[Path, typer.Argument(metavar="DIR", help="A benchmark's folder.", show_default=False)]
-_Pair = Annotated[str, typer.Argument(metavar="ID", help="A pair's id, as pair-00001.", show_default=False)]
+_Pair = Annotated[
+    str, typer.Argument(metavar="ID", help="A pair's id or number: pair-00003, or 3.", show_default=False)
+]
 _Full = Annotated[
     bool, typer.Option("--full", help="Print both conversations, plans, every claim, and the judges' reasoning too.")
 ]

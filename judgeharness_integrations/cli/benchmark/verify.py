@@ -13,9 +13,10 @@ __all__ = ["verify"]
 
 _Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The benchmark's folder.", show_default=False)]
 _Verifier = Annotated[
-    str,
+    str | None,
     typer.Option(
-        help="Who checks: provider:model, or path/to/file.py:name of a model or function of yours.", show_default=False
+        help="Who checks: provider:model, or path/to/file.py:name of a model or function of yours.",
+        show_default="the one before, whose answers are kept; nothing new is asked",
     ),
 ]
 _MinGrounded = Annotated[
@@ -31,7 +32,7 @@ _Json = Annotated[bool, typer.Option("--json", help="Print the cascade as JSON; 
 def verify(
     folder: _Folder,
     *,
-    verifier: _Verifier,
+    verifier: _Verifier = None,
     min_grounded: _MinGrounded = None,
     models: Models = None,
     max_calls: MaxCalls = None,

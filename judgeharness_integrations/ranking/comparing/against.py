@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from judgeharness_integrations._errors import UsageError
+from judgeharness_integrations.ranking.comparing.changes import EloChange, OwnSet, wrote
 from judgeharness_integrations.ranking.comparing.correlation import RankCorrelation, correlate
 from judgeharness_integrations.ranking.places import ranked
 
@@ -15,7 +16,10 @@ __all__ = ["Against", "Slope", "against"]
 
 @dataclass(frozen=True, kw_only=True)
 class Slope:
-    """One judge in both rankings; ranks are among the judges of both. `generator`: it wrote answers that are judged."""
+    """One judge in both rankings; ranks are among the judges of both.
+
+    `generator`: it wrote answers that are judged; `wrote`: names of the rankings whose answers it wrote.
+    """
 
     judge: str
     elo: float
@@ -23,6 +27,7 @@ class Slope:
     rank: int
     rank_against: int
     generator: bool
+    wrote: tuple[str, ...] = ()
 
     @property
     def change(self) -> int:
@@ -31,7 +36,7 @@ class Slope:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the slope as JSON keeps it."""
-        return asdict(self) | {"change": self.change}
+        return asdict(self) | {"change": self.change, "wrote": list(self.wrote)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,7 +45,8 @@ class Against:
 
     `only`, `only_against`: how many judges stand in one of them alone. `unrated`: judges that answered in both and lack
     a rating in either, as one that is never wrong does. `correlation_without_generators` leaves out the
-    judges that wrote answers; None where there are none, so that it would be the same.
+    judges that wrote answers; None where there are none, so that it would be the same. `changes`: what each judge's
+    change of Elo is worth, empty for a method without errors; `own_sets`: of the judges that wrote answers.
     """
 
     name: str
@@ -51,6 +57,8 @@ class Against:
     only: int
     only_against: int
     unrated: tuple[str, ...] = ()
+    changes: tuple[EloChange, ...] = ()
+    own_sets: tuple[OwnSet, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the rankings as JSON keeps them."""
@@ -63,6 +71,8 @@ class Against:
             "only_against": self.only_against,
             "unrated": list(self.unrated),
             "slopes": [slope.to_dict() for slope in self.slopes],
+            "changes": [change.to_dict() for change in self.changes],
+            "own_sets": [one.to_dict() for one in self.own_sets],
             "correlation": self.correlation.to_dict(),
             "correlation_without_generators": None if without is None else without.to_dict(),
         }
@@ -73,8 +83,10 @@ def against(
     other: Mapping[str, float],
     *,
     labels: tuple[str, str],
-    generators: Collection[str] = (),
+    generators: tuple[Collection[str], Collection[str]] = ((), ()),
     judges: Collection[str] = (),
+    changes: Sequence[EloChange] = (),
+    own_sets: Sequence[OwnSet] = (),
 ) -> Against:
     """Hold the ratings of judges against ratings on other pairs.
 
@@ -82,8 +94,10 @@ def against(
         scores: judge -> Elo.
         other: judge -> Elo on the other pairs.
         labels: what to call the two.
-        generators: models that wrote the answers; `model` stands for the judges `model@variant` too.
+        generators: models that wrote the answers of each; `model` stands for the judges `model@variant` too.
         judges: that answered in both, rated or not.
+        changes: what the changes of Elo are worth.
+        own_sets: what those of the judges that wrote answers say.
 
     Raises:
         UsageError: no judge is rated in both.
@@ -103,7 +117,8 @@ def against(
                 elo_against=other[name],
                 rank=ranks[name],
                 rank_against=ranks_against[name],
-                generator=name in generators or name.split("@")[0] in generators,
+                generator=any(wrote(name, models) for models in generators),
+                wrote=tuple(label for label, models in zip(labels, generators, strict=True) if wrote(name, models)),
             )
             for name in names
         ),
@@ -119,4 +134,6 @@ def against(
         only=len(scores) - len(names),
         only_against=len(other) - len(names),
         unrated=tuple(name for name in judges if name not in names),
+        changes=tuple(changes),
+        own_sets=tuple(own_sets),
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
@@ -13,12 +13,12 @@ from judgeharness_integrations.aggregation.statistics import agreement
 from judgeharness_integrations.replay.positioncounts import PositionCounts
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
-__all__ = ["Answering", "answering_of"]
+__all__ = ["Answering", "answer_key", "answering_of"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Answering:
-    """Counts over the `rows` of a judge, and rates over its samples; see `JudgeMeasures`."""
+    """Counts of the answers among the `rows` of a judge, and rates over its samples; see `JudgeMeasures`."""
 
     rows: int
     unparsed: int
@@ -36,7 +36,8 @@ def answering_of(rows: Sequence[VerdictRow], pairwise: str | None) -> Answering:
         pairwise: the criterion that is a choice between A and B.
 
     """
-    outcomes = Counter(row.outcome for row in rows)
+    failed = {answer_key(row) for row in rows if row.outcome != "ok"}
+    unparsed = {answer_key(row) for row in rows if row.outcome == "unparsed"}
     groups = {name: list(by_case(mine).values()) for name, mine in by_criterion(rows).items()}
     chosen = groups if pairwise is None else {pairwise: groups.get(pairwise, [])}
     cases = [case for group in chosen.values() for case in group]
@@ -47,12 +48,17 @@ def answering_of(rows: Sequence[VerdictRow], pairwise: str | None) -> Answering:
     found = position.measured()
     return Answering(
         rows=len(rows),
-        unparsed=outcomes["unparsed"],
-        failed=len(rows) - outcomes["ok"],
+        unparsed=len(unparsed),
+        failed=len(failed),
         agreement=_agreement(cases) if fixed else None,
         consistency=found["position_consistency"],
         first_slot_rate=found["first_slot_rate"],
     )
+
+
+def answer_key(row: VerdictRow) -> Hashable:
+    """Return what is the same for all rows of one call, which may answer several criteria at once."""
+    return row.key if row.call_id is None else (row.run, row.judge, row.call_id)
 
 
 def _agreement(cases: Iterable[Sequence[VerdictRow]]) -> float | None:

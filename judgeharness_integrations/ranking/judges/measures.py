@@ -38,8 +38,9 @@ class JudgeMeasures:
     the two decide the same; no decision agrees with nobody. Of several criteria, the choice between A and B is where
     the samples are looked at, and all where none is; `agreement_with_judges` is over all.
 
-    Counts of `rows` of the log: `unparsed`, and `failed` in whatever way. Tokens and `cost` (money) are means a pair,
-    all its samples summed, over the pairs that report them.
+    Counts of answers, one a call however many criteria and `rows` of the log it answers: `unparsed`, and `failed` in
+    whatever way, about one criterion or more. Tokens and `cost` (money) are means a pair, all its samples summed, over
+    the pairs that report them.
     """
 
     judge: str
