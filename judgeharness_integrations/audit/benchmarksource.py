@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from judgeharness_integrations.benchmark.results.joint import JointCell, JointTable
     from judgeharness_integrations.verdictlog.row import VerdictRow
 
-__all__ = ["ASSIGNED", "JOINT", "LABEL_CHOICES", "NUMBER", "STRONG_MISS", "PairSource"]
+__all__ = ["ASSIGNED", "IDLE", "JOINT", "LABEL_CHOICES", "NUMBER", "STRONG_MISS", "PairSource"]
 
 ASSIGNED: Final = "assigned"
 NUMBER: Final = "number"
@@ -58,14 +58,18 @@ LABEL_CHOICES: Final = (
         tone="bad",
     ),
 )
+_RIGHT: Final = "judges right"
+IDLE: Final = "every pair can be read and labelled; those labels count apart, in no rate"
+_UNASKED: Final = "labelled by people they were not assigned to: in no rate"
 _FILTERS: Final = ("domain", "failure type", "behaviour", "rounds", "state")
 
 
 class PairSource:
     """The pairs of a benchmark as one annotator labels them.
 
-    Pairs, documents and what judges said are read once; labels whenever they are asked for. Where pairs were assigned
-    to the annotator these are due, else every pair that was not rejected.
+    Pairs, documents and what judges decided are read once; labels, and what judges wrote about a pair, whenever they
+    are asked for. Where pairs were assigned those of the annotator are due, which may be none, else every pair that was
+    not rejected.
     """
 
     kind: Literal["pairs", "cases"] = "pairs"
@@ -92,6 +96,16 @@ class PairSource:
         """The annotator's bundle first, if there is one; the suspicions where judges were asked."""
         assigned = (ASSIGNED,) if self._bundle else ()
         return (*assigned, NUMBER, *((JOINT, STRONG_MISS) if self._matrix else ()))
+
+    @property
+    def blind_orders(self) -> tuple[str, ...]:
+        """The bundle: it does not tell why a pair is in it, and what judges said of the pair would."""
+        return (ASSIGNED,) if self._folder.verdicts.is_file() else ()
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether pairs were assigned, and none of them to the annotator."""
+        return self._assignment is not None and not self._bundle
 
     @property
     def assigned_others(self) -> tuple[str, ...]:
@@ -125,7 +139,7 @@ class PairSource:
             taxonomy=self._taxonomy,
             titles={document.document_id: document.title for document in self._documents},
             chunks={chunk.chunk_id: chunk for document in self._documents for chunk in document.chunks},
-            rows=self._rows.get(item_id, ()),
+            rows=self._rows_of(item_id),
             decided=self._decided.get(item_id),
         )
 
@@ -145,33 +159,39 @@ class PairSource:
         )
 
     def _facts(self) -> tuple[Fact, ...]:
+        idle = (Fact(name="Assigned to you", text="nothing", note=IDLE),) if self.is_idle else ()
+        rejected = {name for name, pair in self._pairs.items() if pair.state == "rejected"}
         try:
-            return _facts(noise_rate(read_labels(self._folder.path), self._assignment))
+            return (*idle, *_facts(noise_rate(read_labels(self._folder.path), self._assignment, rejected=rejected)))
         except CaseError as error:  # somebody else's file: it stops nobody from labelling
-            return (Fact(name="Noise rate", text="cannot be told", note=str(error)),)
+            return (*idle, Fact(name="Noise rate", text="cannot be told", note=str(error)))
 
     @cached_property
     def _unlabelled(self) -> Mapping[str, Item]:
         """Pair id -> its item but for the label, which alone changes."""
-        due = {*self._bundle} or {name for name, pair in self._pairs.items() if pair.state != "rejected"}
+        due = {*self._bundle}
+        if self._assignment is None:
+            due = {name for name, pair in self._pairs.items() if pair.state != "rejected"}
+        right = self._right
         return {
-            name: Item(item_id=name, title=name, columns=self._columns(pair), due=name in due)
+            name: Item(
+                item_id=name,
+                title=name,
+                columns=_columns(pair),
+                judged={_RIGHT: right.get(name, "")} if right else {},
+                due=name in due,
+            )
             for name, pair in self._pairs.items()
         }
 
-    def _columns(self, pair: Pair) -> Mapping[str, str]:
-        conditions = pair.conditions
-        columns = {
-            "domain": conditions.domain,
-            "failure type": conditions.failure_type,
-            "behaviour": conditions.behaviour,
-            "rounds": str(conditions.n_rounds),
-            "state": pair.state,
-        }
-        right = [cells[pair.pair_id] for cells in self._matrix.values() if cells.get(pair.pair_id) is not None]
-        if self._matrix:
-            columns["judges right"] = f"{sum(right)} of {len(right)}" if right else ""
-        return columns
+    @property
+    def _right(self) -> Mapping[str, str]:
+        """Pair id -> how many of the judges that decided about it were right."""
+        found: dict[str, list[bool]] = {}
+        for cells in self._matrix.values():
+            for name, right in cells.items():
+                found.setdefault(name, []).append(right)
+        return {name: f"{sum(right)} of {len(right)}" for name, right in found.items()}
 
     def _first(self, order: str) -> Sequence[str]:
         if order == ASSIGNED:
@@ -198,28 +218,22 @@ class PairSource:
     def _bundle(self) -> tuple[str, ...]:
         return () if self._assignment is None else self._assignment.bundles.get(self.annotator, ())
 
-    @cached_property
-    def _rows(self) -> Mapping[str, Sequence[VerdictRow]]:
-        """Pair id -> what judges said, as it stands in the log."""
-        found: dict[str, list[VerdictRow]] = {}
+    def _rows_of(self, pair_id: str) -> list[VerdictRow]:
+        """Return what judges said of a pair, as it stands in the log."""
         if not self._folder.verdicts.is_file():
-            return found
+            return []
+        wanted = [("pairwise", pair_id), *(("pointwise", f"{pair_id}/{side}") for side in ("A", "B"))]
         with self._folder.log() as log:
-            for row in (row for run in ("pairwise", "pointwise") for row in log.rows(run=run)):
-                single, _, side = row.case_id.rpartition("/")
-                name = single if side in ("A", "B") and row.case_id not in self._pairs else row.case_id
-                found.setdefault(name, []).append(row)
-        return found
+            return [row for run, case_id in wanted for row in log.rows(run=run, case_id=case_id)]
 
     @cached_property
     def _joint(self) -> JointTable | None:
         """Who was right about what: pairwise, or from single conversations where only those were judged."""
-        if not self._rows:
+        if not self._folder.verdicts.is_file():
             return None
-        from judgeharness_integrations.benchmark.results.reading import read_results  # noqa: PLC0415 - loads numpy
+        from judgeharness_integrations.benchmark.results.reading import read_table  # noqa: PLC0415 - loads numpy
 
-        results = read_results(self._folder, audited=False)
-        return results.table(results.mode(None))
+        return read_table(self._folder, self._pairs.values())
 
     @cached_property
     def _matrix(self) -> Mapping[str, Mapping[str, bool]]:
@@ -233,11 +247,23 @@ class PairSource:
         return found
 
 
+def _columns(pair: Pair) -> Mapping[str, str]:
+    conditions = pair.conditions
+    return {
+        "domain": conditions.domain,
+        "failure type": conditions.failure_type,
+        "behaviour": conditions.behaviour,
+        "rounds": str(conditions.n_rounds),
+        "state": pair.state,
+    }
+
+
 def _facts(found: NoiseRate) -> tuple[Fact, ...]:
     facts = []
     if found.uniform is not None:
         counts = f"{found.uniform.noise} of {found.uniform.labelled} labelled pairs of the uniform sample"
         open_ones = f", {found.uniform.unlabelled} not labelled yet" if found.uniform.unlabelled else ""
+        open_ones += f", {found.uniform.rejected} rejected since and still in it" if found.uniform.rejected else ""
         rate = found.noise
         text = "not known yet" if rate is None else f"{percent(rate.value)} {interval_text(rate.low, rate.high)}"
         facts.append(Fact(name="Noise rate", text=text, note=counts + open_ones))
@@ -245,6 +271,9 @@ def _facts(found: NoiseRate) -> tuple[Fact, ...]:
         seen = found.suspicious
         text = f"{seen.noise} noise of {seen.labelled}"
         facts.append(Fact(name="Suspicious slice", text=text, note="chosen for what judges said: in no rate"))
+    if found.uniform is not None and found.others.pairs:
+        seen = found.others
+        facts.append(Fact(name="Not assigned", text=f"{seen.noise} noise of {seen.labelled}", note=_UNASKED))
     for pair in found.agreement:
         kappa = "" if pair.kappa is None else f", kappa {pair.kappa.value:.2f}"
         who = " and ".join(pair.annotators)

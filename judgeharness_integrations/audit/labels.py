@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +14,7 @@ from pydantic import Field
 from judgeharness_integrations._errors import CaseError, LogStorageError, RunBusyError, UsageError
 from judgeharness_integrations.benchmark.folder import AUDIT
 from judgeharness_integrations.benchmark.records import Record, clean
+from judgeharness_integrations.labelling.appending import append_durably
 from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES
 
 __all__ = [
@@ -76,7 +76,8 @@ class AuditLog:
         Raises:
             CaseError: the file holds something else than labels of this annotator.
             RunBusyError: another process does not let go of the file.
-            LogStorageError: it cannot be written; what it held is kept.
+            LogStorageError: it cannot be written; what it held is kept, and nothing else is in it unless the message
+                says that this cannot be told.
 
         """
         with kept_or_told(self.path), self._locked():
@@ -89,7 +90,7 @@ class AuditLog:
                 sequence=lines[-1].sequence + 1 if lines else 1,
             )
             self._mend()
-            self._write(said.to_line().encode("utf-8", LONE_SURROGATES))
+            append_durably(self.path, said.to_line().encode("utf-8", LONE_SURROGATES))
         return said
 
     def lines(self) -> list[AuditLabel]:
@@ -141,16 +142,7 @@ class AuditLog:
             with self.path.open("r+b") as file:
                 file.truncate(whole)
         elif held and not held.endswith(b"\n"):
-            self._write(b"\n")
-
-    def _write(self, line: bytes) -> None:
-        is_new = not self.path.exists()
-        with self.path.open("ab") as file:
-            file.write(line)
-            file.flush()
-            os.fsync(file.fileno())
-        if is_new:
-            _sync_folder(self.path.parent)
+            append_durably(self.path, b"\n")
 
 
 @contextmanager
@@ -217,13 +209,3 @@ def _whole(held: bytes) -> int:
     except ValueError:
         return start
     return len(held)
-
-
-def _sync_folder(folder: Path) -> None:
-    """Keep the entry of a new file through a power cut, where the system lets folders be opened."""
-    if hasattr(os, "O_DIRECTORY"):
-        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,7 +20,8 @@ __all__ = ["AuditedSlice", "NoiseRate", "noise_rate"]
 class AuditedSlice:
     """Pairs of one kind by their consensus; `pairs` are all of them, the three labels sum to `labelled`.
 
-    `divided` of the ambiguous ones are an even split of annotators.
+    `divided` of the ambiguous ones are an even split of annotators. `rejected` of all of them were rejected by
+    verification since they were drawn, and stay; None where nobody looked.
     """
 
     pairs: int
@@ -28,6 +29,7 @@ class AuditedSlice:
     ambiguous: int
     noise: int
     divided: int
+    rejected: int | None = None
 
     @property
     def labelled(self) -> int:
@@ -39,7 +41,7 @@ class AuditedSlice:
         """Pairs nobody labelled yet; they are in no rate."""
         return self.pairs - self.labelled
 
-    def to_dict(self) -> dict[str, int]:
+    def to_dict(self) -> dict[str, int | None]:
         """Return the counts as JSON keeps them."""
         counts = {name: getattr(self, name) for name in self.__dataclass_fields__}
         return counts | {"labelled": self.labelled, "unlabelled": self.unlabelled}
@@ -50,11 +52,13 @@ class NoiseRate:
     """What people found, by slice.
 
     Args:
-        uniform: the sample that stands for all accepted pairs; None where nothing was assigned.
-        suspicious: pairs that were chosen for what judges said; their share of noise stands for nothing else.
-        others: labelled pairs that were assigned to nobody.
-        agreement: of annotators, over the pairs that every one was to label, since whoever looks at further ones chose
-            them; over all where nothing was assigned.
+        uniform: the sample that stands for all accepted pairs, by the labels of those a pair was assigned to; None
+            where nothing was assigned. Whoever looks at further ones chose them, and would move the rate.
+        suspicious: pairs that were chosen for what judges said, in the same way; their share of noise stands for
+            nothing else.
+        others: pairs by the labels of people they were not assigned to. A pair may be in another slice as well, by
+            other labels; where nothing was assigned these are all.
+        agreement: of annotators, over the pairs that every one was to label; over all where nothing was assigned.
         rule: how several annotators' labels become one.
 
     """
@@ -91,49 +95,64 @@ class NoiseRate:
         }
 
 
-def noise_rate(labels: Labels, assignment: Assignment | None) -> NoiseRate:
+def noise_rate(labels: Labels, assignment: Assignment | None, *, rejected: Collection[str] | None = None) -> NoiseRate:
     """Return what people found.
 
     Args:
         labels: annotator -> pair id -> the last line about it, as `read_labels` returns them.
-        assignment: which pairs are the uniform sample and which the suspicious slice; without one there is no rate,
-            since nobody knows how the labelled pairs were chosen.
+        assignment: which pairs are the uniform sample and which the suspicious slice, and whose they are; without one
+            there is no rate, since nobody knows how the labelled pairs were chosen.
+        rejected: ids of pairs that verification rejects by now. The sample was drawn from all that were accepted, so
+            they stay in it and are counted.
 
     """
-    found, split = consensus(labels), divided(labels)
-    labelled = [pair_id for pair_id, label in found.items() if label is not None]
     if assignment is None:
-        every = _slice(labelled, found, split)
-        return NoiseRate(uniform=None, suspicious=None, others=every, agreement=_agreement(labels, found))
-    assigned = {*assignment.uniform, *assignment.suspicious}
-    others = [pair_id for pair_id in labelled if pair_id not in assigned]
+        return NoiseRate(
+            uniform=None, suspicious=None, others=_labelled(labels, rejected), agreement=_agreement(labels)
+        )
+    theirs = {name: {*bundle} for name, bundle in assignment.bundles.items()}
+    due = _part(labels, lambda name, pair_id: pair_id in theirs.get(name, ()))
+    chosen = _part(labels, lambda name, pair_id: pair_id not in theirs.get(name, ()))
+    shared = {*assignment.shared}
     return NoiseRate(
-        uniform=_slice(assignment.uniform, found, split),
-        suspicious=_slice(assignment.suspicious, found, split),
-        others=_slice(others, found, split),
-        agreement=_agreement(labels, assignment.shared),
+        uniform=_slice(assignment.uniform, due, rejected),
+        suspicious=_slice(assignment.suspicious, due, rejected),
+        others=_labelled(chosen, rejected),
+        agreement=_agreement(_part(due, lambda _, pair_id: pair_id in shared)),
     )
 
 
-def _slice(pairs: Iterable[str], found: dict[str, Any], split: frozenset[str]) -> AuditedSlice:
-    chosen = {*pairs}
+def _part(labels: Labels, keeps: Callable[[str, str], bool]) -> Labels:
+    """Return the labels that are kept by annotator and pair id."""
+    return {
+        name: {pair_id: said for pair_id, said in mine.items() if keeps(name, pair_id)} for name, mine in labels.items()
+    }
+
+
+def _labelled(labels: Labels, rejected: Collection[str] | None) -> AuditedSlice:
+    """Return every pair that has a consensus."""
+    return _slice([name for name, label in consensus(labels).items() if label is not None], labels, rejected)
+
+
+def _slice(pairs: Iterable[str], labels: Labels, rejected: Collection[str] | None) -> AuditedSlice:
+    chosen, found = {*pairs}, consensus(labels)
     counts = Counter(found.get(pair_id) for pair_id in chosen)
     return AuditedSlice(
         pairs=len(chosen),
         clean=counts["clean"],
         ambiguous=counts["ambiguous"],
         noise=counts["noise"],
-        divided=len(chosen & split),
+        divided=len(chosen & divided(labels)),
+        rejected=None if rejected is None else len(chosen.intersection(rejected)),
     )
 
 
-def _agreement(labels: Labels, pairs: Iterable[str]) -> tuple[LabelAgreement, ...]:
-    chosen = {*pairs}
+def _agreement(labels: Labels) -> tuple[LabelAgreement, ...]:
     rows = [
         VerdictRow(case_id=pair_id, judge=annotator, criterion="audit", verdict=said.label)
         for annotator, mine in labels.items()
         for pair_id, said in mine.items()
-        if pair_id in chosen and said.label is not None
+        if said.label is not None
     ]
     return tuple(label_agreement(rows))
 

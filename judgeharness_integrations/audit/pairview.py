@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from judgeharness_integrations.audit.judgesaid import JudgeAnswer, judge_answers
@@ -75,7 +75,8 @@ class PairView:
     """Everything that is known of one pair.
 
     `titles` are of its documents, `chunks` those both conversations may draw on, in their order. `answers` are what
-    judges said one by one, `decided` what each of them decided about both conversations by its own answers.
+    judges said one by one, `decided` what each of them decided about both conversations by its own answers; both are
+    empty where they are kept back (`without_judges`).
     """
 
     pair: Pair
@@ -85,6 +86,7 @@ class PairView:
     chunks: Mapping[str, Chunk]
     answers: tuple[JudgeAnswer, ...] = ()
     decided: Mapping[str, JointCell] = field(default_factory=dict)
+    kept_back: bool = False
 
     @classmethod
     def of(
@@ -118,6 +120,10 @@ class PairView:
             answers=judge_answers(rows, pair),
             decided=dict(decided or {}),
         )
+
+    def without_judges(self) -> PairView:
+        """Return the view of somebody who is not to be told what judges said, not even whether they said anything."""
+        return replace(self, answers=(), decided={}, kept_back=True)
 
     @property
     def sides(self) -> tuple[SideView, ...]:

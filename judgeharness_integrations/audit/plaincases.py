@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import threading
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Final, Literal
 
-from filelock import FileLock, Timeout
-
-from judgeharness_integrations._errors import RunBusyError, UsageError
+from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.audit.labels import kept_or_told
 from judgeharness_integrations.audit.source import Answering, CaseView, Choice, Item, Progress, Tone
 from judgeharness_integrations.calibration.answers import Answers
@@ -37,7 +33,7 @@ _PAIR = {"output": "Answer A", "output_b": "Answer B"}
 class PlainTask:
     """The questions of one annotator and the log of the answers, which holds one answer a question.
 
-    Several threads may use it; another process that labels in the same log is kept out by `held`.
+    Several threads and processes may label in the same log: of two answers to one question the later one stays.
     """
 
     def __init__(
@@ -64,30 +60,8 @@ class PlainTask:
         self.log = log
         self.annotator = annotator
         self._now = now
-        self._lock = threading.Lock()
         for key, row in self.answers().items():
             _check_fits(self.questions[key], row, str(log.path))
-
-    @contextmanager
-    def held(self) -> Iterator[None]:
-        """Keep out other processes that label in the same log through a page.
-
-        Raises:
-            RunBusyError: there is one.
-
-        """
-        self.log.path.parent.mkdir(parents=True, exist_ok=True)
-        lock = FileLock(self.log.path.with_name(f".{self.log.path.name}.lock"), timeout=0)
-        try:
-            lock.acquire()
-        except Timeout:
-            raise RunBusyError(
-                f"{self.log.path} is being written by another page: go on there, or end it first."
-            ) from None
-        try:
-            yield
-        finally:
-            lock.release()
 
     def answers(self) -> dict[tuple[str, str], VerdictRow]:
         """Return (case, criterion) -> what the annotator said about it, in the canonical frame."""
@@ -107,6 +81,7 @@ class PlainTask:
         Raises:
             UsageError: it is no answer to this question, or of another kind than the others about its criterion.
             LogStorageError: the log cannot be written; what it held is kept.
+            RunBusyError: another process does not let go of the log.
 
         """
         question = self.questions[key]
@@ -114,17 +89,14 @@ class PlainTask:
         if verdict is None:
             raise UsageError(f"{said!r:.60} is not an answer: give {question.answers}.")
         row = question.row(verdict, annotator=self.annotator, comment=note, asked_at=self._now())
-        with self._lock, kept_or_told(self.log.path):
+        with kept_or_told(self.log.path), self.log.held():
             self._check_kind(row)
-            if key in self.answers():
-                self.log.replace(row)
-            else:
-                self.log.append([row])
+            self.log.replace(row)
         return row
 
     def take_back(self, key: tuple[str, str]) -> None:
         """Take an answer and its note out of the log; nothing happens where there is none."""
-        with self._lock, kept_or_told(self.log.path):
+        with kept_or_told(self.log.path), self.log.held():
             if (row := self.answers().get(key)) is not None:
                 self.log.withdraw(row)
 
@@ -142,6 +114,7 @@ class PlainSource:
     kind: Literal["pairs", "cases"] = "cases"
     choices: tuple[Choice, ...] = ()
     orders = (ORDER,)
+    blind_orders: tuple[str, ...] = ()  # judges are shown in none
 
     def __init__(self, task: PlainTask, *, title: str) -> None:
         """Show the questions of a task under a title."""

@@ -189,7 +189,9 @@ def _cases(folder: Path, given: Path | None, record: RunRecord | None) -> tuple[
 
 
 def _places(named: str, folder: Path) -> Iterator[Path]:
-    """Yield where a case file may stand: configurations name it from their own folder, which is not noted."""
+    """Yield where a case file may stand: configurations name it from their own folder, which older runs do not note."""
     absolute = folder.absolute()
-    for start in (Path(), absolute, *list(absolute.parents)[:_ABOVE]):
+    noted = read_mark(folder / MARK).get("configured_in") if (folder / MARK).is_file() else None
+    known = [folder.resolve() / noted] if isinstance(noted, str) else []
+    for start in (*known, Path(), absolute, *list(absolute.parents)[:_ABOVE]):
         yield start / Path(named).expanduser()

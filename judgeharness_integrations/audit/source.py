@@ -51,6 +51,7 @@ class Item:
         item_id: any text; it stands in addresses, so that of a blind source tells nothing.
         title: what people see instead.
         columns: name -> value, of those that `AuditSource.filters` name and others that are only shown.
+        judged: further columns, of what judges said; `AuditSource.blind_orders` keep them back.
         label: what the annotator said last, None when nothing or when it was taken back.
         note: the annotator's, beside the label.
         due: it is the annotator's to label; others can be looked at and labelled too.
@@ -60,6 +61,7 @@ class Item:
     item_id: str
     title: str
     columns: Mapping[str, str] = field(default_factory=dict)
+    judged: Mapping[str, str] = field(default_factory=dict)
     label: str | None = None
     note: str = ""
     due: bool = True
@@ -131,6 +133,11 @@ class AuditSource(Protocol):
     @property
     def orders(self) -> tuple[str, ...]:
         """Names of the orders of items; the first is the one people begin with."""
+        ...
+
+    @property
+    def blind_orders(self) -> tuple[str, ...]:
+        """Those of the orders in which nothing of what judges said is shown of an item without a label."""
         ...
 
     def items(self) -> Sequence[Item]:

@@ -173,7 +173,7 @@ class Session:
         row = self._questions[place].row(
             verdict, annotator=self._annotator, comment=self._comment, asked_at=self._now()
         )
-        self._log.append([row])
+        self._log.replace(row)  # a page on the same log may have asked this meanwhile
         self._rows.append(row)
         self._answered[place] = row
         self._added.add(place)

@@ -113,8 +113,14 @@ def add_rows(rows: Sequence[VerdictRow], log: LabelLog) -> int:
 
     Raises:
         CaseError: the log holds another answer of the same annotator; nothing is written.
+        RunBusyError: another process does not let go of the log.
 
     """
+    with log.held():
+        return _added(rows, log)
+
+
+def _added(rows: Sequence[VerdictRow], log: LabelLog) -> int:
     held = {(row.judge, row.case_id, row.criterion): row.verdict for row in log.rows()}
     fresh = []
     for row in rows:

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import os
+import stat
 import subprocess
 import sys
 import threading
@@ -175,8 +177,31 @@ def test_a_full_disk_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("os.fsync", full)
+    held = log.path.read_bytes()
     with pytest.raises(LogStorageError, match=r"the label is not kept: .*anna\.jsonl cannot be written \(No space"):
         log.append("x", "noise")
+    assert log.path.read_bytes() == held  # what is called not kept is not there, though it was written whole
+    other = AuditLog(tmp_path / "ben.jsonl")
+    with pytest.raises(LogStorageError, match="not kept"):
+        other.append("x", "noise")
+    assert other.labels() == {}
+
+
+def test_a_new_file_whose_name_the_disk_does_not_take_keeps_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sync = os.fsync
+
+    def full(handle: int) -> None:
+        if stat.S_ISDIR(os.fstat(handle).st_mode):
+            raise OSError(5, "Input/output error")
+        sync(handle)
+
+    monkeypatch.setattr("os.fsync", full)
+    log = AuditLog(tmp_path / "anna.jsonl")
+    with pytest.raises(LogStorageError, match="the label is not kept"):
+        log.append("x", "noise")
+    assert log.labels() == {}
 
 
 @pytest.mark.slow

@@ -154,7 +154,7 @@ def test_pairs_that_came_half_way_have_every_view(source: PairSource, view: str,
 
 def test_orders_of_suspicion_begin_with_what_judges_get_wrong(source: PairSource) -> None:
     joint = source.ordered(JOINT)
-    right = {item.item_id: item.columns["judges right"] for item in source.items()}
+    right = {item.item_id: item.judged["judges right"] for item in source.items()}
     assert right[joint[0]] == "1 of 4"
     assert [right[name] for name in joint[:9]] == sorted(right[name] for name in joint[:9])
     strange = source.ordered(STRONG_MISS)
@@ -165,7 +165,7 @@ def test_orders_of_suspicion_begin_with_what_judges_get_wrong(source: PairSource
 def test_without_judges_there_is_no_order_of_suspicion(tmp_path: Path) -> None:
     source = PairSource(audit_scenes.benchmark(tmp_path, 4, judged=False), annotator="anna")
     assert source.orders == ("number",)
-    assert "judges right" not in source.items()[0].columns
+    assert source.items()[0].judged == {}
     assert "No judge was asked" in page_of(source, "pair-00001", "overview")
 
 
@@ -175,7 +175,7 @@ def test_judges_of_single_conversations_alone_make_orders_too(tmp_path: Path) ->
         log.append(row for one in folder.pairs()[:2] for row in audit_scenes.single_rows(one, "only"))
     source = PairSource(folder, annotator="anna")
     assert JOINT in source.orders
-    assert [item.columns["judges right"] for item in source.items()] == ["1 of 1", "1 of 1", "", "", ""]
+    assert [item.judged["judges right"] for item in source.items()] == ["1 of 1", "1 of 1", "", "", ""]
     assert "✓ right only" in words_of(page_of(source, "pair-00001", "overview"))
 
 

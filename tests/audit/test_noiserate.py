@@ -50,6 +50,7 @@ def test_by_hand() -> None:
         "ambiguous": 2,
         "noise": 1,
         "divided": 1,
+        "rejected": None,
         "labelled": 4,
         "unlabelled": 1,
     }
@@ -61,6 +62,40 @@ def test_by_hand() -> None:
     assert (found.noise.low, found.noise.high) == wilson(1, 4)
     assert (found.ambiguous.successes, found.ambiguous.trials) == (2, 4)
     assert found.rule == "majority"
+
+
+def test_labels_of_people_a_pair_was_not_assigned_to_move_no_rate_and_are_counted_apart() -> None:
+    before = noise_rate(SAID, ASSIGNED)
+    chosen = labels(
+        ben={"u3": "noise", "s1": "clean"},  # both are anna's alone
+        cleo={"u1": "clean", "u2": "noise", "u4": "noise", "u5": "noise", "x3": "clean"},  # nothing is hers
+    )
+    ben = {**SAID["ben"], **chosen["ben"]}
+    found = noise_rate({"anna": SAID["anna"], "ben": ben, "cleo": chosen["cleo"]}, ASSIGNED)
+    assert (found.uniform, found.suspicious) == (before.uniform, before.suspicious)
+    assert found.agreement == before.agreement
+    assert (found.noise, found.ambiguous) == (before.noise, before.ambiguous)
+    assert found.others.to_dict() == {
+        "pairs": 8,  # x1 of anna, u3 and s1 of ben, five of cleo
+        "clean": 3,
+        "ambiguous": 0,
+        "noise": 5,
+        "divided": 0,
+        "rejected": None,
+        "labelled": 8,
+        "unlabelled": 0,
+    }
+
+
+def test_pairs_that_were_rejected_since_stay_in_the_sample_and_are_counted() -> None:
+    found = noise_rate(SAID, ASSIGNED, rejected={"u1", "u5", "s2", "x1", "x9"})
+    before = noise_rate(SAID, ASSIGNED)
+    assert found.uniform is not None
+    assert found.suspicious is not None
+    assert (found.uniform.pairs, found.uniform.rejected) == (5, 2)
+    assert (found.suspicious.rejected, found.others.rejected) == (1, 1)
+    assert (found.noise, found.ambiguous) == (before.noise, before.ambiguous)
+    assert noise_rate(SAID, None, rejected=["u1"]).others.rejected == 1
 
 
 def test_agreement_is_over_the_pairs_that_both_were_to_label() -> None:
@@ -102,7 +137,7 @@ def test_the_document_holds_the_rate_with_its_denominator() -> None:
     st.integers(1, 20),
     st.lists(st.sampled_from([f"p{n}" for n in range(30)]), max_size=5),
 )
-def test_every_labelled_pair_is_in_one_slice(
+def test_every_label_counts_in_one_slice(
     said: dict[str, dict[str, PairLabel | None]], n: int, suspicious: list[str]
 ) -> None:
     assignment = assign(
@@ -111,9 +146,12 @@ def test_every_labelled_pair_is_in_one_slice(
     found = noise_rate(labels(**said), assignment)
     assert found.uniform is not None
     assert found.suspicious is not None
-    known = {pair for mine in said.values() for pair, label in mine.items() if label is not None}
+    given = {(name, pair) for name, mine in said.items() for pair, label in mine.items() if label is not None}
+    due = {pair for name, pair in given if pair in assignment.bundles.get(name, ())}
+    chosen = {pair for name, pair in given if pair not in assignment.bundles.get(name, ())}
     slices = (found.uniform, found.suspicious, found.others)
-    assert sum(part.labelled for part in slices) == len(known)
+    assert found.uniform.labelled + found.suspicious.labelled == len(due)
+    assert found.others.labelled == len(chosen)
     assert all(0 <= part.unlabelled <= part.pairs and part.divided <= part.ambiguous for part in slices)
     assert found.uniform.pairs == len(assignment.uniform)
     assert found.others.unlabelled == 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from judgeharness_integrations.audit.pairview import PairView
@@ -17,7 +17,7 @@ from judgeharness_integrations.audit.web.keys import (
     VIEW_NAMES,
     keys_of,
 )
-from judgeharness_integrations.audit.web.selection import PER_PAGE, UNLABELLED, Selection, Shown
+from judgeharness_integrations.audit.web.selection import PER_PAGE, UNLABELLED, Selection, Shown, keeps_back
 
 __all__ = ["Pages"]
 
@@ -37,7 +37,7 @@ class Pages:
         listed = shown.listed
         pages = max(1, -(-len(listed) // PER_PAGE))
         page = min(selection.page, pages)
-        here = listed[(page - 1) * PER_PAGE : page * PER_PAGE]
+        here = [self._row(item, selection) for item in listed[(page - 1) * PER_PAGE : page * PER_PAGE]]
         opened = next((item for item in listed if item.label is None and item.due), None)
         return self._page(
             "list.html",
@@ -89,6 +89,8 @@ class Pages:
         }
         if not isinstance(views, PairView):
             return self._page("case.html", views=views, view="", **context)
+        if keeps_back(selection, self.source, item):
+            views = views.without_judges()
         chosen = "conversations" if selection.blind else view if view in VIEW_NAMES else "overview"
         number = turn if turn in views.rounds else views.pair.conditions.flawed_round
         return self._page(
@@ -101,6 +103,11 @@ class Pages:
             disputed=views.disputed(number) if chosen == "facts" else None,
             **context,
         )
+
+    def _row(self, item: Item, selection: Selection) -> Item:
+        """Return an item with every column that may be seen."""
+        judged = {} if keeps_back(selection, self.source, item) else item.judged
+        return replace(item, columns={**item.columns, **judged})
 
     def sentence(self, text: str) -> str:
         """Return a page with one sentence, as for something that is not there."""

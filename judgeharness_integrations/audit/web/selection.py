@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 
 from judgeharness_integrations.audit.source import AuditSource, Item
 
-__all__ = ["PER_PAGE", "UNLABELLED", "Selection", "Shown"]
+__all__ = ["PER_PAGE", "UNLABELLED", "Selection", "Shown", "keeps_back"]
 
 PER_PAGE: Final = 100
 UNLABELLED: Final = "unlabelled"
@@ -77,6 +77,11 @@ class Selection:
         if self.label == UNLABELLED:
             return item.label is None
         return not self.label or item.label == self.label
+
+
+def keeps_back(selection: Selection, source: AuditSource, item: Item) -> bool:
+    """Whether what judges said of an item is not to be seen: the order is a blind one, and it has no label yet."""
+    return selection.order in source.blind_orders and item.label is None
 
 
 @dataclass(frozen=True, kw_only=True)
