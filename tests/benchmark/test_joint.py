@@ -14,7 +14,7 @@ from support.rows import both_orders, sampled
 
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.benchmark.folder import BenchmarkFolder
-from judgeharness_integrations.benchmark.judging.cases import gold_of
+from judgeharness_integrations.benchmark.judging.gold import gold_of
 from judgeharness_integrations.benchmark.pair import Pair
 from judgeharness_integrations.benchmark.results.joining import joined
 from judgeharness_integrations.benchmark.results.joint import (

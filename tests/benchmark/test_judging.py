@@ -15,7 +15,8 @@ from support.benchmark_results import DOCUMENTS, TAXONOMY, make_pair
 from judgeharness_integrations import AnswerCase, JudgeHarness, PairwiseCase
 from judgeharness_integrations._errors import CaseError, UsageError
 from judgeharness_integrations.benchmark.conditions import Conditions, Side
-from judgeharness_integrations.benchmark.judging.cases import pair_case, side_case, turn_label
+from judgeharness_integrations.benchmark.judging.cases import pair_case, side_case
+from judgeharness_integrations.benchmark.judging.gold import turn_label
 from judgeharness_integrations.benchmark.judging.judges import ConversationJudge, PairJudge
 from judgeharness_integrations.benchmark.judging.reading import flawed_of, label_of, score_of, turn_of
 from judgeharness_integrations.benchmark.pair import Pair

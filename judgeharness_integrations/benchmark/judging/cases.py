@@ -3,41 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
 
 from judgeharness_integrations._errors import CaseError
 from judgeharness_integrations.benchmark.conditions import Side
 from judgeharness_integrations.benchmark.documents.document import Document
+from judgeharness_integrations.benchmark.judging.gold import (
+    FLAWED,
+    NONE,
+    SOUND,
+    TURN,
+    TYPE,
+    attributes_of,
+    gold_of,
+    turn_label,
+)
 from judgeharness_integrations.benchmark.pair import Conversation, Pair
 from judgeharness_integrations.cases import AnswerCase, Criterion, PairwiseCase
 
-__all__ = [
-    "FLAWED",
-    "NONE",
-    "SCORE",
-    "SOUND",
-    "TURN",
-    "TYPE",
-    "VERDICT",
-    "attributes_of",
-    "gold_of",
-    "pair_case",
-    "side_case",
-    "turn_label",
-]
-
-VERDICT: Final = "verdict"
-TURN: Final = "turn"
-TYPE: Final = "type"
-SCORE: Final = "score"
-FLAWED: Final = "flawed"
-SOUND: Final = "sound"
-NONE: Final = "none"  # the turn and the type of a conversation without a flaw
-
-
-def turn_label(number: int) -> str:
-    """Return the label of a turn, 1-based: turns are names, not numbers to be averaged."""
-    return f"turn {number}"
+__all__ = ["pair_case", "side_case"]
 
 
 def pair_case(pair: Pair, *, documents: Mapping[str, Document], show_documents: bool = True) -> PairwiseCase:
@@ -100,26 +83,6 @@ def _conversation(pair: Pair, side: Side) -> Conversation:
 
 def _turns(pair: Pair) -> tuple[str, ...]:
     return tuple(turn_label(number) for number in range(1, pair.conditions.n_rounds + 1))
-
-
-def gold_of(pair: Pair) -> dict[str, str]:
-    """Return the right answer about each criterion of a pair."""
-    conditions = pair.conditions
-    return {VERDICT: conditions.better, TURN: turn_label(conditions.flawed_round), TYPE: conditions.failure_type}
-
-
-def attributes_of(pair: Pair) -> dict[str, str | float]:
-    """Return what is known of a pair: what it was drawn with, and who wrote it."""
-    conditions = pair.conditions
-    return {
-        "domain": conditions.domain,
-        "failure_type": conditions.failure_type,
-        "behaviour": conditions.behaviour,
-        "n_rounds": conditions.n_rounds,
-        "flawed_round": conditions.flawed_round,
-        "better": conditions.better,
-        "generator": pair.generator,
-    }
 
 
 def _context(pair: Pair, documents: Mapping[str, Document]) -> str | None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias
 
 from judgeharness_integrations.benchmark.conditions import Side
-from judgeharness_integrations.benchmark.judging.cases import FLAWED, NONE, SCORE, TURN, TYPE, VERDICT, turn_label
+from judgeharness_integrations.benchmark.judging.gold import FLAWED, NONE, SCORE, TURN, TYPE, VERDICT, turn_label
 from judgeharness_integrations.usage import known_sum
 from judgeharness_integrations.verdictlog.row import Outcome, Verdict, VerdictRow, is_number
 

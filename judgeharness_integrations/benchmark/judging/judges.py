@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any, Final
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.benchmark.judging.cases import FLAWED, NONE, SCORE, SOUND, TURN, TYPE, VERDICT
+from judgeharness_integrations.benchmark.judging.gold import FLAWED, NONE, SCORE, SOUND, TURN, TYPE, VERDICT
 from judgeharness_integrations.benchmark.judging.reading import flawed_of, label_of, score_of, turn_of
 from judgeharness_integrations.benchmark.prompts.material import object_of, prompt
 from judgeharness_integrations.benchmark.records import clean

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from judgeharness_integrations.benchmark.judging.cases import FLAWED, SOUND, turn_label
+from judgeharness_integrations.benchmark.judging.gold import FLAWED, SOUND, turn_label
 
 __all__ = ["flawed_of", "label_of", "score_of", "turn_of"]
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from judgeharness_integrations.benchmark.judging.cases import TURN, TYPE, VERDICT, attributes_of, gold_of
+from judgeharness_integrations.benchmark.judging.gold import TURN, TYPE, VERDICT, attributes_of, gold_of
 from judgeharness_integrations.benchmark.pair import Pair
 from judgeharness_integrations.verdictlog.row import EVERY_CRITERION, VerdictRow
 

@@ -11,7 +11,8 @@ from typing import Any, Final, get_args
 from judgeharness_integrations._errors import ConfigError, UnknownNameError
 from judgeharness_integrations.benchmark.documents.document import Document
 from judgeharness_integrations.benchmark.folder import BenchmarkFolder
-from judgeharness_integrations.benchmark.judging.cases import gold_of, pair_case
+from judgeharness_integrations.benchmark.judging.cases import pair_case
+from judgeharness_integrations.benchmark.judging.gold import gold_of
 from judgeharness_integrations.benchmark.pair import Pair
 from judgeharness_integrations.benchmark.publicformat.writing import public_record
 from judgeharness_integrations.benchmark.results.curating import curated

@@ -9,7 +9,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from judgeharness_integrations.benchmark.folder import BenchmarkFolder
-from judgeharness_integrations.benchmark.judging.cases import gold_of
+from judgeharness_integrations.benchmark.judging.gold import gold_of
 from judgeharness_integrations.benchmark.pair import LayerResult, Pair
 from judgeharness_integrations.benchmark.results.joining import CRITERIA
 from judgeharness_integrations.benchmark.results.joint import JointCell, JointTable, Said, joint_table, order_rule
