@@ -90,6 +90,15 @@ def test_who_reads_blind_sees_nothing_that_tells_the_flaw(source: PairSource) ->
         assert "blind=1" in html
 
 
+@pytest.mark.parametrize("blind", [False, True])
+def test_the_text_is_there_to_check_the_conversations_against(source: PairSource, *, blind: bool) -> None:
+    """Without it nobody can tell an invented figure, blind or not; nothing in it is marked."""
+    html = page_of(source, "pair-00001", "conversations", blind=blind)
+    text = html.partition('<details class="others text">')[2].partition("</main>")[0]
+    assert "After a filter change the pump runs for twenty minutes." in text
+    assert "<mark" not in text
+
+
 def test_every_claim_is_shown_with_its_decision_its_words_and_whether_they_stand_there(source: PairSource) -> None:
     words = words_of(page_of(source, "pair-00001", "verification"))
     assert "Verified by ver-1" in words

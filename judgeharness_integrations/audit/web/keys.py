@@ -45,6 +45,7 @@ LIST_KEYS: Final[dict[str, str]] = {
 }
 PAIR_KEYS: Final[dict[str, str]] = {
     "e": "open or fold all turns",
+    "x": "open or fold the text that the conversations draw on",
     "h": "hide or show what tells the flaw",
 }
 

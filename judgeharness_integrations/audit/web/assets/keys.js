@@ -35,6 +35,7 @@ function held(key) {
 function press(found) {
   if (found.matches("textarea, input:not([type=checkbox])")) found.focus();
   else found.click();
+  if (found.matches("summary")) found.scrollIntoView({ block: "center" });
 }
 
 function step(by) {
