@@ -152,7 +152,8 @@ def test_rank_against_the_parallel_set(command: Callable[..., Ran], bench: Path,
     assert document["analyses"]["against"][0]["judges"] == 3
     assert "nobody labelled a pair of" in command("rank", bench, "--against", other.path, "--flagged").err
     same = ask(make_benchmark(tmp_path / "same", n=40), seed=1, skill=SKILLS)
-    assert f"{bench} against {same.path}" in command("rank", bench, "--against", same.path).out
+    named = command("rank", bench, "--against", same.path).out
+    assert f"{bench}against{same.path}" in "".join(named.split())  # a long title is broken where the table ends
 
 
 def test_a_judge_of_one_order_keeps_nobody_from_being_ranked(command: Callable[..., Ran], tmp_path: Path) -> None:
