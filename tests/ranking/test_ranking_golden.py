@@ -131,7 +131,9 @@ def test_65_judges_are_spread_a_little_more_than_by_conditional_ml_and_stand_in_
     assert rating.conditional is not None
     inflation = np.std(rating.joint.elo) / np.std(rating.conditional.elo)
     assert 65 / 64 - 0.005 < inflation < 65 / 64 + 0.01
-    assert np.argsort(rating.joint.elo).tolist() == np.argsort(rating.conditional.elo).tolist()
+    # judges of the same pattern of credits are tied but for rounding, which differs between machines
+    orders = [np.argsort(np.round(fit.elo, 6), kind="stable") for fit in (rating.joint, rating.conditional)]
+    assert orders[0].tolist() == orders[1].tolist()
 
 
 @pytest.mark.slow
