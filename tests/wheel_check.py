@@ -29,7 +29,7 @@ for name in sys.argv[1:]:
             try:
                 importlib.import_module(module.name)
             except ModuleNotFoundError as error:  # of an extra, or of pytest, in which its plugin runs
-                if error.name not in ("libcst", "pytest"):
+                if error.name not in ("libcst", "pytest", "starlette"):
                     raise
     print("imported", name, package.__file__)
     assert "site-packages" in package.__file__
@@ -37,9 +37,9 @@ for name in sys.argv[1:]:
 
 
 def _data_files() -> Iterator[Path]:
-    """Yield the templates, styles, scripts and schemas of the package, as the wheel names them."""
+    """Yield the templates, prompts, styles, scripts, taxonomies and schemas of the package, as the wheel names them."""
     for path in (ROOT / "judgeharness_integrations").rglob("*"):
-        if path.suffix in {".html", ".css", ".js", ".json"}:
+        if path.suffix in {".html", ".css", ".js", ".json", ".svg", ".txt", ".yaml"}:
             yield path.relative_to(ROOT)
 
 

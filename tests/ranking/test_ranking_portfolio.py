@@ -180,6 +180,14 @@ def test_the_same_judges_elsewhere_are_curated_anew() -> None:
     assert found.unrated == ()
 
 
+def test_scores_without_errors_have_no_intervals_of_their_changes() -> None:
+    mine, theirs = log(), log({name: marks[::-1] for name, marks in RIGHT.items()})
+    found = versus(study(mine, RankRequest(method="eip")), theirs, labels=("mine", "theirs"))
+    assert {slope.judge for slope in found.slopes} == set(RIGHT)
+    assert (found.changes, found.own_sets) == ((), ())
+    assert versus(study(mine, RankRequest()), theirs, labels=("mine", "theirs")).changes
+
+
 def test_judges_that_are_never_wrong_in_one_log_are_named() -> None:
     mine = log(RIGHT | {"best": "1111111111", "worst": "0000000000"})
     theirs = log(RIGHT | {"best": "1011111111", "worst": "0000000000"})
