@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.benchmark_results import judged, make_benchmark
-from support.rows import both_orders, sampled
+from support.rows import sampled
 
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.benchmark.folder import BenchmarkFolder
 from judgeharness_integrations.benchmark.judging.gold import gold_of
 from judgeharness_integrations.benchmark.pair import Pair
-from judgeharness_integrations.benchmark.results.joining import joined
+from judgeharness_integrations.benchmark.results.joining import joined, judged_rows
 from judgeharness_integrations.benchmark.results.joint import (
     JointTable,
     Said,
@@ -145,17 +145,17 @@ def test_without_rows_the_table_is_empty() -> None:
     assert joint_table([]) == JointTable(judges=(), pairs=(), rule="one_order", cells={})
 
 
-def test_a_call_that_failed_as_a_whole_failed_about_everything_and_is_paid_for_once(pairs: list[Pair]) -> None:
-    failed = replace(
-        *both_orders([None], [], case_id=pairs[0].pair_id, judge="j", criterion="*"), outcome="refused", attempts=4
-    )
-    rows = joined([failed, replace(failed, case_id=pairs[1].pair_id, outcome="error")], pairs)  # an error: no answer
-    assert [(row.criterion, row.attempts) for row in rows] == [("turn", None), ("type", None), ("verdict", 4)]
-    found = joint_table(rows).cell("j", pairs[0].pair_id)
+def test_a_refused_answer_is_wrong_and_a_call_that_failed_is_none(pairs: list[Pair]) -> None:
+    refused = [replace(row, verdict=None, outcome="refused") for row in said(pairs[0])]
+    failed = [replace(row, verdict=None, outcome="error") for row in said(pairs[1])]
+    rows = joined([*refused, *failed], pairs)
+    assert {(row.case_id, row.outcome) for row in rows} == {(pairs[0].pair_id, "refused")}
+    slim = judged_rows([*refused, *failed], {pair.pair_id: pair for pair in pairs})
+    assert [(*row.key, row.outcome, row.gold) for row in slim] == [(*row.key, row.outcome, row.gold) for row in rows]
+    found = joint_table(rows).cell(rows[0].judge, pairs[0].pair_id)
     assert found is not None
     assert {found.verdict.status, found.turn.status, found.type.status} == {"failed"}
     assert found.joint is False
-    assert {row.case_id for row in rows} == {pairs[0].pair_id}
 
 
 def test_rows_get_the_columns_and_the_gold_of_their_pair(pairs: list[Pair]) -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 from judgeharness_integrations.benchmark.judging.gold import TURN, TYPE, VERDICT, attributes_of, gold_of
 from judgeharness_integrations.benchmark.pair import Pair
-from judgeharness_integrations.verdictlog.row import EVERY_CRITERION, VerdictRow
+from judgeharness_integrations.verdictlog.row import VerdictRow
 
 __all__ = ["AUDIT", "CRITERIA", "GROUPS", "NOISE", "columns_of", "joined", "judged_rows"]
 
@@ -16,8 +16,6 @@ CRITERIA: Final = (VERDICT, TURN, TYPE)
 GROUPS: Final = ("domain", "failure_type", "behaviour", "n_rounds", "flawed_round", "better")
 AUDIT: Final = "audit"
 NOISE: Final = "noise"
-
-_TOOK: Final[dict[str, Any]] = dict.fromkeys(("input_tokens", "output_tokens", "latency_s", "attempts", "raw"))
 
 
 def columns_of(pair: Pair) -> dict[str, str | float]:
@@ -50,11 +48,9 @@ def joined(
             attributes={**row.attributes, **columns[row.case_id]},
             gold=gold[row.case_id].get(row.criterion, row.gold),
         )
-        for one in rows
-        if one.case_id in known and one.outcome != "error"
-        for row in _of_each_criterion(one)
+        for row in _counting(rows, known)
     ]
-    return sorted(mine, key=lambda row: (known[row.case_id].conditions.number, row.case_id, *_place(row)))
+    return _in_order(mine, known)
 
 
 def judged_rows(rows: Iterable[VerdictRow], pairs: Mapping[str, Pair]) -> list[VerdictRow]:
@@ -72,29 +68,25 @@ def judged_rows(rows: Iterable[VerdictRow], pairs: Mapping[str, Pair]) -> list[V
             verdict=one.verdict,
             run=one.run,
             judge=one.judge,
-            criterion=criterion,
+            criterion=one.criterion,
             perturbation=one.perturbation,
             repetition=one.repetition,
             swapped=one.swapped,
             outcome=one.outcome,
-            gold=gold[one.case_id].get(criterion, one.gold),
+            gold=gold[one.case_id].get(one.criterion, one.gold),
         )
-        for one in rows
-        if one.case_id in pairs and one.outcome != "error"
-        for criterion in (CRITERIA if one.criterion == EVERY_CRITERION else (one.criterion,))
+        for one in _counting(rows, pairs)
     ]
-    return sorted(mine, key=lambda row: (pairs[row.case_id].conditions.number, row.case_id, *_place(row)))
+    return _in_order(mine, pairs)
 
 
-def _of_each_criterion(row: VerdictRow) -> Iterator[VerdictRow]:
-    """Yield a row, or one for each criterion where a call failed for all of them, what it took on the first alone."""
-    if row.criterion != EVERY_CRITERION:
-        yield row
-        return
-    first, *others = CRITERIA
-    yield replace(row, criterion=first)
-    for name in others:
-        yield replace(row, criterion=name, **_TOOK)
+def _counting(rows: Iterable[VerdictRow], pairs: Mapping[str, Pair]) -> Iterator[VerdictRow]:
+    """Yield the answers about the pairs."""
+    return (row for row in rows if row.case_id in pairs and row.outcome != "error")
+
+
+def _in_order(rows: Iterable[VerdictRow], pairs: Mapping[str, Pair]) -> list[VerdictRow]:
+    return sorted(rows, key=lambda row: (pairs[row.case_id].conditions.number, row.case_id, *_place(row)))
 
 
 def _found(pair_id: str, audit: Mapping[str, str | None] | None) -> dict[str, str | float]:
