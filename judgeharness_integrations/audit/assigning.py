@@ -40,10 +40,6 @@ class Assignment(Record):
         description="Annotator -> what they label, in an order that does not tell why a pair is in it."
     )
 
-    def annotators_of(self, pair_id: str) -> tuple[str, ...]:
-        """Return who is to label a pair."""
-        return tuple(name for name, bundle in self.bundles.items() if pair_id in bundle)
-
 
 def assign(
     pairs: Iterable[str],

@@ -38,8 +38,6 @@ def test_every_pair_is_labelled_by_as_many_as_it_should_be(
     assert len(made.shared) == (round(overlap * len(made.uniform)) if len(annotators) > 1 else 0)
     sizes = [len({*bundle} & ({*made.uniform} - {*made.shared})) for bundle in made.bundles.values()]
     assert max(sizes) - min(sizes) <= 1
-    for pair in made.suspicious:
-        assert len(made.annotators_of(pair)) == 1
 
 
 def test_a_larger_sample_contains_a_smaller_one_and_annotators_change_nothing_of_it() -> None:

@@ -96,7 +96,6 @@ def test_usage_sums_what_is_known_and_counts_nothing_for_what_a_cache_gave(journ
     written = StepUsage(step="blueprints", model="writer", answers=4, tries=6, input_tokens=12, output_tokens=None)
     claims = StepUsage(step="claims", model="writer", answers=1, tries=1, input_tokens=2, output_tokens=3)
     assert journal.usage() == [written, claims]
-    assert list(journal.items()) == ["a", "b", "c", "d"]
 
 
 def test_nothing_was_used_at_first(journal: Journal) -> None:
@@ -112,7 +111,7 @@ def test_any_thread_may_add(journal: Journal) -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    assert len(list(journal.items())) == 20
+    assert all(journal.find(asked(f"item-{place}")) == Completion(text=str(place)) for place in range(20))
 
 
 def test_what_was_added_is_there_after_a_kill(tmp_path: Path) -> None:

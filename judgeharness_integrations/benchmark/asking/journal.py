@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import threading
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path, PurePath
@@ -136,11 +136,6 @@ class Journal:
             )
             for step, model, answers, tries, read, written in found
         ]
-
-    def items(self) -> Iterator[str]:
-        """Yield every item something was asked about, sorted."""
-        for (item,) in self._run("SELECT DISTINCT item FROM answers ORDER BY item", ()):
-            yield str(item)
 
     def close(self) -> None:
         """Close the file."""
