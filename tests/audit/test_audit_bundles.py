@@ -161,13 +161,15 @@ def test_what_is_read_once_is_what_the_leaderboard_reads(folder: BenchmarkFolder
     assert read_table(unjudged, unjudged.pairs()).cells == {}
 
 
-def test_an_answer_that_failed_for_every_criterion_is_wrong_about_each(tmp_path: Path) -> None:
+def test_a_refused_answer_is_wrong_however_the_log_is_read(tmp_path: Path) -> None:
     made = audit_scenes.benchmark(tmp_path, 5, judged=False)
     first, second = made.pairs()[:2]
-    (failed, *_) = audit_scenes.rows(first, "dead", right=True)
     with made.log() as log:
         log.append(audit_scenes.rows(second, "dead", right=True))
-        log.append([audit_scenes.replace(failed, criterion="*", verdict=None, outcome="refused", raw=None)])
+        log.append(
+            audit_scenes.replace(row, verdict=None, outcome="refused")
+            for row in audit_scenes.rows(first, "dead", right=True)
+        )
     table = read_table(made, made.pairs())
     assert table == read_results(made).table("pairwise")
     assert table.joint("dead", "pair-00001") is False
