@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from judgeharness_integrations.aggregation.rules import Rule
+from judgeharness_integrations.verdictlog.probenames import is_probe
 
 __all__ = ["Design", "RuleFixed"]
 
@@ -38,11 +39,11 @@ class Design:
         """Return what of the design belongs to a fingerprint.
 
         Early stopping does not: every decision is the one all samples would give, so a calibration holds with and
-        without it.
+        without it. Adversarial probes do not either: they have no vote.
         """
         wordings = {"wordings": list(self.wordings)} if self.wordings else {}
         return wordings | {
-            "perturbations": list(self.perturbations),
+            "perturbations": [name for name in self.perturbations if not is_probe(name)],
             "repetitions": self.repetitions,
             "rule": self.rule.name,
             "failure policy": "failures count in shares; quorum "

@@ -13,12 +13,13 @@ from judgeharness_integrations.design import Design
 from judgeharness_integrations.measurecriterion import QUOTED_ERROR, measure_criterion
 from judgeharness_integrations.result import HarnessResult, RunState
 from judgeharness_integrations.usage import usage_of_rows
+from judgeharness_integrations.verdictlog.probenames import is_probe, voting
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
 __all__ = ["QUOTED_ERROR", "measure", "measure_criterion", "remeasure"]
 
 # what `measure` works out by itself
-_MEASURED = frozenset({"criteria", "design", "usage", "rows", "warnings", "unasked"})
+_MEASURED = frozenset({"criteria", "design", "usage", "rows", "probe_rows", "warnings", "unasked"})
 
 
 def measure(
@@ -41,11 +42,11 @@ def measure(
     """Measure one case from its rows.
 
     Args:
-        rows: all rows of the case by one judge, failures included, in plan order.
+        rows: all rows of the case by one judge, failures included, in plan order; those of probes do not vote.
         case_id: the case.
         judge: the judge.
         design: what was asked and how it is folded.
-        planned: samples that were to be asked; the rows present when None.
+        planned: samples that were to be asked and vote; the rows present when None.
         criteria: criteria that must appear even if no row names them.
         label_counts: criterion -> declared number of labels, for the chance level.
         tolerances: criterion -> tolerance of its scores; the design's when not named.
@@ -57,7 +58,8 @@ def measure(
         facts: further fields of `HarnessResult`.
 
     """
-    groups = by_criterion(rows, criteria) or {DEFAULT_CRITERION: []}
+    votes = voting(rows)
+    groups = by_criterion(votes, criteria) or {DEFAULT_CRITERION: []}
     results = {
         name: measure_criterion(
             group,
@@ -79,7 +81,8 @@ def measure(
         criteria=results,
         design=design,
         usage=usage_of_rows(rows, rewrites=rewrites),
-        rows=tuple(rows),
+        rows=tuple(votes),
+        probe_rows=tuple(row for row in rows if is_probe(row.perturbation)),
         state=state,
         temperature=temperature,
         unasked=tuple(remaining) if design.curtail else (),
@@ -101,7 +104,7 @@ def remeasure(result: HarnessResult, rule: RuleLike | None = None) -> HarnessRes
     if rule is not None:
         kept |= {"calibration": None, "calibration_state": None, "fingerprint": None}
     return measure(
-        result.rows,
+        (*result.rows, *result.probe_rows),
         design=design,
         planned=next(iter(result.criteria.values())).planned,
         criteria=list(result.criteria),

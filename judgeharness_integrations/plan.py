@@ -13,6 +13,7 @@ from judgeharness_integrations.aggregation.rules import Rule
 from judgeharness_integrations.cases import AnswerCase, Case, Criterion, case_id_of, presented
 from judgeharness_integrations.judging import Judge
 from judgeharness_integrations.perturbations import Perturbation
+from judgeharness_integrations.verdictlog.probenames import is_probe
 
 __all__ = ["CasePlan", "OnUnfit", "Plan", "plan_case", "plan_cases"]
 
@@ -33,6 +34,11 @@ class CasePlan:
     def calls(self) -> int:
         """Judge calls, without retries."""
         return len(self.perturbations) * self.repetitions
+
+    @property
+    def samples(self) -> int:
+        """Samples that vote in a verdict: adversarial probes cost calls, too, but do not."""
+        return len(_voting(self.perturbations)) * self.repetitions
 
     @property
     def rewrites(self) -> int:
@@ -153,6 +159,7 @@ def plan_case(
 
 
 def _check_orders(perturbations: Sequence[Perturbation], rule: Rule, case_id: str) -> None:
+    perturbations = _voting(perturbations)
     swapped = sum(p.swaps for p in perturbations)
     if rule.both_orders and 2 * swapped != len(perturbations):
         raise PlanError(
@@ -160,6 +167,10 @@ def _check_orders(perturbations: Sequence[Perturbation], rule: Rule, case_id: st
             f"{len(perturbations) - swapped} perturbation(s) in the original order and {swapped} swapped: "
             "add position_swap for each."
         )
+
+
+def _voting(perturbations: Sequence[Perturbation]) -> list[Perturbation]:
+    return [perturbation for perturbation in perturbations if not is_probe(perturbation.name)]
 
 
 def _check_kinds(criteria: Iterable[Criterion], rule: Rule) -> None:

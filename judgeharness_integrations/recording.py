@@ -1,7 +1,8 @@
 """Every measurement of a process, whoever made it: for the report of a suite whose evaluators were migrated in place.
 
 `JUDGEHARNESS_RECORD=verdicts/today.jsonl` in the environment records all results of a process and of those it starts;
-`recording(listener)` those of a block. What labelled cases are judged for a calibration is not among them.
+`recording(listener)` those of a block. What labelled cases are judged for a calibration is not among them, nor what a
+check of a judge asks.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Final, TypeAlias
 
@@ -20,7 +22,7 @@ from judgeharness_integrations.cases import AnswerCase, Case
 from judgeharness_integrations.result import HarnessResult
 from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES
 
-__all__ = ["RECORD", "Listener", "case_texts", "ready", "record", "recording", "to_file"]
+__all__ = ["RECORD", "Listener", "case_texts", "ready", "record", "recording", "to_file", "unrecorded"]
 
 RECORD: Final = "JUDGEHARNESS_RECORD"
 _TEXTS = ("input", "output", "output_b", "reference", "context")
@@ -90,6 +92,7 @@ def _from_environment() -> list[Listener]:
 
 
 _listeners: Final[list[Listener]] = _from_environment()
+_unrecorded: Final[ContextVar[bool]] = ContextVar("judgeharness_unrecorded", default=False)
 _failing: Final[set[int]] = set()  # listeners that have failed, which was said
 
 
@@ -108,6 +111,16 @@ def recording(listener: Listener) -> Iterator[None]:
         _failing.discard(id(listener))
 
 
+@contextmanager
+def unrecorded() -> Iterator[None]:
+    """Tell nobody what is measured inside the block by the task that is in it: it is no result of a suite."""
+    token = _unrecorded.set(True)
+    try:
+        yield
+    finally:
+        _unrecorded.reset(token)
+
+
 def ready() -> None:
     """Ask whoever listens whether they can, before anything is asked.
 
@@ -123,7 +136,7 @@ def ready() -> None:
 
 def record(result: HarnessResult, case: Case, *, with_texts: bool) -> None:
     """Tell whoever listens about a measurement; `with_texts` says whether what was judged may be kept."""
-    if _listeners:
+    if _listeners and not _unrecorded.get():
         texts = case_texts(case) if with_texts else {}
         for listener in tuple(_listeners):
             try:

@@ -251,7 +251,7 @@ class Run:
             case_id=plan.case_id,
             judge=self.judge.name,
             design=self.design,
-            planned=plan.calls,
+            planned=plan.samples,
             criteria=[criterion.name for criterion in criteria],
             label_counts={c.name: len(c.labels) for c in criteria if c.labels} or _pairwise_labels(plan),
             tolerances={c.name: (c.scale[1] - c.scale[0]) / _SCORE_STEPS for c in criteria if c.scale},

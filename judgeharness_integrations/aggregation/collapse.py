@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
-__all__ = ["Independence", "SampleStatus", "independence"]
+__all__ = ["Independence", "SampleStatus", "independence", "response_of"]
 
 SampleStatus: TypeAlias = Literal["independent", "collapsed", "cannot tell", "not repeated"]
 _LONG_TEXT = 200  # characters: two independent answers of this length do not coincide by chance
@@ -29,8 +29,9 @@ class Independence:
 def independence(rows: Iterable[VerdictRow], *, temperature: float | None = None) -> Independence:
     """Look for evidence of collapse among the valid samples of one case and criterion.
 
-    Evidence is a cache hit, a repeated response id, an identical text of 200 characters or more, or identical
-    answers at temperature 0. Identical short texts prove nothing: `cannot tell`.
+    Evidence is a cache hit, a repeated response id of the same answer, an identical text of 200 characters or more, or
+    identical answers at temperature 0. Identical short texts prove nothing: `cannot tell`; nor does an id that
+    different answers share.
     """
     groups: dict[str, list[VerdictRow]] = {}
     for row in rows:
@@ -48,6 +49,15 @@ def independence(rows: Iterable[VerdictRow], *, temperature: float | None = None
     return Independence(status="independent" if known else "cannot tell", effective=valid)
 
 
+def response_of(row: VerdictRow) -> tuple[object, object] | None:
+    """Return what only copies of one response share: its id and its text, or the verdict where no text was kept.
+
+    None without an id. An id alone proves nothing: some servers give every response the same one.
+    """
+    response, text = row.attributes.get("response_id"), _text(row)
+    return None if response is None else (response, row.verdict if text is None else text)
+
+
 def _text(row: VerdictRow) -> str | None:
     return row.raw if row.raw is not None else row.reasoning
 
@@ -57,19 +67,19 @@ def _copies(group: Sequence[VerdictRow], temperature: float | None) -> dict[int,
     copies: dict[int, str] = {}
     group = sorted(group, key=_age)
     first = group[0]
-    seen_ids, seen_texts = {first.attributes.get("response_id")}, {_text(first)}
+    seen_responses, seen_texts = {response_of(first)}, {_text(first)}
     frozen = temperature == 0 and all((_text(row), row.verdict) == (_text(first), first.verdict) for row in group)
     for position, row in enumerate(group[1:], start=1):
-        response, text = row.attributes.get("response_id"), _text(row)
+        response, text = response_of(row), _text(row)
         if row.attributes.get("cached") == "shared":
             copies[position] = "cache hit"
-        elif response is not None and response in seen_ids:
+        elif response is not None and response in seen_responses:
             copies[position] = "repeated response id"
         elif text is not None and len(text) >= _LONG_TEXT and text in seen_texts:
             copies[position] = "identical long texts"
         elif frozen:
             copies[position] = "temperature 0"
-        seen_ids.add(response)
+        seen_responses.add(response)
         seen_texts.add(text)
     return copies
 

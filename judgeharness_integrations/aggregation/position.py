@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from judgeharness_integrations.aggregation.statistics import sign_test
+from judgeharness_integrations.verdictlog.probenames import voting
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
 __all__ = ["PositionBias", "base_perturbation", "position_bias"]
@@ -67,7 +68,7 @@ def position_bias(rows: Iterable[VerdictRow]) -> PositionBias | None:
     """Count position bias over one judge and criterion; None when nothing was shown in both orders."""
     shown: dict[tuple[str, str, str, int], VerdictRow] = {}
     swapped: dict[tuple[str, str, str, int], VerdictRow] = {}
-    for row in rows:
+    for row in voting(rows):
         (swapped if row.swapped else shown)[row.run, row.case_id, base_perturbation(row), row.repetition] = row
     pairs = [(shown[key], swapped[key]) for key in shown.keys() & swapped.keys()]
     if not pairs:

@@ -9,12 +9,13 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from judgeharness_integrations.aggregation.holm import holm
 from judgeharness_integrations.aggregation.statistics import sign_test
 from judgeharness_integrations.calibration import paired
 from judgeharness_integrations.calibration.changes import Change, Kind, distances, kind_of, rights
 from judgeharness_integrations.verdictlog.row import is_number
 
-__all__ = ["Answer", "compared", "holm"]
+__all__ = ["Answer", "compared"]
 
 Answer: TypeAlias = Literal["stable", "drifted", "inconclusive"]
 Interval: TypeAlias = "tuple[float, float] | None"
@@ -58,16 +59,6 @@ def compared(changes: Mapping[str, Sequence[Change]], *, margin: float, alpha: f
         name: _facts(name, changes[name], found[name], p_adjusted=p, margin=margin, alpha=alpha, level=level)
         for name, p in zip(found, adjusted, strict=True)
     }
-
-
-def holm(p_values: Sequence[float]) -> list[float]:
-    """Return p-values adjusted for their number (Holm 1979)."""
-    adjusted = [1.0] * len(p_values)
-    running = 0.0
-    for rank, place in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
-        running = max(running, (len(p_values) - rank) * p_values[place])
-        adjusted[place] = min(1.0, running)
-    return adjusted
 
 
 def _paired(changes: Sequence[Change]) -> _Paired:

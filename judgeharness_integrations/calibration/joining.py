@@ -13,6 +13,7 @@ from judgeharness_integrations.calibration.labels import LABEL_COUNT, ONLY_CRITE
 from judgeharness_integrations.casefiles import gold_of_cell
 from judgeharness_integrations.cases import case_id_of
 from judgeharness_integrations.verdictlog.files import read_records
+from judgeharness_integrations.verdictlog.probenames import voting
 from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow, verdict_text
 
 if TYPE_CHECKING:
@@ -112,7 +113,7 @@ def joined(rows: Sequence[VerdictRow], labels: CalibrationSet, *, texts: bool = 
 
     """
     golds, ties = labels.golds()
-    groups = by_criterion(rows)
+    groups = by_criterion(voting(rows))
     if len(groups) > 1 and any(ONLY_CRITERION in mine for mine in golds.values()):
         raise UsageError(
             f"{labels.name!r} names no criterion, and the log holds {len(groups)}: add a column criterion."

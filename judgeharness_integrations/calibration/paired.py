@@ -28,7 +28,7 @@ _STEPS: Final = 60
 _NEGLIGIBLE_Z: Final = 9.0
 
 
-def tango_interval(gained: int, lost: int, n: int, *, confidence: float = 0.95) -> tuple[float, float]:
+def tango_interval(gained: float, lost: float, n: float, *, confidence: float = 0.95) -> tuple[float, float]:
     """Return the score interval of a difference of two paired proportions.
 
     It inverts the test of Tango (1998, Statistics in Medicine 17:891, eq. 8); unlike Wald's it has a width also where
@@ -45,7 +45,7 @@ def tango_interval(gained: int, lost: int, n: int, *, confidence: float = 0.95) 
     return -_upper_end(lost, gained, n, z), _upper_end(gained, lost, n, z)
 
 
-def _upper_end(gained: int, lost: int, n: int, z: float) -> float:
+def _upper_end(gained: float, lost: float, n: float, z: float) -> float:
     """Return the difference above the estimate that lies `z` standard errors from it."""
     low, high = (gained - lost) / n, 1.0
     for _ in range(_STEPS):
@@ -54,7 +54,7 @@ def _upper_end(gained: int, lost: int, n: int, z: float) -> float:
     return (low + high) / 2 if gained < n else 1.0
 
 
-def _score(gained: int, lost: int, n: int, delta: float) -> float:
+def _score(gained: float, lost: float, n: float, delta: float) -> float:
     """Return Tango's z of the estimate against a true difference `delta`."""
     a, b, c = 2 * n, -(gained + lost) + delta * (2 * n - gained + lost), -lost * delta * (1 - delta)
     q = (math.sqrt(max(0.0, b * b - 4 * a * c)) - b) / (2 * a)

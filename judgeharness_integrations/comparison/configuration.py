@@ -11,6 +11,7 @@ from judgeharness_integrations.calibration.report import CalibrationReport
 from judgeharness_integrations.comparison.pairing import JudgePair, Pair
 from judgeharness_integrations.reporting.runs.report import JudgeSection, RunReport
 from judgeharness_integrations.result import HarnessResult
+from judgeharness_integrations.verdictlog.probenames import is_probe
 
 __all__ = ["DESIGN", "ConfigurationDifference", "Judged", "Question", "configuration_differences", "judged"]
 
@@ -122,7 +123,7 @@ def _facts(report: RunReport, judge: str) -> dict[str, str | None]:
         "model": ", ".join(section.models) or None,
         "rule": _joined(results, lambda one: one.design.rule.name),
         "rule chosen": _joined(results, lambda one: f"{one.design.rule_fixed} the samples"),
-        "perturbations": _joined(results, lambda one: ", ".join(sorted(one.perturbations))),
+        "perturbations": _joined(results, _voting),
         "repetitions": _joined(results, lambda one: one.design.repetitions),
         "quorum": _joined(results, lambda one: one.design.min_valid or "half of the planned samples"),
         "tolerance": _joined(results, _tolerance),
@@ -138,6 +139,11 @@ def _facts(report: RunReport, judge: str) -> dict[str, str | None]:
 def _joined(results: Iterable[HarnessResult], fact: Callable[[HarnessResult], Any]) -> str | None:
     values = sorted({str(value) for result in results if (value := fact(result)) is not None})
     return "; ".join(values) or None
+
+
+def _voting(result: HarnessResult) -> str:
+    """Return what the decisions rest on: probes have no vote."""
+    return ", ".join(sorted(name for name in result.perturbations if not is_probe(name)))
 
 
 def _tolerance(result: HarnessResult) -> str | None:

@@ -98,7 +98,8 @@ class Preparation:
         perturbation = self.perturbation
         if perturbation.contextual:
             # the repetition is left out, so that every repetition sees the same change
-            source = random.Random(f"{self.preparer.seed}|{self.plan.case_id}|{perturbation.name}")  # noqa: S311
+            seed = f"{self.preparer.seed}|{self.plan.case_id}|{perturbation.name}"
+            source = random.Random(seed.encode(errors="surrogatepass"))  # noqa: S311
             changed = perturbation.apply(self.plan.case, Context(random=source, rewrite=self.rewrite))
         else:
             changed = perturbation.apply(self.plan.case)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import inspect
 import random
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from judgeharness_integrations._errors import PlanError
@@ -39,11 +39,13 @@ class Context:
     """What a contextual perturbation may use besides the case.
 
     `random` depends on (seed, case, perturbation), never on the repetition. `rewrite` calls a rewriter once per
-    text, however many perturbations and repetitions want it.
+    text, however many perturbations and repetitions want it. `swapped` says that the parts composed after this one
+    exchange the two texts, so that a judge is shown them in the other order.
     """
 
     random: random.Random
     rewrite: Callable[[Rewriter, str], Awaitable[str]]
+    swapped: bool = False
 
 
 @dataclass(frozen=True)
@@ -106,9 +108,13 @@ def compose(*parts: Perturbation) -> Perturbation:
     if len(parts) == 1:
         return parts[0]
 
+    def odd(some: Iterable[Perturbation]) -> bool:
+        return sum(part.swaps for part in some) % 2 == 1
+
     async def apply(case: Case, context: Context) -> Case:
-        for part in parts:
-            case = await part.applied(case, context)
+        for place, part in enumerate(parts, start=1):
+            swapped = context.swapped ^ odd(parts[place:])
+            case = await part.applied(case, replace(context, swapped=swapped))
         return case
 
     def restore(verdict: Verdict, criterion: str) -> Verdict:
@@ -124,7 +130,7 @@ def compose(*parts: Perturbation) -> Perturbation:
         apply=apply,
         restore=restore,
         fits=fits,
-        swaps=sum(part.swaps for part in parts) % 2 == 1,
+        swaps=odd(parts),
         contextual=True,
         needs=frozenset().union(*(part.needs for part in parts)),
         parts=parts,

@@ -16,6 +16,7 @@ from judgeharness_integrations.perturbations.rewriting import paraphrase, prompt
 from judgeharness_integrations.perturbations.slots import slot_names
 from judgeharness_integrations.perturbations.typography import typography
 from judgeharness_integrations.perturbations.whitespace import whitespace
+from judgeharness_integrations.verdictlog.probenames import PROBE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -50,7 +51,7 @@ def perturbation(
 
     Args:
         spec: a `Perturbation`, which is returned as it is, or a name: `typography`, `slot_names(X/Y)`,
-            `prompt_variant(2)`, or several joined by `+`.
+            `prompt_variant(2)`, an adversarial probe (`probe:injection.encoded(b)`), or several joined by `+`.
         rewriter: what `paraphrase` and `prompt_variant` use.
         instructions: the texts that `prompt_variant(1)`, `prompt_variant(2)` ... stand for.
         more: perturbations that a framework's cases have besides, or instead of, those of the same name.
@@ -83,6 +84,10 @@ def _one(
     if not part or not parsed:
         raise PlanError(f"{spec!r} is malformed: write name, name(parameter) or a+b.")
     name, parameter = parsed[1].strip(), parsed[2]
+    if name.startswith(PROBE):
+        from judgeharness_integrations.probes.naming import named_probe  # noqa: PLC0415 - few runs attack their judge
+
+        return named_probe(part, spec)
     if name not in (known := sorted({*plain, *PERTURBATION_NAMES})):
         raise UnknownNameError("perturbation", name, known)
     if name == "slot_names" and parameter is not None:

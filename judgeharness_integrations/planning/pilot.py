@@ -14,6 +14,7 @@ from judgeharness_integrations.aggregation.statistics import agreement
 from judgeharness_integrations.aggregation.variance import VarianceSplit, variance_split
 from judgeharness_integrations.planning.components import Components
 from judgeharness_integrations.planning.shifts import Shift, shifts_of
+from judgeharness_integrations.verdictlog.probenames import voting
 from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow, verdict_text
 
 __all__ = ["Pilot", "pilot_of"]
@@ -55,6 +56,7 @@ def pilot_of(rows: Sequence[VerdictRow]) -> Pilot:
         UsageError: they hold fewer than two cases with a verdict, or labels and numbers, or cases were stopped early.
 
     """
+    rows = voting(rows)
     if samples_planned(rows):
         raise UsageError(
             "the pilot stopped asking early (curtail), and samples of no fixed size say nothing of variances: "

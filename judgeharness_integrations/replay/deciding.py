@@ -14,6 +14,7 @@ from judgeharness_integrations.aggregation.grouping import by_case, is_numeric
 from judgeharness_integrations.aggregation.planned import samples_planned
 from judgeharness_integrations.aggregation.rules import Rule
 from judgeharness_integrations.aggregation.statistics import distance_share, modal_share
+from judgeharness_integrations.verdictlog.probenames import voting
 from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow, verdict_text
 
 __all__ = [
@@ -48,7 +49,7 @@ def case_decisions(
     """Decide every case of one judge and criterion.
 
     Args:
-        rows: its rows.
+        rows: its rows; those of probes do not vote.
         rule: how to fold them.
         min_valid: the quorum; see `replay`.
         planned: case id -> samples that were to be asked; cases of it without any row follow as not graded.
@@ -57,6 +58,7 @@ def case_decisions(
         UsageError: the rule does not fit the verdicts, or a case has two different gold labels.
 
     """
+    rows = voting(rows)
     kind = is_numeric(rows)
     if kind is not None:
         check_rule_fits(rule, numeric=kind, criterion=rows[0].criterion)

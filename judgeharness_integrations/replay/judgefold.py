@@ -10,6 +10,7 @@ from judgeharness_integrations.aggregation.rules import Rule
 from judgeharness_integrations.replay.criterionfold import CriterionFold
 from judgeharness_integrations.replay.deciding import CaseDecision
 from judgeharness_integrations.replay.report import JudgeReplay
+from judgeharness_integrations.verdictlog.probenames import voting
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
 __all__ = ["JudgeFold"]
@@ -61,14 +62,15 @@ class JudgeFold:
         """Take in all rows of one case and return criterion -> decision.
 
         Args:
-            rows: its rows, of one run, about any criteria.
-            planned: samples that were to be asked; the rows present when None.
+            rows: its rows, of one run, about any criteria; those of probes do not vote.
+            planned: samples that were to be asked and vote; the rows present when None.
 
         Returns:
             The decisions; a criterion whose rows cannot be folded is missing, see `CriterionFold.problem`.
 
         """
         groups: dict[str, list[VerdictRow]] = {}
+        rows = voting(rows)
         for row in rows:
             groups.setdefault(row.criterion, []).append(row)
         shared = groups.pop(EVERY_CRITERION, [])

@@ -19,6 +19,7 @@ from judgeharness_integrations.design import RuleFixed
 from judgeharness_integrations.replay.criterionfold import CriterionFold
 from judgeharness_integrations.replay.judgefold import JudgeFold
 from judgeharness_integrations.replay.report import JudgeReplay, ReplayReport
+from judgeharness_integrations.verdictlog.probenames import voting
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
 __all__ = ["replay", "replay_cases", "replay_criterion", "rows_about", "rows_of_judges"]
@@ -120,7 +121,7 @@ def replay_criterion(
     """Fold the rows of one judge and criterion; see `replay` and, for `planned`, `case_decisions`."""
     fold = CriterionFold(judge=judge, criterion=criterion, rule=rule, min_valid=min_valid, tolerance=tolerance)
     wanted = dict(planned or {})
-    for (_, case_id), group in by_case(rows).items():
+    for (_, case_id), group in by_case(voting(rows)).items():
         fold.add(group, planned=wanted.pop(case_id, None))
     return fold.finish(unasked=len(wanted))
 
@@ -145,13 +146,13 @@ def rows_about(rows: Iterable[VerdictRow], criteria: Sequence[str] | None = None
 
 
 def rows_of_judges(rows: Iterable[VerdictRow], judges: Sequence[str] | None = None) -> dict[str, list[VerdictRow]]:
-    """Return judge -> rows in order of appearance, of the named judges only when some are named.
+    """Return judge -> rows that vote in order of appearance, of the named judges only when some are named.
 
     Raises:
         UnknownNameError: the log holds no judge of that name; the nearest is offered.
 
     """
-    groups = by_judge(rows)
+    groups = by_judge(voting(rows))
     _check_judges(judges, groups)
     return {judge: mine for judge, mine in groups.items() if not judges or judge in judges}
 

@@ -124,6 +124,7 @@ def test_scores_are_settled_exactly_when_no_completion_can_differ(name: str) -> 
             Force(name, (False,) * samples, min_valid, SCORES, ANY_SCORE).check(exact=False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "flags",
     [
@@ -174,6 +175,7 @@ def samplings(draw: st.DrawFn) -> tuple[str, tuple[Any, ...], tuple[bool, ...], 
     return name, tuple(verdicts), tuple(flags), draw(st.one_of(st.none(), st.integers(1, len(flags) + 1)))
 
 
+@pytest.mark.slow
 @pytest.mark.untraced
 @settings(max_examples=300)
 @given(samplings())

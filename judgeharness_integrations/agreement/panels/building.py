@@ -15,6 +15,7 @@ from judgeharness_integrations.aggregation.rules import Rule, RuleLike
 from judgeharness_integrations.aggregation.rules import rule as named_rule
 from judgeharness_integrations.agreement.panels.panel import Kind, Panel
 from judgeharness_integrations.replay import rows_about
+from judgeharness_integrations.verdictlog.probenames import voting
 from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow, is_number, verdict_text
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def build_panel(
     rows: Iterable[VerdictRow], *, criterion: str | None, cluster: str | None, rule: RuleLike, labels: Sequence[str]
 ) -> Panel:
     """Return the panel; see `Panel.from_rows`."""
-    rows, chosen = _about_one(list(rows), criterion), named_rule(rule)
+    rows, chosen = _about_one(voting(rows), criterion), named_rule(rule)
     kind = _kind(rows)
     raters = {name: place for place, name in enumerate(dict.fromkeys(row.judge for row in rows))}
     items = {name: place for place, name in enumerate(dict.fromkeys(row.case_id for row in rows))}

@@ -8,6 +8,7 @@ from typing import Final, Literal, TypeAlias
 
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.aggregation.grouping import by_criterion, by_judge, is_numeric
+from judgeharness_integrations.verdictlog.probenames import voting
 from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow, verdict_text
 
 __all__ = [
@@ -80,7 +81,7 @@ def scored_groups(rows: Iterable[VerdictRow]) -> list[ScoredGroup]:
     """
     groups = [
         ScoredGroup(judge=judge, criterion=criterion, rows=group)
-        for judge, mine in by_judge(rows).items()
+        for judge, mine in by_judge(voting(rows)).items()
         for criterion, group in by_criterion(mine).items()
     ]
     kept = {name for name, group in _by_criterion(groups).items() if is_numeric(group) is not False}

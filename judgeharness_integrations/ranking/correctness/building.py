@@ -13,6 +13,7 @@ from judgeharness_integrations.ranking.correctness.decisions import CriterionDec
 from judgeharness_integrations.ranking.correctness.folding import Folded, fold, fold_orders
 from judgeharness_integrations.ranking.correctness.paircolumns import PairColumns
 from judgeharness_integrations.ranking.correctness.policy import Policy
+from judgeharness_integrations.verdictlog.probenames import voting
 from judgeharness_integrations.verdictlog.row import ABSTAIN, Verdict, VerdictRow, verdict_text
 
 __all__ = ["decisions_of"]
@@ -29,7 +30,7 @@ def decisions_of(rows: Iterable[VerdictRow], policy: Policy) -> Decisions:
         UsageError: a judge holds a case in several runs, a case has two gold labels, or the rule does not fit.
 
     """
-    rows = list(rows)
+    rows = voting(rows)
     judges = by_judge(rows)
     pairs = {case_id: place for place, case_id in enumerate(dict.fromkeys(row.case_id for row in rows))}
     tables: dict[str, _Table] = {}

@@ -20,6 +20,7 @@ from judgeharness_integrations.ranking.judges.facts import JudgeFacts, facts_of
 from judgeharness_integrations.ranking.judges.pairwise import chosen_first, longer_answers, pairwise_criterion
 from judgeharness_integrations.ranking.judges.plainrecord import plain_record
 from judgeharness_integrations.ranking.judges.spending import spending_of
+from judgeharness_integrations.verdictlog.probenames import voting
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
 __all__ = ["JudgeMeasures", "judge_measures"]
@@ -85,7 +86,7 @@ def judge_measures(
         facts: judge -> provider, openness and prices.
 
     """
-    groups = by_judge(rows)
+    groups = by_judge(voting(rows))
     pairwise = pairwise_criterion(decisions)
     alike = _alike(decisions)
     longer = _longer(decisions, pairwise)
