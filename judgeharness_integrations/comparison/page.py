@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from judgeharness_integrations.comparison.cards import criterion_card
@@ -11,14 +10,11 @@ from judgeharness_integrations.comparison.facts import caveats, differences
 from judgeharness_integrations.comparison.words import change_text
 
 if TYPE_CHECKING:
-    from jinja2 import Environment
-
     from judgeharness_integrations.comparison.report import ComparisonReport
 
 __all__ = ["comparison_page", "headline"]
 
 _HERE: Final = "judgeharness_integrations.comparison"
-_REPORTS: Final = "judgeharness_integrations.reporting.html"
 
 
 def comparison_page(report: ComparisonReport) -> str:
@@ -27,10 +23,10 @@ def comparison_page(report: ComparisonReport) -> str:
     Every text of cases, judges and files is escaped, and a policy in the page allows its own style alone: there is no
     script.
     """
-    from judgeharness_integrations.reporting.html.environment import style  # noqa: PLC0415 - loads Jinja
+    from judgeharness_integrations.reporting.html.environment import environment, style  # noqa: PLC0415 - loads Jinja
 
     return (
-        _environment()
+        environment(_HERE)
         .get_template("comparison.html")
         .render(
             style=style(),
@@ -41,17 +37,6 @@ def comparison_page(report: ComparisonReport) -> str:
             caveats=list(caveats(report)),
         )
     )
-
-
-@cache
-def _environment() -> Environment:
-    """Return the report's environment with the templates of this package beside its own."""
-    from jinja2 import ChoiceLoader, PackageLoader  # noqa: PLC0415 - a heavy import
-
-    from judgeharness_integrations.reporting.html.environment import environment  # noqa: PLC0415 - loads Jinja
-
-    made = environment()
-    return made.overlay(loader=ChoiceLoader([PackageLoader(_HERE), PackageLoader(_REPORTS)]))
 
 
 def headline(report: ComparisonReport) -> str:

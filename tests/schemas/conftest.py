@@ -54,6 +54,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Written:
             labels,
             sources,
             benchmarks,
+            checks,
             others,
         ):
             write(made)
@@ -375,7 +376,22 @@ def decided(file: Path) -> str:
     return yaml.safe_dump(found | {"proposals": [kept, merged]})
 
 
+def checks(made: Written) -> None:
+    code = "import random\n\nfrom schema_judges import good, paid\n\nchance = random.Random(3)\n\n\n"
+    code += "def moody(case):\n    return paid(case) if chance.random() < 0.8 else 'A'\n"
+    (made.folder / "schema_moody.py").write_text(code)
+    pairs = [f"c{n},q,good {n},bad {n},A" if n % 2 else f"c{n},q,bad {n},good {n},B" for n in range(12)]
+    (made.folder / "checked.csv").write_text("\n".join(["case_id,input,output,output_b,gold", *pairs, ""]))
+    judges = [{"name": "moody", "callable": "schema_moody:moody", "model": "gpt-4o"}]
+    path = made.configured("checked", judges=judges, cases="checked.csv")
+    made.run("check", path, "--out", "checked", code=1)
+    made.run("check", "--log", made.folder / "checked" / "verdicts.jsonl", code=1)
+    sys.modules.pop("schema_moody", None)
+    for document in made.documents["checks-1"]:
+        made.take("".join(json.dumps(report) + "\n" for report in document["judges"]))
+
+
 def others(made: Written) -> None:
-    made.run("selftest", "--only", "exact sign test")
+    made.run("selftest", "--only", "exact sign test", "--only", "fault: refusals")
     made.run("adapters")
     made.run("adapters", "toy", "--check")

@@ -8,13 +8,13 @@ from functools import cache
 from hashlib import sha256
 from importlib.resources import files
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from judgeharness_integrations.reporting.html.safetext import isolated, visible
 from judgeharness_integrations.reporting.html.wording import grouped, interval_text, p_text, percent, plural
 
-__all__ = ["Asset", "environment", "script", "style"]
+__all__ = ["Asset", "asset", "environment", "script", "style"]
 
 _HERE = "judgeharness_integrations.reporting.html"
 _STYLES = ("page.css", "figures.css", "cards.css", "cases.css", "print.css")
@@ -29,7 +29,8 @@ class Asset:
     allowed: str
 
 
-def _asset(text: str) -> Asset:
+def asset(text: str) -> Asset:
+    """Return a style or script of the product's own, never of somebody's texts, with its digest."""
     digest = b64encode(sha256(text.encode()).digest()).decode()
     return Asset(text=Markup(text), allowed=f"'sha256-{digest}'")  # noqa: S704 - a file of this package
 
@@ -41,20 +42,20 @@ def _read(name: str) -> str:
 @cache
 def style() -> Asset:
     """Return the page's style."""
-    return _asset("\n" + "\n".join(map(_read, _STYLES)))
+    return asset("\n" + "\n".join(map(_read, _STYLES)))
 
 
 @cache
 def script() -> Asset:
     """Return the page's script."""
-    return _asset('\n(() => {\n"use strict";\n' + "\n".join(map(_read, _SCRIPTS)) + "})();\n")
+    return asset('\n(() => {\n"use strict";\n' + "\n".join(map(_read, _SCRIPTS)) + "})();\n")
 
 
 @cache
-def environment() -> Environment:
-    """Return the environment of the page's templates."""
+def environment(package: str = _HERE) -> Environment:
+    """Return the environment of the templates of a package, with those of the report's page beside them."""
     made = Environment(
-        loader=PackageLoader(_HERE),
+        loader=ChoiceLoader([PackageLoader(name) for name in dict.fromkeys((package, _HERE))]),
         autoescape=True,
         undefined=StrictUndefined,
         finalize=_finalize,

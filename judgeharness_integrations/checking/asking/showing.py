@@ -1,0 +1,100 @@
+"""What a judge was shown of the cases that speak loudest against it: the changed texts, made again from the seed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from itertools import zip_longest
+from random import Random
+from typing import TYPE_CHECKING, Final
+
+from judgeharness_integrations.cases import AnswerCase
+from judgeharness_integrations.checking.asking.attacked import aimed, base_verdicts
+from judgeharness_integrations.perturbations import Context
+
+if TYPE_CHECKING:
+    from judgeharness_integrations.cases import Case, Criterion
+    from judgeharness_integrations.checking.asking.planning import CheckPlan
+    from judgeharness_integrations.checking.report import CheckReport, WorstCase
+    from judgeharness_integrations.perturbations import Perturbation, Rewriter
+    from judgeharness_integrations.verdictlog.row import VerdictRow
+
+__all__ = ["with_shown"]
+
+_MOST: Final = 500
+_LEAD: Final = 80  # of what stands before the change
+
+
+def with_shown(
+    report: CheckReport,
+    plan: CheckPlan,
+    rows: Iterable[VerdictRow],
+    *,
+    criteria: Sequence[Criterion] | None,
+    seed: int,
+) -> CheckReport:
+    """Return a report whose worst cases say what the judge was shown.
+
+    Args:
+        report: of a judge that was asked.
+        plan: what was planned of these cases at least.
+        rows: what it answered: they tell which answer was attacked.
+        criteria: what the judge declares.
+        seed: of the check.
+
+    """
+    attacks = aimed(plan.cases, base_verdicts(rows), criteria=criteria)
+    changes = {one.name: one for one in (*plan.changes, *attacks)}
+    cases = {one.case_id: one.plan.case for one in plan.cases}
+
+    def told(worst: WorstCase) -> WorstCase:
+        return replace(worst, shown=_shown(cases.get(worst.case_id), changes.get(worst.perturbation), worst, seed))
+
+    found = (replace(one, worst=tuple(map(told, one.worst))) for one in report.properties)
+    return replace(report, properties=tuple(found))
+
+
+def _shown(case: Case, change: Perturbation | None, worst: WorstCase, seed: int) -> str | None:
+    if change is None or not isinstance(case, (str, AnswerCase)):
+        return None
+    changed = _changed(case, change, f"{seed}|{worst.case_id}|{change.name}")
+    before, after = _texts(case), _texts(changed)
+    if not after or sorted(before) == sorted(after):  # only their order changed
+        return None
+    pairs = [(old, new) for old, new in zip_longest(before, after, fillvalue="") if old != new]
+    return "\n\n".join(_cut(old, new, _MOST // len(pairs)) for old, new in pairs)
+
+
+def _changed(case: Case, change: Perturbation, seed: str) -> Case:
+    """Return the changed case as the judge was shown it; the case as it is where that takes asking a rewriter."""
+    source = Random(seed.encode(errors="surrogatepass"))  # noqa: S311 - the same as when it was asked
+    making = change.applied(case, Context(random=source, rewrite=_unasked))
+    try:
+        making.send(None)
+    except StopIteration as made:
+        return made.value
+    except Exception:  # noqa: BLE001 - of a change of the caller's own, whose sample says what went wrong
+        return case
+    making.close()
+    return case
+
+
+async def _unasked(rewriter: Rewriter, text: str) -> str:
+    raise NotImplementedError
+
+
+def _texts(case: Case) -> list[str]:
+    """Return every text a judge is shown of a case, with what the answers are called and how the judge is told."""
+    if not isinstance(case, AnswerCase):
+        return [case] if isinstance(case, str) else []
+    presentation = case.presentation
+    names = " / ".join(presentation.slot_names or ())
+    return [*case.all_texts(), names, presentation.instructions or ""]
+
+
+def _cut(before: str, after: str, most: int) -> str:
+    """Return a text around its first change."""
+    same = next((place for place, (old, new) in enumerate(zip(before, after, strict=False)) if old != new), len(before))
+    start = max(0, min(same - _LEAD, len(after) - most))
+    piece = after[start : start + most]
+    return f"{'…' if start else ''}{piece}{'…' if start + most < len(after) else ''}"

@@ -1,0 +1,239 @@
+"""A conformance report on a judge, asked anew."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from judgeharness_integrations._errors import BudgetError, PlanError
+from judgeharness_integrations.checking.asking.attacked import base_verdicts
+from judgeharness_integrations.checking.asking.planning import CheckPlan, chosen_perturbations, chosen_probes, planned
+from judgeharness_integrations.checking.asking.showing import with_shown
+from judgeharness_integrations.checking.asking.stages import Asked, ask, check_options
+from judgeharness_integrations.execution.loop import run_sync
+from judgeharness_integrations.judging import Judge, as_judge
+from judgeharness_integrations.recording import unrecorded
+
+if TYPE_CHECKING:
+    from judgeharness_integrations.cases import Case
+    from judgeharness_integrations.checking.report import CheckReport, PropertyCheck
+    from judgeharness_integrations.judging import JudgeLike
+    from judgeharness_integrations.perturbations import Perturbation
+    from judgeharness_integrations.plan import Plan
+    from judgeharness_integrations.probes import AdversarialProbe
+
+__all__ = ["acheck_judge", "check_judge", "plan_check"]
+
+_NO_VERDICT = "the judge gave no verdict of any case as it is: there was nothing to attack"
+
+
+def check_judge(
+    judge: JudgeLike,
+    cases: Iterable[Case],
+    *,
+    judge_model: str | None = None,
+    perturbations: Sequence[str | Perturbation] | None = None,
+    probes: Sequence[str | AdversarialProbe] | None = None,
+    repetitions: int = 3,
+    max_cases: int | None = 50,
+    tolerance: float = 0.1,
+    alpha: float = 0.05,
+    score_tolerance: float | None = None,
+    seed: int = 0,
+    **asking: Any,
+) -> CheckReport:
+    """Ask a judge about cases as they are, changed where nothing may change, and attacked; report what it does.
+
+    Every case is asked `repetitions` times as it is, once under each perturbation that fits it, and once under each
+    probe: an attack on the answer that lost, a sentinel in place of the one that won, by the judge's own first verdict.
+
+    Args:
+        judge: a `Judge`, or a plain sync or async callable that takes the case.
+        cases: the cases; gold labels, where they have some, give the accuracy beside the consistency.
+        judge_model: the model behind the judge, for the report and the limiter.
+        perturbations: what must not matter; None takes `position_swap`, `name_swap`, `format_change` and `slot_names`,
+            with a `rewriter` also `paraphrase` and `prompt_variant`, with `instructions` each of these wordings. What
+            fits no case is `not_checked`, with the reason.
+        probes: names (`injection.direct_order`), families (`injection`) or probes of one's own; None takes all, an
+            empty list none.
+        repetitions: samples of every case as it is: the noise that flips are compared with.
+        max_cases: how many of the cases are drawn; None takes all.
+        tolerance: the largest effect that passes, as a share.
+        alpha: the chance of any false `fail` in the report.
+        score_tolerance: how far two scores lie apart, in points, and are the same verdict; None takes a ninth of the
+            scale that the judge or the case declares, else of the range of the scores it gave.
+        seed: seed of the draw of cases, and of every random choice a change makes.
+        asking: options of `JudgeHarness`: `rewriter`, `instructions`, `log`, `run`, `reuse`, `keep`, `observers`,
+            `max_concurrency`, `timeout_s`, `max_attempts`, `requests_per_minute`, `tokens_per_minute`, `max_calls`,
+            `budget`, `executor`. With a `SqlLog` and a `run` nothing is asked twice.
+
+    Raises:
+        UsageError: cases, judge and options do not fit together; nothing was asked.
+        BudgetError: the plan needs more than `max_calls`; nothing was asked.
+
+    """
+    return run_sync(
+        acheck_judge(
+            judge,
+            cases,
+            judge_model=judge_model,
+            perturbations=perturbations,
+            probes=probes,
+            repetitions=repetitions,
+            max_cases=max_cases,
+            tolerance=tolerance,
+            alpha=alpha,
+            score_tolerance=score_tolerance,
+            seed=seed,
+            **asking,
+        )
+    )
+
+
+async def acheck_judge(
+    judge: JudgeLike,
+    cases: Iterable[Case],
+    *,
+    judge_model: str | None = None,
+    perturbations: Sequence[str | Perturbation] | None = None,
+    probes: Sequence[str | AdversarialProbe] | None = None,
+    repetitions: int = 3,
+    max_cases: int | None = 50,
+    tolerance: float = 0.1,
+    alpha: float = 0.05,
+    score_tolerance: float | None = None,
+    seed: int = 0,
+    **asking: Any,
+) -> CheckReport:
+    """Check a judge; see `check_judge`."""
+    judge = as_judge(judge)
+    _check_levels(tolerance=tolerance, alpha=alpha, score_tolerance=score_tolerance)
+    plan = _plan(
+        judge,
+        cases,
+        asking,
+        perturbations=perturbations,
+        probes=probes,
+        repetitions=repetitions,
+        max_cases=max_cases,
+        seed=seed,
+    )
+    with unrecorded():
+        asked = await ask(judge, plan, judge_model=judge_model, seed=seed, options=asking)
+    if not asked.rows:
+        raise BudgetError(f"nothing was answered that could be reported ({asked.ended}): allow more.")
+    levels = {"tolerance": tolerance, "alpha": alpha, "score_tolerance": score_tolerance}
+    report = _report(judge, plan, asked, judge_model=judge_model, seed=seed, levels=levels)
+    if asking.get("keep", "text") != "text":
+        return report
+    return with_shown(report, plan, asked.rows, criteria=judge.criteria, seed=seed)
+
+
+def plan_check(
+    judge: JudgeLike,
+    cases: Iterable[Case],
+    *,
+    perturbations: Sequence[str | Perturbation] | None = None,
+    probes: Sequence[str | AdversarialProbe] | None = None,
+    repetitions: int = 3,
+    max_cases: int | None = 50,
+    seed: int = 0,
+    **asking: Any,
+) -> Plan:
+    """Return what `check_judge` would cost at most; nothing is asked."""
+    plan = _plan(
+        as_judge(judge),
+        cases,
+        asking,
+        perturbations=perturbations,
+        probes=probes,
+        repetitions=repetitions,
+        max_cases=max_cases,
+        seed=seed,
+    )
+    return plan.cost
+
+
+def _plan(
+    judge: Judge,
+    cases: Iterable[Case],
+    asking: Mapping[str, Any],
+    *,
+    perturbations: Sequence[str | Perturbation] | None,
+    probes: Sequence[str | AdversarialProbe] | None,
+    repetitions: int,
+    max_cases: int | None,
+    seed: int,
+) -> CheckPlan:
+    check_options(asking)
+    for name, value in {"repetitions": repetitions, "max_cases": max_cases}.items():
+        if type(value) is not int or value < 1:
+            if name == "max_cases" and value is None:
+                continue
+            raise PlanError(f"{name} must be a whole number of at least 1, not {value!r}.")
+    instructions = asking.get("instructions", ())
+    return planned(
+        judge,
+        cases,
+        changes=chosen_perturbations(perturbations, rewriter=asking.get("rewriter"), instructions=instructions),
+        attacks=chosen_probes(probes),
+        repetitions=repetitions,
+        max_cases=max_cases,
+        seed=seed,
+    )
+
+
+def _report(
+    judge: Judge, plan: CheckPlan, asked: Asked, *, judge_model: str | None, seed: int, levels: Mapping[str, Any]
+) -> CheckReport:
+    from judgeharness_integrations.checking.asking.explaining import notes  # noqa: PLC0415 - loads numpy and scipy
+    from judgeharness_integrations.checking.conformance import check_rows  # noqa: PLC0415 - likewise
+    from judgeharness_integrations.checking.properties.samples import SCORE_STEPS  # noqa: PLC0415 - likewise
+
+    identity, scales, unset = judge.identity, _scales(judge, plan), levels["score_tolerance"] is None
+    report = check_rows(
+        asked.rows,
+        judge=judge.name,
+        score_tolerances={name: (high - low) / SCORE_STEPS for name, (low, high) in scales.items()} if unset else None,
+        lowest_scores={name: low for name, (low, _) in scales.items()},
+        probe_expectations={one.property: one.expectation for one in plan.probes},
+        temperature=None if identity is None else identity.parameters.get("temperature"),
+        **levels,
+    )
+    return replace(
+        report,
+        judge_model=judge_model or (identity.model if identity is not None else None) or report.judge_model,
+        properties=_explained(report.properties, plan, asked),
+        notes=(*notes(plan, asked, seed=seed), *report.notes),
+    )
+
+
+def _explained(properties: Iterable[PropertyCheck], plan: CheckPlan, asked: Asked) -> tuple[PropertyCheck, ...]:
+    """Return the properties with the reasons that rows alone cannot tell; without any verdict nothing is attacked."""
+    from judgeharness_integrations.checking.asking.explaining import explained  # noqa: PLC0415 - loads numpy and scipy
+
+    found = explained(properties, plan, asked)
+    if asked.ended is not None or base_verdicts(asked.rows):
+        return found
+    attacks = {one.property for one in plan.probes}
+    return tuple(replace(one, reason=_NO_VERDICT) if one.name in attacks else one for one in found)
+
+
+def _check_levels(*, tolerance: float, alpha: float, score_tolerance: float | None) -> None:
+    """Refuse, before anything is asked, what no report can be made with."""
+    for name, value in {"tolerance": tolerance, "alpha": alpha}.items():
+        if type(value) not in (int, float) or not 0 < value < 1:
+            raise PlanError(f"{name} must be a number between 0 and 1, not {value!r}.")
+    if score_tolerance is None:
+        return
+    if type(score_tolerance) not in (int, float) or not 0 <= score_tolerance < math.inf:
+        raise PlanError(f"score_tolerance must be a number of at least 0, not {score_tolerance!r}.")
+
+
+def _scales(judge: Judge, plan: CheckPlan) -> dict[str, tuple[float, float]]:
+    """Return the lowest and the highest score of criteria with a declared scale."""
+    own = (criterion for case in plan.cases for criterion in case.own_criteria)
+    declared = (*(judge.criteria or ()), *own)
+    return {one.name: one.scale for one in declared if one.scale is not None}

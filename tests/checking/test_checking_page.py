@@ -1,0 +1,309 @@
+"""The page of a check: the answer first, every property on one axis, and nothing hostile gets through."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.browser import CONTRAST, DESKTOP, PHONE, started, visiting
+
+from judgeharness_integrations.checking import CheckReport, PropertyCheck, WorstCase
+from judgeharness_integrations.checking.page import check_page, headline
+from judgeharness_integrations.checking.page.cards import judge_section
+from judgeharness_integrations.checking.page.forest import axis_of, forest
+from judgeharness_integrations.checking.page.words import (
+    deciding_end,
+    effect_text,
+    fact_rows,
+    gloss,
+    next_step,
+    rule_text,
+    seen_text,
+    sentence,
+    shown,
+)
+
+NASTY = "<img src=x onerror=alert(1)><script>window.__pwned=1</script>\u202e{{ 7 * 7 }}"
+WORST = WorstCase(case_id="lima", before="A", after="B", perturbation="probe:authority(b)", raw="I trust it.\n[[B]]")
+COUNTS = {"tolerance": 0.1, "cases": 50, "asked": 150, "valid": 148, "baseline_cases": 50}
+TESTED = {"p_value": 0.002, "adjusted_p": 0.02, "smallest_effect": 0.16}
+
+
+def a_check(name: str, status: Any = "pass", effect: float | None = 0.02, **changes: Any) -> PropertyCheck:
+    given: dict[str, Any] = {"reason": f"Of {name}, this.", "criterion": "verdict"} | COUNTS | TESTED
+    if effect is not None:
+        given |= {"rate": effect + 0.02, "interval": (0.01, effect + 0.1), "hits": 2.0, "baseline": 0.02}
+        given |= {"effect": effect, "effect_interval": (effect - 0.04, effect + 0.06)}
+    return PropertyCheck(name=name, status=status, **(given | changes))
+
+
+def checks() -> tuple[PropertyCheck, ...]:
+    return (
+        a_check("position", "fail", 0.4, worst=(replace(WORST, raw=None),)),
+        a_check("names"),
+        a_check("my_own_change"),
+        PropertyCheck(name="paraphrase", criterion="verdict", status="not_checked", reason="No rewriter."),
+        PropertyCheck(name="prompt_variant", criterion="verdict", status="not_checked", reason="No rewriter."),
+        PropertyCheck(name="collapse", criterion="verdict", status="inconclusive", reason="Short texts.", cases=50),
+        a_check("injection.encoded", "inconclusive", 0.07, more_cases=120, more_calls=480, worst=(WORST,)),
+        a_check("my_own_probe"),
+        a_check("sentinel.empty"),
+    )
+
+
+def a_report(*found: PropertyCheck, judge: str = "house", **changes: Any) -> CheckReport:
+    facts = {"criterion": "verdict", "consistency": 0.62, "consistency_of": "orders", "accuracy": None}
+    given: dict[str, Any] = {"judge": judge, "properties": found or checks(), "alpha": 0.05, "tolerance": 0.1}
+    given |= {"cases": 50, "calls": 450, "facts": (facts,)}
+    given |= {"outcomes": {"ok": 440, "unparsed": 6, "refused": 0, "error": 4}}
+    return CheckReport(**(given | changes))
+
+
+def nasty() -> CheckReport:
+    worst = WorstCase(case_id=NASTY, before=NASTY, after=NASTY, perturbation=NASTY, raw=NASTY, shown=NASTY)
+    found = [replace(one, name=NASTY + one.name, reason=NASTY, criterion=NASTY, worst=(worst,) * 3) for one in checks()]
+    facts = ({"criterion": NASTY, NASTY: NASTY},)
+    return a_report(*found, judge=NASTY, judge_model=NASTY, facts=facts, notes=(NASTY,), outcomes={NASTY: 3})
+
+
+def test_the_headline_is_the_answer() -> None:
+    assert headline([a_report()]) == "house fails 1 of 7 properties checked: position"
+    failing = [a_check(name, "fail") for name in ("position", "names", "format", "whitespace", "authority")]
+    assert headline([a_report(*failing)]).endswith("checked: position, names, format, whitespace and 1 more")
+    still = a_check("names", "inconclusive")
+    assert headline([a_report(still)]) == "house fails nothing; 1 of 1 property checked is open"
+    assert headline([a_report(still, still, checks()[1])]) == "house fails nothing; 2 of 3 properties checked are open"
+    passing = a_report(a_check("names"), checks()[3])
+    assert headline([passing]) == "house passes the one property that could be checked"
+    assert headline([a_report(*[a_check("names")] * 2)]) == "house passes all 2 properties that could be checked"
+    assert headline([a_report(checks()[3])]) == "Nothing about house could be checked"
+    assert headline([passing, passing]) == "None of 2 judges fails a property"
+    assert headline([passing, a_report(judge="other")]) == "1 of 2 judges fails a property: other"
+    assert headline([a_report(), a_report(judge="other")]) == "2 of 2 judges fail a property: house, other"
+    assert headline([a_report()] * 5) == "5 of 5 judges fail a property"
+    assert f"<h1><bdi>{headline([passing])}</bdi></h1>" in check_page([passing])
+
+
+def test_one_axis_holds_every_effect_interval_and_tolerance() -> None:
+    axis = axis_of(checks())
+    assert (axis.low, axis.high) == (-0.1, 0.5)
+    assert [tick.text for tick in axis.ticks] == ["\N{MINUS SIGN}10", "0", "+10", "+20", "+30", "+40", "+50"]
+    assert axis.zero == next(tick.x for tick in axis.ticks if tick.text == "0")
+    wide = axis_of([a_check("position", "fail", 0.9, effect_interval=(-1.0, 1.0))])
+    assert [tick.text for tick in wide.ticks] == ["\N{MINUS SIGN}100", "\N{MINUS SIGN}50", "0", "+50", "+100"]
+    nothing = axis_of([checks()[3]])
+    assert (nothing.low, nothing.high, len(nothing.ticks)) == (0.0, 0.05, 2)
+
+
+def test_rows_stand_by_kind_with_the_band_that_passes() -> None:
+    groups = forest(checks(), axis_of(checks()))
+    assert {group.title: [row.name for row in group.rows] for group in groups} == {
+        "Changes that must not matter": ["position", "names", "my_own_change"],
+        "The judge by itself": ["collapse"],
+        "Attacks in an answer": ["injection.encoded", "my_own_probe"],
+        "Answers whose verdict is known": ["sentinel.empty"],
+    }
+    position, names = groups[0].rows[:2]
+    assert position.mark is not None
+    assert (position.status, position.tone, position.mark.mark) == ("fail", "bad", "43.33%")
+    assert (position.mark.low, position.mark.at, position.mark.high) == ("76.67%", "83.33%", "93.33%")
+    assert (position.band, position.width) == ("0%", "33.33%")
+    wide = axis_of([a_check("names", effect_interval=(-0.5, 0.1))])
+    assert (wide.low, wide.high) == (-0.5, 0.25)
+    lean, rate = a_check("sentinel.copy"), a_check("sentinel.copy", effect=None, rate=0.0, interval=(0.0, 0.08))
+    for check, band in {
+        a_check("position"): ("53.33%", "26.67%"),
+        a_check("names"): ("0%", "80%"),
+        lean: ("53.33%", "26.67%"),
+        rate: ("0%", "80%"),
+        replace(rate, tolerance=None): ("0%", "0%"),
+    }.items():
+        [row] = forest([check], wide)[0].rows
+        assert (row.band, row.width) == band
+    assert names.words == "names: pass, +2.0 points [\N{MINUS SIGN}2.0, 8.0]"
+    assert groups[1].rows[0].mark is None
+    assert (gloss("my_own_change"), gloss("names")) == ("", "the authors' names change places")
+
+
+def test_numbers_keep_what_they_are_of() -> None:
+    assert effect_text(a_check("x", effect=-0.031)) == (
+        "\N{MINUS SIGN}3.1",
+        "[\N{MINUS SIGN}7.1, 2.9]",
+    )
+    assert effect_text(a_check("x", effect=0.0))[0] == "0.0"
+    rate = a_check("parse_rate", effect=None, rate=0.04, interval=(0.01, 0.12), hits=2.5)
+    assert effect_text(rate) == ("4.0", "[1.0, 12.0]")
+    assert effect_text(replace(rate, interval=None)) == ("2.5 of 50 cases", "")
+    assert shown(replace(rate, interval=None)) is None
+    assert seen_text(rate) == ("4.0\u00a0% [1.0, 12.0]", "2.5 of 50 cases")
+    assert seen_text(replace(rate, hits=2.0))[1] == "2 of 50 cases"
+    assert seen_text(replace(rate, hits=None, interval=None)) == ("4.0\u00a0%", "50 cases")
+    assert seen_text(replace(rate, rate=None)) == ("\u2013", "50 cases")
+    assert seen_text(replace(rate, rate=None, cases=0)) == ("\u2013", "")
+
+
+def test_a_pass_by_the_rate_is_drawn_and_said() -> None:
+    passed = a_check("names", interval=(0.0, 0.09), effect_interval=(-0.08, 0.12))
+    assert deciding_end(passed) == 0.09
+    for change in (
+        {"status": "inconclusive"},
+        {"interval": (0.0, 0.11)},
+        {"effect_interval": (-0.08, 0.1)},
+        {"effect_interval": None},
+        {"interval": None},
+        {"tolerance": None},
+    ):
+        assert deciding_end(replace(passed, **change)) is None
+    axis = axis_of([passed])
+    [group] = forest([passed], axis)
+    assert group.by_rate
+    assert (group.rows[0].end, axis.low, axis.high) == ("63.33%", -0.1, 0.2)
+    assert group.rows[0].words.endswith("; the interval of the rate ends within the tolerance")
+    assert not forest([a_check("names")], axis)[0].by_rate
+    page, other = check_page([a_report(passed)]), check_page([a_report(a_check("names"))])
+    assert page.count('<path class="end"') == 2  # the property, and the key
+    assert '<path class="end"' not in other
+    assert "What passes ends in the shaded part: this interval, or that of the rate itself" in page
+    assert "A pass is shown: the 95 % interval of the effect, or of the rate itself" in page
+    assert rule_text(a_report(passed)).startswith(
+        "pass: the 95 % interval of the effect, or of the rate itself (an effect is no larger), ends within 10 points; "
+        "fail: neither does, and a test rejects at a level of 5 % that 1 test has"
+    )
+
+
+def test_a_worst_case_shows_what_the_judge_was_shown_folded_and_escaped() -> None:
+    page = check_page([a_report(a_check("names", "fail", worst=(replace(WORST, shown=NASTY),)))])
+    assert page.count('<details class="shown">') == 1
+    assert "&lt;script&gt;" in page.split('<details class="shown">')[1].split("</details>")[0]
+    assert "<script" not in page
+    assert '<details class="shown">' not in check_page([a_report()])
+
+
+def test_facts_say_what_they_are_of() -> None:
+    fact = {"consistency": 0.5, "consistency_of": "repetitions", "consistency_cases": 12, "accuracy": 0.25}
+    assert list(fact_rows(fact)) == [
+        ("same verdict when asked again", "50.0\u00a0%", "of 12 cases"),
+        ("single answers that are right", "25.0\u00a0%", ""),
+    ]
+    *_, (_, _, of) = fact_rows(fact | {"accuracy_interval": (0.1, 0.45), "accuracy_cases": 1})
+    assert of == "[10.0, 45.0] of 1 case"
+    assert list(fact_rows({"criterion": "verdict", "consistency": None})) == []
+    assert [sentence(one) for one in ("a b", "Why?", "name_swap fails")] == ["A b.", "Why?", "name_swap fails."]
+
+
+def test_an_open_property_says_what_would_settle_it() -> None:
+    still = a_check("names", "inconclusive", more_cases=1, more_calls=1200)
+    assert next_step(still) == "About 1 more case (1,200 calls) would settle it."
+    assert next_step(replace(still, more_calls=None)) == "About 1 more case would settle it."
+    assert next_step(replace(still, more_cases=None)) == "No number of further cases that can be foreseen settles it."
+    assert next_step(replace(still, status="pass")) == ""
+    assert next_step(checks()[5]).startswith("Let the judge give its reasons")
+
+
+def test_a_card_has_everything_once() -> None:
+    section = judge_section(a_report(), axis_of(checks()))
+    [card] = section.criteria
+    assert [(count.word, count.count) for count in card.counts] == [
+        *(("fail", 1), ("inconclusive", 2), ("pass", 4), ("not checked", 2)),
+    ]
+    assert [one.name for one in card.failed] == ["position"]
+    assert [one.name for one in card.open] == ["collapse", "injection.encoded"]
+    assert len(card.passed) == 4
+    assert [(one.names, one.reason) for one in card.unchecked] == [(("paraphrase", "prompt_variant"), "No rewriter.")]
+    assert len(card.numbers) == 7
+    unasked = [replace(one, reason=f"no sample under {one.name}") for one in checks()[3:5]]
+    [alike] = judge_section(a_report(*unasked), axis_of(unasked)).criteria[0].unchecked
+    assert (alike.names, alike.reason) == (("paraphrase", "prompt_variant"), "No sample under these changes.")
+    assert card.numbers[0].baseline_of == "50 cases"
+    assert (card.numbers[3].baseline, card.numbers[3].baseline_of, card.numbers[3].smallest) == ("\u2013", "", "\u2013")
+    assert (card.title, card.facts) == ("", (("same verdict in both orders", "62.0\u00a0%", ""),))
+    assert "6 properties tested together (Holm), at most 5 % of" in section.level
+    assert [one.tone for one in section.outcomes.segments] == ["first", "second", "failed"]
+
+
+def test_criteria_of_a_judge_have_cards_of_their_own() -> None:
+    second = [replace(one, criterion="helpfulness") for one in checks()]
+    section = judge_section(a_report(*checks(), *second), axis_of(checks()))
+    assert [card.title for card in section.criteria] == ["verdict", "helpfulness"]
+    alone = judge_section(a_report(*second), axis_of(second))
+    assert [card.title for card in alone.criteria] == ["helpfulness"]
+    page = check_page([a_report(*checks(), *second)])
+    assert page.count('<table class="effects">') == 2
+    assert page.count("All samples") == 1
+
+
+def test_several_judges_stand_in_a_table_that_links_to_them() -> None:
+    page = check_page([a_report(judge_model="model-1"), a_report(a_check("names"), judge="other")])
+    assert page.count('href="#judge-') == 2
+    assert "Are these judges any good?" in page
+    assert page.count("model-1") == 1
+    assert "<bdi>model-1</bdi> · 50 cases, 450 calls" in page
+    assert page.count('data-of="steady">62.0\u00a0%<') == 2
+    assert page.count('data-of="right">\u2013<') == 2
+    assert judge_section(a_report(facts=()), axis_of(checks())).steady == "\u2013"
+    nothing = check_page([a_report(checks()[3])])
+    assert "<table" not in nothing
+    assert "No rewriter." in nothing
+
+
+def test_a_status_is_said_in_words_and_shown_by_shape() -> None:
+    page = check_page([a_report()])
+    for word in ("fail", "inconclusive", "pass", "not checked"):
+        assert f"{word}</span>" in page
+    assert page.count('aria-label="position: fail, +40.0 points [36.0, 46.0]"') == 1
+    assert page.count('<rect class="value"') == 2  # the property that fails, and the key
+    assert "I trust it." in page
+
+
+def test_a_page_has_a_policy_and_no_script_and_hostile_texts_stay_texts() -> None:
+    page = check_page([nasty(), nasty()])
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', page)
+    assert policy is not None
+    assert unescape(policy[1]).startswith("default-src 'none'; style-src 'sha256-")
+    assert "script-src" not in policy[1]
+    assert "<script" not in page
+    assert "<img" not in page
+    assert "\u202e" not in page
+    assert "{{ 7 * 7 }}" in page
+    assert " style=" not in page.replace(";style=", "")
+    assert not re.search(r"https?://", page)
+
+
+@pytest.mark.slow
+def test_in_a_browser_it_fits_can_be_read_and_nothing_happens(tmp_path: Path) -> None:
+    with started() as browser:
+        for reports in ([a_report()], [nasty()], [a_report(), nasty(), a_report(a_check("names"), judge="other")]):
+            page = check_page(reports)
+            contexts: tuple[dict[str, Any], ...] = (
+                {"viewport": PHONE},
+                {"color_scheme": "dark"},
+                {"color_scheme": "light"},
+            )
+            for context in contexts:
+                with visiting(browser, page, tmp_path, **context) as visit:
+                    visit.harmless()
+                    width, window = visit.page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
+                    assert width <= window
+                    inner = "[...document.querySelectorAll('main *')].filter((e) => e.scrollWidth > e.clientWidth + 1"
+                    inner += " && getComputedStyle(e).overflowX === 'auto').length"
+                    assert visit.page.evaluate(inner) == 0
+                    lines = "[...document.querySelectorAll('caption')].map((e) => e.getBoundingClientRect().height)"
+                    assert max(visit.page.evaluate(lines)) < 120
+                    contrast, where = visit.page.evaluate(CONTRAST)
+                    assert contrast >= 4.5, where
+                    assert visit.page.locator(".effects svg.effect").count() >= 6
+
+
+@pytest.mark.slow
+def test_rows_line_up_with_their_axis(tmp_path: Path) -> None:
+    ends = "(e) => [...e].map((one) => { const b = one.getBoundingClientRect(); return [b.left, b.width]; })"
+    with started() as browser:
+        for size in (PHONE, DESKTOP):
+            with visiting(browser, check_page([a_report()]), tmp_path, viewport=size) as visit:
+                places = visit.page.evaluate(f"({ends})(document.querySelectorAll('.effects .plot > svg'))")
+                assert len(places) == 7
+                assert max(abs(left - places[0][0]) + abs(width - places[0][1]) for left, width in places) < 1
