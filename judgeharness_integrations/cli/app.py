@@ -6,6 +6,7 @@ import io
 import os
 import sys
 from collections.abc import Sequence
+from functools import cache
 from typing import Annotated
 
 import typer
@@ -18,6 +19,7 @@ from judgeharness_integrations.cli import (
     audit,
     benchmark,
     calibrate,
+    check,
     compare,
     corrected_rate,
     demo,
@@ -39,13 +41,14 @@ from judgeharness_integrations.cli.exits import INTERRUPTED, PIPE_CLOSED, TERMIN
 __all__ = ["app", "main"]
 
 _LONGEST_SENTENCE = 2000
+_command = cache(typer.main.get_command)  # thirty commands take longer to build than one of them to run
 
 app = typer.Typer(
     name="judgeharness",
     help="Turns one LLM-judge verdict into a measurement.",
-    epilog="Exit codes: 0 ok; 1 a gate failed (--fail-under and the like, a judge has drifted, a self-test misses); 2 "
-    "wrong usage or configuration; 3 judge infrastructure: a case ended not_graded for too few valid samples, which "
-    "goes before 1; 130 interrupted; 143 terminated.",
+    epilog="Exit codes: 0 ok; 1 a gate failed (--fail-under and the like, a judge has drifted or fails a check, a "
+    "self-test misses); 2 wrong usage or configuration; 3 judge infrastructure: a case ended not_graded for too few "
+    "valid samples, which goes before 1; 130 interrupted; 143 terminated.",
     add_completion=False,
     rich_markup_mode=None,
     # a traceback with local variables could print keys
@@ -69,6 +72,7 @@ app.add_typer(benchmark.app, name="benchmark", short_help="A benchmark for judge
 app.command("audit", short_help="A page on which people label.")(audit.audit)
 app.command("scan", short_help="Find single-call judges in your code.")(scan.scan)
 app.command("migrate", short_help="Put the judges in your code under a harness.")(migrate.migrate)
+app.command("check", short_help="Is this judge any good? Attacks included.")(check.check)
 app.command("selftest", short_help="Do the printed intervals cover?")(selftest.selftest)
 app.command("adapters", short_help="Which frameworks are ready.")(adapters.adapters)
 
@@ -95,9 +99,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a terminal that cannot show a character shows its code
     try:
-        command = typer.main.get_command(app)
         given = list(sys.argv[1:] if arguments is None else arguments)
-        code = command.main(args=given or ["--help"], prog_name="judgeharness", standalone_mode=False)
+        code = _command(app).main(args=given or ["--help"], prog_name="judgeharness", standalone_mode=False)
         sys.stdout.flush()
     except (BrokenPipeError, SystemExit):  # a closed pipe is all that typer exits for by itself in this mode
         return _closed_pipe()

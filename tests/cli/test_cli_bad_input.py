@@ -182,7 +182,7 @@ def test_an_interrupt_elsewhere_is_said(command: Command, monkeypatch: pytest.Mo
         def main(**_: Any) -> None:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(application.typer.main, "get_command", lambda _: Interrupted)
+    monkeypatch.setattr(application, "_command", lambda _: Interrupted)
     ran = command("demo")
     assert (ran.code, ran.err) == (130, "error: interrupted.\n")
 
@@ -193,11 +193,12 @@ def test_errors_that_are_nobodys_are_not_hidden(command: Command, monkeypatch: p
         def main(**_: Any) -> None:
             raise ZeroDivisionError
 
-    monkeypatch.setattr(application.typer.main, "get_command", lambda _: Wrong)
+    monkeypatch.setattr(application, "_command", lambda _: Wrong)
     with pytest.raises(ZeroDivisionError):
         command("demo")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments",
     [
