@@ -141,7 +141,7 @@ def _planned(harness: JudgeHarness, judge: Judge, cases: Iterable[AnswerCase]) -
         on_unfit=harness.on_unfit,
         unique=isinstance(cases, CaseFile),  # it was checked: no id need be remembered
     )
-    return ((plan.case_id, plan.calls) for plan in plans)
+    return ((plan.case_id, plan.samples) for plan in plans)
 
 
 def _begun(

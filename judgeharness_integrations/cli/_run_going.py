@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -16,6 +16,7 @@ from judgeharness_integrations.cli._gate_table import print_gates
 from judgeharness_integrations.cli._gates import gate_exit
 from judgeharness_integrations.cli._json import print_json
 from judgeharness_integrations.cli._printing import console
+from judgeharness_integrations.cli._redacting import RedactingLog
 from judgeharness_integrations.cli._run_gates import check_run
 from judgeharness_integrations.cli._run_place import RunPlace
 from judgeharness_integrations.cli._run_spent import noting_spent
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     from judgeharness_integrations.execution.prices import Price
     from judgeharness_integrations.gates.gate import Gates
     from judgeharness_integrations.gates.report import GateReport
-    from judgeharness_integrations.verdictlog import SqlLog, VerdictRow
+    from judgeharness_integrations.verdictlog import SqlLog
 
 __all__ = ["RunGoing", "go"]
 
@@ -71,29 +72,11 @@ class RunGoing:
         return str(self.harness.run)
 
 
-class _Redacting:
-    """The run's log, into which no secret of the configuration goes with an error."""
-
-    def __init__(self, log: SqlLog, settings: object) -> None:
-        self._log, self._settings = log, settings
-
-    def append(self, rows: Iterable[VerdictRow]) -> None:
-        self._log.append(
-            row if row.error is None else replace(row, error=without_secrets(row.error, self._settings)) for row in rows
-        )
-
-    def rows(self, **where: Any) -> Iterator[VerdictRow]:
-        return self._log.rows(**where)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._log, name)
-
-
 def go(going: RunGoing) -> int:
     """Ask what is not answered yet, write everything down, and return the exit code."""
     _note_beginning(going)
     (going.place.folder / SUMMARY).unlink(missing_ok=True)
-    going.harness.log = _Redacting(going.log, going.config.model_dump())
+    going.harness.log = RedactingLog(going.log, going.config.model_dump())
     stopped = _asked_all(going)
     with undisturbed():
         if isinstance(stopped, LogStorageError):  # nothing can be noted in a log that cannot be written

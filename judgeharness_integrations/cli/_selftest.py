@@ -10,19 +10,19 @@ import typer
 
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.cli._json import print_json
-from judgeharness_integrations.cli._printing import console, percent, table
+from judgeharness_integrations.cli._printing import console
+from judgeharness_integrations.cli._selftest_tables import selftest_tables
 from judgeharness_integrations.cli.exits import GATE_FAILED, OK
 from judgeharness_integrations.testing.selftest import CheckFound, SelftestReport, registry, run_selftest
+from judgeharness_integrations.testing.selftest.criteria import CRITERIA
 from judgeharness_integrations.testing.selftest.report import Kind
-from judgeharness_integrations.testing.selftest.running import CRITERIA
 
 __all__ = ["show_selftest"]
 
-_KINDS: dict[Kind, str] = {
-    "coverage": "coverage of nominal 95 % intervals",
-    "size": "rejections of true hypotheses at nominal 5 %",
-}
-_COLUMNS = ("check\n  its worst point", "verdict", "points", "mean\n%", "worst\n%", "repli-\ncates")
+_DRAWN: tuple[tuple[str, frozenset[Kind]], ...] = (
+    ("replicates a point", frozenset({"coverage", "size"})),
+    ("reports on a judge", frozenset({"power", "false_alarms"})),
+)
 
 
 def show_selftest(*, full: bool, only: Sequence[str], seed: int, as_json: bool) -> int:
@@ -59,15 +59,12 @@ def _progress() -> Callable[[str], None] | None:
 
 def _print(report: SelftestReport) -> None:
     screen = console()
-    how = (
-        f"{report.replicates} replicates a point" if report.full else f"at most {report.replicates} replicates a point"
-    )
-    screen.print(f"self-test, {'full' if report.full else 'fast'} version: {how}, seed {report.seed}")
-    for kind, title in _KINDS.items():
-        found = [check for check in report.checks if check.kind == kind]
-        if found:
-            screen.print(table(title, _COLUMNS, map(_cells, found)))
-            screen.print(f"ok: {CRITERIA[kind]}")
+    version = "full" if report.full else "fast"
+    for line in textwrap.wrap(f"self-test, {version} version: {_drawn(report)}, seed {report.seed}", screen.width):
+        screen.print(line)
+    for kind, table in selftest_tables(report.checks):
+        screen.print(table)
+        screen.print(textwrap.fill(f"ok: {CRITERIA[kind]}", screen.width), soft_wrap=True)
     screen.print()
     for line in _deviations(report.checks):
         screen.print(textwrap.fill(line, screen.width, subsequent_indent="  ", break_long_words=False), soft_wrap=True)
@@ -77,10 +74,15 @@ def _print(report: SelftestReport) -> None:
     screen.print(f"{len(report.checks)} checks, {misses} of them miss")
 
 
-def _cells(check: CheckFound) -> tuple[str, ...]:
-    worst = check.worst
-    numbers = (str(len(check.points)), percent(check.mean), percent(worst.rate), str(worst.replicates))
-    return f"{check.name}\n  {worst}", check.verdict, *numbers
+def _drawn(report: SelftestReport) -> str:
+    """Return how many draws stand behind a number: `4000 replicates a point, 1000 reports on a judge`."""
+    parts: list[str] = []
+    for what, kinds in _DRAWN:
+        checks = [check for check in report.checks if check.kind in kinds]
+        most = max((one.replicates for check in checks for one in check.points), default=0)
+        if most:
+            parts.append(f"{'' if report.full else 'at most '}{most} {what}")
+    return ", ".join(parts) or "every sequence"
 
 
 def _deviations(checks: Sequence[CheckFound]) -> Iterator[str]:

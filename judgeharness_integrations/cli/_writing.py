@@ -12,11 +12,14 @@ from judgeharness_integrations._errors import ConfigError
 __all__ = ["check_file", "check_folder"]
 
 
-def check_file(path: Path) -> None:
-    """Raise a ConfigError unless a file can be written there; nothing is left behind."""
-    with _told(path):
+def check_file(path: Path, *, option: str = "--out") -> None:
+    """Raise a ConfigError unless a file can be written there; nothing is left behind.
+
+    `option` is the one that names it.
+    """
+    with _told(path, option):
         if path.is_dir():
-            raise ConfigError(f"{path} is a folder: give the path of a file as --out.")
+            raise ConfigError(f"{path} is a folder: give the path of a file as {option}.")
         if path.is_file():
             path.open("ab").close()  # changes nothing
         elif not path.exists():  # what is neither is a device or a pipe, which an attempt could block
@@ -44,9 +47,9 @@ def _try_in(folder: Path) -> None:
 
 
 @contextmanager
-def _told(path: Path) -> Iterator[None]:
+def _told(path: Path, option: str = "--out") -> Iterator[None]:
     try:
         yield
     except OSError as error:
         reason = error.strerror or error
-        raise ConfigError(f"{path} cannot be written ({reason}): give another --out; nothing was asked.") from error
+        raise ConfigError(f"{path} cannot be written ({reason}): give another {option}; nothing was asked.") from error

@@ -82,6 +82,7 @@ def test_adapters_that_conform(command: Command, frameworks: Callable[..., None]
     assert "absent: pip install 'judgeharness-integrations[absent]'" in ran.out
 
 
+@pytest.mark.slow
 def test_one_that_does_not_is_the_exit_code(command: Command, frameworks: Callable[..., None]) -> None:
     frameworks(GOOD, FAULTY)
     ran = command("adapters", "--check", "faulty")
@@ -148,6 +149,7 @@ def test_an_unknown_adapter(command: Command, frameworks: Callable[..., None]) -
     assert (ran.code, ran.err) == (2, "error: unknown adapter 'god': did you mean 'good'?\n")
 
 
+@pytest.mark.slow
 @pytest.mark.untraced
 def test_the_installed_adapters_conform(command: Command) -> None:
     ran = command("adapters", "langchain", "--check")

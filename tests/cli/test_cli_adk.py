@@ -103,6 +103,7 @@ def test_a_reference_nobody_gave_is_asked_for(command: Command, tmp_path: Path) 
     assert "compares with an expected response" in ran.err
 
 
+@pytest.mark.slow
 @pytest.mark.untraced
 def test_litellm_and_a_rewriter_of_adk(command: Command, tmp_path: Path, openai_server: Any) -> None:
     def script(prompt: Any) -> str:

@@ -159,6 +159,7 @@ def test_a_log_is_measured_against_its_gold(command: Command, tmp_path: Path) ->
     assert (report.parts, report.name, report.judge) == (None, "llmbar", "GPT-4/CoT")
 
 
+@pytest.mark.slow
 def test_a_log_is_measured_against_a_file_of_labels(command: Command, tmp_path: Path) -> None:
     rows = [VerdictRow(case_id=f"c{n}", verdict="PASS" if n % 3 else "FAIL") for n in range(30)]
     log, gold, saved = write_log(rows, tmp_path / "log.csv"), tmp_path / "gold.csv", tmp_path / "cal.json"

@@ -372,6 +372,7 @@ def test_what_cannot_be_checked_is_refused_before_anything_is_asked(
     assert not (old.parent / "old.history.jsonl").exists()
 
 
+@pytest.mark.slow
 def test_incomplete_requests_are_refused(command: Command, old: Path) -> None:
     configured = config(old.parent, "grade")
     sentence = "give CONFIG with --labels FILE and --check OLD.json, or --log LOG with --rule RULE."

@@ -105,6 +105,7 @@ def test_a_log_is_corrected_by_its_gold(command: Command, log: Path) -> None:
     assert (other["items"], other["judged"]["trials"]) == (240, 240)
 
 
+@pytest.mark.slow
 @pytest.mark.untraced
 def test_the_positive_label_is_asked_for_and_may_be_any(command: Command, log: Path) -> None:
     asked = ("corrected-rate", log, "--rule", "majority", "--labels-are", "random", "--json")
@@ -214,6 +215,7 @@ def test_another_number_of_repetitions_than_calibrated_is_said(command: Command,
     assert "note: repetitions 3 before, 1 now" in ran.out
 
 
+@pytest.mark.slow
 def test_labels_made_after_the_run_are_joined_from_a_file(command: Command, log: Path) -> None:
     bare = write_log(rows_of(gold=None), log.parent / "bare.jsonl")
     known = {row.case_id: row.gold for row in rows_of() if row.gold}
@@ -268,6 +270,7 @@ def test_a_calibration_that_does_not_fit_is_refused(
     assert sentence in ran.err
 
 
+@pytest.mark.slow
 def test_a_calibration_of_something_else_is_refused(command: Command, log: Path) -> None:
     saved = calibrated(command, log)
     other = write_log(rows_of(criterion="tone"), log.parent / "tone.jsonl")
@@ -309,6 +312,7 @@ def test_numbers_may_be_labels(command: Command, log: Path) -> None:
     assert (ran.code, "judged 1: 0.500 [0.332, 0.668] (15/30)" in ran.out) == (0, True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [

@@ -45,6 +45,7 @@ def test_demo_numbers_are_those_of_the_published_log() -> None:
     assert demo.example.verdict == "ABSTAIN"
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("offline")
 @pytest.mark.parametrize("width", [80, pytest.param(120, marks=pytest.mark.untraced)])
 def test_demo_says_what_it_shows(command: Command, monkeypatch: pytest.MonkeyPatch, width: int) -> None:

@@ -62,6 +62,7 @@ def test_a_gate_that_fails_is_exit_code_1_and_stands_in_the_summary(command: Com
     assert [error.message for error in Draft202012Validator(schema("run-1")).iter_errors(summary)] == []
 
 
+@pytest.mark.slow
 def test_the_command_adds_expressions_and_replaces_limits(command: Command, config: Any) -> None:
     path = config("gates: {fail_under: [accuracy>=0.3], max_abstention: 0.1, require_calibration: true}")
     assert command("run", path, "--json").code == 1
@@ -85,6 +86,7 @@ def test_without_gates_there_are_none(command: Command, config: Any) -> None:
     assert (ran.code, ran.json["gates"]) == (0, None)
 
 
+@pytest.mark.slow
 def test_a_measurement_that_is_not_whole_goes_before_a_failed_gate(command: Command, config: Any) -> None:
     path = config("gates: {fail_under: [accuracy>=0.9]}", judge="broken_on_second")
     ran = command("run", path, "--json")
@@ -147,6 +149,7 @@ def test_a_rule_of_ones_own_is_checked_too(command: Command, config: Any) -> Non
     assert command("run", path).code == 0
 
 
+@pytest.mark.slow
 def test_a_run_appends_to_the_summary_of_a_github_step(
     command: Command, config: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

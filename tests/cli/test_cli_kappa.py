@@ -95,6 +95,7 @@ def test_a_glob_of_candidates_takes_no_human(kappa: Callable[..., Any]) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_many_raters_or_a_narrow_terminal_get_a_list(
     kappa: Callable[..., Any], said: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -158,6 +159,7 @@ def test_one_human_has_candidates_and_no_group(kappa: Callable[..., Any], said: 
     assert "candidates against the humans' most frequent answer" in ran.out
 
 
+@pytest.mark.slow
 def test_numbers_are_weighted_by_squares_unless_told_otherwise(
     kappa: Callable[..., Any], said: Callable[..., Path]
 ) -> None:

@@ -101,6 +101,7 @@ def test_with_json_the_questions_are_on_standard_error(command: Command, typed: 
     assert (inside / "own.jsonl").is_file()
 
 
+@pytest.mark.slow
 def test_a_killed_session_loses_no_answer_and_is_resumed(command: Command, typed: Type, inside: Path) -> None:
     arguments = ["label", "cases.csv", "--annotator", "anna"]
     process = subprocess.Popen([*HERE, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
@@ -197,6 +198,7 @@ def test_a_sheet_is_written_filled_and_taken(command: Command, inside: Path) -> 
     assert ran.json == {"schema": "judgeharness.label/1", "sheet": "other.jsonl", "questions": 3}
 
 
+@pytest.mark.slow
 def test_the_sheet_of_another_goes_into_a_log_when_its_annotator_is_named_alone(command: Command, inside: Path) -> None:
     for name in ("anna", "ben"):
         assert command("label", "cases.csv", "--annotator", name, "--sheet", f"{name}.csv").code == 0
@@ -267,6 +269,7 @@ def test_merging_counts_what_it_leaves_out(label: Command, command: Command, ins
     assert "agreement of annotators" in ran.out
 
 
+@pytest.mark.slow
 def test_merging_writes_over_no_log_and_no_case_and_over_nothing_else_unasked(
     label: Command, command: Command, inside: Path
 ) -> None:
@@ -286,6 +289,7 @@ def test_merging_writes_over_no_log_and_no_case_and_over_nothing_else_unasked(
     assert (inside / "gold.csv").read_text().startswith("case_id")
 
 
+@pytest.mark.slow
 def test_labels_that_stand_twice_count_once_and_are_told(label: Command, command: Command, inside: Path) -> None:
     label("anna", "--out", "anna.jsonl")
     label("ben", "--out", "ben.jsonl", says=lambda case_id: "s" if case_id == "c1" else "tie")
@@ -297,6 +301,7 @@ def test_labels_that_stand_twice_count_once_and_are_told(label: Command, command
     assert command(*merge, "gold.jsonl", "--json").json["repeated"] == {"anna": 3}
 
 
+@pytest.mark.slow
 def test_a_calibration_on_merged_labels_says_how_many_were_evenly_split(
     label: Command, command: Command, configure: Command
 ) -> None:
@@ -320,6 +325,7 @@ def test_one_criterion_of_several_may_be_merged(command: Command, typed: Type, i
     assert [set(gold) for gold in golds] == [{"tone"}] * 3
 
 
+@pytest.mark.slow
 def test_annotators_go_into_agreement(label: Command, command: Command, inside: Path) -> None:
     for name in ("anna", "ben", "cleo"):
         label(name)

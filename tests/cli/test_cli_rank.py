@@ -189,6 +189,7 @@ def test_a_group_is_led_by_who_is_never_wrong_there(rank: Callable[..., Any], wr
     assert led.split()[3] == "3"  # judges with Elo
 
 
+@pytest.mark.slow
 def test_what_judges_without_elo_are_left_out_of_is_said(rank: Callable[..., Any], write: Any, tmp_path: Path) -> None:
     path = write(RIGHT | {"best": "1111111111"})
     ran = rank(path, "--against", write(name="other.csv"))
@@ -202,6 +203,7 @@ def test_what_judges_without_elo_are_left_out_of_is_said(rank: Callable[..., Any
     assert "- Elo against tokens: without best (no Elo)" in drawn.out
 
 
+@pytest.mark.slow
 def test_two_judges_are_too_few_for_a_rank_correlation(rank: Callable[..., Any], write: Any, tmp_path: Path) -> None:
     ran = rank(write({"one": "11010", "two": "01110"}), "--draws", 1, "--out", tmp_path / "made")
     assert "of the matches" not in ran.out

@@ -170,6 +170,7 @@ def test_replay_asks_nobody_and_needs_no_harness(small: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.slow
 def test_a_closed_pipe_is_quiet(small: Path) -> None:
     large = ["replay", str(LLMBAR), "--rule", "majority", "--json"]
     for arguments in (["replay", str(small), "--rule", "majority"], ["demo"], large):
@@ -207,6 +208,7 @@ def test_garbage_collection_is_left_as_it_was(command: Command, small: Path) -> 
         assert gc.isenabled() == enabled
 
 
+@pytest.mark.slow
 def test_a_terminal_that_cannot_show_a_character_shows_its_code(tmp_path: Path) -> None:
     log = write_log([VerdictRow(case_id="c", verdict="A", judge="jüdge")], tmp_path / "log.jsonl")
     environment = os.environ | {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}

@@ -105,6 +105,7 @@ def test_a_log_needs_a_rule_which_is_then_exploratory(command: Command, log: Pat
     assert "did you mean 'majority'" in command("report", log, "--rule", "majorty").err
 
 
+@pytest.mark.slow
 def test_scores_several_judges_and_failures_on_the_terminal(command: Command, tmp_path: Path) -> None:
     rows = [
         row

@@ -139,6 +139,7 @@ def test_of_an_older_folder_it_is_said_that_nobody_knows_what_was_planned(comman
     assert "is not known" in read_report(out, judges=["paid"]).to_markdown()
 
 
+@pytest.mark.slow
 def test_a_report_shows_the_gates_of_its_run_and_says_whose_they_are(command: Command, ran: Any) -> None:
     out = ran("--fail-under", "pass_rate>=0.9", "--fail-under", "coverage>=0.3", code=1)
     shown = command("report", out)
@@ -180,6 +181,7 @@ def test_labels_of_a_model_are_never_called_a_valid_calibration(command: Command
     assert {line["calibration"] for line in csv.DictReader(report.to_csv().splitlines())} == {"agreement with gpt-9"}
 
 
+@pytest.mark.slow
 def test_a_folder_with_what_only_a_log_takes_is_refused(command: Command, ran: Any, tmp_path: Path) -> None:
     out, recorded = ran(), tmp_path / "recorded.jsonl"
     with recording(to_file(recorded)):

@@ -104,6 +104,7 @@ def test_a_lock_that_cannot_be_made_is_a_sentence(tmp_path: Path) -> None:
         RunPlace(folder=tmp_path, log=None).held().__enter__()
 
 
+@pytest.mark.slow
 def test_cases_that_change_during_a_run_end_it_and_what_was_answered_stays(
     command: Command, folder: Path, config: Callable[..., Path]
 ) -> None:
@@ -125,6 +126,7 @@ def test_cases_that_change_during_a_run_end_it_and_what_was_answered_stays(
     assert len(asked(folder)) == 300
 
 
+@pytest.mark.slow
 @pytest.mark.untraced
 def test_a_run_stopped_early_says_what_that_saved(command: Command, folder: Path, config: Callable[..., Path]) -> None:
     design = {"perturbations": ["none"], "repetitions": 5, "aggregation_rule": "majority", "curtail": True}
@@ -141,6 +143,7 @@ def test_a_run_stopped_early_says_what_that_saved(command: Command, folder: Path
     assert "60.0 of 1500 (600 saved)" in " ".join(listed.out.split())
 
 
+@pytest.mark.slow
 @pytest.mark.untraced
 def test_the_folder_of_a_run_may_have_a_dot_and_its_log_stand_elsewhere(
     command: Command, folder: Path, config: Callable[..., Path]
@@ -174,6 +177,7 @@ def test_a_mistyped_url_is_not_repeated(command: Command, folder: Path, config: 
     assert not (folder / "out").exists()
 
 
+@pytest.mark.slow
 def test_a_look_at_a_read_only_log_does_not_fail(command: Command, folder: Path, config: Callable[..., Path]) -> None:
     out = folder / "out"
     log = out / "verdicts.sqlite"

@@ -151,6 +151,7 @@ def test_a_new_run_takes_over_what_fits_and_says_so(command: Command, folder: Pa
     assert (third.code, asked()) == (0, 28)
 
 
+@pytest.mark.slow
 def test_runs_shows_how_far_each_is_and_what_it_cost(command: Command, folder: Path, asked: Callable[[], int]) -> None:
     path, out = settings(folder, execution={"max_concurrency": 1}), folder / "out"
     command("run", path, "--out", out, "--run", "monday", "--budget-calls", 3)

@@ -118,6 +118,7 @@ def test_a_budget_no_larger_one_would_help_does_not_promise_so(
     assert "with a larger one" not in ran.err
 
 
+@pytest.mark.slow
 def test_attempts_that_left_no_row_count_in_the_next_go(
     command: Command, folder: Path, config: Callable[..., Path]
 ) -> None:
@@ -153,6 +154,7 @@ def test_what_is_spent_is_noted_meanwhile(tmp_path: Path) -> None:
             assert all(thread.name != "judgeharness-spent" for thread in threading.enumerate())
 
 
+@pytest.mark.slow
 def test_calibrating_is_on_the_bill_of_summary_and_list(
     command: Command, folder: Path, config: Callable[..., Path]
 ) -> None:

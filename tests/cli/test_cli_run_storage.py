@@ -84,6 +84,7 @@ def test_a_log_that_is_read_only_is_told_before_anything_is_asked(command: Comma
     assert "is read-only: make the file and its folder writable" in ran.err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", ["the first page", "in the middle", "no database at all"])
 def test_a_damaged_log_is_told_and_left_as_it_is(command: Command, folder: Path, config: Path, damage: str) -> None:
     out = folder / "out"

@@ -7,10 +7,12 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+import jsonschema
 import numpy as np
 import pytest
 
-from judgeharness_integrations.testing.selftest import IntervalCheck, registry
+from judgeharness_integrations.schemas import schema
+from judgeharness_integrations.testing.selftest import AlarmCheck, FailureCheck, IntervalCheck, PowerCheck, registry
 
 Command = Callable[..., Any]
 
@@ -22,6 +24,21 @@ def narrow(point: Any, replicates: int, generator: np.random.Generator) -> Any:
 
 
 NARROW = IntervalCheck(name="a planted wrong interval", points=({"n": 1},), simulate=narrow, fast=1, note="beside")
+
+
+def share(power: float) -> Any:
+    return lambda replicates: np.arange(replicates) < power * replicates
+
+
+def named(point: Any, replicates: int, _: np.random.Generator) -> Any:
+    return share(point["strength"])(replicates), share(0.02)(replicates)
+
+
+FAULT = PowerCheck(name="a planted fault", points=({"strength": 0.5}, {"strength": 0.9}), simulate=named, note="aside")
+CLEAN = AlarmCheck(
+    name="a clean judge", points=({"noise": 0.3},), simulate=lambda _, replicates, __: share(0.0)(replicates)
+)
+PROMISE = FailureCheck(name="a promise", points=({"rule": "mine", "n": 2},), sequences=lambda _: (9, []), fast=1)
 
 
 def test_a_table_is_printed_and_the_exit_code_is_0(command: Command) -> None:
@@ -57,6 +74,38 @@ def test_the_table_is_80_wide_no_word_is_broken_and_what_is_ok_is_said(
     assert {"(McNemar)", "specificity=0.9", "Rogan-Gladen,", "discordant=0.6"} <= set(ran.out.split())
     assert "ok: mean 93.5 to 97 %, no point below 91 %" in lines
     assert "ok: no point above 6.5 %" in lines
+
+
+def test_faults_judges_without_one_and_promises_have_tables_of_their_own(
+    command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setattr(registry, "CHECKS", (FAULT, CLEAN, PROMISE))
+    ran = command("selftest", "--full")
+    lines = [" ".join(line.split()) for line in ran.out.splitlines()]
+    assert ran.code == 0
+    assert lines[0] == "self-test, full version: 400 reports on a judge, seed 0"
+    assert max(map(len, ran.out.splitlines())) <= 80
+    for line in ("a planted fault ok", "strength=0.5 50.0 2.0 100", "strength=0.9 * 90.0 2.0 100"):
+        assert line in lines
+    assert {"a clean judge ok", "noise=0.3 0.0 400", "a promise ok 1 9 0.0", "a planted fault: aside"} <= {*lines}
+    assert "ok: no judge failed by more than 5 % of reports" in lines
+    assert "ok: no sequence breaks the promise" in lines
+    assert "ok: named by 80 % of reports where marked *, not less often as the fault grows," in lines
+
+
+def test_what_is_enumerated_is_not_drawn(command: Command) -> None:
+    ran = command("selftest", "--only", "never turns A into B")
+    assert ran.out.splitlines()[0] == "self-test, fast version: every sequence, seed 0"
+
+
+def test_a_fault_that_is_not_named_gives_exit_code_1(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    blind = PowerCheck(name="unseen", points=({"strength": 0.0},), simulate=named)
+    monkeypatch.setattr(registry, "CHECKS", (blind, CLEAN, PROMISE))
+    ran = command("selftest", "--json")
+    assert (ran.code, ran.json["passed"]) == (1, False)
+    assert [check["kind"] for check in ran.json["checks"]] == ["power", "false_alarms", "failures"]
+    jsonschema.validate(ran.json, schema(ran.json["schema"]))
 
 
 def test_what_is_unclear_is_counted_and_no_failure(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:

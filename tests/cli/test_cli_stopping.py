@@ -98,6 +98,7 @@ def wait_for(condition: Callable[[], bool]) -> None:
     assert condition()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("number", "code", "how"), [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated")]
 )
@@ -130,6 +131,7 @@ def test_an_interrupted_run_leaves_a_valid_log(
     assert (summary["usage"]["attempts"], summary["attempts_spent"]) == (4, 6)
 
 
+@pytest.mark.slow
 def test_an_interrupt_waits_for_the_calls_in_flight_and_keeps_them(configure: Command, folder: Path) -> None:
     (folder / "cli_judges.py").write_text(TAKES_A_WHILE)
     path, asked = configure("slow", execution={"max_concurrency": 2}), folder / "asked"
@@ -150,6 +152,7 @@ def test_an_interrupt_waits_for_the_calls_in_flight_and_keeps_them(configure: Co
     assert asked.read_text().count("x") == 6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("number", "code", "how"), [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated")]
 )
