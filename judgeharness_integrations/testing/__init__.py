@@ -1,4 +1,4 @@
-"""Public fakes, judges whose answers are known beforehand, the conformance suite for adapters, and a pytest plugin."""
+"""Public fakes and simulated judges, whose answers are known beforehand, conformance suites and a pytest plugin."""
 
 from typing import TYPE_CHECKING
 
@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from judgeharness_integrations.testing.conformance import AdapterReport, CheckResult, check_adapter, check_bench
     from judgeharness_integrations.testing.judges import RecordedJudge, ScriptedJudge
     from judgeharness_integrations.testing.script import GARBAGE, Script
+    from judgeharness_integrations.testing.simulating.cases import simulated_cases
+    from judgeharness_integrations.testing.simulating.judge import SimulatedJudge
+    from judgeharness_integrations.testing.simulating.truth import SimulatedTruth
 
 __all__ = [
     "CHECKS",
@@ -25,10 +28,13 @@ __all__ = [
     "RecordedJudge",
     "Script",
     "ScriptedJudge",
+    "SimulatedJudge",
+    "SimulatedTruth",
     "check_adapter",
     "check_bench",
     "check_perturbation",
     "check_rule",
+    "simulated_cases",
 ]
 
 # Loaded at first use: pytest imports the plugin beside them in every session.
@@ -44,10 +50,13 @@ _HOMES = {
     "RecordedJudge": "judges",
     "Script": "script",
     "ScriptedJudge": "judges",
+    "SimulatedJudge": "simulating.judge",
+    "SimulatedTruth": "simulating.truth",
     "check_adapter": "conformance",
     "check_bench": "conformance",
     "check_perturbation": "checks.perturbations",
     "check_rule": "checks.rules",
+    "simulated_cases": "simulating.cases",
 }
 
 __getattr__ = lazy(__name__, _HOMES)

@@ -10,7 +10,7 @@ import pytest
 
 from judgeharness_integrations._errors import UnknownNameError, UsageError
 from judgeharness_integrations.aggregation.statistics import wilson
-from judgeharness_integrations.testing.selftest import IntervalCheck, Point, SizeCheck, run_selftest
+from judgeharness_integrations.testing.selftest import IntervalCheck, Point, PowerCheck, SizeCheck, run_selftest
 from judgeharness_integrations.testing.selftest.check import each_distinct, grid, point_text
 from judgeharness_integrations.testing.selftest.kappas import _standard_error
 from judgeharness_integrations.testing.selftest.registry import CHECKS
@@ -167,10 +167,14 @@ def test_the_fast_version_passes(fast: Any) -> None:
 
 
 @pytest.mark.slow
-def test_every_check_has_a_name_of_its_own_and_both_kinds_are_there(fast: Any) -> None:
+def test_every_kind_is_in_the_fast_version(fast: Any) -> None:
+    assert {check.kind for check in fast.checks} == {"coverage", "size", "power", "false_alarms", "failures"}
+
+
+def test_every_check_has_a_name_of_its_own_and_a_place_in_the_fast_version() -> None:
     assert len({check.name for check in CHECKS}) == len(CHECKS)
-    assert {check.kind for check in fast.checks} == {"coverage", "size"}
-    assert all(1 <= check.fast <= len(check.points) for check in CHECKS)
+    assert all(0 <= check.fast <= len(check.points) for check in CHECKS)
+    assert {type(check) for check in CHECKS if not check.fast} == {PowerCheck}
 
 
 def test_simulated_coverage_of_wilson_is_the_enumerated_one() -> None:
@@ -205,7 +209,9 @@ def test_a_grid_is_every_combination_and_a_point_reads_as_text() -> None:
     assert point_text(points[1]) == "n=2, rate=0.5"
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.name)
+@pytest.mark.parametrize(
+    "check", [one for one in CHECKS if isinstance(one, (IntervalCheck, SizeCheck))], ids=lambda check: check.name
+)
 def test_every_point_can_be_simulated(check: Any) -> None:
     for point in check.points:
         found = check.simulate(point, 3, np.random.default_rng(0))

@@ -1,7 +1,25 @@
-"""The self-test: every interval the product prints, simulated on planted truths, and the size of its tests."""
+"""The self-test: intervals and tests on planted truths, reports on judges of known faults, rules whose samples fail."""
 
-from judgeharness_integrations.testing.selftest.check import IntervalCheck, Point, SizeCheck
+from judgeharness_integrations.testing.selftest.check import (
+    AlarmCheck,
+    FailureCheck,
+    IntervalCheck,
+    Point,
+    PowerCheck,
+    SizeCheck,
+)
 from judgeharness_integrations.testing.selftest.report import CheckFound, PointFound, SelftestReport
 from judgeharness_integrations.testing.selftest.running import run_selftest
 
-__all__ = ["CheckFound", "IntervalCheck", "Point", "PointFound", "SelftestReport", "SizeCheck", "run_selftest"]
+__all__ = [
+    "AlarmCheck",
+    "CheckFound",
+    "FailureCheck",
+    "IntervalCheck",
+    "Point",
+    "PointFound",
+    "PowerCheck",
+    "SelftestReport",
+    "SizeCheck",
+    "run_selftest",
+]

@@ -1,4 +1,4 @@
-"""What a self-test checks: how often an interval covers a planted truth, how often a test rejects a true hypothesis."""
+"""What a self-test checks: intervals, tests, reports on judges with a fault and without, promises of rules."""
 
 from __future__ import annotations
 
@@ -11,12 +11,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
+    "AlarmCheck",
+    "Bools",
     "Check",
+    "Enumeration",
+    "FailureCheck",
     "Floats",
     "Interval",
     "IntervalCheck",
+    "Named",
     "Point",
     "Points",
+    "PowerCheck",
     "Simulation",
     "SizeCheck",
     "each",
@@ -27,10 +33,15 @@ __all__ = [
 
 Point: TypeAlias = Mapping[str, float]
 Points: TypeAlias = tuple[Point, ...]
+Named: TypeAlias = Mapping[str, "float | str"]
 Floats: TypeAlias = NDArray[np.float64]
+Bools: TypeAlias = NDArray[np.bool_]
 Interval: TypeAlias = "tuple[float, float] | None"
 Simulation: TypeAlias = "Callable[[Point, int, np.random.Generator], tuple[Floats, Floats, Floats | float]]"
 Rejections: TypeAlias = "Callable[[Point, int, np.random.Generator], Floats]"
+Reports: TypeAlias = "Callable[[Point, int, np.random.Generator], tuple[Bools, Bools]]"
+Alarms: TypeAlias = "Callable[[Point, int, np.random.Generator], Bools]"
+Enumeration: TypeAlias = "Callable[[Named], tuple[int, Sequence[str]]]"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,12 +94,85 @@ class SizeCheck:
     note: str = ""
 
 
-Check: TypeAlias = IntervalCheck | SizeCheck
+@dataclass(frozen=True, kw_only=True)
+class PowerCheck:
+    """A fault planted in a simulated judge, and how often a whole report on that judge names it.
+
+    Args:
+        name: the fault.
+        points: strengths of the fault, weakest first; the last `fast` of them are simulated in the fast version.
+        simulate: (point, replicates, generator) -> two arrays of one entry a report: it fails the planted property;
+            it fails another one, which is not to happen more often than at the level of the report.
+        declared: the last `declared` points are where power must reach 80 %.
+        fast: how many points the fast version takes; none of a fault that is like another one.
+        fast_replicates: at most so many reports in the fast version.
+        full_replicates: so many reports in the full version.
+        note: what is to be known beside the numbers.
+
+    """
+
+    name: str
+    points: Points
+    simulate: Reports
+    declared: int = 1
+    fast: int = 1
+    fast_replicates: int = 3
+    full_replicates: int = 100
+    note: str = ""
 
 
-def point_text(point: Point) -> str:
+@dataclass(frozen=True, kw_only=True)
+class AlarmCheck:
+    """A simulated judge without a fault, and how often a whole report on it fails it all the same.
+
+    Args:
+        name: of the judge.
+        points: judges without a fault; the first `fast` of them are simulated in the fast version.
+        simulate: (point, replicates, generator) -> whether a report fails any property, one entry a report.
+        fast: how many points the fast version takes.
+        fast_replicates: at most so many reports in the fast version.
+        full_replicates: so many reports in the full version.
+        note: what is to be known beside the numbers.
+
+    """
+
+    name: str
+    points: Points
+    simulate: Alarms
+    fast: int = 1
+    fast_replicates: int = 8
+    full_replicates: int = 400
+    note: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FailureCheck:
+    """A promise of rules about failed samples, looked at for every sequence of outcomes: nothing is drawn.
+
+    Args:
+        name: the promise.
+        points: rules and numbers of samples; the first `fast` of them are looked at in the fast version.
+        sequences: point -> how many were tried, and a sentence for each that breaks the promise.
+        fast: how many points the fast version takes.
+        note: what is to be known beside the numbers.
+
+    """
+
+    name: str
+    points: tuple[Named, ...]
+    sequences: Enumeration
+    fast: int = 2
+    note: str = ""
+
+
+Check: TypeAlias = IntervalCheck | SizeCheck | PowerCheck | AlarmCheck | FailureCheck
+
+
+def point_text(point: Named) -> str:
     """Return `n=50, rate=0.9`."""
-    return ", ".join(f"{name}={value:g}" for name, value in point.items())
+    return ", ".join(
+        f"{name}={value}" if isinstance(value, str) else f"{name}={value:g}" for name, value in point.items()
+    )
 
 
 def each_distinct(counts: Sequence[NDArray[np.intp]], interval: Callable[..., Interval]) -> tuple[Floats, Floats]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from judgeharness_integrations.testing.selftest.check import Point, point_text
+from judgeharness_integrations.testing.selftest.check import Named, point_text
 
 __all__ = ["CheckFound", "Kind", "PointFound", "SelftestReport", "Verdict"]
 
-Kind: TypeAlias = Literal["coverage", "size"]
+Kind: TypeAlias = Literal["coverage", "size", "power", "false_alarms", "failures"]
 Verdict: TypeAlias = Literal["ok", "conservative", "narrow", "unclear", "miss"]
 
 
@@ -17,17 +17,34 @@ Verdict: TypeAlias = Literal["ok", "conservative", "narrow", "unclear", "miss"]
 class PointFound:
     """One planted truth: the share of replicates that covered it (of those with an interval), or that rejected.
 
-    `undefined` replicates had no interval or p-value; `rate` is None when all of them had none.
+    Of a planted fault `rate` is the share of reports that name it and `others` the share that fail another property;
+    `declared` says that its power must reach 80 %. Of a judge without a fault `rate` is the share of reports that fail
+    something, of a promise about failures the share of sequences that break it, `example` being one. `undefined`
+    replicates had no interval or p-value; `rate` is None when all of them had none.
     """
 
-    point: Point
+    point: Named
     replicates: int
     undefined: int
     rate: float | None
+    others: float | None = None
+    declared: bool = False
+    example: str = ""
 
     def __str__(self) -> str:
         """Return the point as `n=20, rate=0.9`."""
         return point_text(self.point)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON keeps it."""
+        return {
+            "point": dict(self.point),
+            "replicates": self.replicates,
+            "undefined": self.undefined,
+            "rate": self.rate,
+            "others": self.others,
+            "declared": self.declared,
+        }
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,10 +66,6 @@ class CheckFound:
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON keeps it."""
-        points = [
-            {"point": dict(one.point), "replicates": one.replicates, "undefined": one.undefined, "rate": one.rate}
-            for one in self.points
-        ]
         return {
             "name": self.name,
             "kind": self.kind,
@@ -60,7 +73,7 @@ class CheckFound:
             "reason": self.reason,
             "mean": self.mean,
             "worst": {"point": dict(self.worst.point), "rate": self.worst.rate},
-            "points": points,
+            "points": [one.to_dict() for one in self.points],
             "note": self.note,
         }
 

@@ -1,0 +1,211 @@
+"""What rules promise about failed samples, looked at for every sequence of answers and failures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
+from itertools import combinations, product
+from typing import TypeAlias
+
+from judgeharness_integrations.aggregation.deciding import decide, quorum
+from judgeharness_integrations.aggregation.decision import Decision
+from judgeharness_integrations.aggregation.rules import Rule, rule
+from judgeharness_integrations.testing.selftest.check import Enumeration, Named
+from judgeharness_integrations.verdictlog.row import OUTCOMES, Outcome, Verdict, VerdictRow
+
+__all__ = [
+    "Outcomes",
+    "absent",
+    "across",
+    "at_random",
+    "below_quorum",
+    "decision",
+    "expected_gain",
+    "gains",
+    "helps_its_label",
+    "one_order",
+    "sequences",
+    "step_by_step",
+    "turns",
+]
+
+Outcomes: TypeAlias = "tuple[Verdict | None, ...]"
+
+_LABELS: tuple[Verdict, ...] = ("A", "B", "TIE")
+_SCORES: tuple[Verdict, ...] = (1, 4, 9)
+_FAILED: tuple[Outcome, ...] = tuple(outcome for outcome in OUTCOMES if outcome != "ok")
+_RIGHT = (0.5, 0.6, 0.75, 0.9)  # chances that an answer is right
+_FAILING = (0.05, 0.2, 0.4, 0.7)  # chances that a sample fails
+_ROUNDING = 1e-12
+
+
+@lru_cache(maxsize=64)
+def _row(verdict: Verdict | None, place: int, *, swapped: bool) -> VerdictRow:
+    outcome: Outcome = "ok" if verdict is not None else _FAILED[place % len(_FAILED)]
+    return VerdictRow(case_id="case", verdict=verdict, outcome=outcome, repetition=place, swapped=swapped)
+
+
+def decision(asked: Rule, outcomes: Outcomes, *, min_valid: int | None = None) -> Decision:
+    """Return what a rule decides about samples in turns of both orders; None is a failed one.
+
+    Rules that look at no order are given the same rows.
+    """
+    rows = [_row(verdict, place, swapped=place % 2 == 1) for place, verdict in enumerate(outcomes)]
+    return decide(rows, asked, min_valid=min_valid, checked=True)
+
+
+def sequences(asked: Rule, n: int) -> Iterator[Outcomes]:
+    """Yield every sequence of `n` outcomes: three labels or three scores, and failures."""
+    yield from product((*(_SCORES if asked.kind == "numbers" else _LABELS), None), repeat=n)
+
+
+def _told(asked: Rule, before: Outcomes, after: Outcomes, *, min_valid: int | None = None) -> str:
+    said = " -> ".join(
+        f"{', '.join(map(str, one))}: {decision(asked, one, min_valid=min_valid).verdict}" for one in (before, after)
+    )
+    return f"{asked.name}, {said}"
+
+
+def _without(outcomes: Outcomes, places: Sequence[int]) -> Outcomes:
+    return tuple(None if place in places else verdict for place, verdict in enumerate(outcomes))
+
+
+_Promise: TypeAlias = "Callable[[Verdict, Decision, Decision], bool]"
+
+
+def step_by_step(broken: _Promise) -> Enumeration:
+    """Return the look at every sequence and each of its votes turned into a failure.
+
+    Several failures are several such steps: what no step breaks, none of them does.
+    """
+
+    def look(point: Named) -> tuple[int, list[str]]:
+        asked, n = rule(str(point["rule"])), int(point["n"])
+        found = {outcomes: decision(asked, outcomes) for outcomes in sequences(asked, n)}
+        tried, told = 0, list[str]()
+        for before, said in found.items():
+            for place, vote in enumerate(before):
+                if vote is None:
+                    continue
+                after = _without(before, (place,))
+                tried += 1
+                if broken(vote, said, found[after]):
+                    told.append(_told(asked, before, after))
+        return tried, told
+
+    return look
+
+
+def gains(_: Verdict, before: Decision, after: Decision) -> bool:
+    """Whether a failure won a verdict, or changed one."""
+    return after.status == "decided" and (before.status, before.verdict) != ("decided", after.verdict)
+
+
+def helps_its_label(vote: Verdict, before: Decision, after: Decision) -> bool:
+    """Whether a label won by losing a vote."""
+    return after.verdict == vote and before.verdict != vote
+
+
+def turns(_: Verdict, before: Decision, after: Decision) -> bool:
+    """Whether a failure made another verdict of one."""
+    return before.status == after.status == "decided" and before.verdict != after.verdict
+
+
+def across(_: Verdict, before: Decision, after: Decision) -> bool:
+    """Whether a failure made B of A, or A of B."""
+    return {before.verdict, after.verdict} == {"A", "B"}
+
+
+def one_order(point: Named) -> tuple[int, list[str]]:
+    """Look at any number of failures in one order: a verdict stays, or there is none."""
+    asked, n = rule(str(point["rule"])), int(point["n"])
+    chosen = [
+        places
+        for order in (range(0, n, 2), range(1, n, 2))
+        for many in range(1, len(order) + 1)
+        for places in combinations(order, many)
+    ]
+    found = {outcomes: decision(asked, outcomes) for outcomes in sequences(asked, n)}
+    tried, told = 0, list[str]()
+    for before, said in found.items():
+        if said.status == "decided":
+            afters = [_without(before, places) for places in chosen]
+            tried += len(afters)
+            told += [_told(asked, before, after) for after in afters if turns("", said, found[after])]
+    return tried, told
+
+
+def below_quorum(point: Named) -> tuple[int, list[str]]:
+    """Look at every sequence under every quorum, the default one among them: below it nothing is decided."""
+    asked, n = rule(str(point["rule"])), int(point["n"])
+    tried, told = 0, list[str]()
+    for outcomes in sequences(asked, n):
+        valid = sum(verdict is not None for verdict in outcomes)
+        for least in (None, *range(n + 2)):
+            if valid < quorum(n, least):
+                tried += 1
+                if decision(asked, outcomes, min_valid=least).status != "not_graded":
+                    told.append(_told(asked, outcomes, outcomes, min_valid=least))
+    return tried, told
+
+
+def absent(point: Named) -> tuple[int, list[str]]:
+    """Look at every sequence with a quorum: a failed sample counts as if it had not been asked."""
+    asked, n = rule(str(point["rule"])), int(point["n"])
+    tried, told = 0, list[str]()
+    for outcomes in sequences(asked, n):
+        said = decision(asked, outcomes)
+        if said.status != "not_graded":
+            valid = tuple(verdict for verdict in outcomes if verdict is not None)
+            alone = decision(asked, valid)
+            tried += 1
+            if (said.status, said.verdict) != (alone.status, alone.verdict):
+                told.append(_told(asked, outcomes, valid))
+    return tried, told
+
+
+def expected_gain(asked: Rule, n: int, *, right: float, failing: float, tie: float) -> float:
+    """Return how much failures at random add to the share of all cases that are decided and right, exactly.
+
+    Args:
+        asked: the rule.
+        n: samples a case.
+        right: chance that an answer is right, `A`; else it is `B`.
+        failing: chance that a sample fails, whatever it would have said.
+        tie: what an abstention or a `TIE` counts, 0.5 being a coin; no verdict below the quorum counts nothing.
+
+    """
+    chances: dict[Verdict | None, tuple[float, float]] = {
+        "A": (right, right * (1 - failing)),
+        "B": (1 - right, (1 - right) * (1 - failing)),
+        None: (0.0, failing),
+    }
+    gain = 0.0
+    for outcomes in product(chances, repeat=n):
+        credit = _credit(decision(asked, outcomes), tie)
+        without = with_failures = 1.0
+        for verdict in outcomes:
+            without, with_failures = without * chances[verdict][0], with_failures * chances[verdict][1]
+        gain += credit * (with_failures - without)
+    return gain
+
+
+def _credit(said: Decision, tie: float) -> float:
+    if said.status == "not_graded":
+        return 0.0
+    return 1.0 if said.verdict == "A" else 0.0 if said.verdict == "B" else tie
+
+
+def at_random(*, tie: float) -> Enumeration:
+    """Return the look at judges that are right and fail at random: what breaks the promise is a gain of accuracy."""
+
+    def look(point: Named) -> tuple[int, list[str]]:
+        asked, n = rule(str(point["rule"])), int(point["n"])
+        told = [
+            f"{asked.name} gains {gain:.4f} where answers are right at {right:g} and {failing:g} of samples fail"
+            for right, failing in product(_RIGHT, _FAILING)
+            if (gain := expected_gain(asked, n, right=right, failing=failing, tie=tie)) > _ROUNDING
+        ]
+        return len(_RIGHT) * len(_FAILING), told
+
+    return look
