@@ -11,6 +11,7 @@ from judgeharness_integrations.aggregation.curtailing import curtails
 from judgeharness_integrations.aggregation.rules import Rule
 from judgeharness_integrations.execution.budget import Budget
 from judgeharness_integrations.perturbations import Perturbation
+from judgeharness_integrations.verdictlog.probenames import is_probe
 
 if TYPE_CHECKING:
     from judgeharness_integrations.calibration.labels import CalibrationSet
@@ -106,6 +107,10 @@ def check_curtail(design: Design) -> None:
     """Raise a PlanError for a rule whose decision can change until the last sample."""
     if not design.curtail:
         return
+    if (probe := next(filter(is_probe, design.perturbations), None)) is not None:
+        raise PlanError(
+            f"{probe!r} does not vote, and early stopping asks only what a decision needs: leave curtail out."
+        )
     if (reason := curtails(design.rule)) is not None:
         raise PlanError(f"{reason.rstrip('.')}: leave curtail out.")
 
@@ -126,6 +131,6 @@ def check_design(perturbations: Sequence[Perturbation], **numbers: float | None)
         if isinstance(value, bool) or not isinstance(value, (int,) if whole else (int, float)) or not value >= least:
             kind = "a whole number of at least 1" if whole else "a number of at least 0" if least == 0 else "above 0"
             raise PlanError(f"{name} must be {kind}, not {value!r}.")
-    planned = len(perturbations) * int(numbers["repetitions"] or 0)
+    planned = sum(not is_probe(name) for name in names) * int(numbers["repetitions"] or 0)
     if (quorum := numbers["min_valid"]) is not None and quorum > planned:
         raise PlanError(f"min_valid={quorum} is more than the {planned} samples planned a case.")

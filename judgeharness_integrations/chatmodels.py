@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from traceback import walk_tb
@@ -12,6 +12,7 @@ from typing import Any, Final, Literal, Protocol, TypeAlias, runtime_checkable
 
 from judgeharness_integrations._errors import ConfigError
 from judgeharness_integrations.judging import call_maybe_async, text_hash
+from judgeharness_integrations.parsing import object_of, only_quotes
 
 __all__ = ["ChatModel", "Completion", "FunctionModel", "Prompt", "chat_model", "parsed_object"]
 
@@ -111,18 +112,15 @@ class FunctionModel:
         return Completion(text=str(said), model=self.name)
 
 
-def parsed_object(completion: Completion) -> Mapping[str, Any] | None:
-    """Return the JSON object of an answer: its structured output, else its text as a whole or in one code fence."""
+def parsed_object(completion: Completion, *, shown: Iterable[str] = ()) -> Mapping[str, Any] | None:
+    """Return the JSON object of an answer: its structured output, else its text as a whole or in one code fence.
+
+    None when it is anything else, or a quotation of what the model was `shown`.
+    """
     if completion.parsed is not None:
         return completion.parsed
-    text = completion.text.strip()
-    if text.startswith("```") and text.endswith("```"):
-        text = text.removesuffix("```").partition("\n")[2]
-    try:
-        found = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    return found if isinstance(found, Mapping) else None
+    found = object_of(completion.text)
+    return None if found is None or only_quotes(completion.text, shown) else found
 
 
 def chat_model(spec: str, options: Mapping[str, Any] | None = None, *, adapter: str = "langchain") -> ChatModel:

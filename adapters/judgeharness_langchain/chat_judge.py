@@ -17,6 +17,7 @@ from judgeharness_integrations._errors import UnknownNameError, UsageError
 from judgeharness_integrations.cases import AnswerCase, Case, Criterion, PairwiseCase
 from judgeharness_integrations.judging import Answer, JudgeIdentity, Judgment, Probe, text_hash
 from judgeharness_integrations.marks import MARKS, shown
+from judgeharness_integrations.parsing import only_quotes
 from judgeharness_langchain.caching import UNREACHABLE, active_cache, isolated, namespace_of
 from judgeharness_langchain.fitting import fitting_case, misfit
 from judgeharness_langchain.kinds import Kind
@@ -25,7 +26,7 @@ from judgeharness_langchain.models import family_of, innermost, model_name
 from judgeharness_langchain.options import CallOptions
 from judgeharness_langchain.parameters import model_parameters
 from judgeharness_langchain.prompting import prompt_hash
-from judgeharness_langchain.structured import ended_early, means_unsupported
+from judgeharness_langchain.structured import ended_early, means_unsupported, structured_of
 
 __all__ = ["DEFAULT_SLOTS", "ChatJudge", "JudgeOptions", "OutputMode", "Reading", "known_options"]
 
@@ -135,15 +136,17 @@ class ChatJudge(ABC):
         slots = case.presentation.slot_names or DEFAULT_SLOTS
         messages = self.prompt.format_messages(**self._variables(case, slots))
         if not self._text_only[0]:
-            answered = await self._structured(probe, messages, slots)
+            answered = await self._structured(probe, case, messages, slots)
             if answered is not None:
                 return answered
         model, warning = self._model(namespace_of(probe), None)
         config = self.options.for_sample(probe)
         answer = read_message(await model.ainvoke(messages, config))
-        return self._judgment(answer, self._read_text(answer.text, slots), warning, config)
+        return self._judgment(answer, self._own(answer, None, case, slots), warning, config)
 
-    async def _structured(self, probe: Probe, messages: list[BaseMessage], slots: tuple[str, str]) -> Judgment | None:
+    async def _structured(
+        self, probe: Probe, case: AnswerCase, messages: list[BaseMessage], slots: tuple[str, str]
+    ) -> Judgment | None:
         """Return the judgment, or None when the model turns out not to offer structured output."""
         model, warning = self._model(namespace_of(probe), slots)
         if model is None:
@@ -158,12 +161,20 @@ class ChatJudge(ABC):
             if (ended := ended_early(error)) is not None:
                 return self._judgment(ended, None, warning, config)
             raise
-        raw, parsed = result["raw"], result["parsed"]
+        raw = result["raw"]
         answer = read_message(raw) if isinstance(raw, AIMessage) else ModelAnswer(text=str(raw))
-        reading = self._read_structured(parsed, slots) if isinstance(parsed, Mapping) else None
-        if reading is None and answer.refusal is None:
-            reading = self._read_text(answer.text, slots)
+        parsed = structured_of(raw, answer.text, result["parsed"])
+        reading = self._own(answer, parsed, case, slots)
         return self._judgment(answer, reading, warning, config)
+
+    def _own(
+        self, answer: ModelAnswer, parsed: Mapping[str, Any] | None, case: AnswerCase, slots: tuple[str, str]
+    ) -> Reading:
+        """Return what the model says of its own: nothing when it only quotes the case."""
+        if only_quotes(answer.text, case.all_texts()):
+            return None
+        reading = self._read_structured(parsed, slots) if parsed is not None else None
+        return self._read_text(answer.text, slots) if reading is None else reading
 
     def _model(self, namespace: str, slots: tuple[str, str] | None) -> tuple[Any, str | None]:
         """Return the model with its own cache entries, for structured output where `slots` are given."""

@@ -9,7 +9,7 @@ from typing import Any, Unpack
 from langchain_core.language_models import BaseChatModel
 
 from judgeharness_integrations.judging import Answer
-from judgeharness_integrations.parsing import label_grammar
+from judgeharness_integrations.parsing import json_of, label_grammar
 from judgeharness_langchain.chat_judge import ChatJudge, JudgeOptions, Reading
 from judgeharness_langchain.kinds import CUSTOM_LABELS
 from judgeharness_langchain.rubric import CriteriaLike, rubric_text, several_criteria
@@ -27,10 +27,7 @@ _INSTRUCTIONS = (
 def last_json_object(text: str) -> Any:
     """Return the JSON that stands alone on the last non-empty line; None when none does."""
     lines = text.strip().splitlines()
-    try:
-        return json.loads(lines[-1]) if lines else None
-    except (ValueError, RecursionError):
-        return None
+    return json_of(lines[-1]) if lines else None
 
 
 class CriteriaJudge(ChatJudge):

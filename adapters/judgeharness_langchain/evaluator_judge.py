@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from judgeharness_integrations.cases import AnswerCase, Case, Criterion, PairwiseCase, output_texts
+from judgeharness_integrations.cases import AnswerCase, Case, Criterion, PairwiseCase
 from judgeharness_integrations.judging import Answer, JudgeIdentity, Judgment, Probe
+from judgeharness_integrations.parsing import only_quotes
 from judgeharness_integrations.presets import Shape
 from judgeharness_integrations.verdictlog.row import Verdict
 from judgeharness_langchain.caching import UNREACHABLE, active_cache, isolated, namespace_of
@@ -165,9 +166,11 @@ class EvaluatorJudge:
         stock = type(getattr(self.evaluator, "output_parser", None)).__name__ == self.kind.parser
         if self.own_parser or answer is None or not stock:
             return theirs, False
-        if answer.refusal is not None or answer.truncated:  # what a half answer says is not where it would have ended
+        judged = case.all_texts()
+        # what a half answer says is not where it would have ended
+        if answer.refusal is not None or answer.truncated or only_quotes(answer.text, judged):
             return None, theirs is not None
-        ours = self.kind.reread(answer.text, _quotable(case))
+        ours = self.kind.reread(answer.text, judged)
         divisor = getattr(self.evaluator, "normalize_by", None)
         if isinstance(ours, (int, float)) and divisor:
             ours = ours / divisor
@@ -184,9 +187,3 @@ def _scale(evaluator: Any, kind: Kind) -> tuple[float, float] | None:
 def _texts(case: AnswerCase) -> Mapping[str, Any]:
     texts = {"prediction": case.output, "reference": case.reference, "input": case.input}
     return texts | ({"prediction_b": case.output_b} if isinstance(case, PairwiseCase) else {})
-
-
-def _quotable(case: AnswerCase) -> tuple[str, ...]:
-    """Return every text of a case: whoever wrote it may have put a verdict into it for the judge to quote."""
-    texts = (*(output_texts(case) or ()), case.input, case.reference, case.context)
-    return tuple(text for text in texts if text is not None)

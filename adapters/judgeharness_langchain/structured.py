@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from judgeharness_integrations.parsing import object_of
 from judgeharness_langchain.messages import ModelAnswer
 
-__all__ = ["REASONING", "ended_early", "means_unsupported", "object_schema", "reasoning_of"]
+__all__ = ["REASONING", "ended_early", "means_unsupported", "object_schema", "reasoning_of", "structured_of"]
 
 REASONING = {"type": "string", "description": "The reasons, before the verdict."}
 _UNSUPPORTED_WORDS = ("response_format", "json_schema", "json_object", "tool_choice", "tools")
@@ -30,6 +31,24 @@ def reasoning_of(parsed: Mapping[str, Any]) -> str | None:
     """Return the reasons of a structured answer."""
     value = parsed.get("reasoning")
     return value if isinstance(value, str) else None
+
+
+def structured_of(message: object, text: str, parsed: object) -> Mapping[str, Any] | None:
+    """Return the structured output of an answer, None when it has none.
+
+    A text is read strictly: the client's own parser also takes an object out of the midst of one, where it may be a
+    quotation, and completes one that was cut off. A text without any brace is not what it was read from: a model may
+    bring a structured output of its own.
+
+    Args:
+        message: what the model answered.
+        text: its text.
+        parsed: what the client made of it.
+
+    """
+    if "{" in text and not getattr(message, "tool_calls", None):
+        return object_of(text)
+    return parsed if isinstance(parsed, Mapping) else None
 
 
 def means_unsupported(error: Exception) -> bool:

@@ -12,8 +12,10 @@ from langchain_core.caches import BaseCache
 from langchain_core.exceptions import OutputParserException
 from pydantic import ValidationError
 
+from judgeharness_integrations.cases import output_texts
 from judgeharness_integrations.execution.retrying import is_transient
 from judgeharness_integrations.judging import Answer, Judgment, Probe, call_maybe_async
+from judgeharness_integrations.parsing import object_of, only_quotes
 from judgeharness_openevals._seams import marked, outside_test_case
 from judgeharness_openevals.caching import UNREACHABLE, active_cache, isolated
 from judgeharness_openevals.capturing import Capture, ModelAnswer, captured, watched_client
@@ -23,7 +25,7 @@ __all__ = ["Asked", "Asker", "unread_answer"]
 
 _FILTERED, _CUT_SHORT, _REFUSED = "ContentFilterFinishReasonError", "LengthFinishReasonError", "OpenAIRefusalError"
 _MISREAD = (OutputParserException, ValidationError)
-_WHILE_READING = (ValueError, LookupError, TypeError, AttributeError)
+_WHILE_READING = (ValueError, LookupError, TypeError, AttributeError, RecursionError)
 _LONGEST = 2000
 
 
@@ -31,20 +33,26 @@ _LONGEST = 2000
 class Asked:
     """What came of one call: what the judge returned, or `error` where it could not read what its model said.
 
-    `known` is whether the judge is openevals' own, which makes its score of nothing but the model's last answer.
+    `known` is whether the judge is openevals' own, which makes its score of nothing but the model's last answer;
+    `doubt` why that answer gives no score by a strict reading, None when it does.
     """
 
     native: Any = None
     error: Exception | None = None
     said: ModelAnswer | None = None
     known: bool = False
+    doubt: str | None = None
     capture: Capture
     warning: str | None = None
 
-    def unusable(self, read: Sequence[Answer] = ()) -> Answer | None:
-        """Return the answer of a call that gave no score; None where what was `read` of it is to be kept."""
+    def unusable(self, read: Sequence[Answer] = (), *, strict: bool = True) -> Answer | None:
+        """Return the answer of a call that gave no score; None where what was `read` of it is to be kept.
+
+        Unless `strict`, openevals' own reading counts, which also takes an object out of the midst of a text.
+        """
         if self.error is None and (not self.known or any(answer.outcome == "ok" for answer in read)):
-            return None
+            doubt = self.doubt if strict else None
+            return None if doubt is None else Answer(outcome="unparsed", reasoning=doubt)
         if self.said is not None and self.said.refusal is not None:
             return Answer(outcome="refused", reasoning=self.said.refusal)
         return (
@@ -101,7 +109,8 @@ class Asker:
         reached = function is not self.function or said is None or not said.langchain
         warning = None if reached or not (said and (said.cached or cache is not None)) else UNREACHABLE
         known = details is not None
-        return Asked(native=native, error=error, said=said, known=known, capture=capture, warning=warning)
+        doubt = _doubt(said, output_texts(probe.case) or ()) if known and said is not None else None
+        return Asked(native=native, error=error, said=said, known=known, doubt=doubt, capture=capture, warning=warning)
 
     def _for_sample(self, probe: Probe, cache: BaseCache | None) -> Callable[..., Any]:
         """Return the judge with its OpenAI client watched, with cache entries of its own, or retrying nothing."""
@@ -148,6 +157,18 @@ def unread_answer(error: Exception, seen: ModelAnswer | None, details: Introspec
     # a chat model may read the answer itself, before it is seen; whatever a client gives is seen
     reads = details is not None and details.client is None
     return ModelAnswer(text=_text(error)) if reads and isinstance(error, _MISREAD) else None
+
+
+def _doubt(said: ModelAnswer, judged: Sequence[str]) -> str | None:
+    """Return why a text gives no score: it is no JSON object as a whole, where one inside may be a quotation.
+
+    A text without any brace is not what the score was read from: a model may bring a structured output of its own.
+    """
+    if said.called or "{" not in said.text:
+        return None
+    if object_of(said.text) is None:
+        return "the answer is not one JSON object"
+    return "the answer only quotes what was judged" if only_quotes(said.text, judged) else None
 
 
 def _text(error: Exception) -> str:

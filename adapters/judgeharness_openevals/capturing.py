@@ -23,7 +23,10 @@ _REFUSED = frozenset({"content_filter", "refusal"})
 
 @dataclass(frozen=True, kw_only=True)
 class ModelAnswer:
-    """One answer of a model: its text and the evidence of the call; `refusal` is why it refused, if it did."""
+    """One answer of a model: its text and the evidence of the call; `refusal` is why it refused, if it did.
+
+    `called` is whether it called a tool, so that its answer is the call's arguments and not its text.
+    """
 
     text: str
     model: str | None = None
@@ -33,6 +36,7 @@ class ModelAnswer:
     cached: bool = False
     refusal: str | None = None
     langchain: bool = False
+    called: bool = False
 
 
 class Capture(BaseCallbackHandler):
@@ -93,6 +97,7 @@ def _of_message(message: BaseMessage) -> ModelAnswer:
         cached=usage.get("total_cost") == 0,
         refusal=_refusal(message.additional_kwargs.get("refusal"), finish),
         langchain=True,
+        called=bool(calls),
     )
 
 

@@ -38,7 +38,8 @@ class OpenevalsJudge:
 
     `details` is what openevals made it of, None for a function of the caller's own: then its criteria are learned
     from its answers, and it has no identity. `key` names the criterion of an answer that names none; `keyed` is
-    whether the caller chose it, so that it goes into the result, too.
+    whether the caller chose it, so that it goes into the result, too. With `own_reading` openevals' reading of an
+    answer is taken as it is; else an answer of text counts only where it is one JSON object and nothing besides.
     """
 
     takes_values: ClassVar[bool] = True
@@ -51,6 +52,7 @@ class OpenevalsJudge:
     details: Introspected | None
     protocol: Protocol
     asker: Asker
+    own_reading: bool = False
     samples: dict[tuple[str, str, int], Sample] | None = field(default=None, compare=False, repr=False)
 
     @classmethod
@@ -121,9 +123,9 @@ class OpenevalsJudge:
         """Whether its scores are all of given ones, so that one between two of them, a median say, is none."""
         return self.details is not None and self.details.discrete
 
-    def bound(self) -> OpenevalsJudge:
+    def bound(self, *, own_reading: bool = False) -> OpenevalsJudge:
         """Return the judge for one evaluation: it keeps what the evaluator returned for each sample."""
-        return replace(self, samples={})
+        return replace(self, own_reading=own_reading, samples={})
 
     def view(self, case: Case) -> Case:
         """Return the case as the judge is shown it: for a judge of trajectories, a text as messages."""
@@ -159,7 +161,7 @@ class OpenevalsJudge:
         sample.error = asked.error
         reading = None if asked.error is not None else self._read(asked.native)
         answers = () if reading is None else reading.answers
-        if (unusable := asked.unusable(answers)) is not None:
+        if (unusable := asked.unusable(answers, strict=not self.own_reading)) is not None:
             return asked.judgment(self._to_all(unusable))
         sample.reading = reading
         return asked.judgment(answers)

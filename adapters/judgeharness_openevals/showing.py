@@ -48,7 +48,7 @@ def _messages(text: str) -> Any:
     """Return the messages a text holds as JSON; else one message of the assistant."""
     try:
         found = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         found = None
     several = found.get("messages") if isinstance(found, Mapping) else found
     is_messages = isinstance(several, list) and all(isinstance(part, Mapping) and "role" in part for part in several)

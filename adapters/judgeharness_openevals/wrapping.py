@@ -116,16 +116,19 @@ class _Evaluation:
     harness: JudgeHarness
 
     def run(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Native:
-        arguments, judge = self.judge.protocol.bound(args, kwargs), self.judge.bound()
+        arguments, judge = self.judge.protocol.bound(args, kwargs), self._bound()
         with one_verdict(judge.run_name, arguments, **self._told) as ended:
             result = self.harness.evaluate(judge, _case(arguments), judge.model_name)
             return ended(native_result(judge, result, bare=self._bare))
 
     async def arun(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Native:
-        arguments, judge = self.judge.protocol.bound(args, kwargs), self.judge.bound()
+        arguments, judge = self.judge.protocol.bound(args, kwargs), self._bound()
         with one_verdict(judge.run_name, arguments, **self._told) as ended:
             result = await self.harness.aevaluate(judge, _case(arguments), judge.model_name)
             return ended(native_result(judge, result, bare=self._bare))
+
+    def _bound(self) -> OpenevalsJudge:
+        return self.judge.bound(own_reading=self._bare)
 
     @property
     def _told(self) -> dict[str, Any]:

@@ -202,6 +202,7 @@ def test_no_verdict_comes_from_anything_but_a_label(text: str) -> None:
     assert verdicts(text.replace("label: supported", "label: so-so")) == [None, None, None]
 
 
+@pytest.mark.slow
 @given(st.text() | st.lists(LINES | st.text(max_size=9)).map("\n".join), st.lists(st.tuples(st.text(), st.text())))
 def test_any_text_gets_one_answer_a_sentence(text: str, sentences: list[tuple[str, str]]) -> None:
     answers = read_sentences(text, sentences)

@@ -397,6 +397,7 @@ def read_all(path: Path, history: Path, out: Path) -> None:
                 assert CalibrationReport.load(report.save(out / "report.json")).criteria == report.criteria
 
 
+@pytest.mark.slow
 @pytest.mark.untraced
 @settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
@@ -407,6 +408,7 @@ def test_hostile_sidecars(data: st.DataObject, sidecar: Path, history: Path, tmp
     read_all(path, history, tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.untraced
 @settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())

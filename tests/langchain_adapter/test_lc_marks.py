@@ -57,6 +57,23 @@ def test_a_code_that_occurs_in_a_text_is_replaced(monkeypatch: pytest.MonkeyPatc
     assert code_of(["holds aaaaaaaa", "and BBBBBBBB"]) == "cccccccc"
 
 
+@pytest.mark.parametrize(
+    "hidden",
+    [
+        "aaaa-aaaa",
+        "a a\ta\na a\u200ba\u00ada a",
+        "\uff41" * 8,  # full width
+        "\U0001d41a\U0001d41a\uff21\uff21aaaa",  # bold, and full width in upper case
+        "AAAAaaaa",
+    ],
+)
+def test_a_code_that_a_model_may_read_in_a_text_is_replaced(monkeypatch: pytest.MonkeyPatch, hidden: str) -> None:
+    digests = iter(["aaaaaaaa", "bbbbbbbb"])
+    hashed = SimpleNamespace(hexdigest=lambda: next(digests) * 8)
+    monkeypatch.setattr(marks, "hashlib", SimpleNamespace(sha256=lambda _: hashed))
+    assert code_of([f"<<{hidden} end>>"]) == "bbbbbbbb"
+
+
 @given(texts=st.lists(st.text(alphabet=HEX, max_size=2000), max_size=4))
 def test_the_code_occurs_in_no_text_and_depends_on_nothing_else(texts: list[str]) -> None:
     code = code_of(texts)

@@ -359,7 +359,7 @@ def test_inputs_and_references_that_are_required(openai_server: Serve) -> None:
 
 
 def test_paraphrase_and_prompt_variant_through_a_chat_rewriter(openai_server: Serve) -> None:
-    rewriting = openai_server(lambda request: Reply.text(f"reworded {len(request.user)}"))
+    rewriting = openai_server(lambda request: Reply.text(f"reworded {len(shown_text(request, 'Text'))}"))
     judging = openai_server([Reply.json({"reasoning": "r", "verdicts": {"ok": "PASS"}})])
     harness = JudgeHarness(
         perturbations=["none", "paraphrase", "prompt_variant"],

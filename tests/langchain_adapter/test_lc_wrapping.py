@@ -352,6 +352,7 @@ def test_load_evaluator_changes_an_import(openai_server: Serve) -> None:
         assert load_evaluator("exact_match").evaluate_strings(prediction="a", reference="a")["score"] == 1
 
 
+@pytest.mark.slow
 def test_a_calibration_set_and_a_saved_calibration(openai_server: Serve, tmp_path: Any) -> None:
     server = openai_server(longer_wins)
     evaluator = classic_load("pairwise_string", llm=chat_model(server))

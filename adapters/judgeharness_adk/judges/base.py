@@ -26,6 +26,7 @@ from judgeharness_adk.replies import Reply
 from judgeharness_integrations._errors import CaseError, ConfigError
 from judgeharness_integrations.cases import Case, Criterion
 from judgeharness_integrations.judging import Answer, JudgeIdentity, Judgment, Probe, model_family, text_hash
+from judgeharness_integrations.parsing import only_quotes
 
 __all__ = ["LABELS", "NOTHING_SAID", "Ask", "MetricJudge", "NoQuestionsError", "Unready"]
 
@@ -149,14 +150,22 @@ class MetricJudge(ABC, Generic[C]):
         case = probe.case
         reply = await self.model.ask(self.prompt(case))
         return Judgment(
-            answers=self.read(reply.text, case) if reply.text else self._silent(reply, case),
+            answers=self._answers(reply, case),
             raw=reply.text,
             model=reply.model,
             input_tokens=reply.input_tokens,
             output_tokens=reply.output_tokens,
         )
 
-    def _silent(self, reply: Reply, case: InvocationCase) -> tuple[Answer, ...]:
+    def _answers(self, reply: Reply, case: InvocationCase) -> tuple[Answer, ...]:
+        """Return what a reply says of its own: a half one may end within a quotation of the agent."""
+        if not reply.text:
+            reason = f"the model gave no text ({reply.reason})"
+        elif reply.cut:
+            reason = "the token limit cut the answer off"
+        elif only_quotes(reply.text, case.all_texts()):
+            reason = "the answer only quotes what was judged"
+        else:
+            return self.read(reply.text, case)
         outcome: Literal["refused", "unparsed"] = "refused" if reply.refused else "unparsed"
-        reason = f"the model gave no text ({reply.reason})"
         return tuple(Answer(criterion=a.criterion, outcome=outcome, reasoning=reason) for a in self.read(None, case))

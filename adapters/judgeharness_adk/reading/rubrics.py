@@ -1,12 +1,14 @@
 """The answer of ADK's rubric judges (final response, tool use, trajectory) -> one `Answer` a rubric.
 
 A judge writes a block of `ID:`, `Property:`, `Evidence:`, `Rationale:` and `Verdict:` lines about every rubric. Since
-it may quote the agent, which may write such lines itself, a rubric with verdicts that differ has none.
+it may quote the agent, which may write such lines itself, a rubric with verdicts that differ has none, and a verdict
+that may have strayed from its rubric counts against every rubric that was answered before it.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -27,6 +29,8 @@ _AGAIN = re.compile(r"verdict[\s*_`\"']{0,6}[:=\uff1a][\s*_`\"'\[(]{0,6}(yes|no)
 _TAG = re.compile(r"\[\s{0,3}id\s{0,3}:([^\]\n]{1,200})\]", re.IGNORECASE)
 _ID_PREFIX = re.compile(r"\Aid\s{0,3}:", re.IGNORECASE)
 
+_STRAYED = "a verdict further down, which may be about this rubric, differs"
+
 _Block = list[Field]
 
 
@@ -40,48 +44,88 @@ def read_rubrics(text: str | None, rubrics: Sequence[tuple[str, str]]) -> tuple[
     """
     known = _known(rubrics)
     about: list[list[_Block]] = [[] for _ in rubrics]
-    for block in _blocks(fields(text or "", _NAMES), known):
-        place = known.place(block)
+    later: list[set[str | None]] = [set() for _ in rubrics]
+    begun: set[int] = set()
+    blocks = _blocks(fields(text or "", _NAMES), known)
+    places = [known.place(block) for block in blocks]
+    for block, place, stray in zip(blocks, places, _strays(blocks, places), strict=True):
+        for other in begun - {place} if stray else ():
+            later[other] |= stray
         if place is not None:
             about[place].append(block)
-    return tuple(_answer(name, blocks) for (name, _), blocks in zip(rubrics, about, strict=True))
+            begun |= {place} if _verdicts([block]) else set()
+    found = zip(rubrics, about, later, strict=True)
+    return tuple(_answer(name, blocks, said) for (name, _), blocks, said in found)
 
 
 def _blocks(found: Sequence[Field], known: _Known) -> list[_Block]:
     """Group the fields; those before the first block or after a STEP line are nobody's.
 
     Inside a block that still lacks its verdict an `ID:` opens the next one only right before a `Property:`. Without
-    one it is evidence (`ID: 42`), or the block ends there in doubt when it is the id of a rubric.
+    one it is evidence (`ID: 42`), or the block ends there in doubt, and what follows is nobody's, when it is the id of
+    a rubric.
     """
-    blocks: list[_Block] = []
-    block: _Block = []
+    blocks: list[_Block] = [[]]
     seen: set[str] = set()
     for field, following in zip(found, [*(field.name for field in found[1:]), ""], strict=False):
-        opens = field.name == "property" and seen != {"id"}
+        opens = field.name == "STEP" or (field.name == "property" and seen != {"id"})
         if field.name == "id":
             opens = "property" not in seen or "verdict" in seen or following == "property"
-            if not opens and known.by_id(field.first) is None:
+            if not opens:
+                if known.by_id(field.first) is not None:
+                    blocks.append([])
+                    seen = set()
                 continue
-        if opens or field.name in ("id", "STEP"):
-            block, seen = [], set()
         if opens:
-            blocks.append(block)
-        block.append(field)
+            blocks.append([])
+            seen = set()
+        blocks[-1].append(field)
         seen.add(field.name)
     return blocks
 
 
-def _answer(criterion: str, blocks: Sequence[_Block]) -> Answer:
+def _strays(blocks: Sequence[_Block], places: Sequence[int | None]) -> list[set[str | None]]:
+    """Return what each block says that may be about another rubric: a quotation may have opened it.
+
+    Such are the blocks of no rubric, and those of a rubric that has several, unless all rubrics are answered again in
+    the same order. A verdict in the midst of steps is theirs.
+    """
+    answered = [place for block, place in zip(blocks, places, strict=True) if place is not None and _verdicts([block])]
+    once = list(dict.fromkeys(answered))
+    again = answered == once * (len(answered) // max(len(once), 1))
+    several = set() if again else {place for place, times in Counter(answered).items() if times > 1}
+    strays: list[set[str | None]] = []
+    for block, place, following in zip(blocks, places, [*blocks[1:], []], strict=True):
+        mine = place not in several if place is not None else _is_step(block) and _is_step(following)
+        strays.append(set() if mine else _words([block]))
+    return strays
+
+
+def _is_step(block: _Block) -> bool:
+    return bool(block) and block[0].name == "STEP" and all(field.name != "rationale" for field in block)
+
+
+def _verdicts(blocks: Sequence[_Block]) -> list[Field]:
+    return [field for block in blocks for field in block if field.name == "verdict"]
+
+
+def _words(blocks: Sequence[_Block]) -> set[str | None]:
+    return {word for field in _verdicts(blocks) for word in _said(field)}
+
+
+def _answer(criterion: str, blocks: Sequence[_Block], later: set[str | None]) -> Answer:
     rationales = (field.text for block in blocks for field in block if field.name == "rationale")
     rationale = next(filter(None, rationales), None)
-    verdicts = [field for block in blocks for field in block if field.name == "verdict"]
-    said = {word for field in verdicts for word in _said(field)}
-    if len(said) == 1 and None not in said:
-        return Answer(criterion=criterion, verdict=_VERDICTS[said.pop()], reasoning=rationale)
-    return Answer(criterion=criterion, outcome="unparsed", reasoning=rationale or _why(blocks, verdicts, said))
+    said = _words(blocks)
+    if len(said) != 1 or None in said:
+        return Answer(criterion=criterion, outcome="unparsed", reasoning=rationale or _why(blocks, said))
+    if later - said:
+        return Answer(criterion=criterion, outcome="unparsed", reasoning=rationale or _STRAYED)
+    return Answer(criterion=criterion, verdict=_VERDICTS[said.pop()], reasoning=rationale)
 
 
-def _why(blocks: Sequence[_Block], verdicts: Sequence[Field], said: set[str | None]) -> str:
+def _why(blocks: Sequence[_Block], said: set[str | None]) -> str:
+    verdicts = _verdicts(blocks)
     if not verdicts:
         return "no verdict about this rubric" if blocks else "no answer about this rubric"
     if said >= _VERDICTS.keys():

@@ -68,7 +68,7 @@ class Asker:
             asked = Asked.of(model, prompt, item=item, attempt=attempt)
             completion = await self._completion(model, replace(prompt, sample=attempt), asked)
             try:
-                return Answer(value=read(_object(completion)), answers=attempt + 1)
+                return Answer(value=read(_object(completion, prompt)), answers=attempt + 1)
             except UnreadableError as error:
                 reason = str(error)
         return Answer(value=None, answers=self.readings, reason=reason)
@@ -105,12 +105,12 @@ def _spent(model: str, answer: object) -> Spent:
     return spent_by(answer, default_model=model)
 
 
-def _object(completion: Completion) -> Mapping[str, Any]:
+def _object(completion: Completion, prompt: Prompt) -> Mapping[str, Any]:
     if completion.ended == "refused":
         raise UnreadableError("the model refused")
     if completion.ended == "truncated":
         raise UnreadableError("the answer was cut off by the token limit")
-    found = parsed_object(completion)
+    found = parsed_object(completion, shown=[prompt.user])
     if found is None:
         raise UnreadableError("the answer is no JSON object")
     return found

@@ -88,9 +88,10 @@ class _ModelJudge(ABC):
 
     async def judge(self, probe: Probe) -> Judgment:
         """Ask the model once."""
-        completion = await self.model.complete(replace(self.prompt(probe.case), sample=probe.repetition))
+        asked = self.prompt(probe.case)
+        completion = await self.model.complete(replace(asked, sample=probe.repetition))
         return Judgment(
-            answers=self._answers(completion),
+            answers=self._answers(completion, asked),
             raw=clean(completion.text),
             model=completion.model,
             input_tokens=completion.input_tokens,
@@ -98,9 +99,9 @@ class _ModelJudge(ABC):
             facts=completion.facts,
         )
 
-    def _answers(self, completion: Completion) -> tuple[Answer, ...]:
+    def _answers(self, completion: Completion, asked: Prompt) -> tuple[Answer, ...]:
         """Return an answer a criterion; the reasons stand on the first alone."""
-        found = parsed_object(completion) if completion.ended == "ok" else None
+        found = parsed_object(completion, shown=[asked.user]) if completion.ended == "ok" else None
         if found is None:
             outcome: Outcome = "refused" if completion.ended == "refused" else "unparsed"
             return tuple(Answer(criterion=name, outcome=outcome) for name in self._readings())
