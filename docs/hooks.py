@@ -75,8 +75,8 @@ def _helps(command: Any, name: str, parent: Any) -> Iterator[tuple[str, str]]:
 def _page_of_commands() -> str:
     introduction = (
         "# The command\n\n"
-        "What `judgeharness COMMAND --help` prints, for every command. `run`, and `calibrate` with a configuration, "
-        "ask judges; no other command asks anybody.\n"
+        "What `judgeharness COMMAND --help` prints, for every command. `run`, and `calibrate` and `check` with a "
+        "configuration, ask judges; no other command asks anybody.\n"
     )
     parts = [f"## {name}\n\n```text\n{text.strip()}\n```\n" for name, text in commands()]
     return "\n".join([introduction, *parts])

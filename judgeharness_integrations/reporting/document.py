@@ -52,7 +52,7 @@ def result_document(result: HarnessResult, *, rows: bool = False) -> dict[str, A
         document["unasked"] = list(result.unasked)
     if rows:
         document["calibration_report"] = calibration_record(result.calibration)
-        document["rows"] = [row_record(row) for row in result.rows]
+        document["rows"] = [row_record(row) for row in (*result.rows, *result.probe_rows)]
     return document
 
 
