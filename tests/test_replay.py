@@ -87,6 +87,7 @@ def only(rows: list[VerdictRow], name: str | Rule = "majority", **options: Any) 
     return entry
 
 
+@pytest.mark.slow
 @pytest.mark.untraced
 def test_37_pairs_of_16_judges_failed_in_both_orders() -> None:
     counts = failed_in_both_orders().values()

@@ -77,6 +77,7 @@ def test_case_by_case_is_as_a_whole(rows: list[VerdictRow], chance: random.Rando
     assert (folded.rule, folded.rule_fixed) == (whole.rule, whole.rule_fixed)
 
 
+@pytest.mark.slow
 @pytest.mark.untraced
 @settings(max_examples=100, deadline=None)
 @given(logs())

@@ -65,6 +65,7 @@ def test_an_annotator_without_enough_shared_items_is_not_judged() -> None:
     assert [one.annotator for one in examine(panel).scope.fellows] == ["h0", "h1", "h2"]
 
 
+@pytest.mark.slow
 @pytest.mark.untraced
 @settings(max_examples=25)
 @given(data=st.data())
@@ -225,6 +226,7 @@ def only_passed(tests: Any) -> set[str]:
     return {one.candidate for one in tests if one.passed}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["labels", "numbers", "sets"])
 def test_ceilings_do_not_depend_on_order_and_repeat_with_their_seed(kind: str) -> None:
     rng = np.random.default_rng(4)

@@ -217,6 +217,7 @@ def test_the_mean_of_pairs_takes_those_a_resample_leaves_defined() -> None:
 COVERAGE = [(coefficient, items) for coefficient in ("alpha", "cohen", "fleiss", "gwet") for items in (50, 200)]
 
 
+@pytest.mark.slow
 @pytest.mark.untraced
 @pytest.mark.parametrize(("name", "items"), COVERAGE)
 def test_intervals_cover_a_planted_truth(name: str, items: int) -> None:

@@ -343,6 +343,7 @@ def test_nobody_is_asked_with_yes(folder: Path, discover: Discover, monkeypatch:
     assert [one.decision for one in read_proposals(folder / "found" / "proposals.yaml").proposals] == [None, None]
 
 
+@pytest.mark.slow
 def test_a_real_client_at_any_concurrency_writes_the_same_file(
     folder: Path, discover: Discover, openai_server: Serve
 ) -> None:

@@ -506,6 +506,7 @@ def test_a_converted_benchmark_and_a_foreign_folder_are_left_alone(place: Place)
     assert place.asked == 0
 
 
+@pytest.mark.slow
 def test_two_commands_do_not_write_into_one_folder(place: Place) -> None:
     script = """
 import sys

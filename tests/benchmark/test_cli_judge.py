@@ -178,6 +178,7 @@ def test_a_fraction_asks_a_part_of_the_pairs(folder: BenchmarkFolder, capsys: py
     assert (found["planned_calls"], found["whole_calls"], calls(folder)) == (16, 40, 16)
 
 
+@pytest.mark.slow
 def test_a_sample_limits_the_pairs(folder: BenchmarkFolder, capsys: pytest.CaptureFixture[str]) -> None:
     file = folder.path / "s.json"
     assert main(["benchmark", "sample", str(folder.path), "--n", "5", "--out", str(file)]) == 0
@@ -253,6 +254,7 @@ def test_what_failed_is_asked_again_and_stays_on_record(
         assert len(list(log.rows(run="pairwise/failed/1"))) == 24  # eight calls about three criteria
 
 
+@pytest.mark.slow
 def test_failed_calls_are_set_aside_once_each(folder: BenchmarkFolder) -> None:
     (folder.path.parent / "fails").touch()
     for _ in range(3):
@@ -310,6 +312,7 @@ def interruptible() -> Iterator[None]:
     signal.signal(signal.SIGINT, before)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("interruptible")
 def test_an_interrupt_keeps_what_was_answered(folder: BenchmarkFolder, capsys: pytest.CaptureFixture[str]) -> None:
     assert judge(folder, "strong") == 0
@@ -335,6 +338,7 @@ def test_a_termination_keeps_what_was_answered(
     assert "terminated: 20 of 20 calls are left" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_judge_that_changed_is_told_apart(folder: BenchmarkFolder, capsys: pytest.CaptureFixture[str]) -> None:
     assert judge(folder, "strong") == 0
     assert judge(folder, "first", "strong", more=("--no-documents",)) == 2
@@ -428,6 +432,7 @@ def test_a_folder_that_another_process_writes_is_left_alone(folder: BenchmarkFol
         assert judge(folder, "strong") == 2
 
 
+@pytest.mark.slow
 def test_real_clients_prices_and_a_cost(
     folder: BenchmarkFolder, capsys: pytest.CaptureFixture[str], openai_server: Serve
 ) -> None:

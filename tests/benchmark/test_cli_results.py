@@ -156,6 +156,7 @@ def test_rank_against_the_parallel_set(command: Callable[..., Ran], bench: Path,
     assert f"{bench}against{same.path}" in "".join(named.split())  # a long title is broken where the table ends
 
 
+@pytest.mark.slow
 def test_a_judge_of_one_order_keeps_nobody_from_being_ranked(command: Callable[..., Ran], tmp_path: Path) -> None:
     folder = ask(make_benchmark(tmp_path / "b", n=30), skill={"strong": 0.9, "weak": 0.4}, orders=1)
     ask(folder, skill={"middling": 0.7})
@@ -172,6 +173,7 @@ def test_a_judge_of_one_order_keeps_nobody_from_being_ranked(command: Callable[.
     assert "in one order alone" not in alone
 
 
+@pytest.mark.slow
 def test_pairs_that_one_judge_alone_answered_are_told(command: Callable[..., Ran], tmp_path: Path) -> None:
     folder = make_benchmark(tmp_path / "b", n=30)
     with folder.log() as log:
@@ -195,6 +197,7 @@ def failed_calls(folder: BenchmarkFolder, judge: str, ids: list[str]) -> None:
         log.append(replace(row, verdict=None, outcome="error", error="RateLimitError") for row in rows)
 
 
+@pytest.mark.slow
 def test_calls_that_failed_are_no_answers(command: Callable[..., Ran], tmp_path: Path) -> None:
     folder = ask(make_benchmark(tmp_path / "b", n=30), skill={"strong": 0.9, "weak": 0.4})
     ids = [pair.pair_id for pair in folder.pairs()]
@@ -243,6 +246,7 @@ def test_rank_counts_calls_and_not_what_they_were_asked(command: Callable[..., R
     assert (found["sloppy"]["failed"], found["sloppy"]["unparsed"], found["strong"]["failed"]) == (1, 1, 0)
 
 
+@pytest.mark.slow
 def test_a_rule_of_its_own_is_chosen_after_the_samples(command: Callable[..., Ran], bench: Path) -> None:
     assert "rule chosen before the samples" in command("rank", bench).out.replace("\n  ", " ")
     ran = command("rank", bench, "--rule", "one_order")
@@ -309,6 +313,7 @@ def single(folder: BenchmarkFolder) -> list[VerdictRow]:
     return rows
 
 
+@pytest.mark.slow
 def test_single_conversations_rank_too_and_stand_beside_pairs(command: Callable[..., Ran], tmp_path: Path) -> None:
     folder = make_benchmark(tmp_path / "b", n=30)
     with folder.log() as log:
@@ -353,6 +358,7 @@ def test_curate_keeps_what_tells_judges_apart(command: Callable[..., Ran], bench
     assert "the cut of 5 % takes no pair" in command("curate", bench).out
 
 
+@pytest.mark.slow
 def test_curate_leaves_out_noise_unless_it_is_kept(command: Callable[..., Ran], audited: BenchmarkFolder) -> None:
     plain = command("curate", audited.path, "--cut", "0", "--json").json
     kept = command("curate", audited.path, "--cut", "0", "--keep-noise", "--json").json
@@ -362,6 +368,7 @@ def test_curate_leaves_out_noise_unless_it_is_kept(command: Callable[..., Ran], 
     assert "noise: kept, as --keep-noise asks" in command("curate", audited.path, "--keep-noise").out
 
 
+@pytest.mark.slow
 def test_what_is_kept_is_a_sample_to_rank_and_judge_by(
     command: Callable[..., Ran], bench: Path, tmp_path: Path
 ) -> None:
@@ -439,6 +446,7 @@ def test_show_takes_the_number_of_a_pair(command: Callable[..., Ran], bench: Pat
     assert command("show", bench, name).out.startswith("pair-00003: unverified")
 
 
+@pytest.mark.slow
 def test_show_tells_which_pairs_there_are(command: Callable[..., Ran], bench: Path, tmp_path: Path) -> None:
     for name in ("pair-99", "99", "nothing like it", "pair-99999999999"):
         ran = command("show", bench, name)
@@ -524,6 +532,7 @@ def test_stats_sum_the_cost_of_every_step(command: Callable[..., Ran], tmp_path:
     assert "money in all: 1.0024" in command("stats", folder.path, "--models", prices).out
 
 
+@pytest.mark.slow
 def test_stats_tell_what_people_found(command: Callable[..., Ran], audited: BenchmarkFolder) -> None:
     out = command("stats", audited.path, "--by", "domain").out
     assert "labelled by ann, ben" in out

@@ -116,6 +116,7 @@ def test_another_share_and_back_gives_the_same_bytes_of_all_pairs(
     assert (folder.path / "pairs.jsonl").read_bytes() == before
 
 
+@pytest.mark.slow
 def test_without_a_verifier_the_answers_of_the_one_before_are_used(
     folder: BenchmarkFolder, verify: Callable[..., Said], capsys: pytest.CaptureFixture[str]
 ) -> None:

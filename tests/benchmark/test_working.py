@@ -123,6 +123,7 @@ def made_at(
         return all_of(map(conditions_of, range(12)), make, max_concurrency=concurrency)
 
 
+@pytest.mark.slow
 def test_the_same_answers_give_the_same_pairs_at_any_concurrency(tmp_path: Path) -> None:
     lines = {}
     for concurrency in (1, 16):
@@ -136,6 +137,7 @@ def test_the_same_answers_give_the_same_pairs_at_any_concurrency(tmp_path: Path)
     assert lines[1] == lines[16]
 
 
+@pytest.mark.slow
 def test_what_a_budget_cut_off_is_gone_on_with_and_nothing_is_asked_twice(tmp_path: Path) -> None:
     generator, verifier = Scripted("writer", delays=True), Scripted("checker", delays=True)
     path = tmp_path / "answers.sqlite"

@@ -34,6 +34,7 @@ pairs_of_labels = st.lists(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.untraced
 @settings(max_examples=60)
 @given(pairs_of_labels)

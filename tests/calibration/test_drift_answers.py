@@ -16,9 +16,9 @@ from statsmodels.stats.multitest import multipletests
 from support.measured import calibration
 
 from judgeharness_integrations._errors import UsageError
+from judgeharness_integrations.aggregation.holm import holm
 from judgeharness_integrations.calibration import CalibrationReport, LabelledItem
 from judgeharness_integrations.calibration.drift import CriterionDrift, DriftReport, drift
-from judgeharness_integrations.calibration.driftanswer import holm
 
 Decided = Any
 
@@ -104,6 +104,7 @@ def test_a_small_change_that_is_certain_is_drift_all_the_same() -> None:
     assert found.reason.endswith(", by less than -+0.1 all the same")
 
 
+@pytest.mark.slow
 @pytest.mark.untraced
 @settings(max_examples=50)
 @given(st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=60))
@@ -124,6 +125,7 @@ def test_the_test_is_mcnemars_and_counts_are_conserved(rights: list[tuple[bool, 
     assert (mirrored.p, mirrored.answer, mirrored.difference) == (found.p, found.answer, -(found.difference or 0.0))
 
 
+@pytest.mark.slow
 @pytest.mark.untraced
 @settings(max_examples=25)
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=6))

@@ -95,6 +95,7 @@ def test_power_is_the_sum_over_every_outcome(n: int, difference: float, exchange
     )
 
 
+@pytest.mark.slow
 def test_power_is_what_a_simulation_finds() -> None:
     rng = np.random.default_rng(5)
     n, worse, better = 80, 0.15, 0.05

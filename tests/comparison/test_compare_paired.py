@@ -170,6 +170,7 @@ def test_the_exchange_is_what_is_left_when_a_change_was_found() -> None:
     assert power_basis(fell, level=0.04, significant=False).exchange == pytest.approx(6 / 24)
 
 
+@pytest.mark.slow
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=8))
 def test_equal_weights_give_holms_procedure(p_values: list[float]) -> None:
     expected = multipletests(p_values, method="holm")[1]

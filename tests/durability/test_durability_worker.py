@@ -6,6 +6,7 @@ import json
 import subprocess
 from typing import TYPE_CHECKING
 
+import pytest
 from support.zygote import WORKER, Zygote, worker_environment
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 NOT_NEEDED = ("langchain", "langsmith", "openevals", "google.adk", "google.genai", "numpy", "pandas", "pyarrow", "ray")
 
 
+@pytest.mark.slow
 def test_a_durable_measurement_imports_no_framework(tmp_path: Path, server: CountingServer) -> None:
     order = {
         "run": "alone",
@@ -36,5 +38,6 @@ def test_a_durable_measurement_imports_no_framework(tmp_path: Path, server: Coun
     assert server.total == 12
 
 
+@pytest.mark.slow
 def test_the_process_that_forks_has_one_thread(zygote: Zygote) -> None:
     assert zygote.ask(do="threads") == 1

@@ -211,6 +211,7 @@ def test_a_model_that_refuses_more_is_asked_less_and_says_so() -> None:
     assert refusals - adapted <= 8
 
 
+@pytest.mark.slow
 def test_attempts_of_many_loops_keep_to_one_rate() -> None:
     limiter, moments = Limiter(), list[float]()
 

@@ -77,6 +77,7 @@ def test_ten_thousand_calls_with_a_fifth_of_them_failing() -> None:
     assert failed < 60 + judge.given_up - counts["kinds"]["timeout"]  # 7 are due; one kind not retried would be 200
 
 
+@pytest.mark.slow
 def test_a_server_in_a_thread_fails_in_the_same_ways() -> None:
     options: dict[str, object] = {"max_concurrency": 32, "timeout_s": 0.5, "observers": ()}
     with FaultServer(faults=twenty_percent(0.4), latency_s=0.002, seed=1) as server:
@@ -87,6 +88,7 @@ def test_a_server_in_a_thread_fails_in_the_same_ways() -> None:
     assert set(counts["kinds"]) == {"ok", *FAULTS}
 
 
+@pytest.mark.slow
 def test_a_servers_own_rate_is_waited_out_by_everybody() -> None:
     with FaultServer(per_window=40, window_s=0.4, latency_s=0.001) as server:
         judge = FaultJudge(server.url, model="own-rate")

@@ -48,6 +48,7 @@ def where(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
         yield url
 
 
+@pytest.mark.slow
 def test_parent_and_child_write_to_one_log(where: str) -> None:
     done = subprocess.run(  # noqa: S603
         [sys.executable, "-c", PROGRAM, where], capture_output=True, text=True, timeout=40, check=False

@@ -151,6 +151,7 @@ harness.evaluate(lambda case: "PASS", AnswerCase(case_id="k", output="o"))
 """
 
 
+@pytest.mark.slow
 def test_a_second_process_does_not_measure_into_the_run(log: SqlLog, tmp_path: Path) -> None:
     said: list[str] = []
 
@@ -225,6 +226,7 @@ def test_words_of_a_rewriter_the_design_does_not_name_are_not_kept(log: SqlLog) 
     assert log.rewrite("r/mine#0/upper", "text of k") is None
 
 
+@pytest.mark.slow
 def test_the_first_question_waits_for_few_cases(log: SqlLog) -> None:
     read = 0
     at_first: list[int] = []

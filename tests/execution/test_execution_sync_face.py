@@ -269,6 +269,7 @@ AT_EXIT = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("program", AT_EXIT.values(), ids=AT_EXIT.keys())
 def test_the_process_ends(program: str) -> None:
     prelude = (

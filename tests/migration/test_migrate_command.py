@@ -214,6 +214,7 @@ def test_without_libcst_nothing_is_imported_that_needs_it(
     assert "pip install 'judgeharness-integrations[migration]'" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_what_harnessed_judges_cost_is_said(suite: Path, capsys: pytest.CaptureFixture[str]) -> None:
     loaded = JUDGE.replace("load_evaluator\n", "load_evaluator, load_evaluators\n")
     suite.write_text(

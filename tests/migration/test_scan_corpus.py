@@ -62,6 +62,7 @@ def test_the_corpus_is_large_and_a_third_of_it_is_near_misses() -> None:
     assert {code for _, _, code in expected()} == {f"JH{number:03}" for number in range(1, 13)}
 
 
+@pytest.mark.slow
 def test_no_file_is_unreadable_and_what_comments_hide_is_counted() -> None:
     assert report().unreadable == ()
     assert report().suppressed == 4

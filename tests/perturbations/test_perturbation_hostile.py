@@ -18,6 +18,7 @@ PART = 300_000
 SECONDS = 10.0
 
 
+@pytest.mark.slow
 @pytest.mark.untraced
 @pytest.mark.parametrize("make", [format_change, name_swap, typography, whitespace])
 @pytest.mark.parametrize(

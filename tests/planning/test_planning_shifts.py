@@ -56,6 +56,7 @@ def test_the_variances_are_those_without_the_shift() -> None:
     assert found.mean == pytest.approx(5 + 4 / 3, abs=0.4)
 
 
+@pytest.mark.slow
 @pytest.mark.untraced
 def test_alike_perturbations_are_rarely_called_shifted() -> None:
     alike = {name: 0.6 for name in ("none", "a", "b", "c")}  # noqa: C420 - its type

@@ -217,6 +217,7 @@ def test_saved(judgeharness):
     assert ran.ret == 0
 
 
+@pytest.mark.slow
 def test_the_marker_s_limit_is_checked_against_the_plan(run: Run) -> None:
     ran = run(
         """

@@ -93,6 +93,7 @@ def log_symmetric(ability: Any) -> Floats:
     return found
 
 
+@pytest.mark.slow
 def test_so_many_patterns_that_they_are_taken_in_parts_give_the_same() -> None:
     generator = np.random.default_rng(1)
     matrix = rasch_credits(generator, generator.normal(0, 1, 60), 1500, missing=0.1)

@@ -52,6 +52,7 @@ def test_a_planted_effect_is_recovered(effect: float) -> None:
     assert found.ci95 == pytest.approx((found.elo - 1.959964 * found.se, found.elo + 1.959964 * found.se))
 
 
+@pytest.mark.slow
 def test_the_effect_spreads_as_its_error_says() -> None:
     found = [found_in(drawn(seed, judges=8, pairs=80, effect=0.4)) for seed in range(150)]
     spread = float(np.std([one.elo for one in found]))

@@ -86,6 +86,7 @@ def test_without_pyarrow_the_error_says_what_to_install(tmp_path: Path, monkeypa
             action(tmp_path / "log.parquet")
 
 
+@pytest.mark.slow
 @pytest.mark.untraced
 def test_a_large_log_is_written_and_read_a_part_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("judgeharness_integrations.verdictlog.parquet._GROUP", 500)

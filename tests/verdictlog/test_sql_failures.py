@@ -234,6 +234,7 @@ def test_a_connection_that_is_lost_is_made_anew(served: str) -> None:
             pass
 
 
+@pytest.mark.slow
 def test_a_server_that_is_back_in_time_loses_nothing(served: str) -> None:
     with SqlLog(served, retry_s=30) as log:
         log.append(rows("kept"))

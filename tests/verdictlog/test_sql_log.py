@@ -216,6 +216,7 @@ def many_rows(count: int) -> Iterator[VerdictRow]:
         yield VerdictRow(case_id=f"c{number // 8}", verdict="A", run="r", repetition=number % 8, raw=f"{number} " * 60)
 
 
+@pytest.mark.slow
 @pytest.mark.untraced
 @pytest.mark.parametrize("reading", ["rows", "case_groups"])
 def test_reading_holds_a_few_rows_at_a_time(sql_log: SqlLog, reading: str) -> None:

@@ -37,6 +37,7 @@ def write_and_hang(where: str, told: Any) -> None:
         signal.pause()
 
 
+@pytest.mark.slow
 def test_processes_that_open_and_write_one_log_at_once_lose_nothing(database: str) -> None:
     runs = ["r1", "r2"]
     start = SPAWN.Barrier(len(runs))
