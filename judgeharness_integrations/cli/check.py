@@ -35,9 +35,9 @@ _Out = Annotated[
     ),
 ]
 _Repetitions = Annotated[
-    int | None, typer.Option(help="Samples of every case as it is: the noise to compare with.", show_default="3")
+    int | None, typer.Option(help="Samples of every case as it is: the noise to compare with.", min=1, show_default="3")
 ]
-_Cases = Annotated[int | None, typer.Option(help="How many cases are drawn.", show_default="50")]
+_Cases = Annotated[int | None, typer.Option(help="How many cases are drawn.", min=1, show_default="50")]
 _Probe = Annotated[
     list[str] | None,
     typer.Option(help="Only this probe or family, as injection; may be given several times.", show_default="all"),

@@ -501,8 +501,11 @@ def test_a_converted_benchmark_and_a_foreign_folder_are_left_alone(place: Place)
     bench.write_settings(settings)
     assert place.run() == 2
     assert "was converted from public.jsonl: nothing can be generated into it" in place.err
-    assert place.run("--out", place.folder) == 2
-    assert "holds something else (bench): give a folder of its own with --out." in place.err
+    foreign = place.folder / "foreign"
+    foreign.mkdir()
+    (foreign / "notes.txt").write_text("mine")
+    assert place.run("--out", foreign) == 2
+    assert "holds something else (notes.txt): give a folder of its own with --out." in place.err
     assert place.asked == 0
 
 
