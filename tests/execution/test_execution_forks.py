@@ -27,11 +27,11 @@ async def judge(case):
 def evaluate(name):
     options = {"perturbations": ["none"], "repetitions": 3, "aggregation_rule": "majority", "observers": ()}
     result = JudgeHarness(**options, log=log, run=name).evaluate(judge, AnswerCase(case_id=name, output="x"))
-    return result.verdict
+    os.write(1, f"{result.verdict}\\n".encode())  # whole, whoever writes beside it
 
-print(evaluate("before"), flush=True)
+evaluate("before")
 child = os.fork()
-print(evaluate("child" if child == 0 else "parent"), flush=True)
+evaluate("child" if child == 0 else "parent")
 if child == 0:
     os._exit(0)
 assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
