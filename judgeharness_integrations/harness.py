@@ -91,6 +91,10 @@ class JudgeHarness:
 
     """
 
+    executor: Executor
+    keep: Keep
+    on_unfit: OnUnfit
+
     def __init__(
         self,
         *,
@@ -132,8 +136,7 @@ class JudgeHarness:
         limits = {"requests_per_minute": requests_per_minute, "tokens_per_minute": tokens_per_minute}
         check_running(budget=budget, curtail=curtail, reuse=reuse, run=run, executor=executor, rates=limits)
         check_choices(on_unfit=on_unfit, keep=keep, log=log, observers=observers)
-        known = loaded(calibration)
-        check_calibration(known, calibration_set)
+        check_calibration(known := loaded(calibration), calibration_set)
         self.perturbations = chosen
         self.design = Design(
             perturbations=tuple(p.name for p in chosen),
@@ -145,14 +148,11 @@ class JudgeHarness:
             curtail=curtail,
         )
         check_curtail(self.design)
-        self.seed, self.max_calls, self.budget = seed, max_calls, budget
-        self.on_unfit: OnUnfit = on_unfit
-        self.keep: Keep = keep
+        self.seed, self.max_calls, self.budget, self.on_unfit, self.keep = seed, max_calls, budget, on_unfit, keep
         self.log, self.run, self.reuse, self.observers = log, run, reuse, observers
         self.policy = CallPolicy(timeout_s=timeout_s, max_attempts=max_attempts)
         local = LocalExecutor(max_concurrency=max_concurrency, policy=self.policy, rates=Rates(**limits))
-        self.executor: Executor = executor or local
-        self._rewritten = Rewritten()
+        self.executor, self._rewritten = executor or local, Rewritten()
         self._anchor = Anchor(
             design=self.design, plan=self._plans, given=known, labels=calibration_set, max_age=max_age, clock=clock
         )

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from judgeharness_integrations.gates.report import GateReport
     from judgeharness_integrations.reporting.runs.report import RunReport
 
-__all__ = ["make_report"]
+__all__ = ["Outputs", "Source", "make_report"]
 
 
 def make_report(source: Source, outputs: Outputs, options: GateOptions) -> int:

@@ -107,9 +107,7 @@ def report(
     point_estimates: PointEstimates = None,
 ) -> None:
     """Show a run or any verdict log: as a page, for a pull request, a CI server or a spreadsheet. Nothing is asked."""
-    from judgeharness_integrations.cli._report import make_report  # noqa: PLC0415 - keeps --help fast
-    from judgeharness_integrations.cli._report_files import Outputs  # noqa: PLC0415
-    from judgeharness_integrations.cli._report_source import Source  # noqa: PLC0415
+    from judgeharness_integrations.cli._report import Outputs, Source, make_report  # noqa: PLC0415 - keeps --help fast
 
     source = Source(
         where=run_or_log,
