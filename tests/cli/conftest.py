@@ -84,6 +84,18 @@ def folder(tmp_path: Path) -> Iterator[Path]:
 
 
 @pytest.fixture
+def asked(folder: Path, request: pytest.FixtureRequest) -> Callable[[], int]:
+    """Counts the calls so far, in this process and in others, of the judges in the module's COUNTING."""
+    (folder / "cli_judges.py").write_text(request.module.COUNTING)
+
+    def count() -> int:
+        path = folder / "asked"
+        return path.read_text().count("\n") if path.exists() else 0
+
+    return count
+
+
+@pytest.fixture
 def configure(folder: Path) -> Callable[..., Path]:
     def write(*judges: str, name: str = "run.json", **changes: Any) -> Path:
         config: dict[str, Any] = {

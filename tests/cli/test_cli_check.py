@@ -56,18 +56,6 @@ Command = Callable[..., Any]
 
 
 @pytest.fixture
-def asked(folder: Path) -> Callable[[], int]:
-    """Counts the calls so far."""
-    (folder / "cli_judges.py").write_text(COUNTING)
-
-    def count() -> int:
-        path = folder / "asked"
-        return path.read_text().count("\n") if path.exists() else 0
-
-    return count
-
-
-@pytest.fixture
 def config(folder: Path, asked: Callable[[], int]) -> Callable[..., Path]:
     """Writes a configuration of judges, each with a model; pairs of the folder's cases."""
     del asked

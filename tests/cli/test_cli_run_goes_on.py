@@ -26,18 +26,6 @@ JUDGES = [{"name": "good", "callable": "cli_judges:good", "model": "gpt-4o"}]
 Command = Callable[..., Any]
 
 
-@pytest.fixture
-def asked(folder: Path) -> Callable[[], int]:
-    """Counts the calls of the judge so far, in this process and in others."""
-    (folder / "cli_judges.py").write_text(COUNTING)
-
-    def count() -> int:
-        path = folder / "asked"
-        return path.read_text().count("\n") if path.exists() else 0
-
-    return count
-
-
 def settings(folder: Path, **changes: Any) -> Path:
     harness = {"perturbations": ["none", "position_swap"], "repetitions": 2, "aggregation_rule": "swap_consensus"}
     config = {"judges": JUDGES, "cases": "cases.csv", "harness": harness} | changes
