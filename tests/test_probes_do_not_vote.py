@@ -77,6 +77,9 @@ def test_a_name_says_family_variant_and_side() -> None:
     assert probe_name("position_swap") is None
     assert probe_name("probe:(a)") is None
     assert is_probe("position_swap+probe:authority")
+    assert is_probe("probe:Of-Somebody-Else")
+    assert not is_probe("subprobe:1")
+    assert not is_probe("position_swap+house_probe:2")
 
 
 @given(st.text("AB-", min_size=16, max_size=16).filter(lambda v: "A" in v and "B" in v))

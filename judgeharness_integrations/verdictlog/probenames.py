@@ -38,6 +38,7 @@ PROBE_PROPERTIES: tuple[str, ...] = (  # what reports say of the probes that com
     "sentinel.off_topic",
     "sentinel.copy",
 )
+_BEGINS = re.compile(r"(?:^|\+)" + PROBE)  # somebody's own `subprobe:1` is none
 _NAME = re.compile(r"probe:([a-z_]{1,40})(?:\.([a-z0-9_]{1,40}))?(?:\(([ab])\))?")
 
 
@@ -71,7 +72,7 @@ def probe_name(perturbation: str) -> ProbeName | None:
 
 def is_probe(perturbation: str) -> bool:
     """Whether a perturbation holds an adversarial probe: its rows do not vote."""
-    return PROBE in perturbation
+    return PROBE in perturbation and _BEGINS.search(perturbation) is not None
 
 
 def voting(rows: Iterable[VerdictRow]) -> list[VerdictRow]:
