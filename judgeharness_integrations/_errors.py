@@ -9,17 +9,20 @@ JudgeHarnessError
 │   ├── PlanError             perturbations, repetitions, rule and case do not fit together
 │   └── NotInstalledError     an optional framework is missing; the pip line is named
 ├── LogStorageError           a verdict log's database cannot be opened, read or written
+├── ClusterError              a cluster cannot be reached, or was lost (exit code 3)
 ├── RunBusyError              another process writes the run
 ├── BudgetError               the plan needs more calls than `max_calls` allows (exit code 2)
+├── JudgeDownError            a judge answers nothing, by errors that no waiting heals (exit code 3)
 ├── AmbiguousResultError      a single verdict was read from a result with several criteria
+├── NotGradedError            a judge gave no verdict where one was needed; its results are on the error
 └── UnsupportedEvaluatorError an evaluator that cannot be harnessed, with the reason
 
-Failures of a judge are not here: an answer that failed is a row of the verdict log.
+One failure of a judge is not here: an answer that failed is a row of the verdict log.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -28,10 +31,13 @@ __all__ = [
     "AmbiguousResultError",
     "BudgetError",
     "CaseError",
+    "ClusterError",
     "ConfigError",
+    "JudgeDownError",
     "JudgeHarnessError",
     "LogFormatError",
     "LogStorageError",
+    "NotGradedError",
     "NotInstalledError",
     "PlanError",
     "RunBusyError",
@@ -42,7 +48,13 @@ __all__ = [
 
 
 class JudgeHarnessError(Exception):
-    """Base of every error of this package; its text is one sentence that says what to do."""
+    """Base of every error of this package; its text is one sentence that says what to do, without secrets."""
+
+    def __str__(self) -> str:
+        """Return the sentence; what it quotes of a model, a server or a file may have held a key."""
+        from judgeharness_integrations.redacting import without_secrets  # noqa: PLC0415 - only mistakes pay for it
+
+        return without_secrets(super().__str__())
 
 
 class UsageError(JudgeHarnessError):
@@ -95,6 +107,10 @@ class LogStorageError(JudgeHarnessError):
     """A verdict log's database cannot be opened, read or written; what was committed is kept."""
 
 
+class ClusterError(JudgeHarnessError):
+    """The cluster that asks judges cannot be reached, or was lost; what was answered is kept."""
+
+
 class RunBusyError(JudgeHarnessError):
     """Another process writes the run."""
 
@@ -103,8 +119,30 @@ class BudgetError(JudgeHarnessError):
     """The plan needs more judge calls than `max_calls` allows; nothing was asked."""
 
 
+class JudgeDownError(JudgeHarnessError):
+    """A judge answers nothing, by errors that no waiting heals: a wrong key, model or address."""
+
+
 class AmbiguousResultError(JudgeHarnessError):
     """A single verdict was read from a result that holds several criteria."""
+
+
+class NotGradedError(JudgeHarnessError):
+    """A judge gave no verdict where one was needed: the measurement failed, not what was judged.
+
+    An evaluator under a harness raises it where all samples of a case failed with errors, a pytest check where too few
+    answers were valid. `result` is the first `HarnessResult` without a verdict; `results` are those of everything that
+    was asked, in order, the good ones of a batch among them.
+    """
+
+    result: Any  # HarnessResult, whose module imports this one
+    results: tuple[Any, ...]
+
+    def __init__(self, message: str, result: Any = None, results: Iterable[Any] | None = None) -> None:
+        """Keep the measurements; they may be left out, as where the error is unpickled."""
+        super().__init__(message)
+        self.result = result
+        self.results = tuple(results) if results is not None else () if result is None else (result,)
 
 
 class UnsupportedEvaluatorError(JudgeHarnessError):

@@ -53,7 +53,11 @@ class Anchor:
     async def anchored(self, run: Run, result: HarnessResult) -> HarnessResult:
         """Return a result with the calibration that goes with it."""
         report, state = await self._of(run)
-        return replace(result, calibration=report, calibration_state=state) if report else result
+        if report is None or state is None:
+            return result
+        unusable = report.unusable(state, result.criteria)
+        warnings = tuple(dict.fromkeys((*result.warnings, *unusable)))
+        return replace(result, calibration=report, calibration_state=state, warnings=warnings)
 
     async def measured(self, run: Run, labels: CalibrationSet, plans: Sequence[CasePlan]) -> CalibrationReport | None:
         """Measure a judge on labelled cases; None when the run ended before every one of them was judged."""
@@ -75,13 +79,18 @@ class Anchor:
         """Return the calibration that goes with a run's results and whether it holds."""
         if self.given is not None:
             parts = fingerprint_parts(run.judge, self.design, run.judge_model)
-            return self.given, self.given.state(parts, now=self.clock(), max_age=self.max_age)
+            return self.given, self.given.state(
+                parts,
+                now=self.clock(),
+                max_age=self.max_age,
+                unidentified=getattr(run.judge, "unidentified", None),
+            )
         if self.labels is None:
             return None, None
         labels = self.labels
 
         async def measure() -> CalibrationReport | None:
-            if run.budget.exhausted:
+            if run.budget.exhausted or run.contact.lost is not None:
                 return None
             return await self.measured(run, labels, list(self.plan(run.judge, labels.cases)))
 
@@ -90,5 +99,7 @@ class Anchor:
 
     def _key(self, judge: Judge, judge_model: str | None) -> object:
         """Return what a calibration is known by: a fingerprint, or the judge itself when it has no identity."""
-        parts = fingerprint_parts(judge, self.design, judge_model)
-        return SameObject(getattr(judge, "function", judge)) if parts is None else repr(parts)
+        parts, identity = fingerprint_parts(judge, self.design, judge_model), judge.identity
+        if parts is None or identity is None:
+            return SameObject(getattr(judge, "function", judge))
+        return repr(parts | {"parameters": dict(identity.parameters)})  # what it learns meanwhile is the same judge's

@@ -9,12 +9,11 @@ from dataclasses import dataclass, field, is_dataclass, replace
 from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar
 
 from judgeharness_integrations._errors import CaseError
-from judgeharness_integrations.verdictlog.row import EVERY_CRITERION
+from judgeharness_integrations.verdictlog.row import EVERY_CRITERION, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from judgeharness_integrations.verdictlog.row import Verdict
 
 __all__ = [
     "AnswerCase",

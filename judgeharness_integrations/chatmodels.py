@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from traceback import walk_tb
@@ -12,9 +12,11 @@ from typing import Any, Final, Literal, Protocol, TypeAlias, runtime_checkable
 
 from judgeharness_integrations._errors import ConfigError
 from judgeharness_integrations.judging import call_maybe_async, text_hash
-from judgeharness_integrations.parsing import object_of, only_quotes
+from judgeharness_integrations.marks import CODE
+from judgeharness_integrations.parsing import object_of
+from judgeharness_integrations.quotations import only_quotes
 
-__all__ = ["ChatModel", "Completion", "FunctionModel", "Prompt", "chat_model", "parsed_object"]
+__all__ = ["ChatModel", "Completion", "Ended", "FunctionModel", "Prompt", "chat_model", "parsed_object"]
 
 _NO_PROVIDER: Final = "model_provider"  # what LangChain asks for where it knows none
 Ended: TypeAlias = Literal["ok", "refused", "truncated"]
@@ -26,6 +28,8 @@ class Prompt:
 
     `step` names the request for people (`blueprints`, `grounding` ...); the model is not told. Nor is it told `sample`,
     which counts answers to the same prompt from 0, so that no cache answers two of them with one reply.
+    `code` is the code of the material, which `user` tells: where the schema has a property of that name, an answer that
+    is a text has to carry it.
     """
 
     step: str
@@ -33,6 +37,7 @@ class Prompt:
     user: str
     schema: Mapping[str, Any]
     sample: int = 0
+    code: str | None = None
 
     @property
     def digest(self) -> str:
@@ -46,6 +51,7 @@ class Completion:
     """What a model answered: its text, the JSON object it gave as structured output, and what the call took.
 
     `parsed` is None where the model gave text alone. Tokens are None when not reported. `cached`: a cache answered.
+    Tokens of the provider's own prompt cache, and the tier that served, as `VerdictRow` has them.
     """
 
     text: str
@@ -55,6 +61,9 @@ class Completion:
     input_tokens: int | None = None
     output_tokens: int | None = None
     cached: bool = False
+    cached_input_tokens: int | None = None
+    cache_write_tokens: int | None = None
+    service_tier: str | None = None
 
     @property
     def facts(self) -> Mapping[str, str]:
@@ -112,15 +121,20 @@ class FunctionModel:
         return Completion(text=str(said), model=self.name)
 
 
-def parsed_object(completion: Completion, *, shown: Iterable[str] = ()) -> Mapping[str, Any] | None:
+def parsed_object(completion: Completion, prompt: Prompt | None = None) -> Mapping[str, Any] | None:
     """Return the JSON object of an answer: its structured output, else its text as a whole or in one code fence.
 
-    None when it is anything else, or a quotation of what the model was `shown`.
+    None when it is anything else, or may be a quotation: it does not carry the code that the prompt's schema asks for,
+    or is nothing but a passage of what the prompt shows.
     """
     if completion.parsed is not None:
         return completion.parsed
+    if prompt is None:
+        return object_of(completion.text)
+    if CODE in prompt.schema.get("properties", ()):
+        return object_of(completion.text, code=prompt.code)
     found = object_of(completion.text)
-    return None if found is None or only_quotes(completion.text, shown) else found
+    return None if found is None or only_quotes(completion.text, [prompt.user]) else found
 
 
 def chat_model(spec: str, options: Mapping[str, Any] | None = None, *, adapter: str = "langchain") -> ChatModel:

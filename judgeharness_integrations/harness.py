@@ -20,7 +20,7 @@ from judgeharness_integrations._arguments import (
     check_running,
     loaded,
 )
-from judgeharness_integrations._errors import BudgetError, UsageError
+from judgeharness_integrations._errors import BudgetError, JudgeDownError, UsageError
 from judgeharness_integrations.aggregation.rules import RuleLike, rule
 from judgeharness_integrations.anchoring import Anchor
 from judgeharness_integrations.calibration.report import DEFAULT_MAX_AGE, CalibrationReport
@@ -28,6 +28,7 @@ from judgeharness_integrations.casefiles import CaseFile
 from judgeharness_integrations.design import Design
 from judgeharness_integrations.execution.attempting import CallPolicy
 from judgeharness_integrations.execution.budget import Budget
+from judgeharness_integrations.execution.contact import Contact
 from judgeharness_integrations.execution.local import Executor, LocalExecutor
 from judgeharness_integrations.execution.loop import run_sync, stream_sync
 from judgeharness_integrations.execution.observing import Observer, Spans, default_observers
@@ -40,6 +41,7 @@ from judgeharness_integrations.perturbations import Perturbation, Rewriter, pert
 from judgeharness_integrations.plan import CasePlan, OnUnfit, Plan, plan_cases
 from judgeharness_integrations.presets import Shape, preset
 from judgeharness_integrations.recording import ready
+from judgeharness_integrations.redacting import redactor
 from judgeharness_integrations.running import Run
 
 if TYPE_CHECKING:
@@ -259,7 +261,10 @@ class JudgeHarness:
     ) -> AsyncGenerator[HarnessResult, None]:
         """Yield the measurement of every case as it completes, in order of completion.
 
-        A list or tuple of cases is planned as a whole before the first call; other iterables case by case.
+        A list or tuple of cases is planned as a whole before the first call; other iterables case by case. Where there
+        are many calls, the first one goes alone: it shows whether key, model and rule are right. A judge that answers
+        nothing, by errors that no waiting heals, is asked no more than a handful of times; the cases left over follow
+        as `not_graded`, in the state `judge_down`, and `HarnessResult.ended` says why.
         Closing the generator cancels the calls in flight; rows answered until then are in the log.
         """
         observers = default_observers() if self.observers is None else self.observers
@@ -281,6 +286,7 @@ class JudgeHarness:
         Raises:
             UsageError: labels and decisions cannot be compared, or the cases cannot be planned.
             BudgetError: the plan needs more than `max_calls`; nothing was asked.
+            JudgeDownError: the judge answers nothing, by errors that no waiting heals.
 
         """
         check_calibration(None, calibration_set)
@@ -289,9 +295,12 @@ class JudgeHarness:
         run = self._run(judge, judge_model, default_observers() if self.observers is None else self.observers)
         cost = Plan.of(plans, rewritten=self._rewritten)
         self._check_budget(cost)
+        run.contact = Contact.of(cost)
         async with claimed(self.log, self.run):
             with run.spans.around("run", judge.name, calls=cost.total) as span:
                 report = await self._anchor.measured(replace(run, span=span), calibration_set, plans)
+        if report is None and run.contact.lost is not None:
+            raise JudgeDownError(f"{run.contact.lost}.")
         if report is None:
             raise BudgetError(f"the calls allowed ended before {calibration_set.name!r} was judged: raise max_calls.")
         return report
@@ -315,13 +324,15 @@ class JudgeHarness:
             raise BudgetError(f"the plan is {plan}, more than max_calls={self.max_calls}: nothing was asked.")
 
     def _run(self, judge: Judge, judge_model: str | None, observers: Sequence[Observer]) -> Run:
+        redact = redactor(judge, self.perturbations)  # whose rewriters ask models of their own
         return Run(
             judge=judge,
             design=self.design,
             executor=self.executor,
             policy=self.policy,
             budget=self.budget or Budget(max_calls=self.max_calls),
-            spans=Spans(observers),
+            spans=Spans(observers, redact),
+            redact=redact,
             seed=self.seed,
             run=self._run_id(),
             keep=self.keep,
@@ -349,7 +360,7 @@ class JudgeHarness:
         ready()
         async with claimed(self.log, self.run):
             with run.spans.around("run", judge.name, calls=cost.total if cost else None) as span:
-                run = replace(run, span=span)
+                run = replace(run, span=span, contact=Contact.of(cost))
                 run.anchor = partial(self._anchor.anchored, run)
                 async with aclosing(run.results(plans)) as results:
                     async for result in results:

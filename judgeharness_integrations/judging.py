@@ -6,21 +6,20 @@ import asyncio
 import hashlib
 import inspect
 from collections.abc import Callable, Mapping
+from concurrent.futures import Executor as ThreadPool
 from contextvars import copy_context
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
+from enum import Enum
 from functools import cached_property, lru_cache, partial
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
+from typing import Any, Protocol, Self, TypeAlias, runtime_checkable
 
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations._threads import thread_pool
-from judgeharness_integrations.cases import Criterion
+from judgeharness_integrations.answerfields import AnswerFields, answer_fields, described, of_an_array
+from judgeharness_integrations.cases import Case, Criterion
+from judgeharness_integrations.functionsource import UnreadableError, source_digest
+from judgeharness_integrations.perturbations import Perturbation
 from judgeharness_integrations.verdictlog.row import ABSTAIN, Outcome, Verdict, verdict_from_json
-
-if TYPE_CHECKING:
-    from concurrent.futures import Executor as ThreadPool
-
-    from judgeharness_integrations.cases import Case
-    from judgeharness_integrations.perturbations import Perturbation
 
 __all__ = [
     "Answer",
@@ -30,6 +29,7 @@ __all__ = [
     "JudgeLike",
     "Judgment",
     "Probe",
+    "as_answer",
     "as_judge",
     "as_judgment",
     "model_family",
@@ -85,17 +85,24 @@ def model_family(model: str | None) -> str | None:
 
 @dataclass(frozen=True, kw_only=True)
 class JudgeIdentity:
-    """What makes two judges the same judge; a calibration holds only for an equal identity."""
+    """What makes two judges the same judge; a calibration holds only for an equal identity.
+
+    `learned` is what only its first answers tell of how it answers (`output`, whether a model calls tools): part of a
+    fingerprint, which is made of answers, and not of what is to be asked. `source` is the digest of a plain function
+    that declares no identity (`functionsource`), by which it can use a calibration.
+    """
 
     name: str
     model: str | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
     prompt_hash: str | None = None
     family: str | None = None
+    learned: Mapping[str, Any] = field(default_factory=dict)
+    source: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the identity as JSON keeps it."""
-        return asdict(self)
+        return {name: value for name, value in asdict(self).items() if name != "source" or value is not None}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,7 +119,9 @@ class Answer:
 class Judgment:
     """What one call of a judge gave back: one `Answer` a criterion, and the evidence of the call.
 
-    `facts` holds further evidence that goes to the row's attributes (`response_id`, `cached`, ...).
+    Tokens, tier and finish reason as `VerdictRow` has them. `facts` holds further evidence that goes to the row's
+    attributes (`response_id`, `cached`, ...). `unreadable` says what the answer was where it is of a kind that is never
+    a verdict, or says several that differ.
     """
 
     answers: tuple[Answer, ...]
@@ -120,7 +129,12 @@ class Judgment:
     model: str | None = None
     input_tokens: int | None = None
     output_tokens: int | None = None
+    cached_input_tokens: int | None = None
+    cache_write_tokens: int | None = None
+    service_tier: str | None = None
+    finish_reason: str | None = None
     facts: Mapping[str, str | float] = field(default_factory=dict)
+    unreadable: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,7 +157,10 @@ class Judge(Protocol):
     (`slot_names`, `prompt_variant`); `instructions`, the text `prompt_variant` rewords; `view(case)`, the case as the
     judge is shown it, None when it is not its to judge; `fits(case)`, why a case cannot be judged, or None;
     `takes_values`, that it reads the values of a `StructuredCase` rather than texts; `discrete`, that its scores are
-    choices with nothing in between.
+    choices with nothing in between; `learn(facts)`, which is told the attributes of rows of earlier answers before it
+    is asked, and with it `lesson`, what a copy of the judge has to learn to go on alike: none where it is empty, None
+    while only an answer can tell, until when copies are asked one question at a time; `unidentified`, why `identity`
+    is None.
     """
 
     @property
@@ -172,21 +189,39 @@ JudgeLike: TypeAlias = "Judge | Callable[[Any], Any]"
 def as_judgment(value: object) -> Judgment:
     """Normalise what a plain callable returned.
 
-    A `Judgment` stays; a mapping is one answer a criterion; a bool is PASS or FAIL; None, NaN and text too long
-    for a label are unparsed; `ABSTAIN` is a refusal, since abstaining is the harness's decision.
+    A `Judgment` stays. A mapping, a pydantic object, a dataclass or a named tuple is its fields (`answerfields`): one
+    verdict with its reasoning, or one answer a criterion. A bool is PASS or FAIL; None, NaN and text too long for a
+    label are unparsed; `ABSTAIN` is a refusal, since abstaining is the harness's decision. Of what is none of these,
+    and of verdicts that differ, the answer says what it was, and `unreadable`, too.
     """
     if isinstance(value, Judgment):
         return value
-    if not isinstance(value, str) and isinstance(value, Mapping):
-        return Judgment(answers=tuple(_answer(str(name), part) for name, part in value.items()))
-    return Judgment(answers=(_answer(DEFAULT_CRITERION, value),))
+    given = None if isinstance(value, (Answer, Enum)) else answer_fields(value)
+    if given is None or given.one:
+        answer = as_answer(DEFAULT_CRITERION, value)
+        what = f"answered {described(value)}: {answer.reasoning}" if _is_strange(value) else _difference(given)
+        return Judgment(answers=(answer,), unreadable=what)
+    if value == {}:
+        return Judgment(answers=())
+    if _is_no_verdict(value, given):
+        text = f"answered {described(value)}, which is no verdict: return a label, a number, or fields such as verdict"
+        return Judgment(answers=(Answer(outcome="unparsed", reasoning=text),), unreadable=text)
+    answers = (as_answer(name, part) for name, part in given.criteria.items())
+    return Judgment(
+        answers=tuple(replace(one, reasoning=one.reasoning or given.reasoning) for one in answers),
+        unreadable=next(filter(None, map(_difference, map(answer_fields, given.criteria.values()))), None),
+    )
 
 
-def _answer(criterion: str, value: object) -> Answer:
+def as_answer(criterion: str, value: object) -> Answer:
+    """Normalise what a plain callable returned about one criterion; see `as_judgment`."""
     if isinstance(value, Answer):
         return value
+    given = None if isinstance(value, Enum) else answer_fields(value)
+    if given is not None:
+        return _of_fields(criterion, value, given)
     try:
-        verdict = verdict_from_json(getattr(value, "value", value))
+        verdict = verdict_from_json(of_an_array(getattr(value, "value", value)))
     except ValueError as error:
         return Answer(criterion=criterion, outcome="unparsed", reasoning=str(error))
     if verdict == ABSTAIN:
@@ -194,6 +229,66 @@ def _answer(criterion: str, value: object) -> Answer:
     if verdict is None or (isinstance(verdict, str) and (len(verdict) > _LONGEST_LABEL or "\n" in verdict)):
         return Answer(criterion=criterion, outcome="unparsed", reasoning=verdict)
     return Answer(criterion=criterion, verdict=verdict)
+
+
+def _of_fields(criterion: str, value: object, given: AnswerFields) -> Answer:
+    """Return the one answer that fields give; where two of them say different verdicts there is none."""
+    if not given.one:
+        text = f"answered {described(value)}, which is no verdict"
+        return Answer(criterion=criterion, outcome="unparsed", reasoning=text)
+    answers = {name: as_answer(criterion, part) for name, part in given.verdicts.items()}
+    first = next(iter(answers.values()), Answer(criterion=criterion, outcome="unparsed"))
+    if any(not _agree(first, one) for one in answers.values()):
+        return Answer(criterion=criterion, outcome="unparsed", reasoning=f"answered {_said(answers)}, which differ")
+    error = first.reasoning if any(map(_is_strange, given.verdicts.values())) else None
+    return replace(first, criterion=criterion, reasoning=error or given.reasoning or first.reasoning)
+
+
+def _difference(given: AnswerFields | None) -> str | None:
+    """Return what the verdicts of fields are where each can be read and they differ: nobody knows which one counts."""
+    verdicts = {} if given is None else given.verdicts
+    answers = {name: as_answer(DEFAULT_CRITERION, part) for name, part in verdicts.items()}
+    read = [one for one in answers.values() if one.outcome == "ok"]
+    if all(_agree(read[0], one) for one in read):
+        return None
+    return f"answered {_said(answers)}, which differ: return one of them"
+
+
+def _said(answers: Mapping[str, Answer]) -> str:
+    said = {name: one.outcome if one.verdict is None else one.verdict for name, one in answers.items()}
+    return " and ".join(f"{name} {verdict!s:.40}" for name, verdict in said.items())
+
+
+def _agree(one: Answer, other: Answer) -> bool:
+    """Whether two fields say the same; 1 and 0 beside PASS and FAIL do."""
+    truth: dict[Any, Any] = {"PASS": 1, "FAIL": 0}
+    said = [(answer.outcome, truth.get(answer.verdict, answer.verdict)) for answer in (one, other)]
+    return said[0] == said[1]
+
+
+def _is_no_verdict(value: object, given: AnswerFields) -> bool:
+    """Whether fields are none of a judge's, but say those of a model's response.
+
+    That is where no field can be a verdict; of an object one field that never is will do, unless others show that it is
+    a judge's: its reasoning, or a field with a verdict of its own.
+    """
+    strange = sum(map(_is_strange, given.criteria.values()))
+    if strange in {0, len(given.criteria)} or isinstance(value, Mapping):
+        return strange == len(given.criteria)
+    parts = map(answer_fields, given.criteria.values())
+    return given.reasoning is None and not any(part is not None and part.one for part in parts)
+
+
+def _is_strange(value: object) -> bool:
+    """Whether a value is of a kind that is never a verdict."""
+    if value is None or isinstance(value, (str, int, float, Answer)):
+        return False
+    if isinstance(value, (list, set, frozenset)) or type(value) is tuple:
+        return not all(isinstance(label, str) for label in value)
+    given = None if isinstance(value, Enum) else answer_fields(value)
+    if given is not None and given.one:  # may be read another time
+        return False
+    return as_answer(DEFAULT_CRITERION, value).outcome == "unparsed"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -208,6 +303,25 @@ class FunctionJudge:
     identity: JudgeIdentity | None = None
     criteria: tuple[Criterion, ...] | None = None
     threads: ThreadPool | None = field(default=None, compare=False)
+    unidentified: str | None = None
+
+    @classmethod
+    def of(cls, function: Callable[[Any], Any], name: str) -> Self:
+        """Return a function as a judge that is known again by its name and source, where its source can be read."""
+        try:
+            identity = JudgeIdentity(name=name, source=source_digest(function))
+        except UnreadableError as error:
+            return cls(function=function, name=name, unidentified=str(error))
+        return cls(function=function, name=name, identity=identity)
+
+    def __post_init__(self) -> None:
+        """Refuse a function that cannot be called with a case alone.
+
+        Raises:
+            UsageError: it cannot.
+
+        """
+        _check_takes_one(self.function, self.name, "a case")
 
     async def judge(self, probe: Probe) -> Judgment:
         """Call the function with the probe's case."""
@@ -218,6 +332,17 @@ class FunctionJudge:
     @cached_property
     def _asynchronous(self) -> bool:
         return _is_async(self.function)
+
+
+def _check_takes_one(function: Callable[..., Any], judge: str, what: str) -> None:
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # some functions written in C have none
+        return
+    try:
+        signature.bind(None)
+    except TypeError as error:
+        raise UsageError(f"judge {judge!r} cannot be called with {what} ({error}): let it take {what} alone.") from None
 
 
 def _is_async(function: Callable[..., Any]) -> bool:
@@ -256,6 +381,7 @@ def _is_of_a_framework(judge: object) -> bool:
 def as_judge(judge: JudgeLike) -> Judge:
     """Return a `Judge`: the object itself, the one in an evaluator of a framework, or one around a plain callable."""
     if isinstance(judge, Judge) and callable(judge.judge):
+        _check_takes_one(judge.judge, judge.name, "a probe")
         return judge
     wrapped = getattr(judge, "judge", None)  # a harnessed evaluator: whom it asks
     if isinstance(wrapped, Judge):
@@ -267,9 +393,8 @@ def as_judge(judge: JudgeLike) -> Judge:
             return known
     if callable(judge):
         name = getattr(judge, "__name__", type(judge).__name__)
-        return FunctionJudge(function=judge, name="judge" if name == "<lambda>" else name)
-    msg = (
+        return FunctionJudge.of(judge, "judge" if name == "<lambda>" else name)
+    raise UsageError(
         f"a {type(judge).__name__} is not a judge: give a callable that takes a case, or an object with "
         "name, identity, criteria and an async judge(probe)."
     )
-    raise UsageError(msg)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
 from judgeharness_integrations.aggregation.grouping import DEFAULT_CRITERION, by_criterion
 from judgeharness_integrations.aggregation.rules import Rule, RuleLike
 from judgeharness_integrations.aggregation.rules import rule as named_rule
+from judgeharness_integrations.calibration.report import CalibrationReport, CalibrationState
 from judgeharness_integrations.design import Design
 from judgeharness_integrations.measurecriterion import QUOTED_ERROR, measure_criterion
 from judgeharness_integrations.result import HarnessResult, RunState
@@ -36,7 +37,10 @@ def measure(
     rewrites: int = 0,
     judge_model: str | None = None,
     state: RunState = "complete",
+    ended: str | None = None,
     remaining: Sequence[bool] = (),
+    calibration: CalibrationReport | None = None,
+    calibration_state: CalibrationState | None = None,
     **facts: Any,
 ) -> HarnessResult:
     """Measure one case from its rows.
@@ -54,7 +58,10 @@ def measure(
         rewrites: rewriter calls made for this case.
         judge_model: the model behind the judge; the rows' when None.
         state: how the run ended for this case; samples that were never asked are explained by it.
+        ended: why it ended so, where `state` does not say it all.
         remaining: with early stopping, of each planned sample that was not asked, whether it swaps the texts.
+        calibration: the calibration that goes with it, whose faults are warnings.
+        calibration_state: whether that holds.
         facts: further fields of `HarnessResult`.
 
     """
@@ -70,6 +77,7 @@ def measure(
             tolerance=(tolerances or {}).get(name, design.tolerance),
             temperature=temperature,
             state=state,
+            ended=ended,
             remaining=remaining,
         )
         for name, group in groups.items()
@@ -84,11 +92,24 @@ def measure(
         rows=tuple(votes),
         probe_rows=tuple(row for row in rows if is_probe(row.perturbation)),
         state=state,
+        ended=ended,
         temperature=temperature,
         unasked=tuple(remaining) if design.curtail else (),
-        warnings=tuple(dict.fromkeys(str(row.attributes["warning"]) for row in rows if "warning" in row.attributes)),
+        warnings=tuple(dict.fromkeys((*_said(rows), *_unusable(calibration, calibration_state, results)))),
+        calibration=calibration,
+        calibration_state=calibration_state,
         **facts,
     )
+
+
+def _said(rows: Sequence[VerdictRow]) -> Iterator[str]:
+    return (str(row.attributes["warning"]) for row in rows if "warning" in row.attributes)
+
+
+def _unusable(
+    calibration: CalibrationReport | None, state: CalibrationState | None, criteria: Iterable[str]
+) -> Iterable[str]:
+    return () if calibration is None or state is None else calibration.unusable(state, criteria)
 
 
 def remeasure(result: HarnessResult, rule: RuleLike | None = None) -> HarnessResult:

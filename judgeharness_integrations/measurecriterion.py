@@ -40,12 +40,14 @@ def measure_criterion(
     tolerance: float | None = None,
     temperature: float | None = None,
     state: RunState = "complete",
+    ended: str | None = None,
     remaining: Sequence[bool] = (),
 ) -> CriterionResult:
     """Measure one criterion of one case from its rows; see `measure`."""
     planned = len(rows) + len(remaining) if planned is None else planned
     decision, censored = _decision(rows, design, planned=planned, remaining=remaining)
     why = "" if state == "complete" or decision.status != "not_graded" else f"{state.replace('_', ' ')}: "
+    details = f"; {ended}" if why and ended else _most_often(rows, decision)
     numeric = bool(is_numeric(rows))
     counts = _distribution(rows)
     tolerance = design.tolerance if tolerance is None else tolerance
@@ -59,7 +61,7 @@ def measure_criterion(
         criterion=criterion,
         verdict=decision.verdict,
         status=decision.status,
-        reason=why + decision.reason + _most_often(rows, decision),
+        reason=why + decision.reason + details,
         numeric=numeric,
         sample_distribution=counts,
         outcomes=outcomes,

@@ -11,7 +11,9 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
-__all__ = ["model_name", "model_parameters"]
+__all__ = ["SEVERAL_CHOICES", "model_name", "model_parameters", "single_choice"]
+
+SEVERAL_CHOICES = "the model is set to give several choices (n): it was asked for one, since only one is read"
 
 _NAMES = ("model_name", "model", "model_id", "deployment_name", "azure_deployment", "repo_id")
 _PARAMETERS = (
@@ -53,6 +55,12 @@ def model_parameters(model: object, told: Mapping[str, Any] | None = None) -> di
     found = {name: getattr(model, name, None) for name in _PARAMETERS} | dict(told or {})
     endpoint = {"endpoint": _endpoint(model)}
     return {name: value for name, value in _plain(found | endpoint).items() if name not in _UNTOLD}
+
+
+def single_choice(model: Any) -> Any:
+    """Return a model of LangChain that is asked for one choice a call: a copy where it is set to give several."""
+    n = getattr(model, "n", None)
+    return model.model_copy(update={"n": 1}) if isinstance(n, int) and n > 1 else model
 
 
 def _plain(value: Any) -> Any:

@@ -1,37 +1,43 @@
 """Text of a model -> a verdict, or None for unparsed.
 
-Two grammars. Our own judges: the verdict stands alone on the last non-empty line. Wrapped evaluators: the last
-bracketed verdict, and alone on the last non-empty line as soon as a judged text contains that bracket itself,
-so that a quoted answer cannot forge a verdict. Structured output: one JSON object and nothing else. An answer that
-only quotes what it was shown holds no verdict, whatever stands in it. Nothing here ever raises.
+Our own judges: the verdict stands alone on the last non-empty line, after the code of the case (see `marks`), which no
+quotation can hold. Wrapped evaluators: the last bracketed verdict, and as soon as a judged text contains
+any, only one that is all that the last non-empty line says; inside a passage that is copied from a judged text (see
+`quotations`) neither is a verdict. Structured output: one JSON object and nothing else. Nothing here ever raises.
 
-What a grammar cannot tell from a verdict: the words of one in a judged text, quoted alone on the last line.
+What a grammar cannot tell from a verdict where there is no code: fewer than six words of a judged text, quoted alone on
+the last line, and a quotation that is reworded or translated.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from judgeharness_integrations._errors import UsageError
+from judgeharness_integrations.marks import CODE, said_after
+from judgeharness_integrations.quotations import holds, quotations, without_quoted
 from judgeharness_integrations.verdictlog.row import Verdict
 
-__all__ = ["Grammar", "json_of", "label_grammar", "object_of", "only_quotes", "score_grammar"]
+__all__ = ["MARKUP", "Grammar", "json_of", "label_grammar", "last_line_of", "object_of", "score_grammar"]
 
 _BRACKETED = re.compile(r"\[\[([^\[\]\n]{1,200})\]\]")
-_BEFORE = " \t*_`\"'\u201c\u201d\u2018\u2019()"  # markup, straight and curly quotes
+MARKUP = " \t*_`"  # what a model puts around a verdict, beside straight and curly quotes
+_BEFORE = f"{MARKUP}\"'\u201c\u201d\u2018\u2019()"
 _AFTER = _BEFORE + "."  # a full stop follows a verdict; before one it would be a decimal point
 _NUMBER = re.compile(r"[+-]?[0-9]{1,9}(?:\.[0-9]{1,9})?")
 _FENCE = "```"
-_FENCES = (_FENCE, "~~~")
-_MARKED = " \t>*_\"'\u201c\u201d\u2018\u2019.\u2026"  # what a quotation adds around a line, before a fence too
-_QUOTED = f"{_MARKED}`"
-_WORD = re.compile(r"\w+")
-_FEWEST_WORDS = 6  # of a quotation
-_MOST_LEADING = 3  # lines that lead to one
+_AND = f"[{MARKUP}]++"
+_CONCLUSION = re.compile(  # a line that says nothing but its verdict, in words that are the same for each
+    rf"[#{MARKUP}]*+(?:(?:so|thus|hence|therefore|overall|finally),?{_AND})?(?:(?:my|the){_AND})?(?:(?:final|overall){_AND})?"
+    rf"(?:verdict|rating|score|grade|decision|judge?ment|answer|choice|preference|conclusion)(?:{_AND}is)?"
+    rf"[:{MARKUP}]*+{_BRACKETED.pattern}[{MARKUP}.]*+",
+    re.IGNORECASE,
+)
+_NUMBERED = re.compile(r"[\s*_]*\(?[0-9]{1,9}[.)][\s*_]*")  # the next point of a list, of which nothing follows
 
 
 @dataclass(frozen=True)
@@ -40,43 +46,70 @@ class Grammar:
 
     read: Callable[[str], Verdict | None]
 
-    def last_line(self, text: str) -> Verdict | None:
+    def last_line(self, text: str, *, judged: Iterable[str] = ()) -> Verdict | None:
         """Return the verdict that stands alone on the last non-empty line, or None.
 
         Markup, quotes, one pair of `[[ ]]` and a final full stop around it are allowed. A label that itself begins or
         ends with such characters is read as written.
+
+        Args:
+            text: what the judge answered.
+            judged: the texts it was shown: a line that ends a passage of one of them is no verdict.
+
         """
-        lines = text.strip().splitlines()
-        if not lines:
-            return None
-        as_written = self.read(lines[-1].strip())
+        return self.word(last_line_of(text, judged=judged))
+
+    def word(self, token: str) -> Verdict | None:
+        """Return the verdict that a line is, bare of what `last_line` allows around it, or None."""
+        as_written = self.read(token.strip())
         if as_written is not None:
             return as_written
-        token = _bare(lines[-1])
+        token = _bare(token)
         if token.startswith("[[") and token.endswith("]]"):
             token = _bare(token[2:-2])
         return self.read(token)
 
-    def last_bracketed(self, text: str, *, judged: Iterable[str] = ()) -> Verdict | None:
-        """Return the last `[[verdict]]` of the text, or None.
+    def last_bracketed(self, text: str, *, judged: Iterable[str] = (), told: Iterable[str] = ()) -> Verdict | None:
+        """Return the last `[[verdict]]` of the text that is not quoted, or None.
 
         Args:
             text: what the judge answered.
-            judged: the texts it was shown. When one of them contains a bracketed verdict that the answer contains
-                too, only a verdict alone on the last line counts.
+            judged: the texts it was shown. A verdict inside a passage of one of them does not count; when one contains
+                a bracketed verdict, whichever it is, only one on the last line counts: alone, or after words like those
+                of `Rating: [[5]]` that stand before no verdict of a text.
+            told: what else it was told. A verdict inside a passage of that does not count either.
 
         """
-        found = self._bracketed(text)
+        texts = tuple(judged)
+        own = without_quoted(text, (*texts, *told), self._bracketed)
+        found = [self.read(match[1].strip()) for match in self._bracketed(own)]
         if not found:
             return None
-        mine = set(found)
-        if any(not mine.isdisjoint(self._bracketed(shown)) for shown in judged):
-            return self.last_line(text)
-        return found[-1]
+        if not any(any(self._bracketed(shown)) for shown in texts):
+            return found[-1]
+        concluded = _CONCLUSION.fullmatch(own.rstrip().splitlines()[-1])
+        if concluded is not None and not holds(texts, concluded[0], self._bracketed):
+            return self.read(concluded[1].strip())
+        return self.last_line(own, judged=texts)
 
-    def _bracketed(self, text: str) -> list[Verdict]:
-        readings = (self.read(match[1].strip()) for match in _BRACKETED.finditer(text))
-        return [verdict for verdict in readings if verdict is not None]
+    def last_stated(
+        self, text: str, stated: re.Pattern[str], *, judged: Iterable[str] = (), told: Iterable[str] = ()
+    ) -> Verdict | None:
+        """Return the last verdict that the text states and does not quote, else one alone on the last line, or None.
+
+        Args:
+            text: what the judge answered.
+            stated: finds a statement; its first group is the verdict.
+            judged: the texts it was shown.
+            told: what else it was told.
+
+        """
+        texts = (*judged, *told)
+        found = [self.read(match[1]) for match in stated.finditer(without_quoted(text, texts, stated.finditer))]
+        return found[-1] if found else self.last_line(text, judged=texts)
+
+    def _bracketed(self, text: str) -> Iterator[re.Match[str]]:
+        return (match for match in _BRACKETED.finditer(text) if self.read(match[1].strip()) is not None)
 
 
 def _bare(token: str) -> str:
@@ -119,16 +152,40 @@ def json_of(text: str) -> Any:
         return None
 
 
-def object_of(text: str) -> Mapping[str, Any] | None:
+def object_of(text: str, *, code: str | None = None) -> Mapping[str, Any] | None:
     """Return the JSON object that a text is, as a whole or in one code fence; None when it is anything else.
 
-    An object in the midst of a text is a quotation, for all one knows, and so is one of two.
+    An object in the midst of a text is a quotation, for all one knows, and so is one of two. With the `code` of the
+    case, so is one that does not carry it.
     """
     text = text.strip()
     if text.startswith(_FENCE) and text.endswith(_FENCE):
         text = text.removesuffix(_FENCE).partition("\n")[2]
     found = json_of(text)
-    return found if isinstance(found, Mapping) else None
+    if not isinstance(found, Mapping):
+        return None
+    return found if code is None or str(found.get(CODE)).strip().lower() == code else None
+
+
+def last_line_of(text: str, *, code: str | None = None, judged: Iterable[str] = ()) -> str:
+    """Return the last line that says anything, or "" where it can be no verdict of the judge's own.
+
+    Args:
+        text: what the judge answered.
+        code: the code of the case: the line must carry it, and what follows the code is returned.
+        judged: the texts it was shown: a line that ends a passage of one of them says nothing. Nor does a number with
+            a full stop or a bracket after it, which is a point of a list.
+
+    """
+    if code is not None:
+        return said_after(text, code) or ""
+    said = text.rstrip()
+    lines = said.splitlines()
+    if not lines or _NUMBERED.fullmatch(lines[-1]):
+        return ""
+    if quotations(said, judged).around(len(said) - len(lines[-1]), len(said)):
+        return ""
+    return lines[-1]
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -136,49 +193,3 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) < len(pairs):  # the second may come from a quotation whose quotes were not escaped
         raise ValueError("a key given twice")
     return found
-
-
-def only_quotes(text: str, judged: Iterable[str]) -> bool:
-    """Whether an answer says nothing of its own: all it holds is a passage of one judged text.
-
-    Code fences, marks of quotation and words that lead to what follows (`The answer says:`) do not count; the passage
-    may begin and end within a line. Few words are never called a quotation: they may be the judge's own verdict, and a
-    text could otherwise silence a verdict by holding it.
-
-    Args:
-        text: what the judge answered.
-        judged: the texts it was shown.
-
-    """
-    said = _said(text)
-    passages = ["\n".join(passage) for passage in _passages(said) if _is_long(passage)]
-    shown = ["\n".join(_said(one)) for one in judged] if passages else []
-    return any(passage in one for passage in passages for one in shown)
-
-
-def _said(text: str) -> list[str]:
-    """Return the lines of a text that say something, bare of what a quotation adds."""
-    lines = (line.strip(_QUOTED) for line in text.splitlines() if not line.lstrip(_MARKED).startswith(_FENCES))
-    return [line for line in lines if line]
-
-
-def _passages(said: Sequence[str]) -> Iterator[Sequence[str]]:
-    """Yield what may be quoted: the lines, without those that lead to it, without what leads to it on the first."""
-    yield said
-    leading = 0
-    while leading < min(len(said), _MOST_LEADING) and said[leading].endswith(":"):
-        leading += 1
-        yield said[leading:]
-    if leading < len(said):
-        _, colon, rest = said[leading].partition(":")
-        if colon:
-            yield [*([] if _FENCE in rest else [rest.strip(_QUOTED)]), *said[leading + 1 :]]
-
-
-def _is_long(passage: Sequence[str]) -> bool:
-    words = 0
-    for line in passage:
-        words += len(_WORD.findall(line))
-        if words >= _FEWEST_WORDS:
-            return True
-    return False

@@ -18,7 +18,9 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 from judgeharness_integrations._errors import ConfigError
+from judgeharness_integrations._files import owner_only
 from judgeharness_integrations.cases import AnswerCase, Case
+from judgeharness_integrations.redacting import Redactor
 from judgeharness_integrations.result import HarnessResult
 from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES
 
@@ -61,7 +63,10 @@ class _Appending:
 
         line = json.dumps(recorded_line(result, texts), ensure_ascii=False, allow_nan=False)
         self._path.parent.mkdir(parents=True, exist_ok=True)
-        with FileLock(f"{self._path}.lock"), self._path.open("a", encoding="utf-8", errors=LONE_SURROGATES) as file:
+        with (
+            FileLock(f"{self._path}.lock"),
+            open(self._path, "a", encoding="utf-8", errors=LONE_SURROGATES, opener=owner_only) as file,
+        ):
             file.write(line + "\n")
 
 
@@ -134,10 +139,10 @@ def ready() -> None:
             check()
 
 
-def record(result: HarnessResult, case: Case, *, with_texts: bool) -> None:
+def record(result: HarnessResult, case: Case, *, with_texts: bool, redact: Redactor) -> None:
     """Tell whoever listens about a measurement; `with_texts` says whether what was judged may be kept."""
     if _listeners and not _unrecorded.get():
-        texts = case_texts(case) if with_texts else {}
+        texts = redact.data(case_texts(case)) if with_texts else {}
         for listener in tuple(_listeners):
             try:
                 listener(result, texts)

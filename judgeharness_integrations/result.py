@@ -6,23 +6,25 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from judgeharness_integrations._documents import document_schema
 from judgeharness_integrations._errors import AmbiguousResultError
 from judgeharness_integrations.aggregation.collapse import Independence
 from judgeharness_integrations.aggregation.decision import Status
+from judgeharness_integrations.calibration.measure import CriterionCalibration
+from judgeharness_integrations.calibration.report import CalibrationReport, CalibrationState
 from judgeharness_integrations.design import Design, RuleFixed
 from judgeharness_integrations.usage import Usage
 from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow
 
 if TYPE_CHECKING:
     import pandas as pd
+    from pydantic_core import CoreSchema
 
     from judgeharness_integrations.aggregation.rules import RuleLike
-    from judgeharness_integrations.calibration.measure import CriterionCalibration
-    from judgeharness_integrations.calibration.report import CalibrationReport, CalibrationState
 
 __all__ = ["CriterionResult", "HarnessResult", "PerturbationSummary", "RunState", "Usage"]
 
-RunState: TypeAlias = Literal["complete", "budget_exhausted", "interrupted"]
+RunState: TypeAlias = Literal["complete", "budget_exhausted", "interrupted", "judge_down"]
 Distribution: TypeAlias = Mapping[Verdict, int]
 
 
@@ -113,7 +115,8 @@ class HarnessResult:
     rule (`judgeharness_integrations.measure.remeasure`). `skipped` maps perturbations that did not fit to the reason.
     `model_families` names makers of judge and answers, where known, as (judge, *authors). `unasked` says of every
     sample that early stopping left out, in plan order, whether it would have swapped the texts. `probe_rows` are those
-    of adversarial probes, which do not vote (`judgeharness_integrations.checking`).
+    of adversarial probes, which do not vote (`judgeharness_integrations.checking`). `ended` says why a judge that is
+    down was asked nothing more, and what to do about it.
     """
 
     case_id: str
@@ -127,6 +130,7 @@ class HarnessResult:
     calibration: CalibrationReport | None = None
     calibration_state: CalibrationState | None = None
     state: RunState = "complete"
+    ended: str | None = None
     skipped: Mapping[str, str] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     model_families: tuple[str | None, ...] = ()
@@ -292,6 +296,11 @@ class HarnessResult:
         from judgeharness_integrations.reporting.rebuilding import rebuilt_result  # noqa: PLC0415
 
         return rebuilt_result(document, rule=rule)
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: object, handler: object) -> CoreSchema:
+        """Let pydantic models have it as a field, written as `to_dict(rows=True)` and read by `from_dict`."""
+        return document_schema(cls, read=cls.from_dict, write=lambda result: result.to_dict(rows=True))
 
     def __str__(self) -> str:
         """Return the text report."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from judgeharness_integrations.cases import AnswerCase, Criterion, PairwiseCase
 from judgeharness_integrations.design import Design
@@ -14,6 +15,7 @@ from judgeharness_integrations.execution.agenda import Agenda
 from judgeharness_integrations.execution.answering import Keep, RowMaker
 from judgeharness_integrations.execution.attempting import CallPolicy
 from judgeharness_integrations.execution.budget import Budget
+from judgeharness_integrations.execution.contact import Contact
 from judgeharness_integrations.execution.keeping import keeper_for
 from judgeharness_integrations.execution.local import Asking, Executor
 from judgeharness_integrations.execution.observing import Span, Spans
@@ -28,13 +30,12 @@ from judgeharness_integrations.execution.stopping import Stopping
 from judgeharness_integrations.fingerprint import Fingerprint
 from judgeharness_integrations.judging import Judge, call_maybe_async, model_family
 from judgeharness_integrations.measure import measure
+from judgeharness_integrations.perturbations import Rewriter
 from judgeharness_integrations.plan import CasePlan
 from judgeharness_integrations.recording import record
+from judgeharness_integrations.redacting import Redactor
 from judgeharness_integrations.result import HarnessResult
-
-if TYPE_CHECKING:
-    from judgeharness_integrations.perturbations import Rewriter
-    from judgeharness_integrations.verdictlog.log import VerdictLog
+from judgeharness_integrations.verdictlog.log import VerdictLog
 
 __all__ = ["Run", "fingerprint_parts"]
 
@@ -49,8 +50,9 @@ def fingerprint_parts(judge: Judge, design: Design, judge_model: str | None = No
     return {
         "judge": identity.name,
         "model": judge_model or identity.model,
-        "parameters": dict(identity.parameters),
+        "parameters": {**identity.parameters, **identity.learned},
         "prompt": identity.prompt_hash,
+        **({} if identity.source is None else {"source": identity.source}),
         "labels": {c.name: [c.labels, c.scale] for c in judge.criteria or ()},
         **design.parts(),
     }
@@ -66,6 +68,8 @@ class Run:
     policy: CallPolicy
     budget: Budget
     spans: Spans
+    contact: Contact = field(default_factory=Contact)
+    redact: Redactor = field(default_factory=Redactor)
     seed: int = 0
     run: str = ""
     keep: Keep = "text"
@@ -78,15 +82,16 @@ class Run:
     anchor: Callable[[HarnessResult], Awaitable[HarnessResult]] | None = None  # adds the calibration to a result
     labelled: str | None = None  # the label set whose cases these are
     _shared: SharedRun = field(init=False, default_factory=SharedRun)
+    _fingerprints: dict[str, str | None] = field(init=False, default_factory=dict)
 
     async def results(self, plans: Iterable[CasePlan]) -> AsyncGenerator[HarnessResult, None]:
         """Yield the measurement of every case as it completes.
 
-        When the budget ends first, the cases it left unfinished follow as `not_graded`; so do those an executor of
-        somebody else's gave up.
+        When the budget ends first, or the judge is down, the cases left unfinished follow as `not_graded`; so do those
+        an executor of somebody else's gave up.
 
         Raises:
-            UsageError: a case is being measured in this run already.
+            UsageError: a case is being measured in this run already, or the rule cannot fold the answers.
 
         """
         with shared_run(self.log, self.run) as self._shared:
@@ -113,6 +118,7 @@ class Run:
                     if case.finished:
                         asking.parents.pop(case.plan.case_id, None)
                         yield await self._finished(opened.pop(case.plan.case_id))
+            await self._set_aside()
             async with aclosing(self._unfinished(agenda, opened, asking)) as unfinished:
                 async for result in unfinished:
                     yield result
@@ -125,26 +131,36 @@ class Run:
                 if case.span is not None:
                     self.spans.end(case.span)
 
+    async def _set_aside(self) -> None:
+        """Let a judge that was down be asked again about the calls that showed it, when the run goes on."""
+        set_aside = getattr(self.log, "set_failed_aside", None)
+        if self.contact.lost is not None and set_aside is not None:
+            where = {"run": self.run, "judge": self.judge.name, "case_ids": self.contact.cases}
+            await asyncio.to_thread(set_aside, **where)
+
     async def _unfinished(
         self, agenda: Agenda, opened: dict[str, OpenCase], asking: Asking
     ) -> AsyncGenerator[HarnessResult, None]:
-        """Yield the cases that were begun, and after the end of a budget all others: nothing is lost."""
-        spent = self.budget.exhausted and not self.budget.ended
-        state = "budget_exhausted" if spent else "interrupted"
+        """Yield the cases that were begun, and unless somebody ended the run all others: nothing is lost."""
+        ended: dict[str, Any] = {"state": "interrupted"}
+        if not self.budget.ended and self.contact.lost is not None:
+            ended = {"state": "judge_down", "ended": self.contact.lost}
+        elif not self.budget.ended and self.budget.exhausted:
+            ended = {"state": "budget_exhausted"}
         while opened:
-            yield await self._closed(opened.pop(next(iter(opened))), asking, state)
-        if spent:
+            yield await self._closed(opened.pop(next(iter(opened))), asking, ended)
+        if ended["state"] != "interrupted":
             async for case in agenda.rest():
-                yield await self._closed(opened.pop(case.plan.case_id), asking, state)
+                yield await self._closed(opened.pop(case.plan.case_id), asking, ended)
 
-    async def _closed(self, case: OpenCase, asking: Asking, state: str) -> HarnessResult:
+    async def _closed(self, case: OpenCase, asking: Asking, ended: Mapping[str, Any]) -> HarnessResult:
         """Measure a case nothing more is asked about, with what is known of it already."""
         for pending in case.known_left():
             if pending.known and not case.complete:
                 if not pending.stored:
                     await asking.keep(pending.known)
                 case.add(pending.known)
-        return await self._finished(case, state="complete" if case.complete else state)
+        return await self._finished(case, **({} if case.complete else ended))
 
     def _asking(self) -> Asking:
         rows = RowMaker(
@@ -154,10 +170,19 @@ class Run:
             judge_model=self.judge_model,
             folds=self.design.rule.kind,
             digest=self._digest if is_searchable(self.log) else None,
+            redact=self.redact,
         )
         keeper = None if self.log is None else keeper_for(self.log)
         model = self._model or self.judge.name
-        return Asking(rows=rows, budget=self.budget, spans=self.spans, model=model, keeper=keeper)
+        return Asking(
+            rows=rows,
+            budget=self.budget,
+            spans=self.spans,
+            model=model,
+            keeper=keeper,
+            rule=self.design.rule,
+            contact=self.contact,
+        )
 
     @property
     def _recall(self) -> Recall | None:
@@ -165,8 +190,10 @@ class Run:
             return None
         mine: dict[str, Any] = {"run": self.run, "judge": self.judge.name, "digest": self._digest}
         mine["shared"] = self._shared
-        knows = self.reuse and self.judge.identity is not None  # else nobody knows whose answers they are
-        return Recall(self.log, **mine, reuse=Reuse(log=self.log, keep=self.keep, **mine) if knows else None)
+        identity = self.judge.identity  # one that declares none: nobody knows whose answers they are
+        knows = self.reuse and identity is not None and identity.source is None
+        reuse = Reuse(log=self.log, keep=self.keep, **mine) if knows else None
+        return Recall(self.log, **mine, reuse=reuse, learn=getattr(self.judge, "learn", None))
 
     @cached_property
     def _digest(self) -> bytes:
@@ -225,10 +252,15 @@ class Run:
         identity = self.judge.identity
         return self.judge_model or (identity.model if identity is not None else None)
 
-    @cached_property
+    @property
     def _fingerprint(self) -> str | None:
-        parts = fingerprint_parts(self.judge, self.design, self.judge_model)
-        return None if parts is None else Fingerprint(parts).digest
+        """Made anew once the judge has learned how it answers."""
+        identity = self.judge.identity
+        learned = repr(sorted(identity.learned.items())) if identity is not None else ""
+        if learned not in self._fingerprints:
+            parts = fingerprint_parts(self.judge, self.design, self.judge_model)
+            self._fingerprints[learned] = None if parts is None else Fingerprint(parts).digest
+        return self._fingerprints[learned]
 
     async def _finished(self, case: OpenCase, **state: Any) -> HarnessResult:
         result = self._measured(case, **state)
@@ -240,7 +272,7 @@ class Run:
             if case.span is not None:
                 self.spans.end(case.span, result=result)
         if self.labelled is None:
-            record(result, case.plan.case, with_texts=self.keep == "text")
+            record(result, case.plan.case, with_texts=self.keep == "text", redact=self.redact)
         return result
 
     def _measured(self, case: OpenCase, **state: Any) -> HarnessResult:

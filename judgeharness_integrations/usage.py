@@ -6,20 +6,22 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from judgeharness_integrations.verdictlog.row import VerdictRow
+from judgeharness_integrations.verdictlog.row import TOKENS, VerdictRow
 
-__all__ = ["Usage", "known_sum", "reused_from", "usage_of_rows"]
+__all__ = ["Usage", "known_sum", "reused_from", "tokens_of", "usage_of_rows"]
 
 _N = TypeVar("_N", int, float)
 _REUSED = "reused_from"  # the attribute that names the run that paid
+_CACHED = "cached"  # the attribute of an answer from the user's own cache, for which nobody paid
 
 
 @dataclass(frozen=True, kw_only=True)
 class Usage:
     """What the case cost: calls, attempts (retries included), rewrites, tokens, seconds of waiting for the judge.
 
-    Tokens and seconds are None where no call reported them. `reused` counts answers an earlier run had paid for; they
-    are no calls of this one.
+    Tokens and seconds are None where no call reported them; those read from the provider's prompt cache, or written to
+    it, are among `input_tokens`. An answer from a cache of the user's own took no tokens. `reused` counts answers an
+    earlier run had paid for; they are no calls of this one.
     """
 
     calls: int
@@ -29,6 +31,8 @@ class Usage:
     output_tokens: int | None
     latency_s: float | None
     reused: int = 0
+    cached_input_tokens: int | None = None
+    cache_write_tokens: int | None = None
 
 
 def usage_of_rows(rows: Sequence[VerdictRow], *, rewrites: int = 0) -> Usage:
@@ -52,11 +56,16 @@ def usage_of_rows(rows: Sequence[VerdictRow], *, rewrites: int = 0) -> Usage:
         calls=calls,
         attempts=calls if attempts is None else attempts,
         rewrites=rewrites,
-        input_tokens=known_sum([row.input_tokens for row in rows]),
-        output_tokens=known_sum([row.output_tokens for row in rows]),
+        **tokens_of(row for row in rows if not row.attributes.get(_CACHED)),
         latency_s=known_sum([row.latency_s for row in rows]),
         reused=len(reused),
     )
+
+
+def tokens_of(used: Iterable[VerdictRow] | Iterable[Usage]) -> dict[str, int | None]:
+    """Return the sum of each of `TOKENS`, None where nobody reported any."""
+    listed = list(used)
+    return {name: known_sum(getattr(one, name) for one in listed) for name in TOKENS}
 
 
 def reused_from(rows: Sequence[VerdictRow]) -> tuple[str, ...]:

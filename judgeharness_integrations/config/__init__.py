@@ -10,7 +10,6 @@ from judgeharness_integrations.config.building import (
 )
 from judgeharness_integrations.config.importing import import_object, imported_rule
 from judgeharness_integrations.config.reading import load_config
-from judgeharness_integrations.config.redacting import redacted, without_secrets
 from judgeharness_integrations.config.schema import Config, JudgeConfig
 from judgeharness_integrations.config.sending import SendableJudge
 
@@ -27,6 +26,4 @@ __all__ = [
     "import_object",
     "imported_rule",
     "load_config",
-    "redacted",
-    "without_secrets",
 ]

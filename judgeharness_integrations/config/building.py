@@ -16,7 +16,6 @@ from judgeharness_integrations.calibration import CalibrationReport, Calibration
 from judgeharness_integrations.casefiles import CaseFile
 from judgeharness_integrations.cases import AnswerCase, Criterion
 from judgeharness_integrations.config.importing import import_object, imported_rule
-from judgeharness_integrations.config.redacting import without_secrets
 from judgeharness_integrations.config.schema import Config, JudgeConfig, RewriterConfig
 from judgeharness_integrations.execution.attempting import CallPolicy
 from judgeharness_integrations.execution.local import LocalExecutor
@@ -33,6 +32,7 @@ from judgeharness_integrations.judging import (
 )
 from judgeharness_integrations.perturbations import Perturbation, perturbation
 from judgeharness_integrations.presets import preset
+from judgeharness_integrations.redacting import without_secrets
 
 if TYPE_CHECKING:
     from judgeharness_integrations.execution import Executor
@@ -87,24 +87,22 @@ def build_judge(config: Config, place: int) -> Judge:
         return _named(found, judge.name)
     if not callable(found):
         raise ConfigError(f"{where}.callable: {judge.callable!r} is neither a function nor a judge.")
-    return FunctionJudge(function=found, name=judge.name, identity=_identity(judge, found))
+    if judge.model is None:
+        return FunctionJudge.of(found, judge.name)
+    return FunctionJudge(function=found, name=judge.name, identity=_identity(judge, found, judge.model))
 
 
 def _named(judge: Judge, name: str) -> Judge:
     return judge if judge.name == name else _Renamed(name=name, judge_itself=judge)
 
 
-def _identity(judge: JudgeConfig, function: Any) -> JudgeIdentity | None:
+def _identity(judge: JudgeConfig, function: Any, model: str) -> JudgeIdentity | None:
     """Return what makes a function with a declared model the same judge: the model and the function's module."""
-    if judge.model is None:
-        return None
     try:
         source = Path(inspect.getsourcefile(inspect.unwrap(function)) or "").read_text(encoding="utf-8")
     except (OSError, TypeError, ValueError):
         return None
-    return JudgeIdentity(
-        name=judge.name, model=judge.model, prompt_hash=text_hash(source), family=model_family(judge.model)
-    )
+    return JudgeIdentity(name=judge.name, model=model, prompt_hash=text_hash(source), family=model_family(model))
 
 
 @contextmanager

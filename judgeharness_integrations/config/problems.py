@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, get_args, get_origin
 
 from pydantic import BaseModel
 
@@ -77,6 +77,8 @@ def _expected(kind_of_problem: str, context: Mapping[str, Any]) -> str | None:
     if kind_of_problem in ("too_short", "string_too_short"):
         what = "a list of at least {} entry" if kind_of_problem == "too_short" else "a text of at least {} character"
         return what.format(context["min_length"])
+    if kind_of_problem in ("greater_than_equal", "greater_than"):
+        return f"a number of at least {context['ge']:g}" if "ge" in context else f"a number above {context['gt']:g}"
     if kind_of_problem == "is_instance_of":
         return _CLASSES.get(context["class"])
     return _KINDS.get(kind_of_problem)
@@ -91,10 +93,17 @@ def _shown(value: object) -> str:
 
 def _keys_at(section: type[BaseModel], place: Sequence[str | int]) -> list[str]:
     """Return the keys of the section at a place of the schema."""
+    inside: Any = section
     for part in place:
-        if isinstance(part, str):
-            section = _section_of(section.model_fields[part].annotation)
-    return list(section.model_fields)
+        inside = _inside(inside, part)
+    return list(_section_of(inside).model_fields)
+
+
+def _inside(annotation: Any, part: str | int) -> Any:
+    """Return the annotation of what stands under a key: of a section's field, of any key of a mapping, of an entry."""
+    if get_origin(annotation) is dict:
+        return get_args(annotation)[1]
+    return _section_of(annotation).model_fields[part].annotation if isinstance(part, str) else annotation
 
 
 def _section_of(annotation: Any) -> type[BaseModel]:

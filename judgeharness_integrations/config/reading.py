@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from judgeharness_integrations._errors import ConfigError
+from judgeharness_integrations._yaml import load_yaml
 from judgeharness_integrations.config.problems import dotted, first_problem, kind
 from judgeharness_integrations.config.schema import Config
 
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = ["load_config", "read_document"]
 
-_MERGE = "tag:yaml.org,2002:merge"
 _FORMATS = ".yaml, .yml, .toml or .json"
 
 
@@ -86,25 +86,7 @@ def _distinct(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, Any]:
 
 
 def _yaml(text: str) -> Any:
-    import yaml  # noqa: PLC0415 - TOML and JSON do without
-
-    class Loader(yaml.SafeLoader):
-        """Like `SafeLoader`, but a repeated key is an error."""
-
-    def mapping(loader: Loader, node: yaml.MappingNode) -> dict[Any, Any]:
-        _distinct((loader.construct_object(key, deep=True), None) for key, _ in node.value if key.tag != _MERGE)
-        loader.flatten_mapping(node)  # puts merged keys before the mapping's own, which override them
-        return dict(loader.construct_pairs(node, deep=True))
-
-    Loader.add_constructor("tag:yaml.org,2002:map", mapping)
-    try:
-        return yaml.load(text, Loader)  # noqa: S506 - a SafeLoader
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        where = f", line {mark.line + 1}" if mark is not None else ""
-        raise ConfigError(f"is not YAML ({getattr(error, 'problem', None) or error}{where}).") from error
-    except TypeError as error:  # a mapping as a key
-        raise ConfigError(f"is not YAML we can use ({error}).") from error
+    return load_yaml(text, distinct=_distinct)
 
 
 def _refuse_nan(value: object, source: str, place: tuple[str | int, ...] = ()) -> None:

@@ -82,11 +82,19 @@ class BudgetConfig(_Section):
     cost: float | None = Field(default=None, gt=0)
 
 
-class PriceConfig(_Section):
-    """What a model costs per million tokens."""
+class TierPriceConfig(_Section):
+    """What a tier of a model costs per million tokens."""
 
     input: float = Field(ge=0)
     output: float = Field(ge=0)
+    cached_input: float | None = Field(default=None, ge=0)
+    cache_write: float | None = Field(default=None, ge=0)
+
+
+class PriceConfig(TierPriceConfig):
+    """What a model costs per million tokens, in its standard tier and in others (`flex`, `priority` ...)."""
+
+    tiers: dict[str, TierPriceConfig] = {}
 
 
 class RayConfig(_Section):
@@ -110,12 +118,13 @@ class ExecutionConfig(_Section):
     tokens_per_minute: float | None = None
     budget: BudgetConfig = BudgetConfig()
     prices: dict[str, PriceConfig] = {}
+    prices_from: str | None = Field(default=None, min_length=1)
     engine: Literal["local", "ray"] = "local"
     ray: RayConfig = RayConfig()
 
     @model_validator(mode="after")
     def _priced(self) -> ExecutionConfig:
-        if self.budget.cost is not None and not self.prices:
+        if self.budget.cost is not None and not self.prices and self.prices_from is None:
             raise ValueError("a budget of cost needs prices: prices: {MODEL: {input: 2.5, output: 10}} per million")
         return self
 

@@ -6,6 +6,7 @@ import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from judgeharness_integrations.aggregation.grouping import DEFAULT_CRITERION, EVERY_CRITERION
@@ -13,6 +14,8 @@ from judgeharness_integrations.aggregation.rules import Kind
 from judgeharness_integrations.cases import Criterion
 from judgeharness_integrations.execution.preparing import Pending
 from judgeharness_integrations.judging import Answer, Judge, Judgment, as_judgment
+from judgeharness_integrations.modelanswer import ModelAnswer, booked
+from judgeharness_integrations.redacting import Redactor
 from judgeharness_integrations.verdictlog.row import (
     ABSTAIN,
     Verdict,
@@ -32,6 +35,7 @@ Rows: TypeAlias = tuple[VerdictRow, ...]
 _LONGEST_ERROR = 500
 _PREFERENCES = frozenset({"A", "B", "TIE"})
 
+_NOTHING_SAID = Judgment(answers=())
 _HASHED = "sha256:"
 _IS_HASH = re.compile(f"{_HASHED}[0-9a-f]{{64}}")
 
@@ -50,11 +54,15 @@ def kept(text: str | None, keep: Keep) -> str | None:
 
 
 class CallFacts(NamedTuple):
-    """What the executor knows about a call: when it began (ISO 8601), how long it took, how often it was tried."""
+    """What the executor knows about a call: when it began (ISO 8601), how long it took, how often it was tried.
+
+    `billed` are replies to earlier attempts that held no answer.
+    """
 
     asked_at: str
     latency_s: float
     attempts: int
+    billed: Sequence[ModelAnswer] = ()
 
 
 class RowMaker:
@@ -69,6 +77,7 @@ class RowMaker:
         judge_model: str | None = None,
         folds: Kind = "any",
         digest: bytes | None = None,
+        redact: Redactor | None = None,
     ) -> None:
         """Prepare for one judge.
 
@@ -79,6 +88,7 @@ class RowMaker:
             judge_model: the model behind the judge, where it does not name its own.
             folds: the kind of verdict the rule folds.
             digest: the judge's, so that rows can be found again by what was asked; None where nobody will look.
+            redact: takes secrets out of texts that are stored; hashes are those of the texts as they came.
 
         """
         self._name = judge.name
@@ -88,6 +98,8 @@ class RowMaker:
         self._criteria: dict[str, Criterion] = {c.name: c for c in judge.criteria or ()}
         self._digest = digest
         self._folds = folds
+        self._redact = redact or Redactor()
+        self._short = lru_cache(maxsize=256)(self._redact.text)  # names and attributes, of which most come again
         self._numeric: dict[str, bool] = {}  # criterion -> whether its answers are scores, once one fitted the rule
 
     def of(self, pending: Pending, answer: object, call: CallFacts) -> Rows:
@@ -122,7 +134,7 @@ class RowMaker:
         answers = [Answer(criterion=name, outcome="error") for name in names]
         text = type(error).__name__
         if self._keeps_text:  # what an error says may repeat what was judged
-            text = f"{text}: {error}".rstrip(": ")[:_LONGEST_ERROR]
+            text = self._redact.text(f"{text}: {error}".rstrip(": "))[:_LONGEST_ERROR]
         return self._rows(pending, answers, None, call, error=text)
 
     def _of_kind(self, answer: Answer) -> Answer:
@@ -141,7 +153,15 @@ class RowMaker:
         return replace(answer, verdict=None, outcome="unparsed", reasoning=answer.reasoning or note)
 
     def _text(self, text: str | None) -> str | None:
-        return None if text is None else self._keep(text)
+        if text is None:
+            return None
+        return self._redact.text(text) if self._keeps_text else self._keep(text)
+
+    def _attributes(
+        self, case: Mapping[str, str | float], call: Mapping[str, str | float]
+    ) -> Mapping[str, str | float]:
+        given = {**case, **call} if call else case
+        return {name: self._short(value) if isinstance(value, str) else value for name, value in given.items()}
 
     def _rows(
         self,
@@ -154,12 +174,10 @@ class RowMaker:
         perturbation, facts = pending.perturbation, pending.facts
         call_id = pending.call_id(self._run, self._name) if len(answers) > 1 else None
         hashed = None if self._digest is None else pending.hash(self._digest)
-        attributes = (
-            {**facts.attributes, **judgment.facts} if judgment is not None and judgment.facts else facts.attributes
-        )
-        rows = []
+        attributes = self._attributes(facts.attributes, judgment.facts if judgment is not None else {})
+        rows, said = [], booked(judgment or _NOTHING_SAID, call.billed) if call.billed else judgment or _NOTHING_SAID
         for number, answer in enumerate(answers):
-            first = number == 0 and judgment is not None
+            first = number == 0
             rows.append(
                 VerdictRow(
                     case_id=pending.case_id,
@@ -174,10 +192,14 @@ class RowMaker:
                     gold=facts.gold_of(answer.criterion),
                     call_id=call_id,
                     reasoning=self._text(answer.reasoning),
-                    raw=self._text(judgment.raw) if first and judgment else None,
-                    model=(judgment.model if judgment else None) or self._model,
-                    input_tokens=judgment.input_tokens if first and judgment else None,
-                    output_tokens=judgment.output_tokens if first and judgment else None,
+                    raw=self._text(said.raw) if first else None,
+                    model=self._short(said.model) if said.model else self._model,
+                    input_tokens=said.input_tokens if first else None,
+                    output_tokens=said.output_tokens if first else None,
+                    cached_input_tokens=said.cached_input_tokens if first else None,
+                    cache_write_tokens=said.cache_write_tokens if first else None,
+                    service_tier=said.service_tier,
+                    finish_reason=said.finish_reason,
                     latency_s=call.latency_s if number == 0 else None,
                     attempts=call.attempts if number == 0 else None,
                     error=error,

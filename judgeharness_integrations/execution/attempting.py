@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import partial
 from typing import Generic, TypeVar
 
+from judgeharness_integrations._threads import thread_pool
 from judgeharness_integrations.execution.budget import Budget, BudgetExhausted
 from judgeharness_integrations.execution.limits import Limits
-from judgeharness_integrations.execution.prices import Spent
-from judgeharness_integrations.execution.retrying import is_refusal, is_transient, retry, retry_after_s
+from judgeharness_integrations.execution.retrying import is_refusal, is_transient, remedy_of, retry, retry_after_s
+from judgeharness_integrations.modelanswer import EmptyAnswerError, ModelAnswer
+from judgeharness_integrations.prices import Spent
 
-__all__ = ["CallPolicy", "own_failure"]
+__all__ = ["CallPolicy", "own_failure", "read_apart", "unhurried"]
 
 _T = TypeVar("_T")
+_LONG_TEXT = 50_000  # characters; some tens of milliseconds of reading
+_deadline: ContextVar[asyncio.Timeout | None] = ContextVar("judgeharness_deadline", default=None)
 
 
 def own_failure(error: BaseException) -> Exception:
@@ -34,6 +41,39 @@ def own_failure(error: BaseException) -> Exception:
     return ended
 
 
+@contextmanager
+def unhurried() -> Iterator[None]:
+    """Stop the clock of the attempt under way: what is done inside is no waiting for the judge's answer."""
+    deadline, loop = _deadline.get(), asyncio.get_running_loop()
+    ends = None if deadline is None or deadline.expired() else deadline.when()
+    if deadline is None or ends is None:
+        yield
+        return
+    left = ends - loop.time()
+    deadline.reschedule(None)
+    try:
+        yield
+    finally:
+        deadline.reschedule(loop.time() + left)
+
+
+async def read_apart(text: str, read: Callable[..., _T], *arguments: object) -> _T:
+    """Return what a reader makes of an answer.
+
+    A long text is read in a thread: neither do other calls wait for it, nor does it count against the timeout.
+
+    Args:
+        text: what the model answered.
+        read: makes something of the arguments.
+        arguments: what the reader takes.
+
+    """
+    if len(text) < _LONG_TEXT:
+        return read(*arguments)
+    with unhurried():
+        return await asyncio.get_running_loop().run_in_executor(thread_pool(), partial(read, *arguments))
+
+
 @dataclass(frozen=True, kw_only=True)
 class CallPolicy:
     """`timeout_s` seconds an attempt, up to `max_attempts`; `transient` says which errors are worth another one."""
@@ -47,7 +87,8 @@ class CallPolicy:
         call: Callable[[], Awaitable[_T]],
         budget: Budget,
         limiter: Limits | None = None,
-        spent: Callable[[_T], Spent] | None = None,
+        spent: Callable[[object], Spent] | None = None,
+        book: Callable[[ModelAnswer], None] | None = None,
     ) -> tuple[_T | Exception, int]:
         """Return what a call answered, or what its last attempt raised, and the number of attempts.
 
@@ -56,12 +97,13 @@ class CallPolicy:
             budget: what each attempt is counted against.
             limiter: admits each attempt and learns how it ended; the caller holds a slot of it.
             spent: reads what an answer took, for budget and limiter; without it calls alone are counted.
+            book: is told at once of each reply that held no answer and was billed; the budget knows of it, too.
 
         Raises:
             BudgetExhausted: there was no attempt left that the call still needed: it was neither answered nor given up.
 
         """
-        one = _Attempts(call, self.timeout_s, budget, limiter, spent)
+        one = _Attempts(call, self.timeout_s, budget, limiter, spent=spent, book=book)
         try:
             return await one.make(), one.made
         except BudgetExhausted:
@@ -81,6 +123,10 @@ class CallPolicy:
             return error, one.made
         return answer, one.made
 
+    def remedy(self, error: BaseException) -> str | None:
+        """Return what the user has to mend before any call can succeed; None for an error that may heal."""
+        return remedy_of(error)
+
     def _is_worth_another(self, error: BaseException) -> bool:
         final = isinstance(error, BudgetExhausted) or not isinstance(error, Exception)
         return not final and self.transient(error)
@@ -89,7 +135,7 @@ class CallPolicy:
 class _Attempts(Generic[_T]):
     """The attempts of one call: each is paid for, admitted, made, and its end told to whom it concerns."""
 
-    __slots__ = ("_budget", "_call", "_limiter", "_metered", "_spent", "_timeout_s", "made")
+    __slots__ = ("_book", "_budget", "_call", "_limiter", "_metered", "_spent", "_timeout_s", "made")
 
     def __init__(
         self,
@@ -97,10 +143,12 @@ class _Attempts(Generic[_T]):
         timeout_s: float | None,
         budget: Budget,
         limiter: Limits | None,
-        spent: Callable[[_T], Spent] | None,
+        *,
+        spent: Callable[[object], Spent] | None,
+        book: Callable[[ModelAnswer], None] | None,
     ) -> None:
         self._call, self._timeout_s = call, timeout_s
-        self._budget, self._limiter, self._spent = budget, limiter, spent
+        self._budget, self._limiter, self._spent, self._book = budget, limiter, spent, book
         self._metered = spent is not None and budget.is_metered
         self.made = 0
 
@@ -138,7 +186,7 @@ class _Attempts(Generic[_T]):
         limiter.answered(admission, tokens)
         return answer
 
-    def _counted(self, answer: _T) -> int | None:
+    def _counted(self, answer: object) -> int | None:
         """Count what an answer took; return its tokens."""
         if self._spent is None:
             return None
@@ -146,18 +194,32 @@ class _Attempts(Generic[_T]):
         self._budget.settle(spent)
         return spent.tokens
 
+    async def _called(self) -> _T:
+        """Make the call; a reply without an answer was billed all the same, but for a proxy's own."""
+        try:
+            return await self._call()
+        except EmptyAnswerError as error:
+            if error.answer.tokens.input is not None:
+                self._counted(error.answer.judgment(()))
+                if self._book is not None:
+                    self._book(error.answer)
+            raise
+
     async def _tried(self) -> _T:
         self.made += 1
         try:
             if self._timeout_s is None:
-                return await self._call()
+                return await self._called()
             deadline = asyncio.timeout(self._timeout_s)
+            running = _deadline.set(deadline)
             try:
                 async with deadline:
-                    return await self._call()
+                    return await self._called()
             except TimeoutError as error:
                 if deadline.expired():
                     raise TimeoutError(f"no answer within {self._timeout_s:g} s") from error
                 raise
+            finally:
+                _deadline.reset(running)
         except (Exception, asyncio.CancelledError, SystemExit) as error:  # noqa: BLE001
             raise own_failure(error)  # noqa: B904 - it is the same error, or carries its cause

@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.execution.prices import Price, Spent, price_of
 from judgeharness_integrations.execution.slots import Slots
+from judgeharness_integrations.prices import UNREPORTED, Billed, Price, Spent, billed, price_of
 
 __all__ = ["Budget", "BudgetExhausted"]
 
@@ -25,8 +25,8 @@ class Budget:
 
     Tokens and cost are known only after an answer. So under `max_tokens` or `max_cost` an attempt begins when what is
     spent and as much as the largest call so far took, for it and for each one in flight, stay within the limit; until
-    the first answer there is one at a time. Failed attempts and rewrites count as calls alone: nobody says what they
-    took.
+    the first answer there is one at a time. Failed attempts, but for replies without an answer that were billed, and
+    rewrites count as calls alone: nobody says what they took.
 
     Args:
         max_calls: attempts.
@@ -38,6 +38,7 @@ class Budget:
         cost: money spent so far, None when unknown: no prices, or an answer without tokens or price; likewise.
         largest: what single calls took so far, of a resumed run.
         named: how messages name the limits, by field; as the fields when not given.
+        cost_remarks: what is to be said beside `cost`: where it is the most that can have been spent, or not known.
         is_metered: more than calls is limited.
         exhausted: something was left to ask but not to spend, or the limit cannot be kept.
         ended: it was ended by whoever owns it, not by a limit.
@@ -60,6 +61,7 @@ class Budget:
     reason: str | None = None
     largest: Sequence[Spent] = ()
     named: Mapping[str, str] = field(default_factory=dict)
+    cost_remarks: tuple[str, ...] = field(default=(), init=False)
     is_metered: bool = field(init=False, repr=False, compare=False)
     _largest: dict[str, float] = field(default_factory=dict, init=False, repr=False, compare=False)
     _lock: threading.RLock = field(default_factory=threading.RLock, init=False, repr=False, compare=False)
@@ -104,7 +106,7 @@ class Budget:
 
         """
         if self.max_cost is not None and price_of(model, self.prices or {}) is None:
-            raise UsageError(_no_price(model))
+            raise UsageError(_not_kept("max_cost", billed(Spent(model=model), self.prices or {})))
 
     def take(self) -> None:
         """Take one attempt.
@@ -165,18 +167,17 @@ class Budget:
                 self._settle_limits(tokens)
 
     def _settle_cost(self, spent: Spent) -> None:
-        price = price_of(spent.model, self.prices or {})
-        cost = None if price is None else price.of(spent)
-        self.cost = None if cost is None or self.cost is None else self.cost + cost
-        if cost is None and self.max_cost is not None:
-            self._exhaust(_no_price(spent.model) if price is None else _unreported(self._name("max_cost")))
+        bill = billed(spent, self.prices or {})
+        self.cost = None if bill.cost is None or self.cost is None else self.cost + bill.cost
+        self.cost_remarks = tuple(dict.fromkeys((*self.cost_remarks, *bill.remarks)))
+        if bill.cost is None and self.max_cost is not None:
+            self._exhaust(_not_kept(self._name("max_cost"), bill))
 
     def _note_size(self, spent: Spent) -> None:
         """Learn how much one call may take; an answer from a cache, which took nothing, says nothing of the next."""
         if not spent.tokens:
             return
-        price = price_of(spent.model, self.prices or {})
-        for name, size in (("tokens", spent.tokens), ("cost", None if price is None else price.of(spent))):
+        for name, size in (("tokens", spent.tokens), ("cost", billed(spent, self.prices or {}).cost)):
             if size is not None:
                 self._largest[name] = max(size, self._largest.get(name, 0.0))
 
@@ -185,7 +186,7 @@ class Budget:
 
     def _settle_limits(self, tokens: int | None) -> None:
         if tokens is None and self.max_tokens is not None:
-            self._exhaust(_unreported(self._name("max_tokens")))
+            self._exhaust(_not_kept(self._name("max_tokens"), Billed(None, (UNREPORTED,))))
         self._resize()
 
     def _limits(self) -> list[tuple[str, float, float, float | None]]:
@@ -218,10 +219,6 @@ class Budget:
             self._resize()
 
 
-def _unreported(limit: str) -> str:
-    return f"{limit} cannot be kept: an answer did not report its tokens; limit the calls instead"
-
-
-def _no_price(model: str | None) -> str:
-    named = "a judge that names no model" if model is None else f"model {model!r}"
-    return f"max_cost cannot be kept: there is no price for {named}; add it to prices, or one for '*'"
+def _not_kept(limit: str, bill: Billed) -> str:
+    instead = "; limit the calls instead" if bill.remarks[0].endswith(UNREPORTED) else ""
+    return f"{limit} cannot be kept: {bill.remarks[0]}{instead}"

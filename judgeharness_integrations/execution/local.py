@@ -8,19 +8,27 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 from time import perf_counter
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
+from judgeharness_integrations._errors import UsageError
+from judgeharness_integrations.aggregation.deciding import check_rule_fits
 from judgeharness_integrations.execution.answering import CallFacts, RowMaker, Rows
 from judgeharness_integrations.execution.attempting import CallPolicy, own_failure
 from judgeharness_integrations.execution.budget import Budget, BudgetExhausted
 from judgeharness_integrations.execution.channel import Channel
+from judgeharness_integrations.execution.contact import Contact
 from judgeharness_integrations.execution.keeping import Keeper
 from judgeharness_integrations.execution.limiter import Limiter, limiter_for
 from judgeharness_integrations.execution.observing import Span, Spans, calling
 from judgeharness_integrations.execution.preparing import Pending
-from judgeharness_integrations.execution.prices import Spent, spent_by
 from judgeharness_integrations.execution.rates import Rates
-from judgeharness_integrations.judging import Judge, Judgment, Probe
+from judgeharness_integrations.judging import Judge, Judgment, Probe, as_judgment
+from judgeharness_integrations.modelanswer import ModelAnswer
+from judgeharness_integrations.prices import Spent, spent_by
+from judgeharness_integrations.verdictlog.row import is_number
+
+if TYPE_CHECKING:
+    from judgeharness_integrations.aggregation.rules import Rule
 
 __all__ = ["Asking", "Executor", "LocalExecutor", "Rows"]
 
@@ -31,7 +39,8 @@ _FEWEST_UNREAD = 64
 class Asking:
     """What belongs to one run of one judge: how rows are made and kept, what may be spent, who watches.
 
-    `model` is what calls are limited by; `keeper` puts rows into the run's log.
+    `model` is what calls are limited by; `keeper` puts rows into the run's log; `rule` will fold them; `contact` knows
+    whether the judge answers.
     """
 
     rows: RowMaker
@@ -39,12 +48,28 @@ class Asking:
     spans: Spans
     model: str
     keeper: Keeper | None = None
+    rule: Rule | None = None
+    contact: Contact = field(default_factory=Contact)
     parents: dict[str, Span] = field(default_factory=dict)  # case id -> its span
 
     async def keep(self, rows: Rows) -> None:
         """Return once the log has the rows of a call; until then the call is in flight."""
         if self.keeper is not None:
             await self.keeper.keep(rows)
+
+    def check(self, rows: Rows, answer: object) -> None:
+        """Refuse a rule that cannot fold an answer, and an answer nobody can read a verdict from.
+
+        Raises:
+            UsageError: the rule is one for labels and met a score, or the other way round; nobody can read the answer.
+
+        """
+        if (unreadable := as_judgment(answer).unreadable) is not None:
+            raise UsageError(f"judge {rows[0].judge!r} {unreadable}.")
+        for row in rows:
+            if self.rule is not None and row.verdict is not None:
+                numeric = is_number(row.verdict)
+                check_rule_fits(self.rule, numeric=numeric, criterion=row.criterion, answer=row.verdict)
 
 
 class Executor(Protocol):
@@ -88,6 +113,10 @@ class LocalExecutor:
                 await asyncio.gather(manager, return_exceptions=True)
 
 
+class _Down(Exception):  # noqa: N818 - a signal inside the crew
+    """A call is not begun any more."""
+
+
 @dataclass
 class _Crew:
     """The workers of one `ask`: they share the iterator of probes and the channel of answers."""
@@ -99,7 +128,10 @@ class _Crew:
     left: AsyncIterator[Pending]
     answered: Channel[Rows]
     failure: Exception | None = None
-    over: bool = False  # the budget is spent, or a case could not be read: nothing more is begun
+    over: bool = False  # the budget is spent, the judge is down, or a case could not be read: nothing more is begun
+    unfit: bool = False  # the rule cannot fold the answers
+    trying: int = 0  # calls under way that began before the first answer
+    tried: asyncio.Event = field(default_factory=asyncio.Event)  # one of these has ended; a new event each time
 
     async def work(self) -> None:
         """Run the workers until no probe is left, then end the channel."""
@@ -131,13 +163,19 @@ class _Crew:
         if (stop := getattr(self.left, "stop", None)) is not None:
             stop()
 
+    def _wake(self) -> None:
+        self.tried.set()
+        self.tried = asyncio.Event()
+
     async def _worker(self, pending: Pending | None) -> None:
         self.limiter.hold()
         while pending is not None:
             try:
                 rows = await (self._asked(pending) if pending.known is None else self._known(pending))
-            except BudgetExhausted:
+            except (BudgetExhausted, _Down):
                 self._end()
+                return
+            if self.unfit:  # no case can be measured
                 return
             self.answered.add(rows)
             pending = await self._following()
@@ -146,9 +184,37 @@ class _Crew:
         rows = pending.known or ()
         if not pending.stored:
             await self.asking.keep(rows)
+        elif any(row.outcome != "error" for row in rows):
+            self.asking.contact.answered()
+            self._wake()
         return rows
 
     async def _asked(self, pending: Pending) -> Rows:
+        """Return the rows of a call; before the judge has answered few of them are under way.
+
+        Raises:
+            _Down: the judge is down, or its answers cannot be folded.
+
+        """
+        contact = self.asking.contact
+        while not contact.made or self.unfit:
+            if contact.lost is not None or self.unfit:
+                raise _Down
+            if self.trying < contact.room:
+                return await self._tried(pending)
+            await self.tried.wait()
+        return await self._called(pending)
+
+    async def _tried(self, pending: Pending) -> Rows:
+        """Return the rows of a call that begins before the first answer; the next ones wait for its end."""
+        self.trying += 1
+        try:
+            return await self._called(pending)
+        finally:
+            self.trying -= 1
+            self._wake()
+
+    async def _called(self, pending: Pending) -> Rows:
         """Return the rows of a call; its slot is free again once they are in the log."""
         await self.limiter.acquire()
         try:
@@ -190,14 +256,44 @@ class _Crew:
         probe, attempts = pending.at_hand() or await self._probe(pending), 0
         asked_at, started = datetime.now(UTC).isoformat(timespec="milliseconds"), perf_counter()
         answer: Judgment | Exception
+        billed: list[ModelAnswer] = []
         if isinstance(probe, Exception):
             answer = probe
         else:
             policy, budget = self.executor.policy, self.asking.budget
-            call_once = partial(self.judge.judge, probe)
-            answer, attempts = await policy.attempt(call_once, budget, limiter=self.limiter, spent=self._spent)
-        call = CallFacts(asked_at, perf_counter() - started, attempts)
-        return self.asking.rows.of(pending, answer, call)
+            judged = self.judge.judge if self.asking.contact.made else self._first
+
+            answer, attempts = await policy.attempt(
+                partial(judged, probe), budget, limiter=self.limiter, spent=self._spent, book=billed.append
+            )
+        call = CallFacts(asked_at, perf_counter() - started, attempts, billed)
+        rows = self.asking.rows.of(pending, answer, call)
+        if not self.asking.contact.made and not isinstance(probe, Exception):
+            self._note(answer, rows)
+        return rows
+
+    async def _first(self, probe: Probe) -> Judgment:
+        """Make an attempt before the first answer; the others need not wait for the next one after what may heal."""
+        try:
+            return await self.judge.judge(probe)
+        except BaseException as error:
+            if self.executor.policy.remedy(error) is None:  # a timeout is a cancellation here
+                self.asking.contact.alone = False
+                self._wake()
+            raise
+
+    def _note(self, answer: Judgment | Exception, rows: Rows) -> None:
+        """Learn from a call before the first answer; one that the rule cannot fold is kept and ends the run."""
+        contact = self.asking.contact
+        if isinstance(answer, Exception):
+            contact.failed(rows, self.executor.policy.remedy(answer))
+            return
+        contact.answered()
+        try:
+            self.asking.check(rows, answer)
+        except UsageError as error:
+            self.failure, self.unfit = error, True
+            self._end()
 
     def _spent(self, answer: object) -> Spent:
         return spent_by(answer, default_model=self.asking.model)

@@ -11,6 +11,8 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
+from judgeharness_integrations.redacting import Redactor
+
 if TYPE_CHECKING:
     from rich.progress import Progress, ProgressColumn, Task, TaskID
 
@@ -71,9 +73,9 @@ def is_private(observers: Iterable[Observer] | None) -> bool:
 class Spans:
     """Tells every observer; costs nothing without any."""
 
-    def __init__(self, observers: Sequence[Observer]) -> None:
-        """Watch with these observers."""
-        self._observers = tuple(observers)
+    def __init__(self, observers: Sequence[Observer], redact: Redactor | None = None) -> None:
+        """Watch with these observers, who are told no secret that the redactor knows."""
+        self._observers, self._redact = tuple(observers), redact or Redactor()
 
     def __bool__(self) -> bool:
         """Whether anybody watches."""
@@ -81,7 +83,7 @@ class Spans:
 
     def begin(self, kind: SpanKind, name: str, parent: Span | None = None, **facts: Any) -> Span:
         """Begin a span."""
-        span = Span(kind=kind, name=name, facts=facts, parent=parent)
+        span = Span(kind=kind, name=name, facts=self._redact.data(facts) if self._observers else facts, parent=parent)
         for observer in self._observers:
             with self._unharmed(observer):
                 span.tokens[id(observer)] = observer.begin(span)
@@ -99,6 +101,8 @@ class Spans:
     def end(self, span: Span, **outcome: Any) -> None:
         """End a span."""
         span.outcome.update(outcome)
+        told = ((name, value) for name, value in span.outcome.items() if isinstance(value, str))
+        span.outcome.update({name: self._redact.text(value) for name, value in told if self._observers})
         for observer in reversed(self._observers):
             with self._unharmed(observer):
                 observer.end(span)
@@ -111,7 +115,8 @@ class Spans:
         except Exception as error:  # noqa: BLE001 - whatever it is, the calls go on
             self._observers = tuple(other for other in self._observers if other is not observer)
             name = type(observer).__name__
-            warnings.warn(f"observer {name} failed and is not told any more: {error!r}.", RuntimeWarning, stacklevel=4)
+            sentence = self._redact.text(f"observer {name} failed and is not told any more: {error!r}.")
+            warnings.warn(sentence, RuntimeWarning, stacklevel=4)
 
 
 @contextmanager
@@ -129,7 +134,8 @@ def model_span(model: str, **facts: Any) -> Iterator[dict[str, Any]]:
     """Show observers one request to a model inside a judge's call; fill the mapping with how it ended.
 
     For judges whose model calls leave no trace of their own. Keys of the outcome: `input_tokens`, `output_tokens`,
-    `model` (the one that answered), `error`. Nothing happens outside a watched call.
+    `cached_input_tokens`, `cache_write_tokens`, `model` (the one that answered), `error`. Nothing happens outside a
+    watched call.
     """
     outcome: dict[str, Any] = {}
     if (watched := _calling.get()) is None:

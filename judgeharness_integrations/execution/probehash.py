@@ -21,11 +21,12 @@ _NOT_SHOWN = frozenset({"case_id", "gold", "author", "author_b"})
 def judge_digest(judge: Judge, judge_model: str | None = None) -> bytes:
     """Return the digest of what makes a judge this judge.
 
-    One without identity has that of all judges nobody knows again: hashes made of it tell what was asked, not of whom.
+    One that declares no identity has that of all judges nobody knows again: hashes made of it tell what was asked, not
+    of whom.
     """
     identity = judge.identity
     criteria = [[c.name, c.description, c.labels, c.scale] for c in judge.criteria or ()]
-    if identity is None:
+    if identity is None or identity.source is not None:
         return _digest(json.dumps({"unknown judge": criteria}, sort_keys=True, default=repr))
     parts = {
         "judge": identity.name,

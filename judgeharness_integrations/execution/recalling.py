@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol, TypeGuard
 
 from judgeharness_integrations._errors import UsageError
@@ -44,9 +44,21 @@ class Recall:
     """Looks up what is known of cases: the rows of an interrupted run, and answers other runs paid for."""
 
     def __init__(
-        self, log: SearchableLog, *, run: str, judge: str, digest: bytes, shared: SharedRun, reuse: Reuse | None
+        self,
+        log: SearchableLog,
+        *,
+        run: str,
+        judge: str,
+        digest: bytes,
+        shared: SharedRun,
+        reuse: Reuse | None,
+        learn: Callable[[Mapping[str, str | float]], None] | None = None,
     ) -> None:
-        """Look in a log for rows of a run and a judge; with `reuse`, also for rows of other runs with equal probes."""
+        """Look in a log for rows of a run and a judge; with `reuse`, also for rows of other runs with equal probes.
+
+        The judge may `learn` from its answers how it is to go on.
+        """
+        self._learn = learn
         self._log = log
         self._run = run
         self._judge = judge
@@ -69,6 +81,9 @@ class Recall:
             await self._resume(cases)
         if reuses and self._reuse is not None:
             await self._reuse.look_up([pending for case in cases for pending in case.pending if pending.known is None])
+        if self._learn is not None:
+            for row in (row for case in cases for pending in case.pending for row in pending.known or ()):
+                self._learn(row.attributes)
 
     def _beginning(self) -> tuple[bool, bool]:
         return (

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Awaitable, Callable, Mapping
+import socket
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from tenacity import RetryCallState
 
-__all__ = ["is_refusal", "is_transient", "retry", "retry_after_s", "status_of"]
+__all__ = ["is_refusal", "is_transient", "remedy_of", "retry", "retry_after_s", "status_of"]
 
 _T = TypeVar("_T")
 _TRANSIENT_STATUS = frozenset({408, 409, 425, 429})
@@ -32,6 +33,13 @@ _BUSY_STATUS = frozenset({503, 529})
 _FIRST_ERROR = 400
 _TOO_MANY, _OUT_OF_MONEY = 429, "insufficient_quota"  # a 429 that no waiting mends
 _OTHER_LOOP = ("Event loop is closed", "bound to a different event loop")
+_REMEDIES: Mapping[int, str] = {
+    401: "check its API key",
+    403: "check what its API key may use",
+    404: "check the name of its model and its base URL",
+}
+_UNKNOWN_HOST = "there is no such host: check its base URL and the network"
+_NOBODY_LISTENS = "nothing listens there: check that its server runs, and its base URL"
 _FIRST_WAIT_S, _LONGEST_WAIT_S, _LONGEST_RETRY_AFTER_S = 0.5, 30.0, 300.0
 
 
@@ -73,6 +81,35 @@ def is_refusal(error: BaseException) -> bool:
     if status == _TOO_MANY:
         return not _is_out_of_money(error)
     return status in _BUSY_STATUS and retry_after_s(error) is not None
+
+
+def remedy_of(error: BaseException) -> str | None:
+    """Return what the user has to mend where waiting heals nothing; None for any other error.
+
+    That is 401, 403, 404, no such host, and nobody listening at the address, also behind an error raised from one of
+    these. A server that starts refuses connections, too: that error counts only when it is met repeatedly.
+    """
+    for one in _chain(error):
+        if (status := status_of(one)) is not None:
+            return _REMEDIES.get(status)
+        if isinstance(one, BaseExceptionGroup):  # one for each address of the host
+            remedies = {remedy_of(each) for each in one.exceptions}
+            return remedies.pop() if len(remedies) == 1 else None
+        if isinstance(one, socket.gaierror):
+            return _UNKNOWN_HOST
+        if isinstance(one, ConnectionRefusedError):
+            return _NOBODY_LISTENS
+    return None
+
+
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    """Yield an error and what it came from, link by link."""
+    known: set[int] = set()
+    link: BaseException | None = error
+    while link is not None and id(link) not in known:
+        known.add(id(link))
+        yield link
+        link = link.__cause__ or link.__context__  # also a hidden one: httpcore hides what the system said
 
 
 def _lost_loop(error: BaseException) -> bool:

@@ -6,9 +6,10 @@ import asyncio
 import inspect
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from judgeharness_integrations.execution.answering import Keep, kept
+from judgeharness_integrations.verdictlog.row import TOKENS
 
 if TYPE_CHECKING:
     from judgeharness_integrations.execution.preparing import Pending
@@ -20,7 +21,8 @@ __all__ = ["CALIBRATION", "FACTS", "KnowingLog", "Reuse", "free_hash"]
 
 CALIBRATION = "/calibration"  # ends the name of the run of a run's labelled cases
 # what a row tells of its call that measurements need; its other attributes are those of its case
-FACTS = ("response_id", "cached", "warning", "parser_conflict")
+_NOT_PAID: Mapping[str, Any] = {**dict.fromkeys(TOKENS), "latency_s": None, "attempts": 0}
+FACTS = ("response_id", "cached", "warning", "parser_conflict", "output_mode")
 
 
 class KnowingLog(Protocol):
@@ -103,10 +105,7 @@ class Reuse:
             reasoning=kept(row.reasoning, self.keep),
             raw=kept(row.raw, self.keep),
             error=row.error if self.keep == "text" else None,
-            input_tokens=None,
-            output_tokens=None,
-            latency_s=None,
-            attempts=0,
+            **_NOT_PAID,
             attributes={**pending.facts.attributes, **facts, **whose},
         )
 

@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import threading
+import weakref
 from collections import deque
 from contextlib import suppress
+from dataclasses import dataclass
 
 __all__ = ["Slots"]
+
+
+@dataclass(slots=True, eq=False)
+class _Waiter:
+    loop: asyncio.AbstractEventLoop
+    slot: asyncio.Future[None]
+    served: bool = False
 
 
 class Slots:
@@ -19,7 +29,8 @@ class Slots:
         self._lock = threading.RLock() if lock is None else lock
         self._most = most
         self._in_flight = 0
-        self._waiting: deque[tuple[asyncio.AbstractEventLoop, asyncio.Future[None]]] = deque()
+        self._waiting: deque[_Waiter] = deque()
+        self._loops: set[weakref.ref[asyncio.AbstractEventLoop]] = set()  # in which slots were asked for
 
     def resize(self, most: int) -> None:
         """Allow `most` holders from now on; slots above it are not handed on when they are released."""
@@ -37,21 +48,23 @@ class Slots:
 
     async def acquire(self) -> None:
         """Wait for a slot."""
+        loop = asyncio.get_running_loop()
+        with self._lock:
+            self._loops.add(weakref.ref(loop))
+            if self.take():
+                return
+        self._bury()
         with self._lock:
             if self.take():
                 return
-            loop = asyncio.get_running_loop()
-            slot: asyncio.Future[None] = loop.create_future()
-            entry = (loop, slot)
-            self._waiting.append(entry)
+            waiter = _Waiter(loop, loop.create_future())
+            self._waiting.append(waiter)
         try:
-            await slot
+            await waiter.slot
         except BaseException:
-            with self._lock:
-                waiting = entry in self._waiting
-                if waiting:
-                    self._waiting.remove(entry)
-            if not waiting:  # the slot was already given to this call
+            with self._lock, suppress(ValueError):
+                self._waiting.remove(waiter)
+            if waiter.served:  # the slot was already given to this call
                 self.release()
             raise
 
@@ -62,12 +75,23 @@ class Slots:
             if self._waiting:
                 self._hand_out()
 
+    def _bury(self) -> None:
+        """Have tasks give their slots back that ended with their event loop, which was closed over them."""
+        with self._lock:
+            closed = {one for one in self._loops if (loop := one()) is None or loop.is_closed()}
+            if not closed:
+                return
+            self._loops -= closed
+            self._waiting = deque(waiter for waiter in self._waiting if not waiter.loop.is_closed())
+        gc.collect()  # they are cycles by now; what they hold, they release
+
     def _hand_out(self) -> None:
         """Give free slots to those who wait; the lock is held."""
         while self._waiting and self._in_flight < self._most:
-            loop, slot = self._waiting.popleft()
+            waiter = self._waiting.popleft()
             with suppress(RuntimeError):  # its event loop was closed: nobody waits there any more
-                loop.call_soon_threadsafe(_wake, slot)
+                waiter.loop.call_soon_threadsafe(_wake, waiter.slot)
+                waiter.served = True
                 self._in_flight += 1
 
 

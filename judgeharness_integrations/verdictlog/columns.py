@@ -56,6 +56,10 @@ def to_values(row: VerdictRow) -> tuple[Any, ...]:
         _stored(row.model),
         row.input_tokens,
         row.output_tokens,
+        row.cached_input_tokens,
+        row.cache_write_tokens,
+        _stored(row.service_tier),
+        _stored(row.finish_reason),
         row.latency_s,
         row.attempts,
         _stored(row.error),
@@ -68,8 +72,8 @@ def to_values(row: VerdictRow) -> tuple[Any, ...]:
 def to_row(values: Sequence[Any]) -> VerdictRow:
     """Return the row of the values of `ROW_COLUMNS`."""
     case_id, verdict, run, judge, criterion, perturbation, repetition, swapped, outcome, gold, *evidence = values
-    call_id, reasoning, raw, model, input_tokens, output_tokens, latency_s, attempts, *last = evidence
-    error, asked_at, probe_hash, attributes = last
+    call_id, reasoning, raw, model, input_tokens, output_tokens, cached_input, cache_write, *last = evidence
+    service_tier, finish_reason, latency_s, attempts, error, asked_at, probe_hash, attributes = last
     return VerdictRow(
         case_id=restored(case_id),
         verdict=None if verdict is None else _decoded(verdict),
@@ -87,6 +91,10 @@ def to_row(values: Sequence[Any]) -> VerdictRow:
         model=_restored(model),
         input_tokens=input_tokens,
         output_tokens=output_tokens,
+        cached_input_tokens=cached_input,
+        cache_write_tokens=cache_write,
+        service_tier=_restored(service_tier),
+        finish_reason=_restored(finish_reason),
         latency_s=latency_s,
         attempts=attempts,
         error=_restored(error),

@@ -16,6 +16,7 @@ from judgeharness_integrations.verdictlog.encoding import LOG_SCHEMA
 from judgeharness_integrations.verdictlog.row import (
     ABSTAIN,
     OUTCOMES,
+    TOKENS,
     RowKey,
     Verdict,
     VerdictRow,
@@ -124,10 +125,10 @@ class _Line:
 
 _OPTIONAL: dict[str, Callable[[_Line, str], str | float | None]] = {
     **dict.fromkeys(
-        ("call_id", "reasoning", "raw", "model", "error", "asked_at", "probe_hash"),
+        ("call_id", "reasoning", "raw", "model", "service_tier", "finish_reason", "error", "asked_at", "probe_hash"),
         lambda line, name: line.text(name, ""),
     ),
-    **dict.fromkeys(("input_tokens", "output_tokens", "attempts"), _Line.integer),
+    **dict.fromkeys((*TOKENS, "attempts"), _Line.integer),
     "latency_s": _Line.decimal,
 }
 

@@ -8,10 +8,22 @@ from dataclasses import fields
 from typing import Any
 
 from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow, verdict_to_json
+from judgeharness_integrations.verdictlog.spreadsheet import QUOTE, defused
 
-__all__ = ["COLUMNS", "LOG_SCHEMA", "LONE_SURROGATES", "ROW_FIELDS", "attribute_columns", "to_cells", "to_record"]
+__all__ = [
+    "COLUMNS",
+    "LOG_SCHEMA",
+    "LONE_SURROGATES",
+    "QUOTED",
+    "ROW_FIELDS",
+    "attribute_columns",
+    "to_cells",
+    "to_record",
+    "unquoted",
+]
 
 LOG_SCHEMA = "judgeharness.log/1"
+QUOTED = f"{LOG_SCHEMA} quoted"  # a row of CSV in which quotes stand before texts that a spreadsheet would run
 # How a file is encoded: half an emoji (a model cut off at its token limit) becomes the JSON escape it came from.
 LONE_SURROGATES = "backslashreplace"
 ROW_FIELDS = tuple(field.name for field in fields(VerdictRow) if field.name != "attributes")
@@ -45,8 +57,25 @@ def _cell(value: Verdict | None) -> str | float:
     return json.dumps(sorted(value), ensure_ascii=False) if isinstance(value, frozenset) else value
 
 
-def to_cells(row: VerdictRow, attributes: Sequence[str]) -> list[str | float]:
-    """Return a row as CSV cells: `COLUMNS`, then the named attribute columns."""
-    cells = [_cell(getattr(row, name)) for name in ROW_FIELDS]
+def to_cells(row: VerdictRow, attributes: Sequence[str], *, quoted: bool = False) -> list[str | float]:
+    """Return a row as CSV cells: `COLUMNS`, then the named attribute columns.
+
+    Where a spreadsheet would run a cell, or `quoted` is given, quotes stand before texts and the row says so in its
+    schema; other rows hold every text as it is.
+    """
     given = attribute_columns(row)
-    return [*cells, LOG_SCHEMA, *(_cell(given.get(name)) for name in attributes)]
+    cells = [*(_cell(getattr(row, name)) for name in ROW_FIELDS), *(_cell(given.get(name)) for name in attributes)]
+    safe = [defused(cell) if isinstance(cell, str) else cell for cell in cells]
+    runs = any(
+        cell is not own and own[:1] != QUOTE for cell, own in zip(safe, cells, strict=True) if isinstance(own, str)
+    )
+    place, cells = len(ROW_FIELDS), safe if runs or quoted else cells
+    return [*cells[:place], QUOTED if runs or quoted else LOG_SCHEMA, *cells[place:]]
+
+
+def unquoted(columns: dict[str, str]) -> dict[str, str]:
+    """Return the columns of a row of CSV with its texts as they were."""
+    if columns.get("schema") != QUOTED:
+        return columns
+    texts = {name.removeprefix(QUOTE): text.removeprefix(QUOTE) for name, text in columns.items()}
+    return {**texts, "schema": LOG_SCHEMA}

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from judgeharness_integrations._errors import LogFormatError
+from judgeharness_integrations._files import owner_only
 from judgeharness_integrations.verdictlog.decoding import Record, decode, iter_decoded
 from judgeharness_integrations.verdictlog.encoding import (
     COLUMNS,
@@ -21,9 +22,11 @@ from judgeharness_integrations.verdictlog.encoding import (
     attribute_columns,
     to_cells,
     to_record,
+    unquoted,
 )
 from judgeharness_integrations.verdictlog.parquet import parquet_records, write_parquet
 from judgeharness_integrations.verdictlog.row import VerdictRow
+from judgeharness_integrations.verdictlog.spreadsheet import defused
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -89,7 +92,7 @@ def _csv_records(text: IO[str], source: str) -> Iterator[Record]:
                     continue
                 problem = f"{len(cells)} cells where the header has {width}."
                 raise LogFormatError.at(source, reader.line_num, problem)
-            yield reader.line_num, dict(zip(header, cells, strict=True))
+            yield reader.line_num, unquoted(dict(zip(header, cells, strict=True)))
     except csv.Error as error:
         raise LogFormatError.at(source, reader.line_num, f"is not CSV ({error}).") from error
 
@@ -184,12 +187,12 @@ def write_log(rows: Iterable[VerdictRow], path: str | PathLike[str]) -> Path:
 @contextmanager
 def _writer(path: Path) -> Iterator[IO[str]]:
     if path.suffix.lower() != ".gz":
-        with path.open("w", encoding="utf-8", errors=LONE_SURROGATES, newline="") as text:
+        with open(path, "w", encoding="utf-8", errors=LONE_SURROGATES, newline="", opener=owner_only) as text:
             yield text
         return
     # no file name and no time in the header: the same rows give the same bytes
     with (
-        path.open("wb") as raw,
+        open(path, "wb", opener=owner_only) as raw,
         gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as zipped,
         io.TextIOWrapper(zipped, encoding="utf-8", errors=LONE_SURROGATES, newline="") as text,
     ):
@@ -199,5 +202,6 @@ def _writer(path: Path) -> Iterator[IO[str]]:
 def _write_csv(rows: Iterable[VerdictRow], text: IO[str]) -> None:
     extra = sorted({name for row in rows for name in attribute_columns(row)})
     writer = csv.writer(text, lineterminator="\r\n")  # RFC 4180; with "\n" alone a text's "\r" would stay unquoted
-    writer.writerow([*COLUMNS, *extra])
-    writer.writerows(to_cells(row, extra) for row in rows)
+    names = [defused(name) for name in extra]
+    writer.writerow([*COLUMNS, *names])
+    writer.writerows(to_cells(row, extra, quoted=names != extra) for row in rows)

@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from judgeharness_integrations._errors import LogFormatError
+from judgeharness_integrations._files import owner_only
 from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES, to_record
 from judgeharness_integrations.verdictlog.row import RowKey, VerdictRow
 
@@ -62,7 +63,9 @@ class JsonlLog:
         if self.path.suffix.lower() != ".jsonl":
             raise LogFormatError(f"{path}: a log that is appended to is .jsonl.")
         self._keys: set[RowKey] = set()
-        self._file = self.path.open("w", encoding="utf-8", errors=LONE_SURROGATES, newline="")
+        self._file = open(  # noqa: SIM115 - open as long as the log is
+            self.path, "w", encoding="utf-8", errors=LONE_SURROGATES, newline="", opener=owner_only
+        )
 
     def append(self, rows: Iterable[VerdictRow]) -> None:
         """Write rows that are not in the log yet and flush them."""

@@ -10,17 +10,18 @@ from pathlib import Path
 from typing import Any
 
 from judgeharness_integrations._errors import LogFormatError, NotInstalledError
+from judgeharness_integrations._files import owner_only
 from judgeharness_integrations.verdictlog.columns import ROW_COLUMNS, to_row, to_values
 from judgeharness_integrations.verdictlog.decoding import Record
 from judgeharness_integrations.verdictlog.encoding import LOG_SCHEMA, to_record
-from judgeharness_integrations.verdictlog.row import VerdictRow
+from judgeharness_integrations.verdictlog.row import TOKENS, VerdictRow
 
 __all__ = ["parquet_records", "write_parquet"]
 
 _GROUP = 10_000  # rows held at a time
 _MARK = b"judgeharness.schema"  # in the file's metadata: its texts are escaped, its verdicts are JSON
 _KINDS = {
-    **dict.fromkeys(("repetition", "input_tokens", "output_tokens", "attempts"), "int64"),
+    **dict.fromkeys(("repetition", *TOKENS, "attempts"), "int64"),
     "latency_s": "float64",
     "swapped": "bool_",
 }
@@ -48,7 +49,10 @@ def write_parquet(rows: Iterable[VerdictRow], path: Path) -> None:
         metadata={_MARK: LOG_SCHEMA.encode()},
     )
     left = iter(rows)
-    with arrow.parquet.ParquetWriter(path, schema, compression="zstd") as writer:
+    with (
+        open(path, "wb", opener=owner_only) as file,
+        arrow.parquet.ParquetWriter(file, schema, compression="zstd") as writer,
+    ):
         while group := [to_values(row) for row in islice(left, _GROUP)]:
             pairs = zip(zip(*group, strict=True), schema.types, strict=True)
             try:
@@ -85,7 +89,10 @@ def _rows_of(batch: Any, *, ours: bool) -> Iterator[dict[str, Any]]:
         for columns in batch.to_pylist():
             yield {name: _plain(value) for name, value in columns.items()}
         return
-    for values in zip(*(batch.column(name).to_pylist() for name in ROW_COLUMNS), strict=True):
+    there = frozenset(batch.schema.names)  # a file of an earlier version has fewer columns
+    absent = [None] * batch.num_rows
+    columns_of = (batch.column(name).to_pylist() if name in there else absent for name in ROW_COLUMNS)
+    for values in zip(*columns_of, strict=True):
         yield to_record(to_row(values))
 
 

@@ -9,7 +9,9 @@ from typing import Literal, TypeAlias
 __all__ = [
     "ABSTAIN",
     "EVERY_CRITERION",
+    "FIRST_ROW_ONLY",
     "OUTCOMES",
+    "TOKENS",
     "Label",
     "Outcome",
     "RowKey",
@@ -22,13 +24,15 @@ __all__ = [
 ]
 
 Label: TypeAlias = str
-Verdict: TypeAlias = "str | int | float | frozenset[str]"
+Verdict: TypeAlias = str | int | float | frozenset[str]
 Outcome: TypeAlias = Literal["ok", "unparsed", "refused", "error"]
 RowKey: TypeAlias = "tuple[str, str, str, str, str, int]"
 
 OUTCOMES: tuple[Outcome, ...] = ("ok", "unparsed", "refused", "error")
 ABSTAIN = "ABSTAIN"
 EVERY_CRITERION = "*"  # the criterion of a call that failed before its criteria were known
+TOKENS = ("input_tokens", "output_tokens", "cached_input_tokens", "cache_write_tokens")
+FIRST_ROW_ONLY = ("raw", *TOKENS, "latency_s", "attempts")  # of the rows of one call
 LARGEST_SCORE = 1e100  # no scale reaches it, and sums and squares of scores below it stay finite
 
 
@@ -38,6 +42,9 @@ class VerdictRow:
 
     `verdict` is None exactly when `outcome` is not `ok`. `call_id` joins the rows of one judge call;
     tokens, latency (seconds), attempts and raw text stand on the first of them, so that sums are right.
+    `input_tokens` are all tokens read; `cached_input_tokens` and `cache_write_tokens` are those of them that the
+    provider read from its prompt cache or wrote to it. `service_tier` is the tier that served the call and
+    `finish_reason` how the answer ended, both in the provider's word.
     `probe_hash` identifies what was asked of whom: judge, shown content, perturbation and repetition.
     """
 
@@ -57,6 +64,10 @@ class VerdictRow:
     model: str | None = None
     input_tokens: int | None = None
     output_tokens: int | None = None
+    cached_input_tokens: int | None = None
+    cache_write_tokens: int | None = None
+    service_tier: str | None = None
+    finish_reason: str | None = None
     latency_s: float | None = None
     attempts: int | None = None
     error: str | None = None
@@ -73,6 +84,11 @@ class VerdictRow:
     def ok(self) -> bool:
         """Whether the row holds a verdict."""
         return self.verdict is not None
+
+    @property
+    def error_kind(self) -> str | None:
+        """What kind of error the call failed with (`TimeoutError`), without what it said."""
+        return None if self.error is None else self.error.partition(":")[0]
 
 
 def is_number(verdict: object) -> bool:

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any, Final
 
 from judgeharness_integrations._errors import ConfigError, UsageError
+from judgeharness_integrations.redacting import REDACTED
 
-__all__ = ["EXPORTS", "LOG", "MARK", "REDACTED", "RESULTS", "SUMMARY", "VERDICTS", "log_of", "read_mark"]
+__all__ = ["EXPORTS", "LOG", "MARK", "RESULTS", "SUMMARY", "VERDICTS", "log_of", "read_mark"]
 
 LOG: Final = "verdicts.sqlite"
 MARK: Final = "run.json"
 VERDICTS, RESULTS, SUMMARY = EXPORTS = ("verdicts.jsonl", "results.jsonl", "summary.json")
-REDACTED: Final = "[redacted]"  # stands for a secret
 
 
 def log_of(folder: Path) -> str | Path:

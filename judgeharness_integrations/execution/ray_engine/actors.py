@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from judgeharness_integrations._errors import UsageError
+from judgeharness_integrations._errors import ClusterError, UsageError
 from judgeharness_integrations.execution.ray_engine.failures import Failure
 from judgeharness_integrations.execution.ray_engine.loading import connected_ray, loaded_ray
 from judgeharness_integrations.execution.ray_engine.replies import answer_of, carried
@@ -31,8 +31,12 @@ class Worker:
     actor: Any
     taken: int = 0
 
-    async def judge(self, probe: Probe) -> Judgment | Failure:
+    async def judge(self, probe: Probe, lesson: Mapping[str, str | float]) -> Judgment | Failure:
         """Have a probe judged; a call that is cancelled is cancelled there, too.
+
+        Args:
+            probe: what is asked.
+            lesson: what the run has learned of how its judge answers.
 
         Raises:
             TypeError: its case cannot be pickled.
@@ -40,12 +44,12 @@ class Worker:
 
         """
         try:
-            reply = self._sent(sent_form(probe))
+            reply = self._sent(sent_form(probe), lesson)
             try:
                 answer: Judgment | Failure = await answer_of(reply)
             except asyncio.CancelledError:
-                with suppress(loaded_ray().exceptions.RayError):
-                    loaded_ray().cancel(reply)
+                with suppress(loaded_ray().exceptions.RayError, ClusterError):
+                    connected_ray().cancel(reply)
                 raise
         except loaded_ray().exceptions.RayError as error:
             if (inner := carried(error)) is None:
@@ -55,9 +59,9 @@ class Worker:
             raise WorkerGone(reason(error)) from None
         return answer
 
-    def _sent(self, probe: Probe) -> Any:
+    def _sent(self, probe: Probe, lesson: Mapping[str, str | float]) -> Any:
         try:
-            return self.actor.judge.remote(probe)
+            return self.actor.judge.remote(probe, lesson)
         except Exception as error:
             if (problem := unsendable(probe)) is None:
                 raise WorkerGone(reason(error)) from error  # a connection that was lost
@@ -65,7 +69,7 @@ class Worker:
 
     def kill(self) -> None:
         """End it, if it is not gone, or the cluster with it."""
-        with suppress(loaded_ray().exceptions.RayError, UsageError, ValueError, ConnectionError):
+        with suppress(loaded_ray().exceptions.RayError, ClusterError, ValueError, ConnectionError):
             connected_ray().kill(self.actor)
 
 
@@ -75,7 +79,8 @@ async def started(
     """Start a worker with the options of an actor and give it the judge, within `start_s` seconds.
 
     Raises:
-        UsageError: it did not start in time, cannot load the judge, or the cluster is lost.
+        UsageError: it did not start in time, or cannot load the judge.
+        ClusterError: the cluster is lost.
 
     """
     worker = Worker(connected_ray().remote(JudgeWorker).options(**options).remote(SearchPath(sys.path)))

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
 import os
-import socket
 import threading
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from judgeharness_integrations._errors import UsageError
+from judgeharness_integrations._errors import ClusterError, UsageError
+from judgeharness_integrations.execution.ray_engine.heads import Head, head, place_of
 from judgeharness_integrations.execution.ray_engine.loading import loaded_ray
 from judgeharness_integrations.execution.ray_engine.sending import reason
 
 __all__ = ["connected"]
 
 _OBJECT_STORE_BYTES = 100_000_000  # probes and answers are small and travel with the calls
-_REACHABLE_S = 10.0
 
 
 @asynccontextmanager
@@ -30,7 +30,8 @@ async def connected(address: str | None, *, cpus: int) -> AsyncGenerator[None, N
         cpus: how many processors a local one of our own offers.
 
     Raises:
-        UsageError: there is no such cluster, or it cannot be used.
+        ClusterError: nobody answers there.
+        UsageError: the cluster cannot be used.
 
     """
     entering = asyncio.ensure_future(asyncio.to_thread(_enter, address, cpus))
@@ -66,6 +67,13 @@ class _OwnConnection(threading.Thread):
         self._over.set()
         self.join()
 
+    def abandon(self) -> None:
+        """Leave the connection to a dead head as it is: to disconnect would wait for it until Ray ends the process."""
+        from ray._private import worker  # noqa: PLC0415 - Ray is loaded
+
+        atexit.unregister(worker.shutdown)
+        head.abandoned = True
+
     def run(self) -> None:
         ray = loaded_ray()
         quiet = {"logging_level": "ERROR", "log_to_driver": False}
@@ -96,6 +104,8 @@ def _enter(address: str | None, cpus: int) -> bool:
             _own = _begun(_OwnConnection(wanted, cpus))
         elif address not in (None, "auto") and address != (_own.address if _own else _address_of(ray)):
             raise UsageError(f"this process is connected to another Ray than {address}: call ray.shutdown() first.")
+        # of a cluster behind a Ray client only the address of the client's server is known
+        head.place = place_of(_address_of(ray)) or place_of(_own.address if _own else address)
         if _own is None:
             return False
         _own.users += 1
@@ -109,6 +119,8 @@ def _begun(connection: _OwnConnection) -> _OwnConnection:
         if connection.address == "local":
             raise UsageError(f"a local Ray cannot be started ({reason(error)}): see `ray status`.") from error
         hint = "see `ray status`, and set RAY_AUTH_MODE=token and RAY_AUTH_TOKEN if the cluster wants a token"
+        if isinstance(error, ConnectionError):  # also what Ray makes of a token that is missing
+            raise ClusterError(f"no Ray answers at {connection.address} ({reason(error)}): {hint}.") from error
         raise UsageError(f"Ray at {connection.address} cannot be used ({reason(error)}): {hint}.") from error
     return connection
 
@@ -119,7 +131,10 @@ def _leave() -> None:
         if _own is not None:
             _own.users -= 1
             if not _own.users:
-                _own.end()
+                if head.answers():
+                    _own.end()
+                else:
+                    _own.abandon()
                 _own = None
 
 
@@ -133,12 +148,9 @@ def _address_of(ray: Any) -> str | None:
 
 def _check_reachable(address: str) -> None:
     """Raise if nothing listens there: Ray itself would end this process after a minute of waiting."""
-    host, colon, port = address.removeprefix("ray://").rpartition(":")
-    if not colon or not port.isdecimal():
-        return
     try:
-        socket.create_connection((host.strip("[]"), int(port)), timeout=_REACHABLE_S).close()
+        Head(place_of(address)).knock()
     except OSError as error:
-        raise UsageError(
+        raise ClusterError(
             f"no Ray answers at {address} ({reason(error)}): start one with `ray start --head`."
         ) from error

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from math import ceil
 from typing import Any
 
-from judgeharness_integrations._errors import JudgeHarnessError
+from judgeharness_integrations._errors import ClusterError
 from judgeharness_integrations.execution.attempting import CallPolicy
 from judgeharness_integrations.execution.local import Asking, LocalExecutor, Rows
 from judgeharness_integrations.execution.preparing import Pending
 from judgeharness_integrations.execution.rates import Rates
 from judgeharness_integrations.execution.ray_engine.cluster import connected
 from judgeharness_integrations.execution.ray_engine.failures import ClusterLost
+from judgeharness_integrations.execution.ray_engine.heads import head
 from judgeharness_integrations.execution.ray_engine.limits import cluster_limits
 from judgeharness_integrations.execution.ray_engine.policy import RemotePolicy
 from judgeharness_integrations.execution.ray_engine.remote import RemoteJudge
@@ -65,7 +67,7 @@ class RayExecutor:
         Raises:
             NotInstalledError: Ray is missing.
             UsageError: the judge cannot be sent, or the cluster cannot be used.
-            JudgeHarnessError: every worker died and none could be started again.
+            ClusterError: nobody answers at the address, the head died, or every worker and none could be started again.
 
         """
         check_sendable(judge, self.policy.transient)
@@ -102,9 +104,31 @@ class RayExecutor:
 
 async def _ending(answers: AsyncGenerator[Rows, None]) -> AsyncGenerator[Rows, None]:
     """Yield the answers; when the cluster is lost, say so as an error a caller can meet."""
+    silent = asyncio.ensure_future(head.silent())
     try:
         async with aclosing(answers):
-            async for rows in answers:
+            while (rows := await _next(answers, silent)) is not None:
                 yield rows
     except ClusterLost as error:
-        raise JudgeHarnessError(f"no Ray worker is left ({error}): run it again to ask what is left.") from error
+        raise ClusterError(f"no Ray worker is left ({error}): run it again to ask what is left.") from error
+    finally:
+        silent.cancel()
+
+
+async def _next(answers: AsyncGenerator[Rows, None], silent: asyncio.Future[None]) -> Rows | None:
+    """Return the next answer, None after the last one; what waits for a head that is dead would wait for ever."""
+    task = asyncio.current_task()
+
+    def wake(_: asyncio.Future[None]) -> None:
+        if task is not None and not silent.cancelled():
+            task.cancel()
+
+    silent.add_done_callback(wake)
+    try:
+        return await anext(answers, None)
+    except asyncio.CancelledError:
+        if silent.done() and task is not None and not task.uncancel():
+            raise ClusterLost("the head of the cluster does not answer any more") from None
+        raise
+    finally:
+        silent.remove_done_callback(wake)

@@ -6,7 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from judgeharness_integrations.execution.retrying import retry_after_s, status_of
+from judgeharness_integrations.execution.retrying import remedy_of, retry_after_s, status_of
+from judgeharness_integrations.modelanswer import EmptyAnswerError, ModelAnswer
+from judgeharness_integrations.redacting import Redactor
 
 __all__ = ["ClusterLost", "Failure", "RemoteFailure", "WorkerDied", "as_error"]
 
@@ -17,7 +19,8 @@ _LONGEST_TEXT = 2_000
 class Failure:
     """An exception a judge raised: foreign classes need not exist on the driver, nor survive pickling.
 
-    `transient` is what the run's policy said of the exception itself.
+    `transient` is what the run's policy said of the exception itself, `remedy` what mends it if nothing heals it;
+    `billed` is the reply without an answer that was billed all the same.
     """
 
     kind: str
@@ -26,20 +29,26 @@ class Failure:
     status: int | None = None
     code: str | None = None
     retry_after_s: float | None = None
+    remedy: str | None = None
+    billed: ModelAnswer | None = None
 
     @classmethod
-    def of(cls, error: BaseException, transient: Callable[[BaseException], bool]) -> Failure:
-        """Describe an exception on the worker."""
+    def of(
+        cls, error: BaseException, transient: Callable[[BaseException], bool], redact: Redactor | None = None
+    ) -> Failure:
+        """Describe an exception on the worker, whose environment may hold other keys than the driver's."""
         status = status_of(error)
         # aiohttp's errors, which have a `status`, warn when their `code` is read
         code = None if hasattr(error, "status") else getattr(error, "code", None)
         return cls(
             kind=type(error).__name__,
-            text=str(error)[:_LONGEST_TEXT],
+            text=(redact or Redactor()).text(str(error))[:_LONGEST_TEXT],
             transient=transient(error),
             status=status,
             code=code if isinstance(code, str) else None,
             retry_after_s=retry_after_s(error),
+            remedy=remedy_of(error),
+            billed=error.answer if isinstance(error, EmptyAnswerError) else None,
         )
 
 
@@ -49,7 +58,7 @@ class RemoteFailure(Exception):  # noqa: N818 - its subclasses carry the names o
     def __init__(self, failure: Failure) -> None:
         """Carry what the worker said."""
         super().__init__(failure.text)
-        self.transient = failure.transient
+        self.transient, self.remedy = failure.transient, failure.remedy
         self.status_code = failure.status
         self.code = failure.code
         wait_s = failure.retry_after_s
@@ -74,6 +83,6 @@ def _kind(name: str) -> type[RemoteFailure]:
     return type(name, (RemoteFailure,), {})
 
 
-def as_error(failure: Failure) -> RemoteFailure:
+def as_error(failure: Failure) -> RemoteFailure | EmptyAnswerError:
     """Return a failure as an exception that is named like the one the judge raised."""
-    return _kind(failure.kind)(failure)
+    return _kind(failure.kind)(failure) if failure.billed is None else EmptyAnswerError(failure.billed)

@@ -35,7 +35,8 @@ async def keeper_of(model: str) -> Any:
     """Return the actor that limits a judge model on this cluster; the first run makes it, it outlives each of them.
 
     Raises:
-        UsageError: it cannot be started, or the cluster is lost.
+        UsageError: it cannot be started.
+        ClusterError: the cluster is lost.
 
     """
     errors = loaded_ray().exceptions

@@ -6,7 +6,8 @@ import importlib
 import os
 from typing import Any
 
-from judgeharness_integrations._errors import NotInstalledError, UsageError
+from judgeharness_integrations._errors import ClusterError, NotInstalledError
+from judgeharness_integrations.execution.ray_engine.heads import head
 
 __all__ = ["connected_ray", "loaded_ray"]
 
@@ -27,13 +28,13 @@ def loaded_ray() -> Any:
 
 
 def connected_ray() -> Any:
-    """Return Ray if it is connected: where it is not, some of its calls would start a local one.
+    """Return Ray if it is connected: where it is not, some of its calls would start a local one or block for a minute.
 
     Raises:
-        UsageError: the connection was lost.
+        ClusterError: the connection was lost.
 
     """
     ray = loaded_ray()
-    if not ray.is_initialized():
-        raise UsageError("the connection to the Ray cluster was lost: see `ray status`.")
+    if not ray.is_initialized() or not head.answers():
+        raise ClusterError("the connection to the Ray cluster was lost: see `ray status`.")
     return ray

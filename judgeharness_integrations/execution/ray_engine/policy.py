@@ -9,8 +9,9 @@ from typing import TypeVar
 from judgeharness_integrations.execution.attempting import CallPolicy
 from judgeharness_integrations.execution.budget import Budget
 from judgeharness_integrations.execution.limits import Limits
-from judgeharness_integrations.execution.prices import Spent
 from judgeharness_integrations.execution.ray_engine.failures import RemoteFailure, WorkerDied
+from judgeharness_integrations.modelanswer import ModelAnswer
+from judgeharness_integrations.prices import Spent
 
 __all__ = ["RemotePolicy"]
 
@@ -33,12 +34,17 @@ class RemotePolicy(CallPolicy):
         transient = _known_to(policy.transient)
         return cls(timeout_s=None, max_attempts=policy.max_attempts, transient=transient, limits=limits)
 
+    def remedy(self, error: BaseException) -> str | None:
+        """Return what the user has to mend, as the worker read it off the original."""
+        return error.remedy if isinstance(error, RemoteFailure) else super().remedy(error)
+
     async def attempt(
         self,
         call: Callable[[], Awaitable[_T]],
         budget: Budget,
         limiter: Limits | None = None,
-        spent: Callable[[_T], Spent] | None = None,
+        spent: Callable[[object], Spent] | None = None,
+        book: Callable[[ModelAnswer], None] | None = None,
     ) -> tuple[_T | Exception, int]:
         """Return what a call answered, or what its last attempt raised, and the number of attempts.
 
@@ -49,7 +55,7 @@ class RemotePolicy(CallPolicy):
         del limiter  # that of this process, which is not alone
         attempts = 0
         while True:
-            outcome = await super().attempt(call, budget, self.limits, spent)
+            outcome = await super().attempt(call, budget, self.limits, spent, book)
             answer, made = outcome
             attempts += made
             if not isinstance(answer, WorkerDied) or answer.final:

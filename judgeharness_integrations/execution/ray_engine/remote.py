@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Mapping
 from typing import Any, TypeAlias, TypeVar
 
 from judgeharness_integrations.cases import Criterion
@@ -17,6 +17,8 @@ __all__ = ["RemoteJudge"]
 _Key: TypeAlias = tuple[str, str, int]  # case id, perturbation, repetition
 _T = TypeVar("_T")
 _MOST_DEATHS = 3
+_SETTLING = ""  # in place of a case's id
+_NOTHING: Mapping[str, str | float] = {}
 
 
 class RemoteJudge:
@@ -30,6 +32,7 @@ class RemoteJudge:
         """Stand for a judge that the workers hold."""
         self._judge, self._workers, self._timeout_s = judge, workers, timeout_s
         self._deaths: dict[_Key, int] = {}
+        self._alone = asyncio.Lock()
 
     @property
     def name(self) -> str:
@@ -46,21 +49,35 @@ class RemoteJudge:
         """The questions the judge answers."""
         return self._judge.criteria
 
+    @property
+    def _lesson(self) -> Mapping[str, str | float] | None:
+        return getattr(self._judge, "lesson", _NOTHING)
+
     async def judge(self, probe: Probe) -> Judgment:
-        """Make one attempt.
+        """Make one attempt; until the run knows how the judge answers, one at a time and by the same worker.
 
         Raises:
             RemoteFailure: the judge failed.
+            EmptyAnswerError: the reply of its server held no answer.
             TimeoutError: it did not answer in time.
             WorkerDied: its worker died meanwhile.
             ClusterLost: there are no workers any more.
 
         """
+        if self._lesson is None:
+            async with self._alone:
+                if self._lesson is None:
+                    judgment = await self._asked(probe, _SETTLING)
+                    self._judge.learn(judgment.facts)  # type: ignore[attr-defined] # what has a lesson learns one
+                    return judgment
+        return await self._asked(probe, probe.case_id)
+
+    async def _asked(self, probe: Probe, home: str) -> Judgment:
         key = (probe.case_id, probe.perturbation.name, probe.repetition)
         deaths = self._deaths.pop(key, 0)
         try:
-            async with self._workers.seat(probe.case_id, alone=deaths == _MOST_DEATHS - 1) as worker:
-                reply = await self._before_deadline(worker.judge(probe))
+            async with self._workers.seat(home, alone=deaths == _MOST_DEATHS - 1) as worker:
+                reply = await self._before_deadline(worker.judge(probe, self._lesson or _NOTHING))
         except WorkerGone as error:
             final = deaths + 1 == _MOST_DEATHS
             if not final:

@@ -52,7 +52,7 @@ def unsendable(value: object) -> str | None:
 def reason(error: BaseException) -> str:
     """Return the kind and the first line of an error."""
     lines = str(error).strip().splitlines()
-    return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
+    return f"{type(error).__name__}: {lines[0].rstrip('.')}" if lines else type(error).__name__
 
 
 def _as_it_is(case: Any) -> Any:

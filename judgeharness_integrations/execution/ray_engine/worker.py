@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import sys
 from asyncio import CancelledError
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from judgeharness_integrations.execution.attempting import own_failure
 from judgeharness_integrations.execution.ray_engine.failures import Failure
 from judgeharness_integrations.judging import Judge, Judgment, Probe, as_judgment
+from judgeharness_integrations.redacting import redactor
 
 __all__ = ["JudgeWorker", "SearchPath"]
 
@@ -43,12 +44,14 @@ class JudgeWorker:
 
     async def prepare(self, judge: Judge, transient: Callable[[BaseException], bool]) -> None:
         """Take the judge, and the rule which failures are worth another attempt."""
-        self._judge, self._transient = judge, transient
+        self._judge, self._transient, self._redact = judge, transient, redactor(judge)
 
-    async def judge(self, probe: Probe) -> Judgment | Failure:
-        """Return the judgment of a probe, or how its only attempt failed."""
+    async def judge(self, probe: Probe, lesson: Mapping[str, str | float]) -> Judgment | Failure:
+        """Return the judgment of a probe, or how its only attempt failed; the judge learns the lesson of the run."""
         try:
+            if lesson:
+                self._judge.learn(lesson)  # type: ignore[attr-defined] # whose lesson it is
             # what a judge raises never leaves as an exception: SystemExit would even end the actor
             return as_judgment(await self._judge.judge(probe))
         except (Exception, CancelledError, SystemExit, KeyboardInterrupt) as error:  # noqa: BLE001
-            return Failure.of(own_failure(error), self._transient)
+            return Failure.of(own_failure(error), self._transient, self._redact)

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from types import TracebackType
 from typing import Any, Self
 
-from judgeharness_integrations._errors import UsageError
+from judgeharness_integrations._errors import ClusterError, UsageError
 from judgeharness_integrations.execution.ray_engine.actors import Worker, WorkerGone, started
 from judgeharness_integrations.execution.ray_engine.failures import ClusterLost
 from judgeharness_integrations.judging import Judge
@@ -22,8 +22,8 @@ _MOST_STARTS = 3
 class Workers:
     """Workers that all hold the same judge, each with a bounded number of calls at a time.
 
-    The probes of a case go to one worker while it has room. A worker that died is replaced; while none can be,
-    the others go on, and when none is left the run ends with `ClusterLost`.
+    The probes of a case, or of what else is named as their home, go to one worker while it has room. A worker that died
+    is replaced; while none can be, the others go on, and when none is left the run ends with `ClusterLost`.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class Workers:
             self._alive.pop().kill()
 
     @asynccontextmanager
-    async def seat(self, case_id: str, *, alone: bool = False) -> AsyncGenerator[Worker, None]:
+    async def seat(self, home: str, *, alone: bool = False) -> AsyncGenerator[Worker, None]:
         """Wait for room on a worker; with `alone` it has no other call meanwhile.
 
         Raises:
@@ -84,7 +84,7 @@ class Workers:
 
         """
         seats = self._concurrency if alone else 1
-        worker = await self._room(case_id, alone=alone)
+        worker = await self._room(home, alone=alone)
         worker.taken += seats
         try:
             yield worker
@@ -95,29 +95,29 @@ class Workers:
             worker.taken -= seats
             self._wake()
 
-    async def _room(self, case_id: str, *, alone: bool) -> Worker:
+    async def _room(self, home: str, *, alone: bool) -> Worker:
         self._lone += alone
         try:
-            while (worker := self._choice(case_id, alone=alone)) is None:
+            while (worker := self._choice(home, alone=alone)) is None:
                 if self._lost is not None:
                     raise ClusterLost(self._lost)
                 await self._change.wait()
         finally:
             self._lone -= alone
-        self._homes.pop(case_id, None)
-        self._homes[case_id] = worker
+        self._homes.pop(home, None)
+        self._homes[home] = worker
         if len(self._homes) > _MOST_HOMES:
             del self._homes[next(iter(self._homes))]
         return worker
 
-    def _choice(self, case_id: str, *, alone: bool) -> Worker | None:
-        """Return the worker of the case if it has room, else the one with the fewest calls."""
+    def _choice(self, home: str, *, alone: bool) -> Worker | None:
+        """Return the worker of the home if it has room, else the one with the fewest calls."""
         if self._lone and not alone:
             return None  # else those who wait for an idle worker might wait for ever
         most = 0 if alone else self._concurrency - 1
         free = [worker for worker in self._alive if worker.taken <= most]
-        home = self._homes.get(case_id)
-        return home if home in free else min(free, key=lambda worker: worker.taken, default=None)
+        known = self._homes.get(home)
+        return known if known in free else min(free, key=lambda worker: worker.taken, default=None)
 
     def _wake(self) -> None:
         self._change.set()
@@ -137,7 +137,7 @@ class Workers:
         for _ in range(_MOST_STARTS):
             try:
                 await self._start()
-            except UsageError as error:
+            except (UsageError, ClusterError) as error:
                 problem = str(error)
             else:
                 break

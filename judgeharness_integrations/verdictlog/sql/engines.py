@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from urllib.parse import quote
 
@@ -13,6 +14,7 @@ from sqlalchemy.engine import Engine
 from sqlalchemy.pool import QueuePool
 
 from judgeharness_integrations._errors import LogStorageError, NotInstalledError
+from judgeharness_integrations._files import owner_only
 from judgeharness_integrations.verdictlog.sql.address import Address
 
 __all__ = ["open_engine"]
@@ -75,6 +77,8 @@ def _sqlite_connector(address: Address, path: Path, *, create: bool, busy_s: flo
 
     def connect() -> sqlite3.Connection:
         file = f"{name}ro&immutable=1" if not create and _sealed(path) else f"{name}{mode}"
+        if mode == "rwc":
+            _make(path)
         # isolation_level None: a transaction begins where we say so, and none is open between appends
         made = sqlite3.connect(file, uri=True, timeout=busy_s, isolation_level=None, check_same_thread=False)
         made.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
@@ -83,6 +87,12 @@ def _sqlite_connector(address: Address, path: Path, *, create: bool, busy_s: flo
         return made
 
     return connect
+
+
+def _make(path: Path) -> None:
+    """Make a file for its owner alone; SQLite gives what it puts beside it (journal, WAL) the same mode."""
+    with suppress(OSError):  # SQLite says what is wrong with the place
+        os.close(owner_only(str(path), os.O_WRONLY | os.O_CREAT))
 
 
 def _sealed(path: Path) -> bool:

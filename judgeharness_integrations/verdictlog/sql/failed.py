@@ -12,7 +12,14 @@ from judgeharness_integrations.verdictlog.sql.schema import VERDICTS
 from judgeharness_integrations.verdictlog.sql.store import Store
 from judgeharness_integrations.verdictlog.texts import stored
 
-__all__ = ["set_aside"]
+__all__ = ["failed_of", "set_aside"]
+
+_FAILED = "/failed/"
+
+
+def failed_of(run: str) -> str | None:
+    """Return the run whose failed calls a run holds, None for any other run."""
+    return run.rpartition(_FAILED)[0] or None
 
 
 def set_aside(store: Store, *, run: str, judge: str, case_ids: Collection[str]) -> int:
@@ -40,5 +47,5 @@ def set_aside(store: Store, *, run: str, judge: str, case_ids: Collection[str]) 
 
 def _free(connection: Connection, run: str) -> str:
     taken = select(VERDICTS.c.id).limit(1)
-    names = (f"{run}/failed/{number}" for number in count(1))
+    names = (f"{run}{_FAILED}{number}" for number in count(1))
     return next(name for name in names if connection.execute(taken.where(VERDICTS.c.run == name)).first() is None)

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from judgeharness_integrations._errors import LogStorageError
+from judgeharness_integrations.redacting import REDACTED
 from judgeharness_integrations.verdictlog.sql.address import Address
 
 __all__ = ["is_lost", "told"]
@@ -76,4 +77,4 @@ def _brief(error: BaseException | None, address: Address) -> str:
     """Return the last line that says something, as the server's comes after those of the client."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     text = (lines[0] if lines else type(error).__name__).rstrip(".")
-    return text.replace(address.secret, "***") if address.secret else text
+    return text.replace(address.secret, REDACTED) if address.secret else text

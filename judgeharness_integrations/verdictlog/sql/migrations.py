@@ -106,7 +106,15 @@ def _reuse(connection: Connection) -> None:
         connection.exec_driver_sql(statement)
 
 
-MIGRATIONS: Sequence[Migration] = (_rows_and_runs, _reuse)
+def _billing(connection: Connection) -> None:
+    """Version 3: what a call read from the provider's cache and wrote to it, who served it, and how it ended."""
+    kinds = {"cached_input_tokens": "BIGINT", "cache_write_tokens": "BIGINT"}
+    kinds |= {"service_tier": "TEXT", "finish_reason": "TEXT"}
+    for name, kind in kinds.items():
+        connection.exec_driver_sql(f"ALTER TABLE judgeharness_verdicts ADD COLUMN {name} {kind}")
+
+
+MIGRATIONS: Sequence[Migration] = (_rows_and_runs, _reuse, _billing)
 
 
 def schema_version(connection: Connection, name: str) -> int:

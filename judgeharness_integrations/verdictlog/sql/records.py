@@ -10,7 +10,7 @@ from judgeharness_integrations._errors import UnknownNameError
 
 __all__ = ["RUN_STATES", "RunRecord", "RunState", "check_state"]
 
-RunState: TypeAlias = Literal["running", "complete", "budget_exhausted", "interrupted", "failed"]
+RunState: TypeAlias = Literal["running", "complete", "budget_exhausted", "interrupted", "judge_down", "failed"]
 RUN_STATES: tuple[RunState, ...] = get_args(RunState)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Select, and_, case, distinct, func, literal, or_, select, union_all
 
+from judgeharness_integrations.verdictlog.row import TOKENS
 from judgeharness_integrations.verdictlog.sql.schema import VERDICTS
 from judgeharness_integrations.verdictlog.sql.store import Store
 from judgeharness_integrations.verdictlog.texts import restored, stored
@@ -17,14 +18,16 @@ __all__ = ["ModelUsage", "usage_of"]
 
 @dataclass(frozen=True, kw_only=True)
 class ModelUsage:
-    """What one judge used of one model in a run. Sums that nothing was reported for are None.
+    """What one judge used of one model and tier in a run. Sums that nothing was reported for are None.
 
     Rows that share a `call_id` are one call, a row without one is a call of its own. An answer is paid for when its
-    call did not fail, was not re-used and did not come from a cache; tokens are those of such answers alone.
+    call did not fail, or failed with replies that were billed, was not re-used and did not come from a cache; tokens
+    are those of such answers alone.
 
     Args:
         judge: its name.
         model: as the rows name it.
+        service_tier: that served, as the rows name it.
         rows: number of rows.
         cases: cases with a row.
         calls: calls with a row.
@@ -35,15 +38,20 @@ class ModelUsage:
         attempts: attempts of all calls.
         input_tokens: tokens read.
         output_tokens: tokens written.
+        cached_input_tokens: tokens read from the provider's prompt cache, among `input_tokens`.
+        cache_write_tokens: tokens written to that cache, among them as well.
         latency_s: sum over calls, in seconds.
         errors: rows of calls that failed.
         largest_input: the most tokens one call read.
         largest_output: the most tokens one call wrote.
+        largest_cache_write: the most tokens one call wrote to the provider's prompt cache.
+        least_cached_input: the fewest tokens one call read from that cache.
 
     """
 
     judge: str
     model: str | None
+    service_tier: str | None = None
     rows: int
     cases: int
     calls: int
@@ -54,25 +62,32 @@ class ModelUsage:
     attempts: int | None = None
     input_tokens: int | None = None
     output_tokens: int | None = None
+    cached_input_tokens: int | None = None
+    cache_write_tokens: int | None = None
     latency_s: float | None = None
     errors: int = 0
     largest_input: int | None = None
     largest_output: int | None = None
+    largest_cache_write: int | None = None
+    least_cached_input: int | None = None
 
 
 _FIELDS = tuple(one.name for one in fields(ModelUsage))
+_TEXTS = ("judge", "model", "service_tier")
 _NOT_CACHED = ("false", "0", "0.0", '""')  # what a judge may say of an answer that came from no cache
 
 
 def usage_of(store: Store, run: str) -> tuple[ModelUsage, ...]:
-    """Return what a run used, by judge and model."""
+    """Return what a run used, by judge, model and tier: what answers cost is linear in their tokens within one."""
     calls = union_all(_calls(run, shared=False), _calls(run, shared=True)).subquery().c
-    paid = and_(calls.made == 1, calls.failed == 0, calls.cached == 0)
+    answered = or_(calls.failed == 0, calls.input_tokens.is_not(None))
+    paid = and_(calls.made == 1, answered, calls.cached == 0)
     silent = (calls.input_tokens.is_(None), calls.output_tokens.is_(None))
     query = (
         select(
             calls.judge,
             calls.model,
+            calls.service_tier,
             func.sum(calls.rows),
             func.count(distinct(calls.case_id)),
             func.count(),
@@ -81,15 +96,16 @@ def usage_of(store: Store, run: str) -> tuple[ModelUsage, ...]:
             func.sum(_flag(and_(paid, *silent))),
             func.sum(_flag(and_(paid, or_(*silent)))),
             func.sum(calls.attempts),
-            func.sum(case((paid, calls.input_tokens))),
-            func.sum(case((paid, calls.output_tokens))),
+            *(func.sum(case((paid, calls[name]))) for name in TOKENS),
             func.sum(calls.latency_s),
             func.sum(calls.errors),
             func.max(case((paid, calls.input_tokens))),
             func.max(case((paid, calls.output_tokens))),
+            func.max(case((paid, calls.cache_write_tokens))),
+            func.min(case((paid, func.coalesce(calls.cached_input_tokens, 0)))),
         )
-        .group_by(calls.judge, calls.model)
-        .order_by(calls.judge, calls.model)
+        .group_by(calls.judge, calls.model, calls.service_tier)
+        .order_by(calls.judge, calls.model, calls.service_tier)
     )
     return store.read(lambda connection: tuple(_usage(found) for found in connection.execute(query)))
 
@@ -105,12 +121,13 @@ def _calls(run: str, *, shared: bool) -> Select[Any]:
         rows.judge,
         rows.case_id,
         most(rows.model).label("model"),
+        most(rows.service_tier).label("service_tier"),
         (func.count() if shared else literal(1)).label("rows"),
         reused.label("reused"),
         _flag(and_(reused == 0, unmade == 0)).label("made"),
         least(failed).label("failed"),
         most(_cached()).label("cached"),
-        *(total(rows[name]).label(name) for name in ("attempts", "input_tokens", "output_tokens", "latency_s")),
+        *(total(rows[name]).label(name) for name in ("attempts", *TOKENS, "latency_s")),
         total(failed).label("errors"),
     ).where(rows.run == stored(run))
     if not shared:
@@ -144,8 +161,7 @@ def _holds(text: str) -> ColumnElement[bool]:
 def _usage(found: Sequence[Any]) -> ModelUsage:
     values = dict(zip(_FIELDS, found, strict=True))
     for name, value in values.items():  # PostgreSQL sums to decimals
-        if value is not None and name not in ("judge", "model", "latency_s"):
+        if value is not None and name not in (*_TEXTS, "latency_s"):
             values[name] = int(value)
-    values["judge"] = restored(values["judge"])
-    values["model"] = None if values["model"] is None else restored(values["model"])
+    values |= {name: None if values[name] is None else restored(values[name]) for name in _TEXTS}
     return ModelUsage(**values)
