@@ -9,7 +9,7 @@ import libcst as cst
 from judgeharness_integrations.migration.tree import last_name
 from judgeharness_integrations.migration.view import ModuleView
 
-__all__ = ["Ask", "asks_of", "is_awaited"]
+__all__ = ["Ask", "asked", "asks_of", "is_awaited"]
 
 _METHODS = frozenset(
     {
@@ -34,12 +34,12 @@ def asks_of(view: ModuleView, made: cst.CSTNode) -> tuple[Ask, ...]:
     return tuple(
         Ask(call=call, is_async=is_awaited(view, call))
         for call in view.calls
-        if call is not made and made in view.origins(_asked(call))
+        if call is not made and made in view.origins(asked(call))
     )
 
 
-def _asked(call: cst.Call) -> cst.CSTNode:
-    """The object a call asks: what stands in front of `.evaluate_strings(`, else what is called itself."""
+def asked(call: cst.Call) -> cst.CSTNode:
+    """Return the object a call asks: what stands in front of `.evaluate_strings(`, else what is called itself."""
     if isinstance(call.func, cst.Attribute) and last_name(call.func) in _METHODS:
         return call.func.value
     return call.func

@@ -6,6 +6,9 @@ import re
 
 import libcst as cst
 
+from judgeharness_integrations.migration.imported import is_foreign_client
+from judgeharness_integrations.migration.prompting import leading_texts, opens_as_judge
+from judgeharness_integrations.migration.tree import last_name
 from judgeharness_integrations.migration.view import ModuleView, dotted
 
 __all__ = ["asks_model"]
@@ -33,6 +36,12 @@ _FUNCTIONS = frozenset(
 _CHAINS = re.compile(
     r"^(?:langchain\w*|langgraph)\..*\b(?:Chat\w+|OpenAI|Ollama\w*|LLMChain)$|^pydantic_ai\.(?:\w+\.)*Agent$|^dspy\.(?:\w+\.)*(?:Predict|ChainOfThought)$"
 )
+# functions of any name that ask, where what they are given begins as the prompt of a judge
+_ASKING = re.compile(
+    r"^(?!_*(?:make|build|create|get|format|render|load|set|add|with)_)(?:\w+_)?a?(?:ask|call|query|chat|complet\w*|generat\w*|llm|lm|model|gpt\w*"
+    r"|claude|gemini|client|invoke|respond|answer|infer|predict|send|judge|grade|evaluate|score|request)(?:_\w+)?$"
+)
+_PAYLOAD = frozenset({"messages", "prompt", "contents", "inputs", "input"})  # keys of a request to a model by HTTP
 _RUNS = frozenset({"run", "run_sync", "arun", "apply", "aapply", "acall", "__call__"})
 
 
@@ -44,9 +53,32 @@ def asks_model(view: ModuleView, call: cst.Call) -> bool:
             return True
         if call.func.attr.value in _RUNS:
             return _is_chain(view, call.func.value)
-    if view.names(call.func) & _FUNCTIONS:
+        if call.func.attr.value == "post" and _posts_prompt(view, call):
+            return True
+    if view.names(call.func) & _FUNCTIONS or is_foreign_client(view, call) or _is_given_a_role(view, call):
         return True
     return isinstance(call.func, (cst.Name, cst.Call)) and _is_chain(view, call.func)
+
+
+def _posts_prompt(view: ModuleView, call: cst.Call) -> bool:
+    """`requests.post(url, json={"messages": ...})`."""
+    given = (view.argument(call, name) for name in ("json", "data"))
+    return any(
+        isinstance(pair, cst.DictElement) and view.value(pair.key) in _PAYLOAD
+        for one in given
+        if one is not None
+        for made in (one, *view.origins(one))
+        if isinstance(made, cst.Dict)
+        for pair in made.elements
+    )
+
+
+def _is_given_a_role(view: ModuleView, call: cst.Call) -> bool:
+    """`llm("You are a judge ...")`, whatever `llm` is; a function of this file asks by what stands in it."""
+    if not _ASKING.match(last_name(call.func)):
+        return False
+    texts = (text for arg in call.args for text in leading_texts(view, arg.value))
+    return any(opens_as_judge(text) for text in texts) and not view.callees(call)
 
 
 def _is_chain(view: ModuleView, node: cst.BaseExpression) -> bool:

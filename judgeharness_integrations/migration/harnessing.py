@@ -9,7 +9,7 @@ import libcst as cst
 from judgeharness_integrations.migration.tree import last_name, walk
 from judgeharness_integrations.migration.view import ModuleView
 
-__all__ = ["given_judges", "harnessed_nodes", "is_wrapper"]
+__all__ = ["given_judges", "harnessed_nodes", "is_wrapper", "wrappers_of"]
 
 _WRAPPERS = frozenset({"harness_evaluator", "harness_judge", "HarnessRunEvaluator", "harness_comparative"})
 _METHODS = frozenset({"evaluate", "aevaluate", "evaluate_many", "aevaluate_many", "calibrate", "acalibrate"})
@@ -37,6 +37,15 @@ def is_wrapper(view: ModuleView, call: cst.Call) -> bool:
     """Whether a call puts a judge under a harness, whatever the wrapper is called here."""
     ours = [full for full in view.names(call.func) if full.startswith("judgeharness_")]
     return any(full.rpartition(".")[2] in _WRAPPERS for full in ours)
+
+
+def wrappers_of(view: ModuleView, made: cst.CSTNode) -> tuple[cst.Call, ...]:
+    """Return the calls that put the judge an expression makes under a harness."""
+    return tuple(
+        call
+        for call in view.calls
+        if is_wrapper(view, call) and any(made in view.origins(given) for given in given_judges(view, call))
+    )
 
 
 def _is_harness(view: ModuleView, call: cst.Call) -> bool:

@@ -10,6 +10,8 @@ import libcst as cst
 from judgeharness_integrations.migration.asking import asks_of
 from judgeharness_integrations.migration.finding import Finding
 from judgeharness_integrations.migration.flow import Flow
+from judgeharness_integrations.migration.harnessing import wrappers_of
+from judgeharness_integrations.migration.imported import imported_sites
 from judgeharness_integrations.migration.site import JudgeSite
 from judgeharness_integrations.migration.sites import find_sites
 from judgeharness_integrations.migration.sources import ConfigSource, Source
@@ -31,7 +33,8 @@ class Inspection:
 
         """
         self.source = source
-        self.sites = find_sites(source)
+        own = find_sites(source)
+        self.sites = (*own, *imported_sites(source.view)) if source.tree is not None else own
         self._flows: dict[tuple[JudgeSite, bool], Flow] = {}
 
     @property
@@ -41,16 +44,24 @@ class Inspection:
 
     @cached_property
     def judges(self) -> tuple[JudgeSite, ...]:
-        """The judges no harness asks."""
+        """The judges of this file no harness asks."""
+        return tuple(site for site in self.used if site.definition is None)
+
+    @cached_property
+    def used(self) -> tuple[JudgeSite, ...]:
+        """The judges no harness asks, those of other scanned files that are used here too."""
         return tuple(site for site in self.sites if not site.harnessed and not site.deterministic)
 
     def asks(self, site: JudgeSite) -> tuple[cst.Call, ...]:
         """The calls that ask a judge; one written by hand is such a call itself."""
         if site.node is None:
             return ()
+        if site.uses:
+            return site.uses
         if site.kind in {"invoke", "run_evaluator"}:
             return (site.node,)
-        return tuple(ask.call for ask in asks_of(self.view, site.node))
+        makers = (site.node, *wrappers_of(self.view, site.node)) if site.harnessed else (site.node,)
+        return tuple(ask.call for made in makers for ask in asks_of(self.view, made))
 
     def flow(self, site: JudgeSite, *, decisions: bool = True) -> Flow:
         """Where a judge's answers go."""

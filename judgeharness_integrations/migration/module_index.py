@@ -46,7 +46,7 @@ class ModuleIndex:
     def star_modules(self) -> tuple[str, ...]:
         """Modules whose names are imported with `*`."""
         return tuple(
-            dotted(node.module)
+            "." * len(node.relative) + dotted(node.module)
             for node in self.nodes
             if isinstance(node, cst.ImportFrom) and isinstance(node.names, cst.ImportStar) and node.module is not None
         )

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from judgeharness_integrations.migration.constants import string_of, texts_below
+from judgeharness_integrations.migration.prefilter import ROLE
 from judgeharness_integrations.migration.tree import last_name, walk
 
 if TYPE_CHECKING:
     from judgeharness_integrations.migration.view import ModuleView
 
-__all__ = ["JUDGING", "ORDER_WARNING", "prompt_text", "reads_parameters"]
+__all__ = ["JUDGING", "ORDER_WARNING", "leading_texts", "opens_as_judge", "prompt_text", "reads_parameters"]
 
 JUDGING = re.compile(
     r"\bjudg(?:e|es|ing|e?ment)\b|\bevaluat(?:e|es|or|ing|ion)\b|\bgrad(?:e|es|er|ing)\b|\brat(?:e|es|er|ing)\b"
@@ -33,6 +34,26 @@ ORDER_WARNING = re.compile(
 )
 _STEPS = 400  # expressions looked at; prompts are near
 _DEPTH = 6  # names, builders and chains between a question and its words
+
+
+def opens_as_judge(text: str) -> bool:
+    """Whether a prompt, or one of those that are joined, begins by making the model a judge."""
+    return bool(ROLE.search(text))
+
+
+def leading_texts(view: ModuleView, node: cst.CSTNode, depth: int = 3) -> Iterator[str]:
+    """Yield the fixed texts an expression may begin with: `"You are a judge." + x`, `P.format(x)`, a variable's."""
+    match node:
+        case cst.BinaryOperation(left=left):
+            yield from leading_texts(view, left, depth)
+        case cst.Call(func=cst.Attribute(value=owner, attr=cst.Name(value=method))) if method in _KEEP_THE_BEGINNING:
+            yield from leading_texts(view, owner, depth)
+        case cst.Name() | cst.Attribute() if depth:
+            for one in view.steps(node):
+                if one is not node:
+                    yield from leading_texts(view, one, depth - 1)
+        case _:
+            yield string_of(node)
 
 
 def prompt_text(view: ModuleView, ask: cst.Call) -> str:
@@ -62,12 +83,15 @@ def _texts(view: ModuleView, ask: cst.Call) -> Iterator[str]:
             waiting.extend((one, depth - 1) for one in _sources(view, inner, ask))
 
 
+_KEEP_THE_BEGINNING = frozenset({"format", "strip", "rstrip", "lstrip", "replace", "format_map"})
 _OTHERS = (cst.FunctionDef, cst.ClassDef)
 _PROMPT = re.compile(r"prompt|template|instruction|rubric", re.IGNORECASE)
 
 
 def _imported(view: ModuleView, node: cst.CSTNode) -> Iterator[str]:
-    """The words in the name of a prompt of another file: `GRADER_PROMPT` speaks for itself."""
+    """The words of a prompt of another scanned file, and of its name: `GRADER_PROMPT` speaks for itself."""
+    if view.tree is not None and isinstance(node, (cst.Name, cst.Attribute)):
+        yield from filter(None, (view.tree.words(view.path, full) for full in sorted(view.names(node))))
     if isinstance(node, (cst.Name, cst.Attribute)) and _PROMPT.search(last_name(node)) and view.names(node):
         yield last_name(node).replace("_", " ")
 

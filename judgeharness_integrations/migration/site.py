@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from pathlib import Path
+from typing import Literal, TypeAlias
 
-if TYPE_CHECKING:
-    import libcst as cst
+import libcst as cst
 
 __all__ = ["Framework", "JudgeShape", "JudgeSite"]
 
@@ -32,6 +32,8 @@ class JudgeSite:
         deterministic: it asks no model (exact match, regex, JSON, distances).
         samples: how often the code asks it about one case; None for an unknown number of times.
         evidence: why it is taken for a judge.
+        definition: of a judge of another scanned file, the file and line where it is made or asked; `node` is then its
+            first use here and `uses` are all of them.
 
     """
 
@@ -49,3 +51,5 @@ class JudgeSite:
     deterministic: bool = False
     samples: int | None = 1
     evidence: str
+    definition: tuple[Path, int] | None = None
+    uses: tuple[cst.Call, ...] = ()

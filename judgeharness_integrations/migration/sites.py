@@ -20,7 +20,7 @@ def find_sites(source: Source | ConfigSource) -> tuple[JudgeSite, ...]:
         from judgeharness_integrations.migration.recognising.adk import config_sites  # noqa: PLC0415 - few have configs
 
         return config_sites(source)
-    if not may_hold_judges(source.text):
+    if not may_hold_judges(source.text) and (source.tree is None or not source.tree.concerns(source.path, source.text)):
         return ()
     from judgeharness_integrations.migration.recognising import handwritten_sites, made_sites  # noqa: PLC0415
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import libcst as cst
     from libcst.metadata import MetadataWrapper
 
+    from judgeharness_integrations.migration.scannedtree import ScannedTree
     from judgeharness_integrations.migration.view import ModuleView
 
 __all__ = [
@@ -81,10 +82,15 @@ class _Text:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Source(_Text):
-    """A Python file. `module` and `wrapper` are its libcst tree, parsed at first use; `view` what the tree says."""
+    """A Python file. `module` and `wrapper` are its libcst tree, parsed at first use; `view` what the tree says.
+
+    `tree` are the files that are scanned with it, in which its imports are followed; None where it stands alone.
+    """
+
+    tree: ScannedTree | None = None
 
     @classmethod
-    def read(cls, path: Path) -> Self:
+    def read(cls, path: Path, *, tree: ScannedTree | None = None) -> Self:
         """Read a file in the encoding it declares.
 
         Raises:
@@ -98,11 +104,11 @@ class Source(_Text):
         except (SyntaxError, UnicodeDecodeError) as error:
             raise SourceError(path, 1, f"its encoding cannot be read ({error}).") from None
         bom = encoding == "utf-8-sig"
-        return cls(path=path, text=text, encoding="utf-8" if bom else encoding, bom=bom)
+        return cls(path=path, text=text, encoding="utf-8" if bom else encoding, bom=bom, tree=tree)
 
     def with_text(self, text: str) -> Self:
         """Return the same file with another text."""
-        return type(self)(path=self.path, text=text, encoding=self.encoding, bom=self.bom)
+        return type(self)(path=self.path, text=text, encoding=self.encoding, bom=self.bom, tree=self.tree)
 
     @cached_property
     def wrapper(self) -> MetadataWrapper:
@@ -132,7 +138,11 @@ class Source(_Text):
         """Names, bindings and positions of the tree."""
         from judgeharness_integrations.migration.view import ModuleView  # noqa: PLC0415 - few files are parsed
 
-        return ModuleView(self.wrapper)
+        return ModuleView(self.wrapper, self.path, self.tree)
+
+    def forget(self) -> None:
+        """Forget what was found out about the tree, as other files have changed what it means; it stays parsed."""
+        self.__dict__.pop("view", None)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

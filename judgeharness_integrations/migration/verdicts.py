@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from judgeharness_integrations.migration.prompting import opens_as_judge
+from judgeharness_integrations.migration.repeating import loops_around
+from judgeharness_integrations.migration.retrydecorators import retried_on_results
 from judgeharness_integrations.migration.tree import last_name
 
 if TYPE_CHECKING:
@@ -26,6 +29,7 @@ _ENVELOPE = frozenset({"role", "content", "message", "messages", "choices", "tex
 _CARRIER = frozenset({"stop_reason", "finish_reason", "stop_sequence", "type", "role", "status_code", "object"})
 _NUMBERS = frozenset({"int", "float", "bool", "Decimal", "literal_eval", "Counter"})
 _TESTS = frozenset({"startswith", "endswith", "find", "index", "count", "isdigit", "get"})
+_PARSERS = frozenset({"loads", "model_validate_json", "validate_json", "parse_raw", "literal_eval"})
 _PATTERNS = frozenset({"search", "match", "fullmatch", "findall", "finditer", "split"})
 
 
@@ -42,13 +46,17 @@ def verdict_evidence(view: ModuleView, flow: Flow, prompt: str) -> str | None:
         found = _evidence(view, flow, node, prompt)
         if found is not None:
             return found
+    if any(True for function in flow.functions for _ in retried_on_results(view, function)):
+        return "its text decides whether it is asked again"
     stripped = any(
         isinstance(one, cst.Call) and last_name(one.func) == "strip" and flow.touches(one) for one in view.calls
     )
-    return "its text is the verdict" if stripped and _CLOSED.search(prompt) else None
+    if stripped and _CLOSED.search(prompt):
+        return "its text is the verdict"
+    return "its prompt begins as a judge's" if opens_as_judge(prompt) else None
 
 
-def _evidence(view: ModuleView, flow: Flow, node: cst.CSTNode, prompt: str) -> str | None:  # noqa: PLR0911 - one line a form
+def _evidence(view: ModuleView, flow: Flow, node: cst.CSTNode, prompt: str) -> str | None:  # noqa: C901, PLR0911 - a line a form
     match node:
         case cst.Comparison() if _compares(view, flow, node):
             return "its text is compared"
@@ -64,6 +72,8 @@ def _evidence(view: ModuleView, flow: Flow, node: cst.CSTNode, prompt: str) -> s
             return f"its field {field} is read"
         case cst.Subscript(value=owner, slice=[cst.SubscriptElement(slice=cst.Index(value=key)), *_]):
             return _looked_up(view, flow, owner, key, prompt)
+        case cst.Call(func=func) if last_name(func) in _PARSERS and _given(flow, node) and _is_tried_again(view, node):
+            return "its text is read until it can be"
         case cst.Match(subject=subject) if flow.touches(subject):
             return "its text is matched"
     return None
@@ -71,6 +81,14 @@ def _evidence(view: ModuleView, flow: Flow, node: cst.CSTNode, prompt: str) -> s
 
 def _given(flow: Flow, call: cst.Call) -> bool:
     return any(flow.touches(arg.value) for arg in call.args)
+
+
+def _is_tried_again(view: ModuleView, node: cst.CSTNode) -> bool:
+    """Whether a failure goes round a loop: `while True: try: return json.loads(ask()) except ValueError: continue`."""
+    return any(
+        isinstance(one, cst.Try) and any(isinstance(loop, (cst.For, cst.While)) for loop in loops_around(view, one))
+        for one in view.above(node)
+    )
 
 
 def _compares(view: ModuleView, flow: Flow, node: cst.Comparison) -> bool:

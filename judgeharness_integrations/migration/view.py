@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import libcst as cst
@@ -14,6 +15,7 @@ from judgeharness_integrations.migration.module_index import ModuleIndex
 from judgeharness_integrations.migration.tree import FunctionNode, dotted, last_name
 
 if TYPE_CHECKING:
+    from judgeharness_integrations.migration.scannedtree import ScannedTree
     from judgeharness_integrations.migration.transfers import Transfer
 
 __all__ = ["FunctionNode", "ModuleView", "dotted"]
@@ -24,9 +26,17 @@ _DEPTH = 8  # steps an expression is followed back
 class ModuleView(ModuleIndex):
     """One parsed module and what its names stand for; every method takes nodes of its tree."""
 
-    def __init__(self, wrapper: MetadataWrapper) -> None:
-        """Index the tree; everything else is found out when it is asked for."""
+    def __init__(self, wrapper: MetadataWrapper, path: Path = Path(), tree: ScannedTree | None = None) -> None:
+        """Index the tree; everything else is found out when it is asked for.
+
+        Args:
+            wrapper: the parsed module.
+            path: its file.
+            tree: the files in which its imports are followed.
+
+        """
         super().__init__(wrapper)
+        self.path, self.tree = path, tree
         self.prompt_texts: dict[cst.Call, str] = {}
         self._known_names: dict[cst.CSTNode, frozenset[str]] = {}
         self._naming: list[cst.CSTNode] = []

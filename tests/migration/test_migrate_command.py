@@ -15,6 +15,7 @@ pytest.importorskip("libcst")
 from judgeharness_integrations.cli import _migrate_writing, main
 from judgeharness_integrations.cli._migrate_writing import write_file
 from judgeharness_integrations.migration import sources
+from judgeharness_integrations.migration.scannedtree import ScannedTree
 from judgeharness_integrations.migration.sources import Source
 
 JUDGE = 'from langchain.evaluation import load_evaluator\n\njudge = load_evaluator("pairwise_string", llm=llm)\n'
@@ -285,9 +286,10 @@ def test_a_file_that_changed_meanwhile_is_left_alone(
 ) -> None:
     read = Source.read
 
-    def read_and_edit(path: Path) -> Source:
-        source = read(path)
-        path.write_text("# mine\n", encoding="utf-8")
+    def read_and_edit(path: Path, *, tree: ScannedTree | None = None) -> Source:
+        source = read(path, tree=tree)
+        if tree is not None:
+            path.write_text("# mine\n", encoding="utf-8")
         return source
 
     monkeypatch.setattr(Source, "read", read_and_edit)
@@ -322,7 +324,7 @@ def test_a_text_the_encoding_cannot_hold_is_refused(suite: Path) -> None:
 def test_a_file_that_would_stay_bare_is_reported(
     suite: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from judgeharness_integrations.migration.rewriting import pythonfile  # noqa: PLC0415
+    from judgeharness_integrations.migration.rewriting import pythonfile
 
     monkeypatch.setattr(pythonfile, "is_harnessed", lambda view, site: False)
     assert main(["migrate", ".", "--write"]) == 0

@@ -14,20 +14,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from support.extras import needs
+from support.openai_replies import Reply, Request
+from support.openai_server import OpenAIServer, longer_wins
 
 from judgeharness_integrations.cli import main
 from judgeharness_integrations.migration.rewriting.project import migrated
 
-pytest.importorskip("langchain_openai")
-pytest.importorskip("openevals")
-
-from support.openai_replies import Reply, Request
-from support.openai_server import OpenAIServer, longer_wins
-
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, needs("langchain_openai", "openevals")]
 
 SUITES = Path(__file__).parents[1] / "data" / "migrated_judges"
 NAMES = ("langchain_criteria", "langchain_pairwise", "langchain_scores", "langsmith_experiment", "openevals_scores")
@@ -143,8 +140,8 @@ def test_an_adk_agent_gives_the_same_scores_until_it_is_measured(
     tmp_path: Path, openai_server: Callable[..., OpenAIServer]
 ) -> None:
     pytest.importorskip("google.adk")
-    from support.adk_answers import JudgePrompt, answer  # noqa: PLC0415 - it imports ADK
-    from support.adk_bench import (  # noqa: PLC0415
+    from support.adk_answers import JudgePrompt, answer
+    from support.adk_bench import (
         AgentFolder,
         api_base_variables,
         isolated_adk,

@@ -246,7 +246,7 @@ def test_settings_come_from_the_nearest_table(tmp_path: Path) -> None:
 def test_without_a_table_every_rule_is_selected(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text("[tool]\njudgeharness = 3\n")
     assert nearest_settings(tmp_path) == ScanSettings()
-    assert len(ScanSettings().codes_for(tmp_path)) == 12
+    assert len(ScanSettings().codes_for(tmp_path)) == 13
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,7 @@ def function_at(path: Path, line: int) -> str:
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize(
     ("package", "least_precision", "least_recall"),
-    [("openevals", 1.0, 1.0), ("langchain_classic", 2 / 5, 2 / 21)],
+    [("openevals", 1.0, 1.0), ("langchain_classic", 4 / 9, 4 / 21)],
 )
 def test_precision_and_recall_on_installed_sources(
     package: str, least_precision: float, least_recall: float, capsys: pytest.CaptureFixture[str]
@@ -66,4 +66,4 @@ def test_precision_and_recall_on_installed_sources(
     assert recall >= least_recall, sorted((judges - found).elements())
     wrong = Counter({(path, name, code): n for path, name, code, n, _ in REVIEWED[package].get("no_judges", ())})
     assert found - judges == wrong
-    assert {*found} - {*wrong} == {(path, name, code) for path, name, code, _, seen in reviewed if seen}
+    assert {*found} - {*wrong} == {(path, name, code) for path, name, code, _, seen in reviewed if seen} - {*wrong}

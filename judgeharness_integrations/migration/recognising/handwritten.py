@@ -28,6 +28,7 @@ def handwritten_sites(view: ModuleView, made: tuple[JudgeSite, ...]) -> tuple[Ju
 
     """
     taken = {ask.call for site in made if site.node is not None for ask in asks_of(view, site.node)}
+    taken |= {site.node for site in made if site.node is not None}
     harnessed = harnessed_nodes(view)
     found = []
     for ask in questions(view):

@@ -1,12 +1,16 @@
-"""What the author of a rewritten file has to know of its numbers, a sentence each."""
+"""What the author of a rewritten file has to know of its numbers and of its tests, a sentence each."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from judgeharness_integrations.migration.inspection import Inspection, described
+from judgeharness_integrations.migration.noqa import suppressions_of
+from judgeharness_integrations.migration.rewriting.clientretries import retrying_clients
 from judgeharness_integrations.migration.rewriting.outcome import Change
+from judgeharness_integrations.migration.rules.undecided import UNDECIDED_PASSES
 
-__all__ = ["ONCE", "notes_on"]
+__all__ = ["ONCE", "line_notes_on", "notes_on", "notes_on_uses"]
 
 ONCE = "has temperature 0, and repetitions would be copies of one answer: each question is asked once (repetitions=1)"
 _SHOWN = 8
@@ -24,6 +28,27 @@ def notes_on(changes: Sequence[Change]) -> Iterator[str]:
     unclear = [one.line for one in changes if not one.exact and one.judges == 1]
     if unclear:
         yield f"{_lines(unclear)}: how many judges a loop makes, only running it tells; at least one is counted."
+
+
+def line_notes_on(inspection: Inspection) -> Iterator[str]:
+    """Yield a note for each test that passes, or mean that comes out, where a judge decides nothing.
+
+    Chat models that retry by themselves are named after them.
+    """
+    hidden = suppressions_of(inspection.source)
+    found = [finding for finding in UNDECIDED_PASSES.python(inspection) if not hidden.hide(finding)]
+    for one in sorted(found, key=lambda finding: finding.sort_key):
+        yield f"line {one.line}: {one.code} {one.message}"
+    for line, sentence in sorted(set(retrying_clients(inspection))):
+        yield f"line {line}: {sentence}"
+
+
+def notes_on_uses(inspection: Inspection) -> Iterator[str]:
+    """Yield a note for each judge of another scanned file that is used here: it is changed there."""
+    for site in inspection.sites:
+        if site.definition is not None:
+            path, line = site.definition
+            yield f"line {site.line}: {described(site)} is used here; the place to change is {path}:{line}."
 
 
 def _lines(lines: Iterable[int]) -> str:

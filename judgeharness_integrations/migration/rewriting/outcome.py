@@ -54,7 +54,8 @@ class Rewrite:
     """One file before and after.
 
     `harnessed` counts the judges that need no change at this level, `harnessed_calls` what they cost a case, each; None
-    of those whose design is not to be seen. `problem` is a sentence where the new text was
+    of those whose design is not to be seen. `notes` are on the numbers; `line_notes` on lines that are left as they are
+    and that the diff points at. `problem` is a sentence where the new text was
     found wanting: then `after` equals `before`, and nothing is to be written.
     """
 
@@ -64,6 +65,7 @@ class Rewrite:
     by_hand: tuple[ByHand, ...] = ()
     harnessed_calls: tuple[int | None, ...] = ()
     notes: tuple[str, ...] = ()
+    line_notes: tuple[str, ...] = ()
     problem: str | None = None
 
     @property

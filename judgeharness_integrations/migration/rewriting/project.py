@@ -12,6 +12,7 @@ from judgeharness_integrations.migration.rewriting import rewritten
 from judgeharness_integrations.migration.rewriting.adkconfig import needs_registration
 from judgeharness_integrations.migration.rewriting.outcome import ByHand, Level, Rewrite
 from judgeharness_integrations.migration.rewriting.registering import registered
+from judgeharness_integrations.migration.scannedtree import ScannedTree
 from judgeharness_integrations.migration.sources import (
     ConfigSource,
     Source,
@@ -72,9 +73,10 @@ def migrated(paths: Sequence[Path], level: Level, *, exclude: Sequence[str] = ()
     found: dict[Path, FileRewrite] = {}
     unreadable: list[SourceError] = []
     configs, modules = config_files(paths, exclude=exclude), python_files(paths, exclude=exclude)
+    tree = ScannedTree(modules)
     for path in modules:
         try:
-            found[path.absolute()] = _python(path, level)
+            found[path.absolute()] = _python(path, level, tree)
         except SourceError as error:
             unreadable.append(error)
     for path in configs:
@@ -93,11 +95,11 @@ def migrated(paths: Sequence[Path], level: Level, *, exclude: Sequence[str] = ()
 
 
 def _says(rewrite: Rewrite) -> bool:
-    return bool(rewrite.changed or rewrite.by_hand or rewrite.harnessed or rewrite.problem)
+    return bool(rewrite.changed or rewrite.by_hand or rewrite.harnessed or rewrite.problem or rewrite.line_notes)
 
 
-def _python(path: Path, level: Level) -> FileRewrite:
-    source = Source.read(path)
+def _python(path: Path, level: Level, tree: ScannedTree | None = None) -> FileRewrite:
+    source = Source.read(path) if tree is None else tree.source(path)
     return FileRewrite(source=source, rewrite=rewritten(source, level))
 
 

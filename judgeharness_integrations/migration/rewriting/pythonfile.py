@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from judgeharness_integrations.migration.inspection import Inspection
+from judgeharness_integrations.migration.prefilter import may_hold_judges
 from judgeharness_integrations.migration.rewriting.deciding import Wrap, decision, is_discrete, is_harnessed
 from judgeharness_integrations.migration.rewriting.edits import edited
 from judgeharness_integrations.migration.rewriting.filework import FileWork
 from judgeharness_integrations.migration.rewriting.harnessedcost import harnessed_calls
-from judgeharness_integrations.migration.rewriting.noting import notes_on
+from judgeharness_integrations.migration.rewriting.noting import line_notes_on, notes_on, notes_on_uses
 from judgeharness_integrations.migration.rewriting.outcome import ByHand, Level, Rewrite
 from judgeharness_integrations.migration.rewriting.places import Places
 from judgeharness_integrations.migration.rewriting.raising import raises
@@ -17,6 +19,7 @@ from judgeharness_integrations.migration.rewriting.removing import removed_impor
 from judgeharness_integrations.migration.rewriting.stringevaluators import KIND, Replacement, replacement
 from judgeharness_integrations.migration.sites import JudgeSite, find_sites
 from judgeharness_integrations.migration.sources import Source, SourceError
+from judgeharness_integrations.migration.unresolved import may_call_judges, unresolved_judges
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -33,10 +36,14 @@ def rewritten_python(source: Source, level: Level) -> Rewrite:
         SourceError: the file cannot be parsed.
 
     """
-    found = find_sites(source)
-    sites = _judges(found)
-    if not sites and "JudgeHarness" not in source.text:
+    inspection = _inspected(source)
+    if inspection is None:
         return Rewrite(before=source.text, after=source.text)
+    found = [site for site in inspection.sites if site.definition is None]
+    sites, unknown = _judges(found), _unknown(inspection)
+    notes = (*line_notes_on(inspection), *notes_on_uses(inspection))
+    if not sites and "JudgeHarness" not in source.text:
+        return Rewrite(before=source.text, after=source.text, by_hand=unknown, line_notes=notes)
     work = FileWork(Places(source), level)
     bare = [site for site in sites if not is_harnessed(source.view, site)]
     by_hand = _rewrite(work, bare, frozenset(site.node for site in found if site.deterministic))
@@ -48,11 +55,30 @@ def rewritten_python(source: Source, level: Level) -> Rewrite:
         before=source.text,
         after=source.text if problem else after,
         changes=() if problem else tuple(sorted(work.changes, key=lambda one: one.line)),
-        by_hand=tuple(sorted(by_hand, key=lambda one: one.line)),
+        by_hand=tuple(sorted((*by_hand, *unknown), key=lambda one: one.line)),
         harnessed_calls=tuple(harnessed_calls(source.view, site) for site in done),
         notes=() if problem else tuple(notes_on(work.changes)),
+        line_notes=notes,
         problem=problem,
     )
+
+
+def _inspected(source: Source) -> Inspection | None:
+    """Return a file under inspection; None where nothing in its text speaks of judges."""
+    text = source.text
+    tree = source.tree
+    concerned = tree is not None and tree.concerns(source.path, text)
+    named = tree is not None and may_call_judges(text, tree.outline(source.path))
+    if not (concerned or named or may_hold_judges(text) or "JudgeHarness" in text):
+        return None
+    return Inspection(source)
+
+
+def _unknown(inspection: Inspection) -> tuple[ByHand, ...]:
+    """Return what looks like a judge and is not resolved, where a tree of files was looked through."""
+    found = unresolved_judges(inspection) if inspection.source.tree is not None else ()
+    todo = "name the file that makes it too, or wrap it there"
+    return tuple(ByHand(line=one.line, framework="handwritten", kind=one.name, why=one.why, todo=todo) for one in found)
 
 
 def _judges(found: Iterable[JudgeSite]) -> list[JudgeSite]:

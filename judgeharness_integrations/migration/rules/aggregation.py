@@ -19,7 +19,7 @@ _ADVICE = "measure the rule on human labels (judgeharness calibrate) or call it 
 
 def _python(inspection: Inspection) -> Iterator[Finding]:
     seen = set()
-    for site in inspection.judges:
+    for site in inspection.used:
         flow = inspection.flow(site)
         folds = folds_of(inspection.view, flow)
         if not folds or labels_in_sight(inspection.view, flow):

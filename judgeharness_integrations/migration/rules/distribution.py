@@ -31,7 +31,7 @@ _FOLDING = frozenset(
 
 def _python(inspection: Inspection) -> Iterator[Finding]:
     seen = set()
-    for site in inspection.judges:
+    for site in inspection.used:
         flow = inspection.flow(site)
         for fold in folds_of(inspection.view, flow):
             if fold.repeats and fold.node not in seen and not _shown(inspection.view, flow, fold):

@@ -24,7 +24,7 @@ _NO_VERDICT = re.compile(
 
 def _python(inspection: Inspection) -> Iterator[Finding]:
     seen = set()
-    for site in inspection.judges:
+    for site in inspection.used:
         flow = inspection.flow(site, decisions=False)
         for node in _failures(inspection.view, flow):
             if node not in seen:

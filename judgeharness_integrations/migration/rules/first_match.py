@@ -23,7 +23,7 @@ _TEXTS = frozenset({"content", "text", "output_text", "output", "strip", "lower"
 
 
 def _python(inspection: Inspection) -> Iterator[Finding]:
-    for site in inspection.judges:
+    for site in inspection.used:
         found = _first(inspection.view, site) if site.kind in {"invoke", "run_evaluator"} else None
         if found is not None:
             node, way = found

@@ -16,6 +16,7 @@ from judgeharness_integrations.migration.rules.rule import Rule
 from judgeharness_integrations.migration.rules.same_model import SAME_MODEL
 from judgeharness_integrations.migration.rules.single_sample import SINGLE_SAMPLE
 from judgeharness_integrations.migration.rules.temperature import TEMPERATURE_ZERO
+from judgeharness_integrations.migration.rules.undecided import UNDECIDED_PASSES
 from judgeharness_integrations.migration.rules.unread import UNREAD_BLOCK
 from judgeharness_integrations.migration.rules.warning import BIAS_WARNING
 
@@ -36,6 +37,7 @@ RULES: Mapping[str, Rule] = {
         REMOVED_API,
         UNREAD_BLOCK,
         FAILURE_AS_VERDICT,
+        UNDECIDED_PASSES,
     )
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import libcst as cst
@@ -9,28 +10,51 @@ import libcst as cst
 from judgeharness_integrations.migration.finding import Finding
 from judgeharness_integrations.migration.flow import Flow
 from judgeharness_integrations.migration.inspection import Inspection, described
-from judgeharness_integrations.migration.repeating import assigned_names, loops_around
+from judgeharness_integrations.migration.repeating import assigned_names, loops_around, repetition
+from judgeharness_integrations.migration.retrydecorators import retried_on_results
 from judgeharness_integrations.migration.rules.rule import Rule
+from judgeharness_integrations.migration.site import JudgeSite
 from judgeharness_integrations.migration.tree import walk
 from judgeharness_integrations.migration.view import ModuleView
 
 __all__ = ["RETRY_ON_VERDICT"]
 
 _CODE = "JH005"
+# an answer that is looked for by itself; two of them, side by side, ask whether there is an answer at all
+_WELCOME = re.compile(
+    r"^\W*(?:(?:verdict|score|result|grade|answer|decision)\W+)?(?:pass(?:ed)?|fail(?:ed)?|yes|no|true|false|good|bad"
+    r"|correct|incorrect|[ab]|win(?:s|ner)?|approved?|accept(?:ed)?|reject(?:ed)?|ok|better|worse|safe|unsafe|\d+)\W*$",
+    re.IGNORECASE,
+)
 
 
 def _python(inspection: Inspection) -> Iterator[Finding]:
-    view, seen = inspection.view, set()
-    for site in inspection.judges:
+    view, seen = inspection.view, set[cst.CSTNode]()
+    for site in inspection.used:
         flow = inspection.flow(site)
         for call in sorted(flow.calls, key=lambda one: view.position(one).start.line):
-            if call not in seen and (_in_branch(view, flow, call) or _in_loop(view, flow, call)):
+            if call not in seen and (
+                _in_branch(view, flow, call) or _in_loop(view, flow, call) or _until_any(view, flow, call)
+            ):
                 seen.add(call)
-                message = (
-                    f"{described(site)} is asked again because of its own verdict, so that one side gets more chances: "
-                    "fix the number of samples and the rule before the first one."
-                )
-                yield inspection.finding(_CODE, call, message, site)
+                yield inspection.finding(_CODE, call, _message(site), site)
+        for decorator in _decorators(view, flow):
+            if decorator not in seen:
+                seen.add(decorator)
+                yield inspection.finding(_CODE, decorator, _message(site), site)
+
+
+def _message(site: JudgeSite) -> str:
+    return (
+        f"{described(site)} is asked again because of its own verdict, so that one side gets more chances: repeating "
+        "until a wanted verdict comes biases the result. Fix the number of samples and the rule before the first one."
+    )
+
+
+def _decorators(view: ModuleView, flow: Flow) -> Iterator[cst.Decorator]:
+    """`@retry(retry=retry_if_result(lambda verdict: verdict != "PASS"))`."""
+    for function in sorted(flow.functions, key=lambda one: view.position(one).start.line):
+        yield from retried_on_results(view, function)
 
 
 def _in_branch(view: ModuleView, flow: Flow, call: cst.Call) -> bool:
@@ -38,7 +62,7 @@ def _in_branch(view: ModuleView, flow: Flow, call: cst.Call) -> bool:
     for above in view.above(call):
         if isinstance(above, (cst.FunctionDef, cst.ClassDef)):
             return False
-        if isinstance(above, cst.If) and _on_verdict(flow, above.test) and not _within(above.test, call):
+        if isinstance(above, cst.If) and _on_verdict(view, flow, above.test) and not _within(above.test, call):
             return _asked_before(view, flow, call, above) or _asks_itself(view, call)
     return False
 
@@ -70,10 +94,23 @@ def _in_loop(view: ModuleView, flow: Flow, call: cst.Call) -> bool:
     for loop in loops_around(view, call):
         if isinstance(loop, cst.CompFor) or _changes(loop.body, call) or _is_target(loop, call):
             continue
-        if isinstance(loop, cst.While) and _on_verdict(flow, loop.test):
+        if isinstance(loop, cst.While) and _on_verdict(view, flow, loop.test):
             return True
-        if any(_on_verdict(flow, test) for test in _ways_out(loop)):
+        if any(_on_verdict(view, flow, test) for test in _ways_out(loop)):
             return True
+    return False
+
+
+def _until_any(view: ModuleView, flow: Flow, call: cst.Call) -> bool:
+    """`any("PASS" in ask(prompt) for _ in range(5))` stops at the first welcome verdict."""
+    for one in view.above(call):
+        match one:
+            case cst.Call(func=cst.Name(value="any"), args=[cst.Arg(value=cst.GeneratorExp() as each), *_]):
+                again = repetition(view, each.for_in, call) != 1
+                tests = [each.elt, *(found.test for found in each.for_in.ifs)]
+                return again and any(_on_verdict(view, flow, test) for test in tests)
+            case cst.FunctionDef() | cst.ClassDef():
+                return False
     return False
 
 
@@ -94,20 +131,33 @@ def _ways_out(loop: cst.For | cst.While) -> Iterator[cst.BaseExpression]:
             yield node.test
 
 
-def _on_verdict(flow: Flow, test: cst.BaseExpression) -> bool:
+def _on_verdict(view: ModuleView, flow: Flow, test: cst.BaseExpression) -> bool:  # noqa: PLR0911 - one a form
     """Whether a test looks at a verdict; whether there is a valid one at all is another question."""
     match test:
         case cst.Comparison(comparisons=[cst.ComparisonTarget(operator=cst.Is() | cst.IsNot())]):
             return False
         case cst.Comparison(comparisons=[cst.ComparisonTarget(operator=cst.In() | cst.NotIn(), comparator=known)]):
+            if _is_sought(view, test) and flow.touches(known):
+                return True
             return not isinstance(known, (cst.Set, cst.List, cst.Tuple, cst.Name, cst.Attribute)) and flow.touches(test)
         case cst.BooleanOperation(left=left, right=right):
-            return _on_verdict(flow, left) or _on_verdict(flow, right)
+            if _is_sought(view, left) and _is_sought(view, right):
+                return False
+            return _on_verdict(view, flow, left) or _on_verdict(view, flow, right)
         case cst.UnaryOperation(expression=inner):
-            return _on_verdict(flow, inner)
+            return _on_verdict(view, flow, inner)
         case cst.Name():
             return flow.touches(test) and not _may_be_missing(flow)
     return flow.touches(test)
+
+
+def _is_sought(view: ModuleView, test: cst.BaseExpression) -> bool:
+    """Whether a test looks for one verdict in a text: `"PASS" in reply`."""
+    match test:
+        case cst.Comparison(left=left, comparisons=[cst.ComparisonTarget(operator=cst.In() | cst.NotIn())]):
+            value = view.value(left)
+            return isinstance(value, str) and bool(_WELCOME.match(value))
+    return False
 
 
 def _may_be_missing(flow: Flow) -> bool:
@@ -140,7 +190,8 @@ RETRY_ON_VERDICT = Rule(
         "The judge is asked again when it said the wrong thing: until it passes, or once more after a tie. The side "
         "that triggers the retry gets fewer chances than the other, so the rate that comes out is biased by "
         "construction. Found where the same question follows inside an `if` or a loop that tests the judge's own "
-        "verdict. An answer that could not be read may be asked for again (tests for None do not count), and so may "
+        "verdict, where a decorator runs the judge again on its result, or where `any` stops at a welcome one. "
+        "An answer that could not be read may be asked for again (tests for None do not count), and so may "
         "another text (arguments that change). Take a fixed number of samples and fold them with a named rule."
     ),
     python=_python,

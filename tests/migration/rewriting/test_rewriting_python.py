@@ -265,7 +265,7 @@ def test_a_file_that_is_no_python_says_where() -> None:
 
 
 def test_a_judge_that_would_stay_bare_keeps_the_file_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    from judgeharness_integrations.migration.rewriting import pythonfile  # noqa: PLC0415
+    from judgeharness_integrations.migration.rewriting import pythonfile
 
     text = f'{IMPORT}\njudge = load_evaluator("qa", llm=llm)\n'
     monkeypatch.setattr(pythonfile, "is_harnessed", lambda view, site: False)  # as if wrapping had missed it
@@ -277,7 +277,7 @@ def test_a_judge_that_would_stay_bare_keeps_the_file_as_it_is(monkeypatch: pytes
 
 
 def test_a_text_that_came_out_broken_keeps_the_file_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    from judgeharness_integrations.migration.rewriting import pythonfile  # noqa: PLC0415
+    from judgeharness_integrations.migration.rewriting import pythonfile
 
     monkeypatch.setattr(pythonfile, "edited", lambda text, edits: f"{text}load_evaluator(")
     found = rewritten(Source(path=Path("suite.py"), text=f'{IMPORT}\njudge = load_evaluator("qa", llm=llm)\n'))
