@@ -8,7 +8,7 @@ from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.aggregation.decision import Decision, not_graded
 from judgeharness_integrations.aggregation.grouping import is_numeric
 from judgeharness_integrations.aggregation.rules import Rule
-from judgeharness_integrations.verdictlog.row import VerdictRow
+from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow, verdict_text
 
 __all__ = ["check_rule_fits", "decide", "quorum"]
 
@@ -18,13 +18,14 @@ def quorum(planned: int, min_valid: int | None = None) -> int:
     return max(1, (planned + 1) // 2 if min_valid is None else min_valid)
 
 
-def check_rule_fits(rule: Rule, *, numeric: bool, criterion: str) -> None:
-    """Raise a UsageError when a rule for labels meets scores, or the other way round."""
+def check_rule_fits(rule: Rule, *, numeric: bool, criterion: str, answer: Verdict | None = None) -> None:
+    """Raise a UsageError, which quotes the `answer`, when a rule for labels meets scores, or the other way round."""
     holds = "numbers" if numeric else "labels"
     if rule.kind in ("any", holds):
         return
     advice = "use median, mean, trimmed_mean or mode, or --labels" if numeric else "use majority or another label rule"
-    raise UsageError(f"rule {rule.name} folds {rule.kind}, but criterion {criterion!r} holds {holds}: {advice}.")
+    such = "" if answer is None else f" such as {verdict_text(answer)}"
+    raise UsageError(f"rule {rule.name} folds {rule.kind}, but criterion {criterion!r} holds {holds}{such}: {advice}.")
 
 
 def decide(

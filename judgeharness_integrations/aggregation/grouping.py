@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.verdictlog.row import EVERY_CRITERION, Verdict, VerdictRow, is_number
+from judgeharness_integrations.verdictlog.row import EVERY_CRITERION, FIRST_ROW_ONLY, Verdict, VerdictRow, is_number
 
 __all__ = [
     "DEFAULT_CRITERION",
@@ -19,6 +20,7 @@ __all__ = [
 ]
 
 DEFAULT_CRITERION = "verdict"
+_ON_THE_FIRST_ROW: Mapping[str, Any] = dict.fromkeys(FIRST_ROW_ONLY)
 
 
 def _grouped(rows: Iterable[VerdictRow], field: str) -> dict[str, list[VerdictRow]]:
@@ -101,11 +103,7 @@ def _unanswered(row: VerdictRow, criterion: str, gold: Verdict | None) -> Verdic
         outcome="unparsed",
         gold=gold,
         reasoning=None,
-        raw=None,
-        input_tokens=None,
-        output_tokens=None,
-        latency_s=None,
-        attempts=None,
+        **_ON_THE_FIRST_ROW,
     )
 
 

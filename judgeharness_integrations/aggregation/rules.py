@@ -47,7 +47,7 @@ class Rule:
         return abstained(f"{self.name} abstained") if verdict is None or verdict == ABSTAIN else decided(verdict)
 
 
-RuleLike: TypeAlias = "str | Rule | Callable[[Sequence[VerdictRow]], Any]"
+RuleLike: TypeAlias = str | Rule | Callable[[Sequence[VerdictRow]], Any]
 
 
 @dataclass(frozen=True)

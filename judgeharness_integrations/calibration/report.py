@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from judgeharness_integrations._documents import document_schema
 from judgeharness_integrations._errors import ConfigError
 from judgeharness_integrations.calibration.designs import of_parts
 from judgeharness_integrations.calibration.items import LabelledItem
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from os import PathLike
 
     import pandas as pd
+    from pydantic_core import CoreSchema
 
 __all__ = ["DEFAULT_MAX_AGE", "CalibrationReport", "CalibrationState"]
 
@@ -89,7 +91,12 @@ class CalibrationReport:
         return None if self.parts is None else Fingerprint(self.parts).digest
 
     def state(
-        self, parts: Mapping[str, Any] | None, *, now: datetime, max_age: timedelta = DEFAULT_MAX_AGE
+        self,
+        parts: Mapping[str, Any] | None,
+        *,
+        now: datetime,
+        max_age: timedelta = DEFAULT_MAX_AGE,
+        unidentified: str | None = None,
     ) -> CalibrationState:
         """Say whether the calibration holds for a configuration.
 
@@ -97,10 +104,12 @@ class CalibrationReport:
             parts: the fingerprint parts of that configuration; None when its judge has no identity.
             now: the current time, with offset.
             max_age: how old a calibration may be.
+            unidentified: why its judge has no identity, where that is known.
 
         """
         if parts is None:
-            return CalibrationState(status="unverifiable", reason="the judge declares no identity")
+            reason = "the judge declares no identity" + (f" ({unidentified})" if unidentified else "")
+            return CalibrationState(status="unverifiable", reason=reason)
         if self.parts is None:
             reason = "it was measured on a log, or on a judge without an identity"
             return CalibrationState(status="unverifiable", reason=reason)
@@ -112,6 +121,13 @@ class CalibrationReport:
         if age < -_CLOCK_SKEW:
             return CalibrationState(status="expired", reason=f"dated {self.measured_at}, which is in the future")
         return CalibrationState(status="valid")
+
+    def unusable(self, state: CalibrationState, criteria: Iterable[str]) -> Iterator[str]:
+        """Yield why its numbers are not those of a result, or of some criteria of it."""
+        if not state.valid:
+            yield f"the calibration on {self.name} is not used: {state}"
+        elif missing := [criterion for criterion in criteria if criterion not in self.criteria]:
+            yield f"the calibration on {self.name} is not used for {', '.join(missing)}: it has no labels of it"
 
     def to_pandas(self) -> pd.DataFrame:
         """Return one row a criterion and measure as a data frame (`reporting.frames.calibration_frame`).
@@ -177,11 +193,16 @@ class CalibrationReport:
         """
         try:
             data = json.loads(Path(path).read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             raise ConfigError(f"calibration {path} cannot be read ({error}).") from error
         if not isinstance(data, dict):
             raise ConfigError(f"calibration {path} is not a JSON object.")
         return cls.from_dict(data)
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: object, handler: object) -> CoreSchema:
+        """Let pydantic models have it as a field, written by `to_dict` and read by `from_dict`."""
+        return document_schema(cls, read=cls.from_dict, write=lambda report: report.to_dict())
 
 
 def _instant(text: str) -> datetime:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from judgeharness_integrations._errors import BudgetError, PlanError
+from judgeharness_integrations._errors import BudgetError, JudgeDownError, PlanError
 from judgeharness_integrations.checking.asking.attacked import base_verdicts
 from judgeharness_integrations.checking.asking.planning import CheckPlan, chosen_perturbations, chosen_probes, planned
 from judgeharness_integrations.checking.asking.showing import with_shown
@@ -72,6 +72,7 @@ def check_judge(
     Raises:
         UsageError: cases, judge and options do not fit together; nothing was asked.
         BudgetError: the plan needs more than `max_calls`; nothing was asked.
+        JudgeDownError: the judge answers nothing, by errors that no waiting heals.
 
     """
     return run_sync(
@@ -122,6 +123,8 @@ async def acheck_judge(
     )
     with unrecorded():
         asked = await ask(judge, plan, judge_model=judge_model, seed=seed, options=asking)
+    if asked.down and all(row.outcome == "error" for row in asked.rows):
+        raise JudgeDownError(f"{asked.ended}.")
     if not asked.rows:
         raise BudgetError(f"nothing was answered that could be reported ({asked.ended}): allow more.")
     levels = {"tolerance": tolerance, "alpha": alpha, "score_tolerance": score_tolerance}

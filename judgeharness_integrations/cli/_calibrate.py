@@ -11,12 +11,14 @@ from judgeharness_integrations.calibration import CalibrationSet
 from judgeharness_integrations.cli._asking import check_cost, confirm, judge_model, print_plans
 from judgeharness_integrations.cli._calibration_output import Request, deliver, refuse_same
 from judgeharness_integrations.cli._failures import failures, told, without_replay_advice
+from judgeharness_integrations.cli._plan_money import Asking, money_notes
 from judgeharness_integrations.cli._stopping import terminable
 from judgeharness_integrations.cli._writing import check_file
 from judgeharness_integrations.cli.exits import NOT_GRADED, OK
 from judgeharness_integrations.config import Config, build_harness_options, build_judge, load_config
 from judgeharness_integrations.execution.observing import Span, default_observers
 from judgeharness_integrations.harness import JudgeHarness
+from judgeharness_integrations.pricetable import prices_of
 from judgeharness_integrations.reporting.figures import check_drawable
 from judgeharness_integrations.verdictlog import VerdictRow
 
@@ -81,7 +83,9 @@ def calibrate_config(path: Path | None, request: Request, *, rule: str | None, m
     options = build_harness_options(config) | {"observers": (*default_observers(), count), "max_calls": limit}
     harness = JudgeHarness(**options)
     plan = harness.plan(judge, labelled.cases)
-    print_plans({judge.name: plan}, config, max_calls=limit, stderr=request.as_json)
+    asked = Asking(judge=judge.name, model=config.judges[place].model, plan=plan)
+    notes = money_notes([asked], prices_of(config), labelled.cases)
+    print_plans({judge.name: plan}, config, max_calls=limit, stderr=request.as_json, notes=notes)
     check_cost(plan.total, limit)
     confirm(plan.total, yes=yes)
     try:

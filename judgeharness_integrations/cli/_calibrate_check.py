@@ -26,6 +26,7 @@ from judgeharness_integrations.cli._calibration_output import Request, refuse_sa
 from judgeharness_integrations.cli._drift_output import print_drift
 from judgeharness_integrations.cli._failures import failures, told, without_replay_advice
 from judgeharness_integrations.cli._json import print_json
+from judgeharness_integrations.cli._plan_money import Asking, money_notes
 from judgeharness_integrations.cli._replay import rule_of
 from judgeharness_integrations.cli._stopping import terminable
 from judgeharness_integrations.cli._writing import check_file
@@ -34,6 +35,7 @@ from judgeharness_integrations.config import Config, build_harness_options, buil
 from judgeharness_integrations.execution.observing import default_observers
 from judgeharness_integrations.harness import JudgeHarness
 from judgeharness_integrations.judging import Judge
+from judgeharness_integrations.pricetable import prices_of
 from judgeharness_integrations.result import HarnessResult
 from judgeharness_integrations.running import fingerprint_parts
 
@@ -129,7 +131,9 @@ def check_config(path: Path | None, check: Check, *, rule: str | None, max_calls
     options = build_harness_options(config) | {"observers": default_observers(), "max_calls": limit}
     harness = JudgeHarness(**options)
     plan = harness.plan(judge, cases)
-    print_plans({judge.name: plan}, config, max_calls=limit, stderr=request.as_json)
+    asked = Asking(judge=judge.name, model=config.judges[place].model, plan=plan)
+    notes = money_notes([asked], prices_of(config), cases)
+    print_plans({judge.name: plan}, config, max_calls=limit, stderr=request.as_json, notes=notes)
     check_cost(plan.total, limit)
     confirm(plan.total, yes=yes)
     results = _asked(harness, judge, cases, model)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from judgeharness_integrations._errors import BudgetError, ConfigError
+from judgeharness_integrations._errors import BudgetError, ConfigError, JudgeDownError
 from judgeharness_integrations.checking import CheckReport, check_judge
 from judgeharness_integrations.cli._asking import check_cost, confirm, print_plans
 from judgeharness_integrations.cli._check_ending import CHECK, CheckEnd, finished
@@ -15,17 +15,19 @@ from judgeharness_integrations.cli._check_parts import CheckParts, JudgeToCheck,
 from judgeharness_integrations.cli._check_record import note_beginning
 from judgeharness_integrations.cli._check_request import CheckRequest
 from judgeharness_integrations.cli._failures import without_replay_advice
-from judgeharness_integrations.cli._redacting import RedactingLog
+from judgeharness_integrations.cli._plan_money import Asking, money_notes, usage_before
 from judgeharness_integrations.cli._run_place import RunPlace
 from judgeharness_integrations.cli._run_request import RunRequest, Spending
 from judgeharness_integrations.cli._stopping import Terminated, finishing, terminable, undisturbed
 from judgeharness_integrations.cli._writing import check_folder
-from judgeharness_integrations.config import load_config
+from judgeharness_integrations.config import Config, load_config
 from judgeharness_integrations.execution.budget import Budget
+from judgeharness_integrations.redacting import knowing, without_secrets
 from judgeharness_integrations.verdictlog.runfolder import LOG, MARK, VERDICTS
 
 if TYPE_CHECKING:
     from judgeharness_integrations.verdictlog import SqlLog
+    from judgeharness_integrations.verdictlog.sql.usage import ModelUsage
 
 __all__ = ["DEFAULT_OUT", "check_config"]
 
@@ -39,6 +41,11 @@ def check_config(path: Path, request: CheckRequest) -> int:
     130 after SIGINT, 143 after SIGTERM, both with a report of what was answered.
     """
     config = load_config(path)
+    with knowing(config.model_dump()):
+        return _check(config, request)
+
+
+def _check(config: Config, request: CheckRequest) -> int:
     spending = Spending.of(config, RunRequest(max_calls=request.max_calls))
     folder = request.out or config.resolve(DEFAULT_OUT) / config.path.stem
     place = RunPlace(folder=folder, log=None)
@@ -52,7 +59,7 @@ def check_config(path: Path, request: CheckRequest) -> int:
         for one in parts.judges:
             budget.check_price(one.model)
         known = {one.run: sum(used.calls for used in log.usage(one.run)) if log else 0 for one in parts.judges}
-        _agree(parts, spending, request, known)
+        _agree(parts, spending, request, known, usage)
         log = stack.enter_context(place.open()) if log is None else log
         note_beginning(parts, log)
         return finished(_asked(parts, request, log, budget), log, folder, request)
@@ -73,11 +80,28 @@ def _check_place(place: RunPlace) -> None:
     check_folder(folder, (CHECK, VERDICTS), overwrite=True)
 
 
-def _agree(parts: CheckParts, spending: Spending, request: CheckRequest, known: Mapping[str, int]) -> None:
+def _agree(
+    parts: CheckParts,
+    spending: Spending,
+    request: CheckRequest,
+    known: Mapping[str, int],
+    usage: Sequence[ModelUsage],
+) -> None:
     """Show the plan and what it costs at most, and ask whether to go on."""
     plans = {one.judge.name: one.plan for one in parts.judges}
     total, answered = sum(plan.total for plan in plans.values()), sum(known.values())
     notes = [f"{one.judge.name}: {known[one.run]} answers are in the log" for one in parts.judges if known[one.run]]
+    judges = [
+        Asking(
+            judge=one.judge.name,
+            model=one.model,
+            plan=one.plan,
+            answered=known[one.run],
+            before=usage_before(None, one.judge.name, one.model, usage),
+        )
+        for one in parts.judges
+    ]
+    notes += money_notes(judges, spending.prices, parts.cases)
     limit = spending.planned
     print_plans(plans, parts.config, max_calls=limit, stderr=request.as_json, budget=spending.shown, notes=notes)
     check_cost(total, limit)
@@ -88,12 +112,15 @@ def _agree(parts: CheckParts, spending: Spending, request: CheckRequest, known: 
 def _asked(parts: CheckParts, request: CheckRequest, log: SqlLog, budget: Budget) -> CheckEnd:
     """Ask every judge; what was answered is reported however that ends."""
     reports: list[CheckReport] = []
+    down: list[str] = []
     stopped: BaseException | None = None
     for one in parts.judges:
         if stopped is None:
             try:
                 with finishing(budget):
                     reports += _reported(one, parts, request, log, budget)
+            except JudgeDownError as error:
+                down.append(without_secrets(str(error).rstrip("."), parts.config.model_dump()))
             except (KeyboardInterrupt, Terminated) as error:
                 stopped = error
             if stopped is None and budget.ended:
@@ -102,7 +129,7 @@ def _asked(parts: CheckParts, request: CheckRequest, log: SqlLog, budget: Budget
         if stopped is not None:
             with undisturbed():  # what the log holds; nothing is asked
                 reports += _reported(one, parts, request, log, Budget(exhausted=True, reason="interrupted"))
-    return CheckEnd(parts=parts, reports=reports, stopped=stopped, budget=budget)
+    return CheckEnd(parts=parts, reports=reports, stopped=stopped, budget=budget, down=down)
 
 
 def _reported(
@@ -118,7 +145,7 @@ def _reported(
                 tolerance=request.tolerance,
                 alpha=request.alpha,
                 score_tolerance=parts.score_tolerance,
-                log=RedactingLog(log, parts.config.model_dump()),
+                log=log,
                 run=one.run,
                 budget=budget,
                 **parts.options,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from judgeharness_integrations._files import owner_only
 from judgeharness_integrations.checking import CheckReport
 from judgeharness_integrations.cli._check_parts import CheckParts
 from judgeharness_integrations.cli._check_record import note_end
@@ -36,18 +37,21 @@ _LONGEST = 2000
 
 @dataclass(frozen=True, kw_only=True)
 class CheckEnd:
-    """The reports of a check, and what ended it before everything was asked."""
+    """The reports of a check, and what ended it before everything was asked: `down` tells of judges that are down."""
 
     parts: CheckParts
     reports: Sequence[CheckReport]
     stopped: BaseException | None
     budget: Budget
+    down: Sequence[str] = ()
 
     @property
     def state(self) -> str:
         """How it ended."""
         if self.stopped is not None:
             return "interrupted"
+        if self.down:
+            return "judge_down"
         return "budget_exhausted" if self.budget.exhausted else "complete"
 
 
@@ -58,7 +62,8 @@ def finished(end: CheckEnd, log: SqlLog, folder: Path, request: CheckRequest) ->
         rows = (row for one in end.parts.judges for row in log.rows(run=one.run))
         write_log(rows, folder / VERDICTS)
         text = json.dumps(_document(end.reports, end.state), indent=2, ensure_ascii=False, allow_nan=False)
-        (folder / CHECK).write_text(text + "\n", encoding="utf-8", errors=LONE_SURROGATES)
+        with open(folder / CHECK, "w", encoding="utf-8", errors=LONE_SURROGATES, opener=owner_only) as file:
+            file.write(text + "\n")
         show(end.reports, request, state=end.state, folder=folder)
         for line in _ending(end, log):
             typer.echo(safe_text(line, _LONGEST), err=True)
@@ -116,7 +121,7 @@ def _ending(end: CheckEnd, log: SqlLog) -> list[str]:
     if end.state != "complete":
         kept = sum(used.rows for one in end.parts.judges for used in log.usage(one.run))
         how = "terminated" if isinstance(end.stopped, Terminated) else end.state
-        how = f"{end.budget.reason}" if how == "budget_exhausted" else how
+        how = {"budget_exhausted": f"{end.budget.reason}", "judge_down": "; ".join(end.down)}.get(how, how)
         larger = " with a larger budget" if end.state == "budget_exhausted" else ""
         lines.append(f"{how}: {kept} rows are in {log.name}; the same command goes on from there{larger}.")
     reported = {report.judge for report in end.reports}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from judgeharness_integrations import __version__
 from judgeharness_integrations.cli._check_parts import CheckParts
-from judgeharness_integrations.config import redacted
+from judgeharness_integrations.redacting import redacted
 from judgeharness_integrations.verdictlog.sql.records import RunRecord
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from judgeharness_integrations._errors import JudgeHarnessError
-from judgeharness_integrations.config import without_secrets
+from judgeharness_integrations.redacting import without_secrets
 from judgeharness_integrations.reporting.plain import safe_text
 from judgeharness_integrations.verdictlog.row import VerdictRow
 

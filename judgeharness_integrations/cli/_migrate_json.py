@@ -52,7 +52,7 @@ def _file(one: FileRewrite, refused: str | None, *, write: bool) -> dict[str, An
         "by_hand": [asdict(found) for found in rewrite.by_hand],
         "already_harnessed": rewrite.harnessed,
         "problem": refused or rewrite.problem,
-        "notes": list(rewrite.notes),
+        "notes": [*rewrite.notes, *rewrite.line_notes],
         "diff": diff_of(rewrite, one.path),
     }
 

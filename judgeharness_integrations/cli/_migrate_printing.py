@@ -18,7 +18,7 @@ from judgeharness_integrations.reporting.plain import safe_text
 
 __all__ = ["print_migration"]
 
-_STYLES = {"+": "green", "-": "red", "@": "cyan"}
+_STYLES = {"+": "green", "-": "red", "@": "cyan", "#": "yellow"}
 _LONGEST = 400
 _NUMBERS = 52  # what the other columns of the table take
 _WIDTH = 200  # of a pipe, where no path need be broken
@@ -77,7 +77,8 @@ def _by_hand(migration: Migration) -> Iterator[str]:
     for one in migration.files:
         for found in one.rewrite.by_hand:
             yield f"by hand: {one.path}:{found.line} {found.kind}: {found.why}: {found.todo}."
-        for note in one.rewrite.notes:
+        in_no_diff = () if one.rewrite.changed else one.rewrite.line_notes
+        for note in (*one.rewrite.notes, *in_no_diff):
             yield f"note: {one.path}: {note}"
 
 

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.aggregation.grouping import by_criterion
+from judgeharness_integrations.aggregation.grouping import by_case, by_criterion
 from judgeharness_integrations.cli._json import print_json
 from judgeharness_integrations.planning import Components, Facts, Goal, Limits, Pilot, pilot_of, planned
 from judgeharness_integrations.planning.advice import LabelSource
 from judgeharness_integrations.planning.report import Wanted
 from judgeharness_integrations.replay import rows_about, rows_of_judges
+
+if TYPE_CHECKING:
+    from judgeharness_integrations.prices import Price
+    from judgeharness_integrations.verdictlog.row import VerdictRow
 
 __all__ = ["Asked", "print_plan"]
 
@@ -51,6 +56,8 @@ class _Configured:
     present: tuple[int, int] | None = None
     max_calls: int | None = None
     temperature: float | None = None
+    prices: Mapping[str, Price] = field(default_factory=dict)
+    told: tuple[str, ...] = ()
 
 
 def print_plan(asked: Asked, *, as_json: bool) -> None:
@@ -65,16 +72,18 @@ def print_plan(asked: Asked, *, as_json: bool) -> None:
         sensitivity=asked.sensitivity,
         specificity=asked.specificity,
     )
+    pilot, rows = (None, ()) if asked.pilot is None else _pilot(asked.pilot, asked.judge, asked.criterion)
+    price, money = _price_per_call(asked, configured, rows)
     limits = Limits(
         cases=configured.cases if asked.cases is None else asked.cases,
         calls=configured.max_calls if asked.budget is None else asked.budget,
-        price_per_call=asked.price,
+        price_per_call=price,
     )
     if asked.sensitivity is not None and limits.cases is None:
         raise UsageError("a corrected rate needs the number of judged cases: give --cases, or a configuration of them.")
     report = planned(
         wanted,
-        pilot=None if asked.pilot is None else _pilot(asked.pilot, asked.judge, asked.criterion),
+        pilot=pilot,
         components=None if asked.variance is None else _declared(asked.variance),
         limits=limits,
         facts=Facts(labels=asked.labels, temperature=configured.temperature),
@@ -84,7 +93,7 @@ def print_plan(asked: Asked, *, as_json: bool) -> None:
         return
     from judgeharness_integrations.cli._plan_tables import print_planning  # noqa: PLC0415 - JSON needs no tables
 
-    print_planning(report)
+    print_planning(report, money=money)
 
 
 def _check(asked: Asked) -> None:
@@ -116,25 +125,51 @@ def _declared(text: str) -> Components:
     return Components(cases=cases, perturbations=perturbations, repetitions=repetitions, notes=("declared",))
 
 
-def _pilot(log: Path, judge: str | None, criterion: str | None) -> Pilot:
+def _price_per_call(
+    asked: Asked, configured: _Configured, rows: Sequence[VerdictRow]
+) -> tuple[float | None, Sequence[str]]:
+    """Return what a call costs, and where that is known from: --price, else the pilot's calls by the prices."""
+    if asked.price is not None or not configured.prices:
+        return asked.price, ()
+    if not rows:
+        return None, configured.told
+    from judgeharness_integrations.cli._summary_usage import UsageSums, bill_of  # noqa: PLC0415 - loads SQLAlchemy
+
+    sums = UsageSums()
+    for case in by_case(rows).values():
+        sums.add(case)
+    calls, bill = sum(used.made_calls for used in sums.usages), bill_of(sums.usages, configured.prices)
+    if bill.cost is None or not calls:
+        return None, (f"money: not known: {'; '.join(bill.remarks) or 'the pilot made no calls'}",)
+    each = bill.cost / calls
+    why = "; ".join((f"the mean of the pilot's {calls} calls by the prices given", *bill.remarks))
+    return each, (f"money: {each:.5f} a call, {why}",)
+
+
+def _pilot(log: Path, judge: str | None, criterion: str | None) -> tuple[Pilot, Sequence[VerdictRow]]:
+    """Return what a log says of one judge and criterion, and all rows of that judge."""
     from judgeharness_integrations.verdictlog import read_log  # noqa: PLC0415 - only pilots are read
 
-    rows = rows_about(read_log(log), None if criterion is None else [criterion])
+    every = read_log(log)
+    rows = rows_about(every, None if criterion is None else [criterion])
     judges = rows_of_judges(rows, None if judge is None else [judge])
     if len(judges) > 1:
         raise UsageError(f"{log} holds {len(judges)} judges: choose one with --judge.")
-    [mine] = judges.values()
+    [(name, mine)] = judges.items()
     groups = by_criterion(mine)
     if len(groups) > 1:
         raise UsageError(f"{log} holds {len(groups)} criteria: choose one with --criterion.")
     [group] = groups.values()
-    return pilot_of(group)
+    return pilot_of(group), [row for row in every if row.judge == name]  # tokens stand on a call's first row
 
 
 def _configured(path: Path) -> _Configured:
     """Read a configuration, and the number of its cases; no judge is built."""
-    from judgeharness_integrations.config import build_cases, load_config  # noqa: PLC0415 - few give one
+    from judgeharness_integrations.cli._plan_money import Asking, money_notes  # noqa: PLC0415 - few give one
+    from judgeharness_integrations.config import build_cases, load_config  # noqa: PLC0415
+    from judgeharness_integrations.plan import Plan  # noqa: PLC0415
     from judgeharness_integrations.presets import preset  # noqa: PLC0415
+    from judgeharness_integrations.pricetable import prices_of  # noqa: PLC0415
 
     config = load_config(path)
     harness: dict[str, Any] = config.harness.model_dump(exclude_none=True)
@@ -142,8 +177,14 @@ def _configured(path: Path) -> _Configured:
         harness = preset(config.harness.preset or "standard", config.harness.shape) | harness
     temperatures = {judge.model_options.get("temperature") for judge in config.judges}
     temperature = temperatures.pop() if len(temperatures) == 1 else None
+    cases = None if config.cases is None else build_cases(config)
+    prices = prices_of(config)
+    single = Plan(cases=1, calls=1)
+    asking = [Asking(judge=judge.name, model=judge.model, plan=single) for judge in config.judges]
     return _Configured(
-        cases=None if config.cases is None else len(build_cases(config)),
+        cases=None if cases is None else len(cases),
+        prices=prices,
+        told=tuple(money_notes(asking, prices, cases or ())),
         present=(len(harness["perturbations"]), harness["repetitions"]),
         max_calls=config.execution.max_calls,
         temperature=temperature if isinstance(temperature, (int, float)) else None,

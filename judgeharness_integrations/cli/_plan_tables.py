@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from rich.table import Table
 from rich.text import Text
@@ -21,10 +21,10 @@ _NO_DESIGN = (
 )
 
 
-def print_planning(report: PlanningReport) -> None:
-    """Print a plan: what it stands on, designs, labels, decisions, advice."""
+def print_planning(report: PlanningReport, *, money: Iterable[str] = ()) -> None:
+    """Print a plan: what it stands on, what calls cost (`money`), designs, labels, decisions, advice."""
     screen = console()
-    for line in (*_shifts(report), *_basis(report)):
+    for line in (*_shifts(report), *_basis(report), *(safe_text(line) for line in money)):
         screen.print(Text(line), soft_wrap=True)
     screen.print(Text(f"wanted: {_wanted(report)}"), soft_wrap=True)
     if report.designs:

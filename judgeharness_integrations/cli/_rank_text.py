@@ -28,6 +28,7 @@ from judgeharness_integrations.ranking.judges.pairwise import pairwise_criterion
 from judgeharness_integrations.ranking.portfolio import Portfolio
 from judgeharness_integrations.ranking.report import JudgeRank, RankReport
 from judgeharness_integrations.ranking.studying import RankStudy
+from judgeharness_integrations.reporting.plain import safe_text
 
 __all__ = ["rank_text"]
 
@@ -186,6 +187,8 @@ def _not_measured(found: RankStudy, made: Portfolio) -> Iterator[str]:
     ]
     if missing:
         yield ", ".join(missing)
+    for one in report.judges:
+        yield from (f"money of {safe_text(one.judge)}: {remark}" for remark in one.measures.cost_remarks)
     if not {"author", "author_b"} <= set(found.decisions.columns):
         yield "self-preference (no columns author, author_b)"
     elif pairwise_criterion(found.decisions) is None:

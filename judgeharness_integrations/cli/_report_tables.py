@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -10,6 +10,7 @@ from rich.text import Text
 
 from judgeharness_integrations.calibration.rates import Rate
 from judgeharness_integrations.cli._printing import percent, safe, share, table
+from judgeharness_integrations.reporting.billtext import cost_text, tokens_text
 from judgeharness_integrations.reporting.calibrationtext import anchor_text
 from judgeharness_integrations.reporting.plain import number_text, safe_text
 from judgeharness_integrations.reporting.runs.designs import design_key, designs_apart
@@ -31,6 +32,9 @@ def print_report(report: RunReport, screen: Console) -> None:
     screen.print(safe(f"report of {report.source}", 200))
     for line in _designs(report):
         screen.print(Text(line))
+    for section in report.judges:
+        for alert in section.alerts:
+            screen.print(Text(safe_text(f"{section.judge}: {alert}", 400), style="bold"))
     columns = (
         "judge",
         "result,\n% of cases",
@@ -121,9 +125,10 @@ def _about(section: JudgeSection) -> Iterator[str]:
         yield f"{section.not_asked} of {section.cases + section.not_asked} cases were never asked"
     if section.calibration is not None:
         yield anchor_text(section.calibration, section.calibration_state)
-    yield f"usage: {_bill(section.usage, section.cost)}"
+    yield f"usage: {_bill(section.usage, section.cost, section.cost_remarks)}"
     if section.calibration_usage is not None:
-        yield f"calibrating it, beside that: {_bill(section.calibration_usage, section.calibration_cost)}"
+        bill = _bill(section.calibration_usage, section.calibration_cost, section.cost_remarks)
+        yield f"calibrating it, beside that: {bill}"
     for warning in section.warnings:
         yield f"warning: {warning}"
     sentences = list(section.not_measured)
@@ -147,7 +152,6 @@ def _rate(flip: FlipRate) -> str:
     return f"{percent(flip.value)} % of pairs {ends}, mean over {flip.cases} {of}"
 
 
-def _bill(used: Usage, cost: float | None) -> str:
-    tokens = "unknown" if used.input_tokens is None else f"{used.input_tokens} + {used.output_tokens or 0}"
-    money = "" if cost is None else f", cost {cost:.4f} by the prices given"
-    return f"{used.calls} calls, tokens {tokens}{money}"
+def _bill(used: Usage, cost: float | None, remarks: Sequence[str]) -> str:
+    money = cost_text(cost, remarks)
+    return f"{used.calls} calls, tokens {tokens_text(used) or 'unknown'}" + ("" if money is None else f", {money}")

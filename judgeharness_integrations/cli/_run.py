@@ -15,6 +15,7 @@ from judgeharness_integrations.anchoring import calibration_run
 from judgeharness_integrations.casefiles import CaseFile
 from judgeharness_integrations.cli._asking import check_cost, confirm, judge_model, print_plans
 from judgeharness_integrations.cli._gates import gates_of
+from judgeharness_integrations.cli._plan_money import Asking, money_notes, usage_before
 from judgeharness_integrations.cli._run_going import RunGoing, go
 from judgeharness_integrations.cli._run_notes import Before, plan_notes
 from judgeharness_integrations.cli._run_parts import check_unchanged, run_parts
@@ -33,10 +34,10 @@ from judgeharness_integrations.config import (
     build_judge,
     cases_digest,
     load_config,
-    redacted,
 )
 from judgeharness_integrations.harness import JudgeHarness
 from judgeharness_integrations.plan import plan_cases
+from judgeharness_integrations.redacting import knowing, redacted
 
 if TYPE_CHECKING:
     from judgeharness_integrations.cases import AnswerCase
@@ -56,6 +57,11 @@ def run_config(path: Path, request: RunRequest) -> int:
     130 after SIGINT, 143 after SIGTERM, both with a summary; a run that was cut off in any way goes on next time.
     """
     config = load_config(path)
+    with knowing(config.model_dump()):
+        return _run(config, request)
+
+
+def _run(config: Config, request: RunRequest) -> int:
     gates = gates_of(request.gates, config.gates.asked())
     place = RunPlace.of(config, out=request.out, log=request.log, default=DEFAULT_OUT)
     place.check(overwrite=request.overwrite)
@@ -71,7 +77,7 @@ def run_config(path: Path, request: RunRequest) -> int:
         asked.harness.budget = budget = spending.budget(before.usage, spent=before.spent)
         for tally in asked.tallies:
             budget.check_price(tally.model_name)
-        _agree(asked, before, spending, request, is_shared=log is not None and asked.harness.reuse)
+        _agree(asked, before, spending, request, log=log)
         log = stack.enter_context(place.open()) if log is None else log
         going = _begun(asked, place, log, before, request=request, parts=parts, spending=spending, gates=gates)
         with log.claim(str(asked.harness.run)):
@@ -87,15 +93,26 @@ def _before(place: RunPlace, log: SqlLog | None, request: RunRequest) -> Before:
     return Before(run=run, record=record, usage=usage)
 
 
-def _agree(asked: _Asked, before: Before, spending: Spending, request: RunRequest, *, is_shared: bool) -> None:
+def _agree(asked: _Asked, before: Before, spending: Spending, request: RunRequest, *, log: SqlLog | None) -> None:
     """Show the plan and what it costs at most, and ask whether to go on."""
     plans = {tally.judge.name: tally.plan for tally in asked.tallies}
-    notes = plan_notes(before, plans, asked.judges)
+    judges = [
+        Asking(
+            judge=tally.judge.name,
+            model=tally.model_name,
+            plan=tally.plan,
+            answered=sum(used.calls for used in before.usage if used.judge == tally.judge.name),
+            before=usage_before(log, tally.judge.name, tally.model_name, before.usage),
+        )
+        for tally in asked.tallies
+    ]
+    notes = [*plan_notes(before, plans, asked.judges), *money_notes(judges, spending.prices, asked.cases)]
     print_plans(
         plans, asked.config, max_calls=spending.planned, stderr=request.as_json, budget=spending.shown, notes=notes
     )
     total = sum(plan.total for plan in plans.values())
     check_cost(total, spending.planned)
+    is_shared = log is not None and asked.harness.reuse
     confirm(max(total - before.calls, 0), yes=request.yes, at_most=is_shared)
 
 
@@ -162,7 +179,7 @@ def _begun(
         "config": redacted(asked.config.model_dump(mode="json", exclude_none=True)),
         "planned_cases": sum(tally.plan.cases for tally in asked.tallies),
         "planned_calls": sum(tally.plan.calls for tally in asked.tallies),
-        "prices": {name: [price.input, price.output] for name, price in spending.prices.items()} or None,
+        "prices": {name: price.to_dict() for name, price in spending.prices.items()} or None,
         "version": __version__,
     }
     asked.harness.run = run

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["check_run"]
 
-_CHECKED = ("complete", "budget_exhausted")  # what was interrupted or has failed goes on first
+_CHECKED = ("complete", "budget_exhausted", "judge_down")  # what was interrupted or has failed goes on first
 
 
 def check_run(

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import typer
 
-from judgeharness_integrations._errors import CaseError, JudgeHarnessError, LogStorageError, UsageError
+from judgeharness_integrations._errors import CaseError, ClusterError, JudgeHarnessError, LogStorageError, UsageError
+from judgeharness_integrations._files import owner_only
 from judgeharness_integrations.cli._failures import told, without_replay_advice
 from judgeharness_integrations.cli._gate_table import print_gates
 from judgeharness_integrations.cli._gates import gate_exit
 from judgeharness_integrations.cli._json import print_json
 from judgeharness_integrations.cli._printing import console
-from judgeharness_integrations.cli._redacting import RedactingLog
 from judgeharness_integrations.cli._run_gates import check_run
 from judgeharness_integrations.cli._run_place import RunPlace
 from judgeharness_integrations.cli._run_spent import noting_spent
@@ -24,10 +24,9 @@ from judgeharness_integrations.cli._run_tables import print_summary
 from judgeharness_integrations.cli._stopping import Terminated, finishing, undisturbed
 from judgeharness_integrations.cli._summary import JudgeTally, summary_document
 from judgeharness_integrations.cli.exits import INTERRUPTED, NOT_GRADED, OK, TERMINATED
-from judgeharness_integrations.config import Config, without_secrets
+from judgeharness_integrations.config import Config
 from judgeharness_integrations.execution.observing import default_observers
 from judgeharness_integrations.harness import JudgeHarness
-from judgeharness_integrations.measure import QUOTED_ERROR
 from judgeharness_integrations.reporting.plain import safe_text
 from judgeharness_integrations.verdictlog import write_log
 from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES
@@ -38,9 +37,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from judgeharness_integrations.cases import AnswerCase
-    from judgeharness_integrations.execution.prices import Price
     from judgeharness_integrations.gates.gate import Gates
     from judgeharness_integrations.gates.report import GateReport
+    from judgeharness_integrations.prices import Price
     from judgeharness_integrations.verdictlog import SqlLog
 
 __all__ = ["RunGoing", "go"]
@@ -76,7 +75,7 @@ def go(going: RunGoing) -> int:
     """Ask what is not answered yet, write everything down, and return the exit code."""
     _note_beginning(going)
     (going.place.folder / SUMMARY).unlink(missing_ok=True)
-    going.harness.log = RedactingLog(going.log, going.config.model_dump())
+    going.harness.log = going.log
     stopped = _asked_all(going)
     with undisturbed():
         if isinstance(stopped, LogStorageError):  # nothing can be noted in a log that cannot be written
@@ -93,13 +92,13 @@ def go(going: RunGoing) -> int:
 
 def _asked_all(going: RunGoing) -> BaseException | None:
     """Ask every judge; return what ended that early: what was answered is summed up all the same."""
-    path, settings = going.place.folder / RESULTS, going.config.model_dump()
-    with path.open("w", encoding="utf-8", errors=LONE_SURROGATES) as results:
+    path = going.place.folder / RESULTS
+    with open(path, "w", encoding="utf-8", errors=LONE_SURROGATES, opener=owner_only) as results:
         try:
             with finishing(going.harness.budget), noting_spent(going.log, going.run, going.harness.budget):
                 for tally in going.tallies:
                     going.harness.observers = default_observers(calls=tally.plan.total)
-                    _ask(going, tally, results, settings)
+                    _ask(going, tally, results)
         except (JudgeHarnessError, OSError, KeyboardInterrupt, Terminated) as error:
             return error
     ended = going.harness.budget is not None and going.harness.budget.ended
@@ -158,7 +157,9 @@ def _note_beginning(going: RunGoing) -> None:
 
 def _write(document: Mapping[str, Any], going: RunGoing) -> None:
     text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
-    (going.place.folder / SUMMARY).write_text(text + "\n", encoding="utf-8", errors=LONE_SURROGATES)
+    path = going.place.folder / SUMMARY
+    with open(path, "w", encoding="utf-8", errors=LONE_SURROGATES, opener=owner_only) as file:
+        file.write(text + "\n")
 
 
 def _tell(document: Mapping[str, Any], going: RunGoing, gates: GateReport | None) -> None:
@@ -170,23 +171,13 @@ def _tell(document: Mapping[str, Any], going: RunGoing, gates: GateReport | None
         print_gates(gates, console(stderr=going.as_json))
 
 
-def _ask(going: RunGoing, tally: JudgeTally, results: TextIO, settings: object) -> None:
+def _ask(going: RunGoing, tally: JudgeTally, results: TextIO) -> None:
     with without_replay_advice():
         for result in going.harness.evaluate_many(tally.judge, going.cases, tally.model):
             document = result.to_dict()
-            errors = {row.error for row in result.rows if row.error}
-            for measured in document["criteria"].values():
-                measured["reason"] = _reason(measured["reason"], errors, settings)
             tally.add(result, document)
             results.write(json.dumps(document, ensure_ascii=False, allow_nan=False) + "\n")
             results.flush()
-
-
-def _reason(reason: str, errors: Iterable[str], settings: object) -> str:
-    """Return a reason in which no secret of the configuration occurs, not even where the error it quotes is cut."""
-    for error in errors:
-        reason = reason.replace(error[:QUOTED_ERROR], without_secrets(error, settings)[:QUOTED_ERROR])
-    return without_secrets(reason, settings)
 
 
 def _ended(document: Mapping[str, Any], going: RunGoing, stopped: BaseException | None) -> int:
@@ -195,7 +186,8 @@ def _ended(document: Mapping[str, Any], going: RunGoing, stopped: BaseException 
     if isinstance(stopped, OSError):
         raise stopped
     if state == "failed":
-        raise UsageError(f"{document['error']} What was answered is kept: {_where(going)}.")
+        kind = ClusterError if isinstance(stopped, ClusterError) else UsageError
+        raise kind(f"{document['error']} What was answered is kept: {_where(going)}.")
     if state == "interrupted":
         how = "terminated" if isinstance(stopped, Terminated) else "interrupted"
         typer.echo(f"{how}: {_where(going)}; the same command goes on from there.", err=True)
@@ -214,6 +206,8 @@ def _missing(document: Mapping[str, Any], going: RunGoing) -> str:
     missing, unasked = document["not_graded_cases"], document["not_asked_cases"]
     what = f"{missing} of {document['judged_cases'] + unasked} cases ended not_graded"
     what += f", {unasked} of them never asked" if unasked else ""
+    if down := [tally.ended for tally in going.tallies if tally.ended]:
+        return f"{what}: {safe_text('; '.join(down), _LONGEST)}; the same command goes on from there."
     if document["state"] == "budget_exhausted":
         reason = going.harness.budget.reason if going.harness.budget is not None else None
         larger = (

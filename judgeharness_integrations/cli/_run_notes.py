@@ -42,5 +42,5 @@ def plan_notes(before: Before, plans: Mapping[str, Plan], judges: Sequence[Judge
         begun = "imported" if before.record is None else f"begun {before.record.created_at}"
         yield f"goes on with run {before.run}, {begun}: {before.calls} of {calls} calls are answered"
     for judge in judges:
-        if judge.identity is None:
+        if judge.identity is None or judge.identity.source is not None:
             yield f"{judge.name} names no model: a new run cannot take over its answers; add `model:` if it should"

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.config import Config, JudgeConfig, redacted
+from judgeharness_integrations.config import Config, JudgeConfig
 from judgeharness_integrations.harness import JudgeHarness
 from judgeharness_integrations.judging import Judge, text_hash
+from judgeharness_integrations.redacting import redacted
 
 __all__ = ["check_unchanged", "run_parts"]
 
@@ -69,13 +70,13 @@ def check_unchanged(run: str, before: Mapping[str, Any], now: Mapping[str, Any])
 def _judge(config: JudgeConfig, judge: Judge) -> dict[str, Any]:
     given = config.model_dump(mode="json", exclude_none=True, exclude={"name"})
     identity = judge.identity
-    if identity is not None:
+    if identity is not None and identity.source is None:
         return {**given, "identity": identity.to_dict()}
     return {**given, "source": _source(judge)}
 
 
 def _source(judge: Judge) -> str | None:
-    """Return a digest of the file a judge without identity is written in."""
+    """Return a digest of the file a judge that declares no identity is written in."""
     try:
         path = inspect.getsourcefile(inspect.unwrap(getattr(judge, "function", type(judge))))
         return text_hash(Path(path or "").read_text(encoding="utf-8"))

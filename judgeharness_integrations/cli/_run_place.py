@@ -14,7 +14,8 @@ from filelock import FileLock, Timeout
 
 from judgeharness_integrations._errors import ConfigError, RunBusyError, UsageError
 from judgeharness_integrations.cli._writing import check_folder
-from judgeharness_integrations.config import Config, without_secrets
+from judgeharness_integrations.config import Config
+from judgeharness_integrations.redacting import without_secrets
 from judgeharness_integrations.verdictlog.runfolder import EXPORTS, LOG, MARK, read_mark
 
 if TYPE_CHECKING:

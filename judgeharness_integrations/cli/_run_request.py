@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.cli._gate_options import GateOptions
-from judgeharness_integrations.cli._summary_usage import cost_of
+from judgeharness_integrations.cli._summary_usage import bill_of
 from judgeharness_integrations.config import Config
 from judgeharness_integrations.execution.budget import Budget
-from judgeharness_integrations.execution.prices import Price, Spent, price_of
+from judgeharness_integrations.prices import Price, Spent
+from judgeharness_integrations.pricetable import prices_of
 
 if TYPE_CHECKING:
     from judgeharness_integrations.verdictlog.sql.usage import ModelUsage
@@ -72,8 +73,7 @@ class Spending:
             found[name] = key if option is None else option
             word = "max_calls" if name == "planned" else f"budget.{name}"
             named[name] = word if option is None else "--" + word.replace("_", "-").replace(".", "-")
-        prices = {name: Price(input=p.input, output=p.output) for name, p in execution.prices.items()}
-        return cls(**found, prices=prices, named=named)
+        return cls(**found, prices=prices_of(config), named=named)
 
     @property
     def shown(self) -> str | None:
@@ -100,11 +100,12 @@ class Spending:
             )
         limits = [(limit, name) for name in ("planned", "calls") if (limit := getattr(self, name)) is not None]
         calls, named = min(limits, default=(None, "calls"))
-        cost = cost_of(usage, self.prices)
+        bill = bill_of(usage, self.prices)
         if self.tokens is not None and any(one.unreported_calls for one in usage):
-            raise UsageError(_unknown("tokens", usage, self.prices))
-        if self.cost is not None and cost is None:
-            raise UsageError(_unknown("cost", usage, self.prices))
+            silent = sum(one.unreported_calls for one in usage)
+            raise UsageError(_unknown("tokens", f"{silent} of its answers did not report their tokens"))
+        if self.cost is not None and bill.cost is None:
+            raise UsageError(_unknown("cost", "; ".join(bill.remarks)))
         return Budget(
             max_calls=calls,
             max_tokens=self.tokens,
@@ -112,22 +113,28 @@ class Spending:
             prices=self.prices or None,
             spent=max(spent or 0, sum(one.attempts or 0 for one in usage)),
             tokens=sum((one.input_tokens or 0) + (one.output_tokens or 0) for one in usage),
-            cost=cost,
-            largest=tuple(Spent(one.largest_input, one.largest_output, one.model) for one in usage),
+            cost=bill.cost,
+            largest=tuple(_largest(one) for one in usage),
             named={
                 f"max_{name}": self.named.get(named if name == "calls" else name, f"max_{name}") for name in _LIMITS
             },
         )
 
 
-def _unknown(limit: str, usage: Sequence[ModelUsage], prices: Mapping[str, Price]) -> str:
-    """Say why it is not known what a run used before."""
-    if silent := sum(one.unpriced_calls for one in usage):
-        why = f"{silent} of its answers did not report their tokens: limit the calls instead"
-    else:
-        models = {one.model for one in usage if one.input_tokens is not None and price_of(one.model, prices) is None}
-        names = ", ".join(sorted(repr(model) if model else "a judge that names no model" for model in models))
-        why = f"there is no price for {names}: add it to prices, or one for '*'"
+def _largest(one: ModelUsage) -> Spent:
+    """Return what no call took more than: the most of each kind of tokens, and the fewest from the provider's cache."""
+    return Spent(
+        one.largest_input,
+        one.largest_output,
+        one.model,
+        one.least_cached_input,
+        one.largest_cache_write,
+        one.service_tier,
+    )
+
+
+def _unknown(limit: str, why: str) -> str:
     return (
-        f"the budget of {limit} cannot be kept, for what the run spent before is not known: {why}; nothing was asked."
+        f"the budget of {limit} cannot be kept, for what the run spent before is not known: {why}; add what is missing "
+        "or limit the calls instead; nothing was asked."
     )

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from judgeharness_integrations.cli._printing import console, percent, safe, share, share_labelled, table
 from judgeharness_integrations.cli._replay_tables import stopping_sentences
+from judgeharness_integrations.reporting.billtext import cost_text, tokens_text
 from judgeharness_integrations.reporting.plain import safe_text
 
 if TYPE_CHECKING:
@@ -41,15 +42,18 @@ def print_summary(document: Mapping[str, Any], folder: Path, *, log: str) -> Non
     ]
     if document["not_asked_cases"]:
         columns.append("never\nasked")
+    for judge in document["judges"]:
+        for alert in judge["alerts"]:
+            screen.print(Text(safe_text(f"{judge['judge']}: {alert}"), style="bold"))
     screen.print(table("measured", columns, [row[: len(columns)] for row in rows], texts=2))
     for judge in document["judges"]:
         for line in _about(judge):
             screen.print(Text(safe_text(f"{judge['judge']}: {line}")))
     usage = document["usage"]
-    tokens = "unknown" if usage["input_tokens"] is None else f"{usage['input_tokens']} + {usage['output_tokens'] or 0}"
+    cost = cost_text(usage["cost"], usage["cost_remarks"])
     attempts = f"{usage['attempts'] or 0} attempts in rows, {document['attempts_spent']} attempts spent in all"
-    cost = "" if usage["cost"] is None else f", cost {usage['cost']:.4f} by the prices given"
-    screen.print(f"usage: {usage['calls']} calls, {attempts}, tokens {tokens}{cost}")
+    told = f"usage: {usage['calls']} calls, {attempts}, tokens {tokens_text(usage) or 'unknown'}"
+    screen.print(Text(safe_text(told + ("" if cost is None else f", {cost}"), 2000)), soft_wrap=True)
     for run, calls in document["reused_from"].items():
         screen.print(Text(f"re-used: {calls} calls that run {safe_text(run)} paid for"))
     screen.print(f"run: {document['run']}, state: {document['state'].replace('_', ' ')}")

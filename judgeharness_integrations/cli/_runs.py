@@ -13,17 +13,18 @@ from judgeharness_integrations.anchoring import calibration_run
 from judgeharness_integrations.cli._json import print_json
 from judgeharness_integrations.cli._printing import console, safe, share, table
 from judgeharness_integrations.cli._summary_usage import used
-from judgeharness_integrations.execution.prices import Price
+from judgeharness_integrations.prices import Price
 from judgeharness_integrations.verdictlog import SqlLog
 from judgeharness_integrations.verdictlog.runfolder import log_of
 from judgeharness_integrations.verdictlog.sql.address import shown
+from judgeharness_integrations.verdictlog.sql.failed import failed_of
 from judgeharness_integrations.verdictlog.sql.records import RunRecord
 from judgeharness_integrations.verdictlog.sql.usage import ModelUsage
 
 __all__ = ["RUNS_SCHEMA", "list_runs"]
 
 RUNS_SCHEMA = "judgeharness.runs/1"
-_STATES = {"budget_exhausted": "out of budget", None: "imported"}
+_STATES = {"budget_exhausted": "out of budget", "judge_down": "a judge is down", None: "imported"}
 
 
 def list_runs(where: str | Path, *, as_json: bool) -> None:
@@ -66,7 +67,7 @@ def _entries(log: SqlLog) -> Iterator[dict[str, Any]]:
         yield entry
     known = {name for record in records for name in (record.run, calibration_run(record.run))}
     for run in log.run_ids():
-        if run not in known:
+        if run not in known and failed_of(run) not in known:
             yield _entry(log, run, (), {})
 
 
@@ -99,7 +100,7 @@ def _entry(log: SqlLog, run: str, labelled: tuple[ModelUsage, ...], prices: Mapp
 
 
 def _prices(stored: Mapping[str, Any] | None) -> dict[str, Price]:
-    return {name: Price(input=pair[0], output=pair[1]) for name, pair in (stored or {}).items()}
+    return {name: Price.from_dict(given) for name, given in (stored or {}).items()}
 
 
 def _saved(entry: Mapping[str, Any]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from judgeharness_integrations.cli._json import print_json
 from judgeharness_integrations.cli._printing import console, table
 from judgeharness_integrations.cli._scan_sarif import sarif
 from judgeharness_integrations.migration.finding import Finding
+from judgeharness_integrations.migration.inspection import described
 from judgeharness_integrations.migration.rules import RULES
 from judgeharness_integrations.migration.scanning import ScanReport
 from judgeharness_integrations.migration.sources import ConfigSource, Source, SourceError
@@ -75,6 +76,9 @@ def _print_text(report: ScanReport, paths: Sequence[Path], *, statistics: bool) 
     else:
         for one in report.findings:
             sys.stdout.write(f"{_place(one)} {one.code} {safe_text(one.message, _LONGEST)}\n")
+    if not statistics:
+        for line in _uses(report):
+            sys.stdout.write(f"{safe_text(line, _LONGEST)}.\n")
     sys.stdout.flush()
     typer.echo(_summary(report))
     if report.judges > report.harnessed:
@@ -105,10 +109,30 @@ def _place(finding: Finding) -> str:
 def _summary(report: ScanReport) -> str:
     files = len({finding.path for finding in report.findings})
     line = (
-        f"{_counted(len(report.findings), 'finding')} in {files} of {_counted(report.files, 'file')}; "
-        f"{_counted(report.judges, 'judge')} found, {report.harnessed} of them harnessed"
+        f"{_counted(len(report.findings), 'finding')} in {files} of {_counted(report.files, 'file')}; {_judges(report)}"
     )
     return line + (f"; {_counted(report.suppressed, 'finding')} suppressed by noqa" if report.suppressed else "")
+
+
+def _judges(report: ScanReport) -> str:
+    """Judges in words; none are "found" only where none is called."""
+    unresolved = len(report.unresolved)
+    if unresolved and not report.judges:
+        return f"{_counted(unresolved, 'judge')} called and not resolved"
+    line = f"{_counted(report.judges, 'judge')} found, {report.harnessed} of them harnessed"
+    if report.imported:
+        line += f", used from {_counted(len({path for path, _ in report.imported}), 'other file')}"
+    return line + (f"; {unresolved} more called and not resolved" if unresolved else "")
+
+
+def _uses(report: ScanReport) -> Iterator[str]:
+    """Yield where judges of other files are used, and what looks like a judge and is not resolved."""
+    for path, site in report.imported:
+        home, line = site.definition or (path, site.line)
+        yield f"{path.as_posix()}:{site.line}:{site.column} uses {described(site)} of {home.as_posix()}:{line}"
+    for one in report.unresolved:
+        place = f"{one.path.as_posix()}:{one.line}:{one.column}"
+        yield f"{place} not resolved: {one.name} looks like a judge, and {one.why}"
 
 
 def _counted(count: int, what: str) -> str:

@@ -13,10 +13,11 @@ from judgeharness_integrations.calibration.report import CalibrationReport
 from judgeharness_integrations.cli._summary_cases import CaseLog, ListedRows, Planned, planned_rows
 from judgeharness_integrations.cli._summary_judge import JudgeSums
 from judgeharness_integrations.cli._summary_usage import Prices, total_usage, used
-from judgeharness_integrations.config import Config, redacted, without_secrets
+from judgeharness_integrations.config import Config
 from judgeharness_integrations.harness import JudgeHarness
 from judgeharness_integrations.judging import Judge
 from judgeharness_integrations.plan import Plan
+from judgeharness_integrations.redacting import redacted, without_secrets
 from judgeharness_integrations.reporting.document import calibration_record
 from judgeharness_integrations.result import HarnessResult
 from judgeharness_integrations.verdictlog.row import VerdictRow
@@ -39,6 +40,7 @@ class JudgeTally:
     warnings: dict[str, None] = field(default_factory=dict)
     skipped: Counter[str] = field(default_factory=Counter)
     rewrites: int = 0
+    ended: str | None = None
     fingerprint: str | None = None
     calibration: dict[str, Any] | None = None
     calibration_report: CalibrationReport | None = None
@@ -53,6 +55,7 @@ class JudgeTally:
         """Take in the result of one case."""
         self.states[result.state] += 1
         self.rewrites += result.usage.rewrites
+        self.ended = document.get("ended", self.ended)
         self.fingerprint = result.fingerprint
         self.calibration = document["calibration"] or self.calibration
         self.calibration_report = result.calibration or self.calibration_report
@@ -112,9 +115,8 @@ def summary_document(
 
 
 def _error(judges: Sequence[Mapping[str, Any]], stopped: BaseException | None) -> str | None:
-    if isinstance(stopped, Exception):
-        return str(stopped)
-    return next((entry["error"] for judge in judges for entry in judge["criteria"] if entry["error"]), None)
+    unfit = next((entry["error"] for judge in judges for entry in judge["criteria"] if entry["error"]), None)
+    return str(stopped) if unfit is None and isinstance(stopped, Exception) else unfit
 
 
 def _state(
@@ -124,6 +126,8 @@ def _state(
         return "failed"
     if stopped is not None or any(tally.states["interrupted"] for tally in tallies):
         return "interrupted"
+    if any(tally.ended for tally in tallies):
+        return "judge_down"
     return "budget_exhausted" if harness.budget is not None and harness.budget.exhausted else "complete"
 
 
@@ -146,6 +150,7 @@ def _judge(
         "calibration": tally.calibration,
         "calibration_report": calibration_record(tally.calibration_report),
         "skipped_perturbations": dict(tally.skipped),
+        "alerts": sums.alerts,
         "warnings": list(tally.warnings),
         "usage": {**used([*sums.usage.usages, *sums.labelled.usages], prices), "rewrites": tally.rewrites},
         "calibration_usage": {**used(sums.labelled.usages, prices), "rewrites": 0} if sums.labelled.usages else None,

@@ -12,6 +12,7 @@ from judgeharness_integrations.aggregation.rules import Rule
 from judgeharness_integrations.cli._failures import FailureKinds, without_replay_advice
 from judgeharness_integrations.cli._summary_usage import UsageSums
 from judgeharness_integrations.replay import CaseDecision, CriterionFold, JudgeFold
+from judgeharness_integrations.verdictlog.endings import CutOff
 from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow, verdict_to_json
 
 __all__ = ["JudgeSums"]
@@ -62,7 +63,7 @@ class JudgeSums:
         )
         self._verdicts: dict[str, _Verdicts] = {}
         self._graded: Counter[frozenset[str]] = Counter()  # the criteria in which a case was graded -> cases
-        self.failures = FailureKinds()
+        self.failures, self.cut_off = FailureKinds(), CutOff()
         self.usage, self.labelled = UsageSums(), UsageSums()  # of its cases, and of those it is calibrated on
         self.cases = self.not_asked = self.planned = 0
         self.saved = 0  # calls that early stopping made needless
@@ -82,7 +83,13 @@ class JudgeSums:
         if decisions and all(case.censored and case.decision.status != "not_graded" for case in decisions.values()):
             self.saved += planned - max(len(case.rows) for case in decisions.values())
         self.failures.add(rows)
+        self.cut_off.add(rows)
         self.usage.add(rows)
+
+    @property
+    def alerts(self) -> list[str]:
+        """What is to be said first of all."""
+        return [self.cut_off.alert] if self.cut_off.alert else []
 
     def criteria(self) -> list[dict[str, Any]]:
         """Return what each criterion comes to, as the summary keeps it."""

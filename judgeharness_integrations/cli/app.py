@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import atexit
 import io
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import cache
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
 from judgeharness_integrations import __version__
-from judgeharness_integrations._errors import JudgeHarnessError
+from judgeharness_integrations._errors import ClusterError, JudgeDownError, JudgeHarnessError
 from judgeharness_integrations.cli import (
     adapters,
     agreement,
@@ -36,7 +38,7 @@ from judgeharness_integrations.cli import (
     selftest,
 )
 from judgeharness_integrations.cli._stopping import Terminated
-from judgeharness_integrations.cli.exits import INTERRUPTED, PIPE_CLOSED, TERMINATED, USAGE
+from judgeharness_integrations.cli.exits import INTERRUPTED, NOT_GRADED, PIPE_CLOSED, TERMINATED, USAGE
 
 __all__ = ["app", "main"]
 
@@ -48,7 +50,7 @@ app = typer.Typer(
     help="Turns one LLM-judge verdict into a measurement.",
     epilog="Exit codes: 0 ok; 1 a gate failed (--fail-under and the like, a judge has drifted or fails a check, a "
     "self-test misses); 2 wrong usage or configuration; 3 judge infrastructure: a case ended not_graded for too few "
-    "valid samples, which goes before 1; 130 interrupted; 143 terminated.",
+    "valid samples, a judge is down or a cluster is not there, which goes before 1; 130 interrupted; 143 terminated.",
     add_completion=False,
     rich_markup_mode=None,
     # a traceback with local variables could print keys
@@ -94,7 +96,17 @@ def _options(
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit code; errors of ours become one sentence on standard error."""
+    """Run the command and return its exit code; errors of ours become one sentence on standard error.
+
+    Without `arguments` it is this process's own command, which it ends itself where Ray would crash it at its end.
+    """
+    code = _run(arguments)
+    if arguments is None and _is_left_with_a_dead_ray():
+        _leave(code)
+    return code
+
+
+def _run(arguments: Sequence[str] | None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a terminal that cannot show a character shows its code
@@ -108,7 +120,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         terminated = isinstance(error, Terminated)
         return _fail("terminated.", TERMINATED) if terminated else _fail("interrupted.", INTERRUPTED)
     except JudgeHarnessError as error:
-        return _fail(str(error), USAGE)
+        down = isinstance(error, (ClusterError, JudgeDownError))
+        return _fail(str(error), NOT_GRADED if down else USAGE)
     except OSError as error:
         return _fail(f"{error.filename or 'file'}: {error.strerror or error}.", USAGE)
     except Exception as error:
@@ -116,6 +129,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise
         return _fail(_usage(error), USAGE)
     return code if isinstance(code, int) else 0
+
+
+def _is_left_with_a_dead_ray() -> bool:
+    heads = sys.modules.get("judgeharness_integrations.execution.ray_engine.heads")
+    return heads is not None and heads.head.abandoned
+
+
+def _leave(code: int) -> NoReturn:
+    """End the process as the interpreter does, but for what Ray does in it."""
+    atexit._run_exitfuncs()  # noqa: SLF001 - what others wanted done at the end
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(code)
 
 
 def _usage(error: Exception) -> str:

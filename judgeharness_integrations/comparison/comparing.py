@@ -14,9 +14,10 @@ from judgeharness_integrations.comparison.family import first_levels, weighted_h
 from judgeharness_integrations.comparison.noise import NoiseTest, noise_test
 from judgeharness_integrations.comparison.pairing import JudgePair, PairedCriterion, judge_pairs, paired_criteria
 from judgeharness_integrations.comparison.power import PowerBasis
-from judgeharness_integrations.comparison.report import ComparisonReport, CriterionComparison, Flip
+from judgeharness_integrations.comparison.report import BillChange, ComparisonReport, CriterionComparison, Flip
 from judgeharness_integrations.comparison.states import flipped, transitions
 from judgeharness_integrations.comparison.values import MeasureChoice, Values, values_of
+from judgeharness_integrations.reporting.runs.bill import Bill
 from judgeharness_integrations.reporting.runs.report import RunReport
 
 __all__ = ["DIFFERENCE_WEIGHT", "NOISE_WEIGHT", "compare"]
@@ -110,8 +111,19 @@ def compare(
         configuration=configuration,
         criteria=tuple(_compared(found, detect=detect, alpha=alpha, designs=designs)),
         same_run=_same_run(before, after, chosen),
+        bills=tuple(_bills(before, after, one) for one in chosen),
         **_one_sided(before, after, chosen, judges),
     )
+
+
+def _bills(before: RunReport, after: RunReport, pair: JudgePair) -> BillChange:
+    bills = {"before": _bill(before, pair.before), "after": _bill(after, pair.after)}
+    return BillChange(judge=pair.before, judge_after=pair.after, **bills)
+
+
+def _bill(report: RunReport, judge: str) -> Bill:
+    section = next(one for one in report.judges if one.judge == judge)
+    return Bill(usage=section.usage, cost=section.cost, cost_remarks=section.cost_remarks)
 
 
 def _check(*, detect: float, alpha: float, permutations: int | None) -> None:

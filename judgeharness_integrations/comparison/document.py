@@ -12,6 +12,7 @@ from judgeharness_integrations.comparison.report import (
     Flip,
 )
 from judgeharness_integrations.comparison.states import State
+from judgeharness_integrations.reporting.runs.bill import Bill
 from judgeharness_integrations.result import Distribution
 from judgeharness_integrations.verdictlog.row import verdict_to_json
 
@@ -35,6 +36,10 @@ def comparison_document(report: ComparisonReport) -> dict[str, Any]:
         "only_before": _alone(report.judges_before, report.criteria_before),
         "only_after": _alone(report.judges_after, report.criteria_after),
         "criteria": [_criterion(one) for one in report.criteria],
+        "bills": [
+            {"judge": one.judge, "judge_after": one.judge_after, "before": _bill(one.before), "after": _bill(one.after)}
+            for one in report.bills
+        ],
     }
 
 
@@ -43,6 +48,10 @@ def _alone(judges: tuple[str, ...], criteria: tuple[tuple[str, str], ...]) -> di
         "judges": list(judges),
         "criteria": [{"judge": judge, "criterion": criterion} for judge, criterion in criteria],
     }
+
+
+def _bill(bill: Bill) -> dict[str, Any]:
+    return {"usage": asdict(bill.usage), "cost": bill.cost, "cost_remarks": list(bill.cost_remarks)}
 
 
 def _criterion(one: CriterionComparison) -> dict[str, Any]:

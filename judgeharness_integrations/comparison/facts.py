@@ -8,6 +8,7 @@ from typing import Final
 from judgeharness_integrations.comparison.configuration import DESIGN
 from judgeharness_integrations.comparison.report import ComparisonReport, CriterionComparison, Flip
 from judgeharness_integrations.comparison.words import change_text, measure_text, p_text, size_text
+from judgeharness_integrations.reporting.billtext import cost_text, tokens_text
 from judgeharness_integrations.reporting.plain import distribution_text, safe_text
 from judgeharness_integrations.verdictlog.row import verdict_text
 
@@ -50,7 +51,21 @@ def caveats(report: ComparisonReport) -> Iterator[str]:
             yield f"judges only {side}, not compared: {named(judges)}"
         if criteria:
             yield f"criteria only {side}, not compared: {named([', '.join(one) for one in criteria])}"
+    yield from _bills(report)
     yield f"{_level(report)} (weighted Holm); intervals hold 95 % each; seed {report.seed}"
+
+
+def _bills(report: ComparisonReport) -> Iterator[str]:
+    """Yield what each judge cost in both runs, where prices were given to one of them."""
+    for one in report.bills:
+        costs = [cost_text(bill.cost, bill.cost_remarks) for bill in (one.before, one.after)]
+        if costs != [None, None]:
+            judge = one.judge if one.judge == one.judge_after else f"{one.judge} -> {one.judge_after}"
+            told = (
+                f"{cost or 'no prices'}, {bill.usage.calls} calls, tokens {tokens_text(bill.usage) or 'unknown'}"
+                for cost, bill in zip(costs, (one.before, one.after), strict=True)
+            )
+            yield safe_text(f"{judge}: before {'; after '.join(told)}", 1000)
 
 
 def _level(report: ComparisonReport) -> str:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from judgeharness_integrations.comparison.facts import FLIP_COLUMNS, caveats, details, differences, flip_cells, titled
 from judgeharness_integrations.comparison.report import ComparisonReport, CriterionComparison
-from judgeharness_integrations.reporting.plain import safe_text
+from judgeharness_integrations.reporting.markdown.escaping import escaped, table
 
 __all__ = ["comparison_markdown"]
 
 _MOST_FLIPS: Final = 50
-_SPECIAL: Final = re.compile(r"([\\`*_{}\[\]()<>#+!|~@$:&-])")
+_LONGEST_TEXT: Final = 600
 
 
 def comparison_markdown(report: ComparisonReport) -> str:
@@ -52,9 +51,7 @@ def _criterion(one: CriterionComparison) -> Iterator[str]:
 
 
 def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
-    yield f"| {' | '.join(columns)} |"
-    yield f"|{' --- |' * len(columns)}"
-    yield from (f"| {' | '.join(row)} |" for row in rows)
+    yield from table(columns, rows, texts=len(columns))
     yield ""
 
 
@@ -64,5 +61,4 @@ def _bullets(lines: Iterable[str]) -> Iterator[str]:
 
 
 def _text(text: str) -> str:
-    """Return a text of a judge or a file that Markdown shows as it is, links and mentions included."""
-    return _SPECIAL.sub(r"\\\1", safe_text(text, 600))
+    return escaped(text, _LONGEST_TEXT)

@@ -11,10 +11,11 @@ from judgeharness_integrations.comparison.noise import NoiseTest
 from judgeharness_integrations.comparison.power import PowerBasis
 from judgeharness_integrations.comparison.states import State, Transition
 from judgeharness_integrations.comparison.values import Kind
+from judgeharness_integrations.reporting.runs.bill import Bill
 from judgeharness_integrations.result import Distribution
 from judgeharness_integrations.verdictlog.row import Verdict
 
-__all__ = ["COMPARISON_SCHEMA", "Answer", "ComparisonReport", "CriterionComparison", "Flip"]
+__all__ = ["COMPARISON_SCHEMA", "Answer", "BillChange", "ComparisonReport", "CriterionComparison", "Flip"]
 
 COMPARISON_SCHEMA: Final = "judgeharness.comparison/1"
 
@@ -97,12 +98,22 @@ class CriterionComparison:
 
 
 @dataclass(frozen=True, kw_only=True)
+class BillChange:
+    """What a judge used and cost in each run, all its cases counted; see `Bill`."""
+
+    judge: str
+    judge_after: str
+    before: Bill
+    after: Bill
+
+
+@dataclass(frozen=True, kw_only=True)
 class ComparisonReport:
     """Two runs, or two judges, compared on the cases both measured.
 
     `before` and `after` say where they were read. All tests form one family (weighted Holm at `alpha`), so that two
     runs of one judge are found to differ at most that often. `judges_before` and `judges_after` are those that only one
-    run has, `criteria_before` and `criteria_after` such (judge, criterion) pairs.
+    run has, `criteria_before` and `criteria_after` such (judge, criterion) pairs. `bills` are what each judge cost.
     """
 
     before: str
@@ -119,6 +130,7 @@ class ComparisonReport:
     criteria_before: tuple[tuple[str, str], ...]
     criteria_after: tuple[tuple[str, str], ...]
     same_run: bool
+    bills: tuple[BillChange, ...] = ()
 
     @property
     def answer(self) -> Answer:

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 from judgeharness_integrations._errors import LogStorageError
+from judgeharness_integrations._files import owner_only
 
 __all__ = ["append_durably"]
 
@@ -19,7 +20,7 @@ def append_durably(path: Path, text: bytes) -> None:
 
     """
     is_new = not path.exists()
-    with path.open("ab", buffering=0) as file:
+    with open(path, "ab", buffering=0, opener=owner_only) as file:
         held = file.seek(0, os.SEEK_END)
         try:
             while text:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from judgeharness_integrations._errors import UsageError
+from judgeharness_integrations._files import owner_only
 from judgeharness_integrations.calibration.labels import LABEL_COUNT, ONLY_CRITERION, CalibrationSet
 from judgeharness_integrations.cases import CASE_COLUMNS, AnswerCase, case_id_of
 from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES
@@ -66,7 +67,7 @@ def _gold(verdict: Verdict | None) -> Any:
 def _write(path: Path, lines: Sequence[Mapping[str, Any]]) -> None:
     held = {name for line in lines for name, value in line.items() if value is not None}
     columns = [name for name in dict.fromkeys(name for line in lines for name in line) if name in held]
-    with path.open("w", encoding="utf-8", errors=LONE_SURROGATES, newline="") as file:
+    with open(path, "w", encoding="utf-8", errors=LONE_SURROGATES, newline="", opener=owner_only) as file:
         if path.suffix.lower() == ".csv":
             writer = csv.writer(file, lineterminator="\r\n")
             writer.writerow(columns)

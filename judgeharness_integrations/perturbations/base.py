@@ -6,18 +6,16 @@ import inspect
 import random
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from judgeharness_integrations._errors import PlanError
-
-if TYPE_CHECKING:
-    from judgeharness_integrations.cases import Case
-    from judgeharness_integrations.verdictlog.row import Verdict
+from judgeharness_integrations.cases import Case
+from judgeharness_integrations.verdictlog.row import Verdict
 
 __all__ = ["Context", "Perturbation", "Rewriter", "compose"]
 
-Rewriter: TypeAlias = "Callable[[str], str | Awaitable[str]]"
-Apply: TypeAlias = "Callable[..., Any]"
+Rewriter: TypeAlias = Callable[[str], str | Awaitable[str]]
+Apply: TypeAlias = Callable[..., Any]
 
 
 def _keep(verdict: Verdict, criterion: str) -> Verdict:

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 from judgeharness_integrations._errors import UnknownNameError
 from judgeharness_integrations.ranking.bradleyterry.connections import Place
 from judgeharness_integrations.ranking.bradleyterry.contrasts import Contrast
+from judgeharness_integrations.ranking.diagnostics import Diagnostics
+from judgeharness_integrations.ranking.judges.measures import JudgeMeasures
 from judgeharness_integrations.ranking.rating import Method
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from judgeharness_integrations.ranking.diagnostics import Diagnostics
-    from judgeharness_integrations.ranking.judges.measures import JudgeMeasures
 
 __all__ = ["RANK_SCHEMA", "JudgeRank", "RankReport"]
 

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Final
 from judgeharness_integrations.reporting.calibrationtext import calibration_word
 from judgeharness_integrations.reporting.caseoutcome import case_outcome
 from judgeharness_integrations.reporting.runs.summarising import gold_of
-from judgeharness_integrations.reporting.spreadsheet import defused
+from judgeharness_integrations.usage import tokens_of
 from judgeharness_integrations.verdictlog.row import Verdict, verdict_to_json
+from judgeharness_integrations.verdictlog.spreadsheet import defused
 
 if TYPE_CHECKING:
     from judgeharness_integrations.reporting.runs.report import RunReport
@@ -56,6 +57,8 @@ CASE_COLUMNS: Final = (
     "input_tokens",
     "output_tokens",
     "latency_s",
+    "cached_input_tokens",
+    "cache_write_tokens",
 )
 
 _Cell = str | float | None
@@ -129,8 +132,7 @@ def _cost(usage: Usage) -> dict[str, _Cell]:
     return {
         "calls": usage.calls,
         "attempts": usage.attempts,
-        "input_tokens": usage.input_tokens,
-        "output_tokens": usage.output_tokens,
+        **tokens_of([usage]),
         "latency_s": usage.latency_s,
     }
 

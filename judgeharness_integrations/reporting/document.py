@@ -50,6 +50,8 @@ def result_document(result: HarnessResult, *, rows: bool = False) -> dict[str, A
     }
     if result.unasked:
         document["unasked"] = list(result.unasked)
+    if result.ended is not None:
+        document["ended"] = result.ended
     if rows:
         document["calibration_report"] = calibration_record(result.calibration)
         document["rows"] = [row_record(row) for row in (*result.rows, *result.probe_rows)]

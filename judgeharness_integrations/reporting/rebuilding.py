@@ -86,6 +86,7 @@ def _measured(document: Mapping[str, Any], own: RuleLike | None) -> HarnessResul
         temperature=document["temperature"],
         rewrites=document["usage"]["rewrites"],
         state=document["state"],
+        ended=document.get("ended"),
         remaining=tuple(document.get("unasked", ())),
         fingerprint=document["fingerprint"],
         skipped=dict(document["skipped"]),

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from judgeharness_integrations.aggregation.unbiased import positive_label
+from judgeharness_integrations.reporting.billtext import tokens_text
 from judgeharness_integrations.reporting.boundary import boundary
 from judgeharness_integrations.reporting.calibrationtext import calibration_text
 from judgeharness_integrations.reporting.plain import distribution_text, number_text, safe_text
 from judgeharness_integrations.reporting.rationales import dissent, rationale, shown_order
 from judgeharness_integrations.result import CriterionResult, HarnessResult
 from judgeharness_integrations.usage import reused_from
+from judgeharness_integrations.verdictlog.endings import CutOff
 from judgeharness_integrations.verdictlog.row import VerdictRow, verdict_text
 
 __all__ = ["text_report"]
@@ -138,14 +140,13 @@ def _case(result: HarnessResult) -> Iterator[str]:
     if report is not None and not report.criteria.keys().isdisjoint(result.criteria):
         yield from calibration_text(report)
     usage = result.usage
-    tokens = (
-        f"{usage.input_tokens or 0} + {usage.output_tokens or 0} tokens"
-        if usage.input_tokens is not None
-        else "tokens unknown"
-    )
+    counts = tokens_text(usage)
+    tokens = "tokens unknown" if counts is None else f"{counts} tokens"
     reused = f", {_reused(result)}" if usage.reused else ""
     yield f"usage: {usage.calls} calls, {usage.attempts} attempts, {usage.rewrites} rewrites, {tokens}{reused}"
-    for warning in result.warnings:
+    cut_off = CutOff()
+    cut_off.add(result.rows)
+    for warning in filter(None, (cut_off.alert, *result.warnings)):
         yield f"warning: {safe_text(warning)}"
     yield "not measured:"
     for sentence in boundary(result):

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from judgeharness_integrations.testing.simulating.cases import simulated_cases
     from judgeharness_integrations.testing.simulating.judge import SimulatedJudge
     from judgeharness_integrations.testing.simulating.truth import SimulatedTruth
+    from judgeharness_integrations.testing.verdicts import verdict_text
 
 __all__ = [
     "CHECKS",
@@ -35,6 +36,7 @@ __all__ = [
     "check_perturbation",
     "check_rule",
     "simulated_cases",
+    "verdict_text",
 ]
 
 # Loaded at first use: pytest imports the plugin beside them in every session.
@@ -57,6 +59,7 @@ _HOMES = {
     "check_perturbation": "checks.perturbations",
     "check_rule": "checks.rules",
     "simulated_cases": "simulating.cases",
+    "verdict_text": "verdicts",
 }
 
 __getattr__ = lazy(__name__, _HOMES)

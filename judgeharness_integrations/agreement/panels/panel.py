@@ -9,12 +9,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from judgeharness_integrations._errors import UnknownNameError, UsageError
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from judgeharness_integrations.aggregation.rules import RuleLike
     from judgeharness_integrations.verdictlog.row import VerdictRow
 

@@ -13,7 +13,7 @@ from judgeharness_integrations.execution.attempting import CallPolicy
 from judgeharness_integrations.execution.budget import Budget
 from judgeharness_integrations.execution.limiter import limiter_for
 from judgeharness_integrations.execution.observing import Spans
-from judgeharness_integrations.execution.prices import Spent, spent_by
+from judgeharness_integrations.prices import Spent, spent_by
 
 __all__ = ["READINGS", "Answer", "AskError", "Asker", "UnreadableError"]
 
@@ -92,6 +92,7 @@ class Asker:
             self.budget,
             limiter=limiter_for(model.name),
             spent=partial(_spent, model.name),
+            book=partial(self.journal.book, asked),
         )
         if isinstance(answer, Exception):
             what = f"{type(answer).__name__}: {answer}".rstrip(": ")
@@ -110,7 +111,7 @@ def _object(completion: Completion, prompt: Prompt) -> Mapping[str, Any]:
         raise UnreadableError("the model refused")
     if completion.ended == "truncated":
         raise UnreadableError("the answer was cut off by the token limit")
-    found = parsed_object(completion, shown=[prompt.user])
+    found = parsed_object(completion, prompt)
     if found is None:
         raise UnreadableError("the answer is no JSON object")
     return found

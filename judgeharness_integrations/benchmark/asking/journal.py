@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import threading
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path, PurePath
@@ -13,6 +13,9 @@ from typing import Any, Self
 
 from judgeharness_integrations._errors import LogStorageError
 from judgeharness_integrations.chatmodels import ChatModel, Completion, Prompt
+from judgeharness_integrations.modelanswer import ModelAnswer
+from judgeharness_integrations.prices import Spent
+from judgeharness_integrations.usage import known_sum
 
 __all__ = ["Asked", "Journal", "StepUsage"]
 
@@ -23,15 +26,15 @@ CREATE TABLE IF NOT EXISTS answers (
     PRIMARY KEY (item, step, model, prompt, attempt)
 )
 """
-_USAGE = """
-SELECT step, model, COUNT(*), SUM(tries),
-    CASE WHEN COUNT(read) = COUNT(*) THEN SUM(read) END, CASE WHEN COUNT(written) = COUNT(*) THEN SUM(written) END
-FROM (
-    SELECT step, model, tries, CASE WHEN cached THEN 0 ELSE input_tokens END AS read,
-        CASE WHEN cached THEN 0 ELSE output_tokens END AS written
-    FROM answers
+_EMPTIES = """
+CREATE TABLE IF NOT EXISTS empties (
+    item TEXT NOT NULL, step TEXT NOT NULL, model TEXT NOT NULL, prompt TEXT NOT NULL, attempt INTEGER NOT NULL,
+    spent TEXT NOT NULL
 )
-GROUP BY step, model ORDER BY step, model
+"""
+_USAGE = """
+SELECT step, model, tries, cached, answer FROM answers
+UNION ALL SELECT step, model, NULL, 0, spent FROM empties ORDER BY step, model
 """
 _BUSY_S = 30.0
 
@@ -63,7 +66,12 @@ class Asked:
 
 @dataclass(frozen=True, kw_only=True)
 class StepUsage:
-    """What a step took of a model: answers, attempts at them (retries included), tokens; None: not all are known."""
+    """What a step took of a model: answers, attempts at them (retries included), tokens; None: not all are known.
+
+    Tokens are also those of replies that held no answer, of requests that were never answered, too.
+    `spent` are the tokens by the tier that served, those of the provider's prompt cache among them; all are of one tier
+    where it is empty.
+    """
 
     step: str
     model: str
@@ -71,6 +79,7 @@ class StepUsage:
     tries: int
     input_tokens: int | None
     output_tokens: int | None
+    spent: tuple[Spent, ...] = ()
 
 
 class Journal:
@@ -93,6 +102,7 @@ class Journal:
             self._connection.execute("PRAGMA journal_mode = WAL")
             self._connection.execute("PRAGMA synchronous = NORMAL")  # survives a killed process, not a power cut
             self._connection.execute(_TABLE)
+            self._connection.execute(_EMPTIES)
         except sqlite3.Error as error:
             self._connection.close()
             raise self._told(error) from error
@@ -116,6 +126,11 @@ class Journal:
         self._run("INSERT OR IGNORE INTO answers VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", (*asked.key, *row))
         return self.find(asked) or answer
 
+    def book(self, asked: Asked, reply: ModelAnswer) -> None:
+        """Keep what a reply to a request took that held no answer."""
+        spent = json.dumps({**reply.usage, "service_tier": reply.service_tier})
+        self._run("INSERT INTO empties VALUES (?, ?, ?, ?, ?, ?)", (*asked.key, spent))
+
     def models(self, steps: Collection[str]) -> list[tuple[str, Mapping[str, Any]]]:
         """Return name and parameters of every model that answered one of some steps, sorted."""
         sql = "SELECT DISTINCT step, model FROM answers ORDER BY model"
@@ -124,18 +139,12 @@ class Journal:
 
     def usage(self) -> list[StepUsage]:
         """Return what each step took of each model, sorted; answers from a cache took nothing."""
-        found = self._run(_USAGE, ())
-        return [
-            StepUsage(
-                step=step,
-                model=str(json.loads(model)[0]),
-                answers=answers,
-                tries=tries,
-                input_tokens=read,
-                output_tokens=written,
-            )
-            for step, model, answers, tries, read, written in found
-        ]
+        groups: dict[tuple[str, str], list[tuple[int | None, Spent]]] = {}
+        for step, model, tries, cached, answer in self._run(_USAGE, ()):
+            name = str(json.loads(model)[0])
+            spent = Spent(0, 0, name) if cached else _spent(name, json.loads(answer))
+            groups.setdefault((step, model), []).append((tries, spent))
+        return [_usage(step, replies) for (step, _), replies in groups.items()]
 
     def close(self) -> None:
         """Close the file."""
@@ -159,6 +168,44 @@ class Journal:
 
     def _told(self, error: Exception) -> LogStorageError:
         return LogStorageError(f"{self.path} cannot be used ({error}): make room, or give another folder.")
+
+
+def _spent(model: str, answer: Mapping[str, Any]) -> Spent:
+    """Return what a kept answer took; one that an older version kept names no tokens of the provider's cache."""
+    kept: dict[str, Any] = {name: answer.get(name) for name in Spent._fields}
+    kept["model"] = model
+    return Spent(**kept)
+
+
+def _usage(step: str, replies: Sequence[tuple[int | None, Spent]]) -> StepUsage:
+    """Return what the replies of a step and model took together; those without tries held no answer."""
+    tiers: dict[str | None, list[Spent]] = {}
+    for _, spent in replies:
+        tiers.setdefault(spent.service_tier, []).append(spent)
+    sums = tuple(_sum(listed) for listed in tiers.values())
+    whole = _sum(sums)
+    return StepUsage(
+        step=step,
+        model=str(whole.model),
+        answers=sum(tries is not None for tries, _ in replies),
+        tries=sum(tries or 0 for tries, _ in replies),
+        input_tokens=whole.input_tokens,
+        output_tokens=whole.output_tokens,
+        spent=sums,
+    )
+
+
+def _sum(listed: Sequence[Spent]) -> Spent:
+    """Return the sum of what was spent in one tier; None where an answer does not tell what it read or wrote."""
+    read, written = [one.input_tokens for one in listed], [one.output_tokens for one in listed]
+    return Spent(
+        None if None in read else known_sum(read),
+        None if None in written else known_sum(written),
+        listed[0].model,
+        known_sum(one.cached_input_tokens for one in listed),
+        known_sum(one.cache_write_tokens for one in listed),
+        listed[0].service_tier,
+    )
 
 
 def _same_anywhere(value: object) -> object:

@@ -9,6 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from judgeharness_integrations._yaml import load_yaml
 from judgeharness_integrations.benchmark.documents.chunking import unwrapped
 from judgeharness_integrations.benchmark.documents.content import Content, Passage, text_of_file
 
@@ -62,11 +63,9 @@ def _tokens(text: str) -> list[Token]:
 
 def _facts(front: str) -> dict[Any, Any] | None:
     """Return what front matter says, nothing of what cannot be read; None for a text that merely stands there."""
-    import yaml  # noqa: PLC0415 - few files have front matter
-
     try:
-        facts: Any = yaml.safe_load(front)
-    except (yaml.YAMLError, ValueError, RecursionError):
+        facts: Any = load_yaml(front)
+    except (ValueError, RecursionError):
         return {} if _KEY.match(front) or front.lstrip().startswith("{") else None
     if facts is None:
         return None if front.strip() else {}

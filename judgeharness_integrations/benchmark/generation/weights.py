@@ -6,9 +6,8 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from judgeharness_integrations._errors import ConfigError, UnknownNameError
+from judgeharness_integrations._yaml import load_yaml
 
 __all__ = ["read_weights"]
 
@@ -30,8 +29,8 @@ def read_weights(path: Path | None, *, known: Collection[str]) -> dict[str, floa
     if path is None:
         return {}
     try:
-        data: Any = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, yaml.YAMLError) as error:
+        data: Any = load_yaml(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
         what = getattr(error, "problem", None) or getattr(error, "strerror", None) or type(error).__name__
         raise ConfigError(f"{path} cannot be read ({what}): write a line for each weight, as evasion: 2.") from error
     if not isinstance(data, dict):

@@ -18,6 +18,7 @@ from judgeharness_integrations.benchmark.taxonomy.taxonomy import Taxonomy
 from judgeharness_integrations.cases import AnswerCase, Criterion, PairwiseCase
 from judgeharness_integrations.chatmodels import ChatModel, Completion, Prompt, parsed_object
 from judgeharness_integrations.judging import Answer, JudgeIdentity, Judgment, Probe, model_family, text_hash
+from judgeharness_integrations.marks import CODE, CODE_PROPERTY
 from judgeharness_integrations.verdictlog.row import ABSTAIN, Outcome, Verdict
 
 __all__ = ["ConversationJudge", "PairJudge"]
@@ -101,7 +102,7 @@ class _ModelJudge(ABC):
 
     def _answers(self, completion: Completion, asked: Prompt) -> tuple[Answer, ...]:
         """Return an answer a criterion; the reasons stand on the first alone."""
-        found = parsed_object(completion, shown=[asked.user]) if completion.ended == "ok" else None
+        found = parsed_object(completion, asked) if completion.ended == "ok" else None
         if found is None:
             outcome: Outcome = "refused" if completion.ended == "refused" else "unparsed"
             return tuple(Answer(criterion=name, outcome=outcome) for name in self._readings())
@@ -119,7 +120,7 @@ class _ModelJudge(ABC):
         return prompt(
             self.step,
             [*documents, *titled],
-            object_of(self.step, {"reasoning": _TEXT, **properties}),
+            object_of(self.step, {"reasoning": _TEXT, **properties, CODE: CODE_PROPERTY}),
             documents=bool(documents),
             failure_types=self._definitions,
         )

@@ -54,6 +54,9 @@ class Took(Record):
     input_tokens: int | None = Field(description="Tokens read.")
     output_tokens: int | None = Field(description="Tokens written.")
     cost: float | None = Field(description="Money, by the prices given; None without them.")
+    cost_remarks: tuple[str, ...] = Field(
+        default=(), description="Why the cost is not known, where it is the most it can be, whose prices it is by."
+    )
 
 
 class JudgeSummary(Record):
@@ -78,7 +81,7 @@ class JudgeDocument(Record):
     schema_: Literal["judgeharness.benchmark_judge/1"] = Field(
         default="judgeharness.benchmark_judge/1", alias="schema", description="Name and version of this format."
     )
-    state: Literal["complete", "budget_exhausted", "interrupted"] = Field(description="How it ended.")
+    state: Literal["complete", "budget_exhausted", "interrupted", "judge_down"] = Field(description="How it ended.")
     budget_reason: str | None = Field(description="Why nothing more may be spent, where that ended it.")
     pairs: int = Field(ge=0, description="Pairs that could be judged, those outside the sample too.")
     states: tuple[str, ...] = Field(description="States of the pairs that could be.")

@@ -43,10 +43,11 @@ _OPTIONS = (
 
 @dataclass(frozen=True, kw_only=True)
 class Asked:
-    """What was answered; `ended` says why it is not all that was planned, None when it is."""
+    """What was answered; `ended` says why it is not all that was planned, None when it is; `down`: nobody answers."""
 
     rows: list[VerdictRow] = field(default_factory=list)
     ended: str | None = None
+    down: bool = False
 
 
 def check_options(options: Mapping[str, Any]) -> None:
@@ -76,7 +77,7 @@ async def ask(
     await stages.ask(plan.changes, [case for case in cases if case.changes])
     attacks = aimed(cases, base_verdicts(stages.rows), criteria=judge.criteria)
     await stages.ask(attacks, [case for case in cases if any(one.fits(case.plan.case) is None for one in attacks)])
-    return Asked(rows=stages.rows, ended=stages.ended)
+    return Asked(rows=stages.rows, ended=stages.ended, down=stages.down)
 
 
 def _shared(plan: CheckPlan, options: Mapping[str, Any]) -> dict[str, Any]:
@@ -94,12 +95,13 @@ def _shared(plan: CheckPlan, options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class _Stages:
-    """Asks in stages that share a budget, until it ends."""
+    """Asks in stages that share a budget, until it ends or the judge is down."""
 
     def __init__(self, judge: Judge, judge_model: str | None, options: dict[str, Any]) -> None:
         self._judge, self._model, self._options = judge, judge_model, options
         self.rows: list[VerdictRow] = []
         self.ended: str | None = None
+        self.down = False
 
     async def ask(
         self, perturbations: Sequence[str | Perturbation], cases: Sequence[CheckedCase], *, repetitions: int = 1
@@ -108,7 +110,7 @@ class _Stages:
 
         After the end of the budget the log may still know answers.
         """
-        if not perturbations or not cases:
+        if not perturbations or not cases or self.down:
             return
         harness = JudgeHarness(
             perturbations=perturbations,
@@ -121,6 +123,8 @@ class _Stages:
         async with aclosing(harness.aevaluate_many(self._judge, shown, self._model)) as results:
             async for result in results:
                 self.rows += [*result.rows, *result.probe_rows]
+                if result.ended is not None:
+                    self.ended, self.down = result.ended, True
         budget: Budget = self._options["budget"]
         if budget.exhausted and self.ended is None:
             self.ended = budget.reason or "the budget is spent"

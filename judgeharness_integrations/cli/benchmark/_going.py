@@ -18,23 +18,24 @@ from judgeharness_integrations.chatmodels import ChatModel
 from judgeharness_integrations.cli._printing import safe, table
 from judgeharness_integrations.cli._stopping import Terminated, finishing, terminable
 from judgeharness_integrations.cli.exits import INTERRUPTED, NOT_GRADED, OK, TERMINATED
-from judgeharness_integrations.config import without_secrets
 from judgeharness_integrations.execution.budget import Budget
 from judgeharness_integrations.execution.loop import run_sync
 from judgeharness_integrations.execution.observing import Spans, default_observers
+from judgeharness_integrations.redacting import without_secrets
 from judgeharness_integrations.reporting.plain import safe_text
 
 if TYPE_CHECKING:
     from rich.table import Table
 
     from judgeharness_integrations.benchmark.asking.journal import StepUsage
-    from judgeharness_integrations.execution.prices import Price
+    from judgeharness_integrations.prices import Price
 
 __all__ = ["Outcome", "ask_all", "cost_document", "cost_rows", "cost_table", "ended"]
 
 _Item = TypeVar("_Item")
 _Made = TypeVar("_Made")
 _LONGEST_REASON = 300
+_LONGEST_REMARKS = 1000
 _NOT_ASKED = "not asked"
 _OF_ITEM = re.compile(r"^\w+ of \S+: ")  # what an AskError begins with
 _VARIES = re.compile(r"\b(?=\w*\d)\w{8,}\b|\d+(?:\.\d+)?")  # request ids, waiting times
@@ -184,9 +185,9 @@ def _step_document(row: Cost) -> dict[str, Any]:
 
 
 def cost_table(rows: Sequence[Cost], *, title: str = "what the answers took") -> Table:
-    """Return costs as a table; `-` is what is not known."""
+    """Return costs as a table, with what is to be said of them below; `-` is what is not known."""
     columns = ("step", "model", "answers", "tries", "tokens\nread", "tokens\nwritten", "cost")
-    return table(
+    shown = table(
         title,
         columns,
         (
@@ -202,3 +203,6 @@ def cost_table(rows: Sequence[Cost], *, title: str = "what the answers took") ->
         ),
         texts=2,
     )
+    remarks = dict.fromkeys(remark for row in rows for remark in row.cost_remarks)
+    shown.caption = safe("; ".join(remarks), _LONGEST_REMARKS) if remarks else None
+    return shown

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
@@ -28,6 +28,8 @@ from judgeharness_integrations.cli.benchmark._models import ModelFile, Spending,
 from judgeharness_integrations.cli.exits import INTERRUPTED, NOT_GRADED, OK, TERMINATED
 from judgeharness_integrations.execution.budget import Budget
 from judgeharness_integrations.harness import JudgeHarness
+from judgeharness_integrations.redacting import without_secrets
+from judgeharness_integrations.reporting.plain import safe_text
 from judgeharness_integrations.verdictlog.sql.log import SqlLog
 
 __all__ = ["JudgeRequest", "judge_pairs", "tell_of_other_questions"]
@@ -116,6 +118,7 @@ class _Going:
     asked: Sequence[Asked]
     budget: Budget
     log: SqlLog
+    down: dict[str, None] = field(default_factory=dict)  # why judges that are down were asked nothing more
 
     def go(self) -> int:
         """Say what it takes, ask, write everything down, and return the exit code."""
@@ -164,17 +167,20 @@ class _Going:
             reuse=False,
         )
         try:
-            for _ in harness.evaluate_many(one.judge, one.cases):
-                pass  # its rows are in the log
+            for result in harness.evaluate_many(one.judge, one.cases):  # its rows are in the log
+                if result.ended is not None:
+                    self.down[safe_text(without_secrets(result.ended, self.models.options))] = None
         except UsageError as error:
             tell_of_other_questions(error, one.judge.name)
             raise
 
     def _document(self, stopped: BaseException | None) -> JudgeDocument:
         request = self.request
-        state: Literal["complete", "budget_exhausted", "interrupted"] = "complete"
+        state: Literal["complete", "budget_exhausted", "interrupted", "judge_down"] = "complete"
         if stopped is not None:
             state = "interrupted"
+        elif self.down:
+            state = "judge_down"
         elif self.budget.exhausted:
             state = "budget_exhausted"
         return JudgeDocument(
@@ -215,7 +221,8 @@ class _Going:
             return TERMINATED if how == "terminated" else INTERRUPTED
         if not left:
             return OK
-        reason = f" ({document.budget_reason})" if document.budget_reason else ""
+        why = document.budget_reason or "; ".join(self.down)
+        reason = f" ({why})" if why else ""
         typer.echo(f"{of} have no answer{reason}: {kept}", err=True)
         return NOT_GRADED
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["print_plan", "print_summary"]
 
 _LONGEST_PATH = 400
+_LONGEST_REMARK = 400
 _SAID: Final = (
     "pairs: those about which every call was answered; in brackets the 95 % interval",
     "no answer: calls that failed or were not made: missing; unparsed, refused and undecided answers are wrong",
@@ -71,6 +72,8 @@ def print_summary(document: JudgeDocument, *, folder: Path) -> None:
         columns = ("judge", "pairs", "verdict", "turn", "type", "all three", "no\nanswer", "cost")
         informal = ", informal" if document.informal and mode == "pairwise" else ""
         screen.print(table(f"{mode}, {rule}{informal}: right, in % of the pairs", columns, map(_row, found)))
+    for remark in dict.fromkeys(remark for one in document.judges for remark in one.took.cost_remarks):
+        screen.print(safe(f"cost: {remark}", _LONGEST_REMARK), soft_wrap=True)
     for line in _SAID:
         screen.print(line, soft_wrap=True)
     screen.print(safe(f"next: judgeharness benchmark rank {folder}", _LONGEST_PATH), soft_wrap=True)

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from judgeharness_integrations._errors import ConfigError, JudgeHarnessError, NotInstalledError, UsageError
+from judgeharness_integrations._yaml import load_yaml
 
 if TYPE_CHECKING:  # every command imports the options below: what asks models is loaded at first use
     from judgeharness_integrations.chatmodels import ChatModel
     from judgeharness_integrations.execution.attempting import CallPolicy
     from judgeharness_integrations.execution.budget import Budget
-    from judgeharness_integrations.execution.prices import Price
+    from judgeharness_integrations.prices import Price
 
 __all__ = ["Concurrency", "MaxCalls", "MaxCost", "ModelFile", "Models", "Spending", "read_model_file"]
 
@@ -49,7 +50,7 @@ class ModelFile:
 
         """
         from judgeharness_integrations.chatmodels import chat_model  # noqa: PLC0415
-        from judgeharness_integrations.config.redacting import without_secrets  # noqa: PLC0415
+        from judgeharness_integrations.redacting import without_secrets  # noqa: PLC0415
 
         options = {name: value for key in (_ANY_MODEL, _plain(spec), spec) for name, value in self._of(key)}
         try:
@@ -111,11 +112,9 @@ def read_model_file(path: Path | None) -> ModelFile:
     """
     if path is None:
         return ModelFile(options={}, prices={})
-    import yaml  # noqa: PLC0415
-
     try:
-        data: Any = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, yaml.YAMLError) as error:
+        data: Any = load_yaml(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
         what = getattr(error, "problem", None) or getattr(error, "strerror", None) or type(error).__name__
         raise ConfigError(f"{path} cannot be read ({what}): write options and prices by model.") from error
     parts = data if isinstance(data, dict) else {"": data}
@@ -129,12 +128,12 @@ def _is_table(part: object) -> bool:
 
 
 def _prices(table: Mapping[str, Mapping[str, Any]], path: Path) -> dict[str, Price]:
-    from judgeharness_integrations.execution.prices import Price  # noqa: PLC0415
+    from judgeharness_integrations.prices import Price  # noqa: PLC0415
 
     try:
-        found = {str(name): Price(**entry) for name, entry in table.items()}
-    except TypeError as error:
-        raise ConfigError(f"{path}: a price is input and output, per million tokens.") from error
+        found = {str(name): Price.from_dict(entry, f"prices.{name}") for name, entry in table.items()}
+    except UsageError as error:
+        raise ConfigError(f"{path}: {error}") from error
     # answers name the model without its provider
     return {_plain(name): price for name, price in found.items()} | found
 

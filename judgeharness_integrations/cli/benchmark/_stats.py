@@ -17,7 +17,7 @@ from judgeharness_integrations.cli._json import print_json
 from judgeharness_integrations.cli.benchmark._columns import columns_named
 from judgeharness_integrations.cli.benchmark._models import read_model_file
 from judgeharness_integrations.cli.benchmark._stats_text import print_stats
-from judgeharness_integrations.execution.prices import Price
+from judgeharness_integrations.prices import Price
 from judgeharness_integrations.ranking.curation import CutTies
 
 __all__ = ["Wishes", "stats_of_benchmark"]

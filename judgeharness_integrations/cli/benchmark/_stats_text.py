@@ -123,6 +123,8 @@ def _print_costs(screen: Console, report: StatsReport) -> None:
     ]
     columns = ("step", "model", "answers", "attempts", "tokens\nread", "tokens\nwritten", "money")
     screen.print(titled("what it took", columns, rows, texts=2))
+    for remark in dict.fromkeys(remark for one in report.costs for remark in one.cost_remarks):
+        screen.print(safe(f"- {remark}", 400), soft_wrap=True)
     unknown = "not known, since some answers have no price (--models) or do not say their tokens"
     total = unknown if report.total_cost is None else number(report.total_cost, 4)
     screen.print(f"- money in all: {total}", soft_wrap=True)

@@ -16,11 +16,11 @@ from judgeharness_integrations.ranking.comparing.scoredsides import (
     scored_groups,
     scored_pairs,
 )
-from judgeharness_integrations.verdictlog.row import VerdictRow, is_number
+from judgeharness_integrations.verdictlog.row import TOKENS, VerdictRow, is_number
 
 __all__ = ["has_scored_pairs", "pairs_of_scores"]
 
-_USAGE = ("input_tokens", "output_tokens", "latency_s", "attempts")
+_USAGE = (*TOKENS, "latency_s", "attempts")
 
 
 def has_scored_pairs(rows: Iterable[VerdictRow]) -> bool:
@@ -67,6 +67,9 @@ class _Usage:
                 used = getattr(row, name)
                 if used is not None:
                     sums[name] = sums.get(name, 0) + used
+            if row.input_tokens is not None or row.output_tokens is not None:
+                tiers = {row.service_tier, sums.get("service_tier", row.service_tier)}
+                sums["service_tier"] = "mixed" if len(tiers) > 1 else row.service_tier  # a sum over tiers has no price
 
     def take(self, pair: ScoredPair) -> dict[str, Any]:
         """Return the sums for the first criterion that asks, nothing for the others."""

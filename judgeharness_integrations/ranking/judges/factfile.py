@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from judgeharness_integrations._errors import ConfigError, LogFormatError
+from judgeharness_integrations._yaml import load_yaml
 from judgeharness_integrations.verdictlog.files import iter_records, open_text
 
 __all__ = ["fact_records"]
 
 _TABLES = (".csv", ".csv.gz", ".jsonl", ".jsonl.gz")
 _YAML = (".yaml", ".yml")
-_MERGE = "tag:yaml.org,2002:merge"
 
 
 def fact_records(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -60,7 +60,7 @@ def _parsed(path: Path) -> Any:
         text = file.read()
     kind = "YAML" if path.name.lower().endswith(_YAML) else "JSON"
     try:
-        return _yaml(text) if kind == "YAML" else json.loads(text, object_pairs_hook=_distinct)
+        return load_yaml(text, distinct=_distinct) if kind == "YAML" else json.loads(text, object_pairs_hook=_distinct)
     except ConfigError as error:
         raise ConfigError(f"{path}: {error}") from error
     except (ValueError, RecursionError) as error:
@@ -74,20 +74,3 @@ def _distinct(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
             raise ConfigError(f"{name!r:.80} stands twice: keep one.")
         found[name] = value
     return found
-
-
-def _yaml(text: str) -> Any:
-    import yaml  # noqa: PLC0415 - CSV and JSON do without
-
-    class Loader(yaml.SafeLoader):
-        """Like `SafeLoader`, but a repeated key is an error."""
-
-    def mapping(loader: Loader, node: yaml.MappingNode) -> dict[Any, Any]:
-        _distinct((key.value, None) for key, _ in node.value if isinstance(key, yaml.ScalarNode) and key.tag != _MERGE)
-        return loader.construct_mapping(node, deep=True)
-
-    Loader.add_constructor("tag:yaml.org,2002:map", mapping)
-    try:
-        return yaml.load(text, Loader)  # noqa: S506 - a SafeLoader
-    except yaml.YAMLError as error:
-        raise ValueError(str(error)) from error

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from judgeharness_integrations._errors import ConfigError
+from judgeharness_integrations.prices import Price
 from judgeharness_integrations.ranking.judges.factcells import judge_name, openness, price, word
 from judgeharness_integrations.ranking.judges.factfile import fact_records
 from judgeharness_integrations.ranking.judges.names import model_names
@@ -16,15 +17,13 @@ from judgeharness_integrations.ranking.judges.plainrecord import plain_record
 
 __all__ = ["JudgeFacts", "facts_of", "family_of", "read_judge_facts"]
 
-_PER = 1_000_000
-
 
 @dataclass(frozen=True, kw_only=True)
 class JudgeFacts:
     """Facts about a judge; None is not known.
 
-    `open`: whether its weights are. `input_price`, `output_price`: money per million tokens read and written, in one
-    currency for all judges.
+    `open`: whether its weights are. Prices are money per million tokens, in one currency for all judges: read and
+    written, read from the provider's prompt cache, written to it (see `Price`), and by served tier in `tiers`.
     """
 
     judge: str
@@ -33,16 +32,26 @@ class JudgeFacts:
     open: bool | None = None
     input_price: float | None = None
     output_price: float | None = None
+    cached_input_price: float | None = None
+    cache_write_price: float | None = None
+    tiers: Mapping[str, Price] = field(default_factory=dict)
 
-    def cost(self, input_tokens: float, output_tokens: float) -> float | None:
-        """Return what so many tokens cost; None without both prices."""
+    @property
+    def price(self) -> Price | None:
+        """What its tokens cost; None without both prices."""
         if self.input_price is None or self.output_price is None:
             return None
-        return (input_tokens * self.input_price + output_tokens * self.output_price) / _PER
+        return Price(
+            input=self.input_price,
+            output=self.output_price,
+            cached_input=self.cached_input_price,
+            cache_write=self.cache_write_price,
+            tiers=self.tiers,
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the facts as JSON keeps them."""
-        return plain_record(self)
+        return plain_record(self) | {"tiers": {name: one.to_dict() for name, one in self.tiers.items()}}
 
 
 def facts_of(judge: str, facts: Mapping[str, JudgeFacts] | None) -> JudgeFacts:
@@ -50,7 +59,8 @@ def facts_of(judge: str, facts: Mapping[str, JudgeFacts] | None) -> JudgeFacts:
     found = [facts[name] for name in model_names(judge) if name in facts] if facts else []
     known: dict[str, Any] = {}
     for one in reversed(found):
-        known |= {name: value for name, value in one.to_dict().items() if value is not None}
+        values = ((each.name, getattr(one, each.name)) for each in fields(one))
+        known |= {name: value for name, value in values if value not in (None, {})}
     known["judge"] = judge
     return JudgeFacts(**known)
 
@@ -62,7 +72,9 @@ def family_of(name: str, facts: Mapping[str, JudgeFacts] | None) -> str:
 
 
 def read_judge_facts(path: str | PathLike[str]) -> dict[str, JudgeFacts]:
-    """Read facts about judges: `judge` and any of `provider, family, open, input_price, output_price, price`.
+    """Read facts about judges: `judge` and any of `provider, family, open`, and prices.
+
+    Prices are `input_price`, `output_price`, `price`, `cached_input_price` and `cache_write_price`.
 
     `open` is true or false, or a word like `open-weights` or `proprietary`; `price` stands for both prices where they
     are not given. Other columns are ignored.
@@ -95,4 +107,6 @@ def _facts(cells: Mapping[str, Any], where: str) -> JudgeFacts:
         open=openness(cells, "open", where),
         input_price=both if read is None else read,
         output_price=both if written is None else written,
+        cached_input_price=price(cells, "cached_input_price", where),
+        cache_write_price=price(cells, "cache_write_price", where),
     )

@@ -41,7 +41,7 @@ class JudgeMeasures:
 
     Counts of answers, one a call however many criteria and `rows` of the log it answers: `unparsed`, and `failed` in
     whatever way, about one criterion or more. Tokens and `cost` (money) are means a pair, all its samples summed, over
-    the pairs that report them.
+    the pairs that report them; `cost_remarks` say where it is the most it can be, or why it is not known.
     """
 
     judge: str
@@ -64,6 +64,7 @@ class JudgeMeasures:
     cost: float | None
     provider: str | None
     open: bool | None
+    cost_remarks: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the measures as JSON keeps them."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
+from judgeharness_integrations.reporting.billtext import cost_text
 from judgeharness_integrations.reporting.fragments.calibrations import measured_rows
 from judgeharness_integrations.reporting.fragments.rendering import rendered
 from judgeharness_integrations.reporting.plain import number_text
@@ -107,7 +108,8 @@ def report_fragment(report: RunReport) -> str:
     sections = report.judges
     word = "calibrated" if sections and all(section.calibrated for section in sections) else "not calibrated"
     state = "" if report.state == "complete" else f"the run did not finish: {report.state.replace('_', ' ')}"
-    cost = [f"{one.judge} cost {one.cost:.4f}" for one in sections if one.cost is not None]
+    bills = ((one.judge, cost_text(one.cost, one.cost_remarks)) for one in sections)
+    cost = [f"{judge}: {money}" for judge, money in bills if money is not None]
     said: dict[str, int] = {}
     for section in sections:
         for sentence, cases in section.not_measured.items():

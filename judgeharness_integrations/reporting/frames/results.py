@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from judgeharness_integrations.reporting.calibrationtext import calibration_word
 from judgeharness_integrations.reporting.frames.building import Columns, frame, label_and_score
 from judgeharness_integrations.result import CriterionResult, HarnessResult
+from judgeharness_integrations.verdictlog.row import TOKENS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -53,6 +54,8 @@ _COLUMNS: Final[Columns] = {
     "input_tokens": "count",
     "output_tokens": "count",
     "latency_s": "number",
+    "cached_input_tokens": "count",
+    "cache_write_tokens": "count",
     "fingerprint": "text",
 }
 
@@ -79,7 +82,7 @@ def _records(result: HarnessResult) -> Iterator[dict[str, Any]]:
         used = {}
 
 
-_USED = ("calls", "attempts", "input_tokens", "output_tokens", "latency_s")
+_USED = ("calls", "attempts", *TOKENS, "latency_s")
 
 
 def _case(result: HarnessResult) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from judgeharness_integrations.aggregation.grouping import EVERY_CRITERION
+from judgeharness_integrations.reporting.billtext import tokens_text
 from judgeharness_integrations.reporting.boundary import boundary
 from judgeharness_integrations.reporting.html.caserows import CaseRow
 from judgeharness_integrations.reporting.html.tones import Tones
@@ -90,11 +91,8 @@ def _independence(measured: CriterionResult) -> str:
 def _cost(result: HarnessResult) -> str:
     usage = result.usage
     words = [plural(usage.calls, "call"), plural(usage.attempts, "attempt")]
-    words.append(
-        "tokens unknown"
-        if usage.input_tokens is None
-        else f"{grouped(usage.input_tokens)} + {grouped(usage.output_tokens or 0)} tokens"
-    )
+    tokens = tokens_text(usage, number=grouped)
+    words.append("tokens unknown" if tokens is None else f"{tokens} tokens")
     if usage.latency_s is not None:
         words.append(f"{usage.latency_s:,.1f} s")
     if usage.rewrites:

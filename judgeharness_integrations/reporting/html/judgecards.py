@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from judgeharness_integrations.replay.report import JudgeReplay
+from judgeharness_integrations.reporting.billtext import tokens_text
 from judgeharness_integrations.reporting.html.calibrationcards import CalibrationCard, calibration_card
 from judgeharness_integrations.reporting.html.charts import Bar, Whisker, bar, whisker
 from judgeharness_integrations.reporting.html.overview import informal_of
@@ -98,10 +99,10 @@ def judge_card(section: JudgeSection, results: Sequence[HarnessResult], tones: T
         cases=plural(section.cases, "case") + waiting,
         criteria=tuple(_criterion(one, results, tones) for one in section.criteria),
         calibration=calibration_card(section),
-        cost=tuple(_cost(section.usage, section.cost, section.cases)),
+        cost=tuple(_cost(section.usage, section.cost, section.cases, section.cost_remarks)),
         calibrating=()
         if section.calibration_usage is None
-        else tuple(_cost(section.calibration_usage, section.calibration_cost, None)),
+        else tuple(_cost(section.calibration_usage, section.calibration_cost, None, section.cost_remarks)),
         skipped=tuple(
             Fact(name=name, value=plural(count, "case"), note="did not fit, and was not asked")
             for name, count in section.skipped.items()
@@ -235,15 +236,14 @@ def _single_calls(summary: CriterionSummary, results: Sequence[HarnessResult]) -
             )
 
 
-def _cost(usage: Usage, cost: float | None, cases: int | None) -> Sequence[Fact]:
+def _cost(usage: Usage, cost: float | None, cases: int | None, remarks: Sequence[str]) -> Sequence[Fact]:
     each = f"{usage.calls / cases:.1f} a case" if cases else ""
     extra = usage.attempts - usage.calls
-    tokens = (
-        None if usage.input_tokens is None else f"{grouped(usage.input_tokens)} + {grouped(usage.output_tokens or 0)}"
-    )
+    tokens = tokens_text(usage, number=grouped)
     wait = None if usage.latency_s is None else f"{usage.latency_s:,.1f} s"
     mean = f"{usage.latency_s / usage.calls:.2f} s a call" if usage.latency_s is not None and usage.calls else ""
     money = None if cost is None else number_text(cost) if cost else "0"
+    by = "by the prices given" if money else "no prices were given"
     return [
         Fact(name="Calls", value=grouped(usage.calls), note=each),
         Fact(name="Attempts", value=grouped(usage.attempts), note=f"{grouped(extra)} tried again" if extra > 0 else ""),
@@ -255,5 +255,5 @@ def _cost(usage: Usage, cost: float | None, cases: int | None) -> Sequence[Fact]
         ),
         Fact(name="Tokens", value=tokens or "unknown", note="read + written" if tokens else "no call reported them"),
         Fact(name="Waited for the judge", value=wait or "unknown", note=mean if wait else "no call reported it"),
-        Fact(name="Money", value=money or "unknown", note="by the prices given" if money else "no prices were given"),
+        Fact(name="Money", value=money or "unknown", note="; ".join(remarks) or by),
     ]

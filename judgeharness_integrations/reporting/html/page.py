@@ -32,6 +32,7 @@ _STATES = {
     "complete": "complete",
     "budget_exhausted": "stopped: the budget is used up",
     "interrupted": "interrupted",
+    "judge_down": "stopped: a judge is down",
     "failed": "failed",
     "unfinished": "not finished",
 }

@@ -13,7 +13,7 @@ __all__ = ["details", "escaped", "preformatted", "table"]
 
 # What GitHub looks for in a text after Markdown was read, where an escaped character is a plain one again. A space
 # without a width behind it keeps mentions, references to issues, names of emoji, addresses and mail from being linked.
-_LOOKED_FOR: Final = re.compile(r"(@|#|\bGH-|:|\bwww\.)(?=\S)", re.IGNORECASE)
+_LOOKED_FOR: Final = re.compile(r"(@|#|\bGH-|:|www\.)(?=\S)", re.IGNORECASE)
 _NO_WIDTH: Final = "\u200b"
 _ENTITIES: Final = {ord(one): f"&#{ord(one)};" for one in _NO_WIDTH + "\\`*_{}[]()~|$!^=&<>\"'"}
 _AT_START: Final = re.compile(r"[-+#]|\d+(?=[.)])")  # a list or heading, where the text begins a line

@@ -42,7 +42,9 @@ def headline_lines(report: RunReport) -> list[str]:
     rows = [row for section in report.judges for row in _rows(section)]
     if not rows:
         return ["Nothing was measured."]
-    return [*table((*_COLUMNS, "calibration"), rows, texts=2), "", *_notes(report)]
+    alerts = [f"⚠️ {escaped(f'{section.judge}: {alert}', 400)}" for section in report.judges for alert in section.alerts]
+    told = [line for alert in alerts for line in (alert, "")]
+    return [*told, *table((*_COLUMNS, "calibration"), rows, texts=2), "", *_notes(report)]
 
 
 def _rows(section: JudgeSection) -> Iterator[list[str]]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from judgeharness_integrations.reporting.billtext import cost_text, tokens_text
 from judgeharness_integrations.reporting.calibrationtext import anchor_text, calibration_text
 from judgeharness_integrations.reporting.markdown.escaping import details, escaped, preformatted, table
 from judgeharness_integrations.reporting.markdown.headlines import interval, share
@@ -44,7 +45,7 @@ def _lines(section: JudgeSection) -> Iterator[str]:
     yield ""
     yield _bill(section)
     if section.calibration_usage is not None:
-        spent = ", ".join(_spent(section.calibration_usage, section.calibration_cost))
+        spent = ", ".join(_spent(section.calibration_usage, section.calibration_cost, section.cost_remarks))
         yield ""
         yield f"Calibrating it, beside that: {spent}."
     for warning in section.warnings:
@@ -95,16 +96,17 @@ def _anchor(section: JudgeSection) -> Iterator[str]:
 
 def _bill(section: JudgeSection) -> str:
     never = f" {section.not_asked} cases were never asked." if section.not_asked else ""
-    return f"Cost: {', '.join(_spent(section.usage, section.cost))}.{never}"
+    return f"Cost: {', '.join(_spent(section.usage, section.cost, section.cost_remarks))}.{never}"
 
 
-def _spent(used: Usage, cost: float | None) -> Iterator[str]:
+def _spent(used: Usage, cost: float | None, remarks: Sequence[str]) -> Iterator[str]:
     yield f"{used.calls} calls"
     yield f"{used.attempts} attempts"
     yield f"{used.rewrites} rewrites"
-    yield "tokens unknown" if used.input_tokens is None else f"{used.input_tokens} + {used.output_tokens or 0} tokens"
+    tokens = tokens_text(used)
+    yield "tokens unknown" if tokens is None else f"{tokens} tokens"
     if used.reused:
         yield f"{used.reused} answers re-used"
     if used.latency_s is not None:
         yield f"{used.latency_s:.1f} s of waiting for the judge"
-    yield "no prices given" if cost is None else f"cost {cost:.4f} by the prices given"
+    yield escaped(cost_text(cost, remarks) or "no prices given", 600)

@@ -15,6 +15,7 @@ from judgeharness_integrations.reporting.runs.report import JudgeSection, RunRep
 from judgeharness_integrations.reporting.runs.summarising import summaries
 from judgeharness_integrations.reporting.runs.summary import CriterionSummary
 from judgeharness_integrations.result import HarnessResult
+from judgeharness_integrations.verdictlog.endings import CutOff
 
 __all__ = ["run_report"]
 
@@ -74,8 +75,12 @@ def _under_criteria(results: Iterable[HarnessResult]) -> Iterator[HarnessResult]
 
 def _section(judge: str, results: Sequence[HarnessResult], planned: int, bill: Bill) -> JudgeSection:
     anchored, criteria = _weakest(results), tuple(summaries(results, planned={judge: planned}))
+    cut_off = CutOff()
+    for one in results:
+        cut_off.add(one.rows)
     return JudgeSection(
         judge=judge,
+        alerts=(cut_off.alert,) if cut_off.alert else (),
         models=tuple(dict.fromkeys(one.judge_model for one in results if one.judge_model)),
         fingerprint=_only({one.fingerprint for one in results}),
         calibration=None if anchored is None else anchored.calibration,
@@ -87,6 +92,7 @@ def _section(judge: str, results: Sequence[HarnessResult], planned: int, bill: B
         cost=bill.cost,
         calibration_usage=bill.calibration_usage,
         calibration_cost=bill.calibration_cost,
+        cost_remarks=bill.cost_remarks,
         skipped=dict(Counter(name for one in results for name in one.skipped)),
         warnings=(*dict.fromkeys(warning for one in results for warning in one.warnings), *_repeated(criteria)),
         not_measured=dict(Counter(sentence for one in results for sentence in boundary(one)).most_common()),

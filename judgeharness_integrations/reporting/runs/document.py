@@ -71,7 +71,9 @@ def _judge(section: JudgeSection) -> dict[str, Any]:
         "cost": section.cost,
         "calibration_usage": None if section.calibration_usage is None else asdict(section.calibration_usage),
         "calibration_cost": section.calibration_cost,
+        "cost_remarks": list(section.cost_remarks),
         "skipped": dict(section.skipped),
+        "alerts": list(section.alerts),
         "warnings": list(section.warnings),
         "not_measured": dict(section.not_measured),
     }

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from judgeharness_integrations.calibration.report import CalibrationReport, CalibrationState
+from judgeharness_integrations.gates.report import GateReport
 from judgeharness_integrations.reporting.runs.summary import CriterionSummary
 from judgeharness_integrations.result import HarnessResult
 from judgeharness_integrations.usage import Usage
@@ -15,12 +16,13 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from judgeharness_integrations.agreement.alttest.report import AltTestReport
-    from judgeharness_integrations.gates.report import GateReport
+else:
+    AltTestReport = Any  # NumPy and SciPy load with it; whoever evaluates type hints sees Any
 
 __all__ = ["JudgeSection", "OnAbstain", "ReportState", "RunReport"]
 
 OnAbstain: TypeAlias = Literal["failure", "skipped", "passed"]
-ReportState: TypeAlias = Literal["complete", "budget_exhausted", "interrupted", "failed", "unfinished"]
+ReportState: TypeAlias = Literal["complete", "budget_exhausted", "interrupted", "judge_down", "failed", "unfinished"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,7 +31,9 @@ class JudgeSection:
 
     `not_measured` maps a sentence of the boundary to the number of cases it holds for. `cost` is in the currency of
     the prices that were given and belongs to `usage`; None without prices. What labelled cases took for a calibration
-    stands apart, in `calibration_usage` and `calibration_cost`. `models` are the models that answered.
+    stands apart, in `calibration_usage` and `calibration_cost`. `cost_remarks` say why a cost is not known, where it is
+    the most it can be, and whose prices it is by. `models` are the models that answered. `alerts` is said of it before
+    any number.
     """
 
     judge: str
@@ -47,6 +51,8 @@ class JudgeSection:
     not_measured: Mapping[str, int]
     calibration_usage: Usage | None = None
     calibration_cost: float | None = None
+    alerts: tuple[str, ...] = ()
+    cost_remarks: tuple[str, ...] = ()
 
     @property
     def calibrated(self) -> bool:

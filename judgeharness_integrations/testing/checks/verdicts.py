@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from judgeharness_integrations._errors import NotGradedError
 from judgeharness_integrations.testing.bench import Bench
 from judgeharness_integrations.testing.checks._bench_work import (
     FIRST,
@@ -71,6 +72,17 @@ def check_failures_are_outcomes(bench: Bench) -> None:
     status = only_criterion(failed)["status"]
     expect(status == "not_graded", f"a case of which every sample failed was recorded as {status}")
     expect(failed.verdict is None, f"a case of which every sample failed was reported as {failed.verdict}")
+    _expect_nothing_decided(bench, down)
+
+
+def _expect_nothing_decided(bench: Bench, down: Exception) -> None:
+    """A model that is down is `NotGradedError`, as where an evaluator raises, or a result without a verdict."""
+    try:
+        dead = measured(bench, (down,), harness_of(2))
+    except NotGradedError as error:
+        expect(len(error.results) == 1, f"the error of one case holds {len(error.results)} results")
+        return
+    expect(dead.verdict is None, f"a case whose model is down was reported as {dead.verdict}")
 
 
 def _expect_outcomes(found: dict[str, int], **wanted: int) -> None:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from judgeharness_integrations._errors import NotGradedError
 from judgeharness_integrations.judging import JudgeLike, as_judge
 from judgeharness_integrations.testing.pytest_plugin.designing import marker_keys
-from judgeharness_integrations.testing.pytest_plugin.errors import NotGradedError
 from judgeharness_integrations.testing.pytest_plugin.expecting import Expectation, Expected, short_report
 from judgeharness_integrations.testing.pytest_plugin.properties import properties
 from judgeharness_integrations.testing.pytest_plugin.settings import OnAbstention, chosen
@@ -155,7 +155,7 @@ class Asking:
         outcomes = [one for one in expectation.outcomes(result) if one.problem is not None]
         told = {one: f"{one.problem}\n{short_report(result, one.criterion)}" for one in outcomes}
         if unmeasured := [told[one] for one in outcomes if one.status == "not_graded"]:
-            raise NotGradedError("\n".join(unmeasured))
+            raise NotGradedError("\n".join(unmeasured), result)
         failed = [one for one in outcomes if one.status == "decided" or on_abstain == "fail"]
         if failed:
             raise AssertionError("\n".join(told[one] for one in failed))

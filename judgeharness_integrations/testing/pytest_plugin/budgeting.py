@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.execution.budget import Budget
-from judgeharness_integrations.execution.prices import Price
+from judgeharness_integrations.pricetable import prices_of
 
 if TYPE_CHECKING:
     from judgeharness_integrations.config.schema import Config
 
-__all__ = ["SharedBudget", "calls_allowed", "check_shareable", "prices_of", "session_budget"]
+__all__ = ["SharedBudget", "calls_allowed", "check_shareable", "session_budget"]
 
 
 @dataclass(kw_only=True)
@@ -53,11 +53,6 @@ class SharedBudget(Budget):
 def calls_allowed(file: Config, max_calls: int | None) -> int | None:
     """Return how many attempts a session may make: the option's, else those of the file's budget; None: no limit."""
     return file.execution.budget.calls if max_calls is None else max_calls
-
-
-def prices_of(file: Config) -> dict[str, Price]:
-    """Return what a million tokens cost, by model."""
-    return {name: Price(input=one.input, output=one.output) for name, one in file.execution.prices.items()}
 
 
 def session_budget(file: Config, max_calls: int | None, *, counted_in: str | None) -> Budget:

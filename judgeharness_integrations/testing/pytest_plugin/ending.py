@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.cli._summary_usage import UsageSums, cost_of
-from judgeharness_integrations.execution.prices import Price
+from judgeharness_integrations.cli._summary_usage import UsageSums, bill_of
+from judgeharness_integrations.prices import Price
+from judgeharness_integrations.reporting.runs.bill import Bill, total_usage
 from judgeharness_integrations.reporting.runs.building import run_report
 from judgeharness_integrations.reporting.runs.naming import told_apart
 from judgeharness_integrations.testing.pytest_plugin.records import Record, as_line, texts_by_case
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from judgeharness_integrations.gates.gate import Gates
     from judgeharness_integrations.gates.report import GateReport
     from judgeharness_integrations.reporting.runs.report import OnAbstain, RunReport
+    from judgeharness_integrations.usage import Usage
 
 __all__ = ["FILES", "Ending", "check_writable", "ended"]
 
@@ -81,15 +83,21 @@ def ended(
 
 def _report(records: Sequence[Record], prices: Mapping[str, Price], *, interrupted: bool) -> RunReport:
     results = told_apart(record.result for record in records)
-    spent = any(result.state == "budget_exhausted" for result in results)
+    ended = next((result.state for result in results if result.state in ("budget_exhausted", "judge_down")), "complete")
     sums: dict[str, UsageSums] = {}
+    usages: dict[str, list[Usage]] = {}
     for result in results:
         sums.setdefault(result.judge, UsageSums()).add(result.rows)
+        usages.setdefault(result.judge, []).append(result.usage)
+    bills = {judge: bill_of(used.usages, prices) for judge, used in sums.items()}
     return run_report(
         results,
         source="pytest",
-        costs={judge: cost_of(used.usages, prices) for judge, used in sums.items()},
-        state="interrupted" if interrupted else "budget_exhausted" if spent else "complete",
+        bills={
+            judge: Bill(usage=total_usage(usages[judge]), cost=bill.cost, cost_remarks=bill.remarks)
+            for judge, bill in bills.items()
+        },
+        state="interrupted" if interrupted else ended,
         case_texts=texts_by_case(records),
     )
 

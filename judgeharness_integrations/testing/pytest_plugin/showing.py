@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from judgeharness_integrations.calibration.rates import Rate
 from judgeharness_integrations.cli._printing import percent, safe, table
+from judgeharness_integrations.reporting.billtext import cost_text
 from judgeharness_integrations.reporting.plain import number_text, safe_text
 from judgeharness_integrations.reporting.runs.designs import design_key, designs_apart
 from judgeharness_integrations.reporting.runs.report import JudgeSection, RunReport
@@ -129,8 +130,8 @@ def _about(section: JudgeSection) -> Iterator[str]:
         yield f"{judge}: {report.word} on {safe_text(report.name)}"
     else:
         yield f"{judge}: calibration on {safe_text(report.name)} {safe_text(str(state))}"
-    if section.cost is not None:
-        yield f"{judge}: cost {section.cost:.4f} by the prices given"
+    if (cost := cost_text(section.cost, section.cost_remarks)) is not None:
+        yield f"{judge}: {safe_text(cost)}"
     for name, count in section.skipped.items():
         yield f"{judge}: {safe_text(name, 60)} did not fit {count} of {section.cases} cases and was skipped"
     for warning in section.warnings:

@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from judgeharness_integrations._errors import JudgeHarnessError, UsageError
+from judgeharness_integrations._errors import JudgeHarnessError, NotGradedError, UsageError
+from judgeharness_integrations.pricetable import prices_of
 from judgeharness_integrations.recording import case_texts, recording
+from judgeharness_integrations.redacting import redactor
 from judgeharness_integrations.testing.pytest_plugin.budgeting import (
     calls_allowed,
     check_shareable,
-    prices_of,
     session_budget,
 )
 from judgeharness_integrations.testing.pytest_plugin.designing import Designer, marker_keys
 from judgeharness_integrations.testing.pytest_plugin.ending import Ending, check_writable, ended
-from judgeharness_integrations.testing.pytest_plugin.errors import NotGradedError
 from judgeharness_integrations.testing.pytest_plugin.records import Record, as_line, from_line
 from judgeharness_integrations.testing.pytest_plugin.settings import Settings
 
@@ -99,7 +99,9 @@ class Suite:
     def record(self, test: str, result: HarnessResult, case: Case, *, with_texts: bool) -> None:
         """Keep a result of the fixture for the report, unless every result of the test is kept anyway."""
         if not self._listens:
-            self._records.append(Record(test=test, result=result, texts=case_texts(case) if with_texts else {}))
+            self._records.append(
+                Record(test=test, result=result, texts=redactor().data(case_texts(case)) if with_texts else {})
+            )
 
     @contextmanager
     def listening(self, test: str) -> Iterator[None]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,12 +13,10 @@ from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.testing.simulating.asked import obedience, sentinel_difference, shift
 from judgeharness_integrations.testing.simulating.attackrates import attack_rate
 from judgeharness_integrations.testing.simulating.bivariate import bivariate_cdf
+from judgeharness_integrations.testing.simulating.judge import SimulatedJudge
 from judgeharness_integrations.testing.simulating.scale import same, scale_of
 from judgeharness_integrations.verdictlog.probenames import probe_name
-
-if TYPE_CHECKING:
-    from judgeharness_integrations.testing.simulating.judge import SimulatedJudge
-    from judgeharness_integrations.verdictlog.row import Verdict
+from judgeharness_integrations.verdictlog.row import Verdict
 
 __all__ = ["SimulatedTruth"]
 
