@@ -1,24 +1,52 @@
 """Google ADK metrics as measurements: the rubric judges of `adk eval` report their whole distribution.
 
 `register()` in `agent.py` puts harnessed evaluators in the place of ADK's own. The metrics are also functions of this
-package, for `custom_metrics`: `judgeharness_adk.rubric_based_final_response_quality_v1`.
+package, for `custom_metrics`: `judgeharness_adk.rubric_based_final_response_quality_v1`. The classes named
+`Harnessed...` are subclasses of ADK's own, to be subclassed alike.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from judgeharness_adk.dropins import (
+        HarnessedFinalResponseMatchV2Evaluator,
+        HarnessedHallucinationsV1Evaluator,
+        HarnessedLlmAsJudge,
+        HarnessedRubricBasedFinalResponseQualityV1Evaluator,
+        HarnessedRubricBasedMultiTurnTrajectoryEvaluator,
+        HarnessedRubricBasedToolUseV1Evaluator,
+    )
     from judgeharness_adk.evaluators import HarnessedEvaluator
     from judgeharness_adk.registering import Registration, register
     from judgeharness_adk.results import AdkResults, load_results
     from judgeharness_adk.watching import observe
 
-__all__ = ["AdkResults", "HarnessedEvaluator", "Registration", "load_results", "observe", "register"]
+__all__ = [
+    "AdkResults",
+    "HarnessedEvaluator",
+    "HarnessedFinalResponseMatchV2Evaluator",
+    "HarnessedHallucinationsV1Evaluator",
+    "HarnessedLlmAsJudge",
+    "HarnessedRubricBasedFinalResponseQualityV1Evaluator",
+    "HarnessedRubricBasedMultiTurnTrajectoryEvaluator",
+    "HarnessedRubricBasedToolUseV1Evaluator",
+    "Registration",
+    "load_results",
+    "observe",
+    "register",
+]
 
 # Loaded at first use, so that the package can say what is missing when google-adk is not installed.
 _HOMES = {
     "AdkResults": "results",
     "HarnessedEvaluator": "evaluators",
+    "HarnessedFinalResponseMatchV2Evaluator": "dropins",
+    "HarnessedHallucinationsV1Evaluator": "dropins",
+    "HarnessedLlmAsJudge": "dropins",
+    "HarnessedRubricBasedFinalResponseQualityV1Evaluator": "dropins",
+    "HarnessedRubricBasedMultiTurnTrajectoryEvaluator": "dropins",
+    "HarnessedRubricBasedToolUseV1Evaluator": "dropins",
     "Registration": "registering",
     "load_results": "results",
     "observe": "watching",

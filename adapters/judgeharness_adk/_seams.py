@@ -3,27 +3,43 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from judgeharness_integrations._errors import UsageError
 
 if TYPE_CHECKING:
     from google.adk.evaluation.eval_case import Invocation
+    from google.adk.evaluation.eval_rubrics import Rubric
     from google.adk.evaluation.hallucinations_v1 import EvaluationStep, HallucinationsV1Evaluator
 
 __all__ = [
+    "STAND_IN",
     "TESTED",
+    "addresses_of",
+    "aggregates_itself",
     "ask_anew",
+    "asks_itself",
+    "evaluated_agent",
+    "evaluator_class",
+    "needs_expected",
+    "parses_itself",
     "reference_first",
+    "settle_rubrics",
     "show_conversation",
+    "shows_thoughts",
     "steps_of",
+    "summarizes_itself",
     "tested",
 ]
 
 TESTED = ">=2.13,<2.14"  # the versions the tests run against; the extra asks for these
 
+STAND_IN = "gemini-2.5-flash"  # a model every ADK resolves, in evaluators that are never asked
+
 _FIRST, _BEFORE = (2, 13), (2, 14)
+
+_ADDRESSES = ("base_url", "api_base", "azure_endpoint", "endpoint", "url")  # as models and their clients call it
 
 _RESPONSE, _REFERENCE = '  "Agent response": {response},\n', '  "Reference response": {golden_response},\n'
 
@@ -46,11 +62,46 @@ def _seam(holder: object, name: str) -> Any:
         ) from error
 
 
+def evaluated_agent() -> object | None:
+    """Return the agent whose evaluation calls this; None outside of one.
+
+    ADK tells an evaluator its metric and nothing of whose it is, and one registry serves every agent of a server. The
+    service that evaluates knows its agent, and is among the callers.
+    """
+    from google.adk.evaluation.local_eval_service import LocalEvalService  # noqa: PLC0415 - imports most of ADK
+
+    frame = sys._getframe(1)  # noqa: SLF001 - inspect's function for it reads source files
+    while frame.f_back is not None:
+        frame = frame.f_back
+        caller = frame.f_locals.get("self")
+        if isinstance(caller, LocalEvalService):
+            agent: object = _seam(caller, "_root_agent")
+            return agent
+    return None
+
+
 def ask_anew(llm: object) -> None:
     """Have LiteLLM answer a model's requests itself: its cache would answer every repetition with one reply."""
     litellm = sys.modules.get("litellm")
     if getattr(litellm, "cache", None) is not None and any(kind.__name__ == "LiteLlm" for kind in type(llm).__mro__):
         _seam(llm, "_additional_args")["cache"] = {"no-cache": True}
+
+
+def addresses_of(llm: object) -> Iterator[str]:
+    """Yield where a model's requests go, as it was told: in its own fields, or among what LiteLLM is passed."""
+    passed = getattr(llm, "_additional_args", None)
+    told = passed if isinstance(passed, Mapping) else {}
+    for name in _ADDRESSES:
+        given = getattr(llm, name, None) or told.get(name)
+        if isinstance(given, str):
+            yield given
+
+
+def settle_rubrics(evaluator: object, rubrics: Sequence[Rubric]) -> None:
+    """Give an evaluator its rubrics for good: it does not ask its hook which they are again."""
+    _seam(evaluator, "_effective_rubrics_list")
+    evaluator._effective_rubrics_list = list(rubrics)  # type: ignore[attr-defined]  # noqa: SLF001
+    evaluator.create_effective_rubrics_list = lambda _: None  # type: ignore[attr-defined]
 
 
 def show_conversation(evaluator: object, conversation: Sequence[Invocation]) -> None:
@@ -67,6 +118,50 @@ def reference_first(evaluator: object) -> bool:
         _RESPONSE + _REFERENCE, _REFERENCE + _RESPONSE
     )
     return True
+
+
+def evaluator_class(registry: object, metric: str) -> object:
+    """Return what a registry makes the evaluators of a metric with."""
+    return _seam(registry, "_registry")[metric][0]
+
+
+def needs_expected(evaluator: object) -> bool:
+    """Whether an LLM judge refuses to judge without expected invocations."""
+    return bool(_seam(evaluator, "_expected_invocations_required"))
+
+
+def parses_itself(evaluator: object) -> bool:
+    """Whether a rubric evaluator was made with a parser other than ADK's."""
+    return _has_its_own(evaluator, "_auto_rater_response_parser")
+
+
+def aggregates_itself(evaluator: object) -> bool:
+    """Whether a rubric evaluator was made with an aggregator of samples other than ADK's."""
+    return _has_its_own(evaluator, "_per_invocation_results_aggregator")
+
+
+def summarizes_itself(evaluator: object) -> bool:
+    """Whether a rubric evaluator was made with a summarizer of invocations other than ADK's."""
+    return _has_its_own(evaluator, "_invocation_results_summarizer")
+
+
+def _has_its_own(evaluator: object, name: str) -> bool:
+    return not type(getattr(evaluator, name, None)).__module__.startswith(("google.adk.", "builtins"))
+
+
+def asks_itself(kind: type) -> str | None:
+    """Return the method by which a class of LLM judges asks its model otherwise than ADK's; None where it has none."""
+    names = ("evaluate_invocations", "_evaluate_single_sample")
+    return next((name for name in names if not _seam(kind, name).__module__.startswith("google.adk.")), None)
+
+
+def shows_thoughts() -> bool:
+    """Whether ADK shows a judge the thoughts among the parts of a text."""
+    from google.adk.evaluation import llm_as_judge_utils  # noqa: PLC0415
+    from google.genai.types import Content, Part  # noqa: PLC0415
+
+    thought = Content(parts=[Part(text="-", thought=True)])
+    return bool(llm_as_judge_utils.get_text_from_content(thought))
 
 
 def steps_of(evaluator: HallucinationsV1Evaluator, invocation: Invocation) -> list[EvaluationStep]:

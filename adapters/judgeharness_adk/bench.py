@@ -17,15 +17,16 @@ from google.adk.evaluation.eval_case import Invocation
 from google.adk.evaluation.eval_metrics import BaseCriterion, EvalMetric
 from google.adk.evaluation.evaluator import EvaluationResult
 from google.adk.evaluation.evaluator import Evaluator as AdkEvaluator
+from google.adk.evaluation.metric_evaluator_registry import DEFAULT_METRIC_EVALUATOR_REGISTRY
 from google.adk.models.base_llm import BaseLlm
 from google.adk.models.llm_request import LlmRequest
 from google.adk.models.llm_response import LlmResponse
 from google.adk.models.registry import LLMRegistry
 from google.genai.types import Content, Part
 
-from judgeharness_adk.evaluators import EVALUATORS
 from judgeharness_adk.invocations import InvocationCase, invocation_case
 from judgeharness_adk.judges import JUDGES, MetricJudge
+from judgeharness_adk.registering import register
 from judgeharness_adk.sidecar import SUFFIX
 from judgeharness_adk.watching import observe, observers
 from judgeharness_integrations.execution.observing import Span
@@ -36,6 +37,7 @@ __all__ = ["benches"]
 
 _MODEL = "judgeharness-bench"
 _RUBRIC, _MATCH = "rubric_based_final_response_quality_v1", "final_response_match_v2"
+_SIDECAR = "measurements"
 _ID, _PROPERTY = "names_capital", "The answer names a capital."
 _UNREADABLE = "I would rather not say."
 _YES_NO, _VALIDITY = {"PASS": "yes", "FAIL": "no"}, {"PASS": "valid", "FAIL": "invalid"}
@@ -186,10 +188,10 @@ def _block(harness: JudgeHarness, directory: Path) -> dict[str, Any]:
         "aggregation_rule": harness.design.rule.name,
         "max_attempts": harness.policy.max_attempts,
         "max_concurrency": getattr(harness.executor, "max_concurrency", None),
-        "sidecar": str(directory),
+        "sidecar": _SIDECAR,
     }
     if harness.calibration is not None:
-        block["calibration"] = str(harness.calibration.save(directory / "calibration.json"))
+        block["calibration"] = harness.calibration.save(directory / "calibration.json").name
     return block
 
 
@@ -198,8 +200,12 @@ def _bench(name: str, **options: Any) -> Bench:
         ScriptedLlm.script = script
         directory = TemporaryDirectory(prefix="judgeharness-bench-")
         path = Path(directory.name)
+        sidecar = path / _SIDECAR
+        sidecar.mkdir()
         metric = _metric(name, judge_harness=_block(harness, path))
-        made = _OnBench(metric=metric, evaluator=EVALUATORS[name](metric), script=script, harness=harness, sidecar=path)
+        register(registry := DEFAULT_METRIC_EVALUATOR_REGISTRY.fork(), folder=path)
+        evaluator = registry.get_evaluator(metric)
+        made = _OnBench(metric=metric, evaluator=evaluator, script=script, harness=harness, sidecar=sidecar)
         finalize(made, directory.cleanup)
         return made
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
-from types import MappingProxyType
-from typing import Any, ClassVar, Literal
+from pathlib import Path
+from typing import Any, ClassVar
 
 from google.adk.evaluation.eval_case import ConversationScenario, Invocation
 from google.adk.evaluation.eval_metrics import EvalMetric
@@ -15,17 +15,18 @@ from google.adk.evaluation.evaluator import EvaluationResult, Evaluator
 
 from judgeharness_adk import sidecar
 from judgeharness_adk.invocations import InvocationCase
-from judgeharness_adk.judges import JUDGES, MetricJudge
+from judgeharness_adk.judges import MetricJudge
 from judgeharness_adk.measuring import Judged, measure_invocations
 from judgeharness_adk.options import HarnessBlock, block_of, concurrency_of, harness_of
 from judgeharness_adk.outcomes import Reporter, unmeasured
+from judgeharness_adk.registrations import Registered, registered_for_this_agent
 from judgeharness_adk.watching import observers
 from judgeharness_integrations import HarnessResult, JudgeHarness
 from judgeharness_integrations._errors import JudgeHarnessError
 from judgeharness_integrations.reporting.plain import safe_text
 from judgeharness_integrations.running import fingerprint_parts
 
-__all__ = ["EVALUATORS", "HarnessedEvaluator"]
+__all__ = ["HarnessedEvaluator"]
 
 _LOGGER = logging.getLogger("judgeharness_adk")
 _LISTED = 10  # undecided questions that one line of the log names
@@ -43,6 +44,11 @@ class HarnessedEvaluator(Evaluator):
     def __init__(self, eval_metric: EvalMetric) -> None:
         """Keep the metric; all else happens when there are invocations."""
         self._eval_metric = eval_metric
+
+    @staticmethod
+    def registered() -> Registered:
+        """Return what the block may name besides what is built in."""
+        return registered_for_this_agent()
 
     async def evaluate_invocations(
         self,
@@ -65,15 +71,17 @@ class HarnessedEvaluator(Evaluator):
 
     async def _evaluated(self, actual: list[Invocation], expected: list[Invocation] | None) -> EvaluationResult:
         metric = self._eval_metric
-        judge = self.judge(metric)
+        judge = self._made()
         block = block_of(judge.criterion, metric=metric.metric_name)
-        harness = harness_of(block, judge.options, observers=observers())
+        own = self.registered()
+        harness = harness_of(block, judge.options, own=own, observers=observers())
+        directory = None if block.sidecar is False else own.directory(block.sidecar)
         judged = await measure_invocations(
             judge,
             harness,
             actual,
             expected,
-            keep=partial(self._keep, judge=judge, harness=harness, directory=block.sidecar),
+            keep=partial(self._keep, judge=judge, harness=harness, directory=directory),
             names=block.names,
             concurrency=concurrency_of(block, judge.options),
         )
@@ -85,7 +93,14 @@ class HarnessedEvaluator(Evaluator):
             balanced=judge.pooled is not None,
         )
         _warn(metric.metric_name, judged, block)
-        return reporter.result(judged, actual, expected)
+        return self._finished(judge, judged, reporter.result(judged, actual, expected))
+
+    def _made(self) -> MetricJudge[Any]:
+        return self.judge(self._eval_metric, models=self.registered().models)
+
+    def _finished(self, judge: MetricJudge[Any], judged: Sequence[Judged], told: EvaluationResult) -> EvaluationResult:
+        del judge, judged
+        return told
 
     def _keep(
         self,
@@ -95,9 +110,9 @@ class HarnessedEvaluator(Evaluator):
         *,
         judge: MetricJudge[Any],
         harness: JudgeHarness,
-        directory: str | Literal[False],
+        directory: Path | None,
     ) -> None:
-        if not directory:
+        if directory is None:
             return
         texts = harness.keep == "text"
         asked = [question for question in case.questions if texts or judge.pooled is None]  # the agent's own words
@@ -139,9 +154,7 @@ def _undecided(results: Sequence[HarnessResult]) -> Iterator[str]:
         for name, measured in result.criteria.items():
             if measured.status != "decided":
                 kinds = Counter(
-                    row.error.partition(":")[0] if row.error else row.outcome
-                    for row in result.rows
-                    if row.criterion == name and not row.ok
+                    row.error_kind or row.outcome for row in result.rows if row.criterion == name and not row.ok
                 )
                 failed = ", ".join(f"{count} {kind}" for kind, count in kinds.items())
                 yield safe_text(f"{name} {measured.status}" + (f" ({failed} of {measured.planned})" if failed else ""))
@@ -153,21 +166,3 @@ def _with_turns(sentence: str, actual: Sequence[Invocation]) -> str:
         if invocation.invocation_id:
             sentence = sentence.replace(f"case {invocation.invocation_id!r}", f"turn {place}")
     return sentence
-
-
-def _evaluator(judging: type[MetricJudge[Any]]) -> type[HarnessedEvaluator]:
-    """Return the evaluator class of a judge; ADK asks for classes, with the kind of criterion they take."""
-    doc = f"`{judging.metric}`, harnessed."
-    facts = {
-        "judge": judging,
-        "criterion_type": judging.evaluator.criterion_type,
-        "__doc__": doc,
-        "__module__": __name__,
-    }
-    return type(f"Harnessed{judging.evaluator.__name__}", (HarnessedEvaluator,), facts)
-
-
-# ADK's name of a metric -> the evaluator that measures it
-EVALUATORS: Mapping[str, type[HarnessedEvaluator]] = MappingProxyType(
-    {name: _evaluator(judge) for name, judge in JUDGES.items()}
-)

@@ -12,6 +12,7 @@ from google.adk.evaluation.eval_rubrics import Rubric, RubricContent
 from google.genai.types import Part
 from pydantic import BaseModel
 
+from judgeharness_adk import _seams
 from judgeharness_integrations.cases import AnswerCase
 
 __all__ = ["InvocationCase", "Question", "Shown", "invocation_case", "question_of"]
@@ -124,11 +125,14 @@ def answer_text(invocation: Invocation) -> str:
 
 def user_text(invocation: Invocation) -> str:
     """Return what the user said."""
-    return "\n".join(part.text for part in invocation.user_content.parts or () if part.text)
+    return "\n".join(str(part.text) for part in _texts(invocation.user_content.parts))
 
 
 def _spoken(invocation: Invocation, shown: Shown) -> Iterator[Part]:
-    """Yield the parts of an invocation that hold the agent's words, in the order they were said."""
+    """Yield the parts of an invocation that hold the agent's words, in the order they were said.
+
+    Thoughts are among them where ADK shows them to judges: people are to see what the judge sees.
+    """
     if shown == "nothing":
         return
     data = invocation.intermediate_data
@@ -142,7 +146,7 @@ def _spoken(invocation: Invocation, shown: Shown) -> Iterator[Part]:
 
 
 def _texts(parts: Sequence[Part] | None) -> Iterator[Part]:
-    return (part for part in parts or () if part.text)
+    return (part for part in parts or () if part.text and (not part.thought or _seams.shows_thoughts()))
 
 
 def _rewritten(invocation: Invocation, change: Callable[[str], str]) -> Invocation:

@@ -14,10 +14,12 @@ from google.adk.evaluation.eval_case import Invocation
 from judgeharness_adk.invocations import InvocationCase, invocation_case
 from judgeharness_adk.judges import MetricJudge, NoQuestionsError, Unready
 from judgeharness_adk.preparing import Preparation
-from judgeharness_adk.replies import Reply
 from judgeharness_integrations import HarnessResult, JudgeHarness
 from judgeharness_integrations._errors import CaseError, JudgeHarnessError
 from judgeharness_integrations.execution.limiter import limiter_for
+from judgeharness_integrations.modelanswer import ModelAnswer
+from judgeharness_integrations.usage import known_sum
+from judgeharness_integrations.verdictlog.row import TOKENS
 
 __all__ = ["Judged", "Keep", "measure_invocations"]
 
@@ -30,14 +32,14 @@ class Judged:
     cases: list[InvocationCase] = field(default_factory=list)
     results: list[HarnessResult] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
-    replies: list[Reply] = field(default_factory=list)  # the judge's model was asked what there is to judge
+    replies: list[ModelAnswer] = field(default_factory=list)  # the judge's model was asked what there is to judge
     unasked: NoQuestionsError | None = None
 
     @property
     def preparation(self) -> dict[str, int | None]:
         """What finding out cost, besides the samples: calls and tokens."""
-        read, written = [r.input_tokens for r in self.replies], [r.output_tokens for r in self.replies]
-        return {"calls": len(self.replies), "input_tokens": _sum(read), "output_tokens": _sum(written)}
+        used = [answer.usage for answer in self.replies]
+        return {"calls": len(used), **{name: known_sum(one[name] for one in used) for name in TOKENS}}
 
 
 Keep: TypeAlias = Callable[[Judged, InvocationCase, HarnessResult], None]
@@ -113,11 +115,6 @@ async def _prepared(preparation: Preparation, case: InvocationCase) -> Judged:
         judged.cases = [one for one in found if isinstance(one, InvocationCase)]
         judged.problems = [one.why for one in found if isinstance(one, Unready)]
     return judged
-
-
-def _sum(counts: Sequence[int | None]) -> int | None:
-    known = [count for count in counts if count is not None]
-    return sum(known) if known else None
 
 
 def _ids(invocations: Sequence[Invocation]) -> list[str]:

@@ -20,9 +20,10 @@ from google.genai.types import (
 )
 
 from judgeharness_adk import _seams
-from judgeharness_adk.replies import Reply, reply_of
+from judgeharness_adk.replies import answer_of
 from judgeharness_integrations._errors import ConfigError
 from judgeharness_integrations.execution.observing import model_span
+from judgeharness_integrations.modelanswer import ModelAnswer
 
 __all__ = ["JudgeModel", "config_of", "new_model"]
 
@@ -46,12 +47,16 @@ def new_model(name: str) -> BaseLlm:
 class JudgeModel:
     """A model and how it is asked: once, unless its configuration sets HTTP retries of its own."""
 
-    def __init__(self, name: str, config: GenerateContentConfig | None = None) -> None:
-        """Resolve the model; nothing is asked."""
+    def __init__(
+        self, name: str, config: GenerateContentConfig | None = None, *, instance: BaseLlm | None = None
+    ) -> None:
+        """Resolve the model, unless it is given as an instance; nothing is asked."""
         self.name = name
-        self._llm = new_model(name)
+        self._own = {} if instance is None else {"instance": _known_by(instance)}
+        self._llm = instance or new_model(name)
         self._config = GenerateContentConfig() if config is None else config.model_copy(deep=True)
         # a judge has no tools, and google-genai warns at each request about calling them by itself
+        self._config.candidate_count = None  # one is read
         self._config.automatic_function_calling = AutomaticFunctionCallingConfig(disable=True)
         http = self._config.http_options = self._config.http_options or HttpOptions()
         # the harness tries again itself; the clients' own attempts would multiply with its
@@ -63,9 +68,9 @@ class JudgeModel:
         told = self._config.model_dump(mode="json", exclude_none=True, exclude=set(_UNTOLD), fallback=_named)
         http = self._config.http_options
         endpoint = _endpoint(http.base_url if http else None)
-        return told | ({"endpoint": endpoint} if endpoint else {})
+        return told | self._own | ({"endpoint": endpoint} if endpoint else {})
 
-    async def ask(self, prompt: str) -> Reply:
+    async def ask(self, prompt: str) -> ModelAnswer:
         """Return the answer to one prompt, shown to observers as a model span.
 
         Raises:
@@ -80,24 +85,28 @@ class JudgeModel:
         )
         _seams.ask_anew(self._llm)
         with model_span(self.name, provider=type(self._llm).__name__) as outcome:
-            reply = await self._answer(request)
-            outcome.update(
-                model=reply.model or self.name, input_tokens=reply.input_tokens, output_tokens=reply.output_tokens
-            )
-        return reply
+            answer = await self._answer(request)
+            outcome.update(model=answer.model or self.name, **answer.usage)
+        return answer
 
-    async def _answer(self, request: LlmRequest) -> Reply:
+    async def _answer(self, request: LlmRequest) -> ModelAnswer:
         async with aclosing(self._llm.generate_content_async(request)) as responses:
             whole = [response async for response in responses if not response.partial]
         if not whole:
             raise RuntimeError(f"model {self.name!r} gave no response")
-        return reply_of(whole)
+        return answer_of(whole)
 
 
 def _named(value: Any) -> str:
     """Return a stable name of what JSON cannot keep: a class or a function of the caller's."""
     kind = value if hasattr(value, "__qualname__") else type(value)
     return f"{kind.__module__}.{kind.__qualname__}"
+
+
+def _known_by(instance: BaseLlm) -> str:
+    """Return the class, the model and the address of an instance; keys among what it was made with stay out of it."""
+    places = dict.fromkeys(filter(None, map(_endpoint, _seams.addresses_of(instance))))
+    return " at ".join((f"{_named(instance)}({instance.model})", *places))
 
 
 def _endpoint(address: str | None) -> str | None:

@@ -4,40 +4,41 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from difflib import get_close_matches
-from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from google.adk.evaluation.eval_metrics import BaseCriterion, JudgeModelOptions
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from judgeharness_adk.perturbing import PERTURBATIONS
+from judgeharness_adk.registrations import DEFAULT_SIDECAR, Registered
 from judgeharness_adk.rewriting import model_rewriter
 from judgeharness_integrations import JudgeHarness
 from judgeharness_integrations._errors import ConfigError, UnknownNameError
-from judgeharness_integrations.config.importing import imported_rule
 from judgeharness_integrations.config.problems import first_problem
 from judgeharness_integrations.execution.budget import Budget
 from judgeharness_integrations.execution.observing import Observer
 from judgeharness_integrations.perturbations import Rewriter, perturbation
 from judgeharness_integrations.presets import preset
 
-__all__ = ["DEFAULT_SIDECAR", "HarnessBlock", "OnAbstain", "block_of", "concurrency_of", "harness_of"]
+__all__ = ["HarnessBlock", "OnAbstain", "block_of", "concurrency_of", "harness_of"]
 
 OnAbstain: TypeAlias = Literal["fail", "not_evaluated", "informational"]
-DEFAULT_SIDECAR = ".adk/judgeharness"
 KEY, _CAMEL = "judge_harness", "judgeHarness"
+_PLAIN = ("judgeharness", "harness")
 _CONCURRENCY = 16
 _DEFAULT_RULE = "supermajority(2/3)"
+_MOST_CALLS = 10_000  # of a metric and eval case: a request asks for repetitions, the owner of the key pays for them
 
 
 class HarnessBlock(BaseModel):
     """The keys of the block; what is left out takes the defaults of `JudgeHarness`.
 
     `repetitions` defaults to ADK's `num_samples`, `max_concurrency` to its `parallelism_limit` where that is above 1.
-    Paths start at the working directory. `on_abstain` says what a rubric without a decision does to the metric:
-    `fail` (it counts as not fulfilled), `not_evaluated` or `informational`, where the decided rubrics leave it open.
-    `sidecar` is the directory of the measurements, False for none. `extra_rows` adds rows with each rubric's
-    consistency and share of valid samples.
+    A block may have come in a request: `aggregation_rule`, `calibration` and `sidecar` name what is built in or what
+    the agent registered. `on_abstain` says what a rubric without a decision does to the metric: `fail` (it counts as
+    not fulfilled), `not_evaluated` or `informational`, where the decided rubrics leave it open. `sidecar` is the
+    directory of the measurements, False for none. `extra_rows` adds rows with each rubric's consistency and share of
+    valid samples.
     """
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
@@ -55,7 +56,7 @@ class HarnessBlock(BaseModel):
     max_concurrency: int | None = Field(default=None, ge=1)
     timeout_s: float | None = None
     max_attempts: int | None = None
-    max_calls: int | None = None
+    max_calls: int = Field(default=_MOST_CALLS, le=_MOST_CALLS)
     requests_per_minute: float | None = None
     tokens_per_minute: float | None = None
     keep: Literal["text", "hash", "none"] | None = None
@@ -91,7 +92,8 @@ def _check_place(given: Mapping[str, Any], metric: str) -> None:
     if KEY in given and _CAMEL in given:
         raise ConfigError(f"metric {metric!r}: {KEY} stands twice, once as {_CAMEL}: keep one.")
     for name in given.keys() - {KEY, _CAMEL}:
-        if get_close_matches(name, (KEY, _CAMEL), n=1, cutoff=0.8):
+        plain = "".join(filter(str.isalnum, name)).lower()  # JUDGE_HARNESS, judge-harness
+        if get_close_matches(plain, _PLAIN, n=1, cutoff=0.8):
             raise UnknownNameError("key", name, (KEY,))
         if name in HarnessBlock.model_fields:
             raise ConfigError(f"metric {metric!r}: key {name!r} belongs into {KEY}, where it is read.")
@@ -104,9 +106,15 @@ def concurrency_of(block: HarnessBlock, judged_by: JudgeModelOptions) -> int:
 
 
 def harness_of(
-    block: HarnessBlock, judged_by: JudgeModelOptions, *, observers: tuple[Observer, ...] = ()
+    block: HarnessBlock, judged_by: JudgeModelOptions, *, own: Registered, observers: tuple[Observer, ...] = ()
 ) -> JudgeHarness:
     """Return the harness a block stands for.
+
+    Args:
+        block: the block.
+        judged_by: ADK's options of the judge's model.
+        own: what the agent registered for its blocks to name.
+        observers: who watches.
 
     Raises:
         UsageError: its keys cannot be used together; nothing was asked.
@@ -126,14 +134,18 @@ def harness_of(
             *("max_calls", "keep", "curtail", "requests_per_minute", "tokens_per_minute"),
         },
     )
-    rewriter = None if block.rewriter is None else model_rewriter(block.rewriter)
+    rewriter = (
+        None if block.rewriter is None else model_rewriter(block.rewriter, instance=own.models.get(block.rewriter))
+    )
     return JudgeHarness(
         **options
         | {
-            "calibration": None if block.calibration is None else Path(block.calibration).absolute(),
+            "calibration": None if block.calibration is None else own.calibration(block.calibration),
             "budget": Budget(max_calls=block.max_calls),  # segmenting counts too
             "perturbations": _perturbations(options["perturbations"], rewriter),
-            "aggregation_rule": _rule(block.aggregation_rule or options["aggregation_rule"]),
+            "aggregation_rule": own.rule(
+                options["aggregation_rule"] if block.aggregation_rule is None else block.aggregation_rule
+            ),
             "max_concurrency": concurrency_of(block, judged_by),
             "observers": observers,
         }
@@ -142,7 +154,3 @@ def harness_of(
 
 def _perturbations(specs: Any, rewriter: Rewriter | None) -> list[Any]:
     return [perturbation(spec, rewriter=rewriter, more=PERTURBATIONS) for spec in specs]
-
-
-def _rule(spec: str) -> Any:
-    return imported_rule(spec, folder=Path(), where=f"{KEY}.aggregation_rule")

@@ -16,6 +16,7 @@ from judgeharness_adk.measuring import Judged
 from judgeharness_adk.options import HarnessBlock
 from judgeharness_adk.rationales import headline, rubric_rationale
 from judgeharness_adk.scoring import Score, fold
+from judgeharness_adk.tokens import average_of, details_of
 from judgeharness_integrations import HarnessResult
 from judgeharness_integrations.reporting.plain import safe_text
 
@@ -60,6 +61,7 @@ class Reporter:
     ) -> EvaluationResult:
         """Return one result an invocation, and the metric's own."""
         decided = [list(self._rubrics(one)) for one in judged]
+        tokens = [details_of(one) for one in judged]
         invocations = []
         for place, rubrics in enumerate(decided):
             score = self._fold(rubrics)
@@ -70,6 +72,7 @@ class Reporter:
                     score=score.value,
                     eval_status=score.status,
                     rubric_scores=[*self._rows(rubrics)] or None,
+                    token_usage_details=tokens[place],
                 )
             )
         every = [rubric for rubrics in decided for rubric in rubrics]
@@ -79,6 +82,7 @@ class Reporter:
             overall_eval_status=overall.status,
             per_invocation_results=invocations,
             overall_rubric_scores=[*self._overall(every, overall)] or None,
+            overall_token_usage_details=average_of(tokens),
         )
 
     def _fold(self, rubrics: Sequence[_Rubric]) -> Score:

@@ -8,11 +8,12 @@ from typing import Any
 
 from judgeharness_adk.invocations import InvocationCase
 from judgeharness_adk.judges import MetricJudge, Unready
-from judgeharness_adk.replies import Reply
 from judgeharness_integrations import JudgeHarness
 from judgeharness_integrations.execution.budget import Budget, BudgetExhausted
 from judgeharness_integrations.execution.limiter import Limiter
 from judgeharness_integrations.execution.observing import Spans, calling
+from judgeharness_integrations.modelanswer import ModelAnswer
+from judgeharness_integrations.redacting import redactor
 
 __all__ = ["Preparation"]
 
@@ -25,19 +26,19 @@ class Preparation:
     harness: JudgeHarness
     limiter: Limiter
 
-    async def cases(self, case: InvocationCase, replies: list[Reply]) -> list[InvocationCase | Unready]:
+    async def cases(self, case: InvocationCase, replies: list[ModelAnswer]) -> list[InvocationCase | Unready]:
         """Return the cases of an invocation; what the model answered is added to `replies`."""
 
-        async def ask(prompt: str) -> Reply | Exception:
+        async def ask(prompt: str) -> ModelAnswer | Exception:
             reply = await self._asked(prompt, case.case_id)
-            if isinstance(reply, Reply):
+            if isinstance(reply, ModelAnswer):
                 replies.append(reply)
             return reply
 
         return await self.judge.cases(case, ask)
 
-    async def _asked(self, prompt: str, case_id: str) -> Reply | Exception:
-        spans, budget = Spans(self.harness.observers or ()), self.harness.budget or Budget()
+    async def _asked(self, prompt: str, case_id: str) -> ModelAnswer | Exception:
+        spans, budget = Spans(self.harness.observers or (), redactor(self)), self.harness.budget or Budget()
         await self.limiter.acquire()
         try:
             with spans.around("call", f"prepare[{case_id}]", case_id=case_id) as span, calling(spans, span):

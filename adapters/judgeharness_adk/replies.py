@@ -1,20 +1,20 @@
-"""What a model of ADK gave back -> text, tokens, or why there is no text."""
+"""What a model of ADK gave back -> the answer, or the error it answered with."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from enum import Enum
-from typing import NamedTuple
 
 from google.adk.models.llm_response import LlmResponse
+from google.genai.types import BlockedReason, FinishReason
 
-__all__ = ["ModelAnswerError", "Reply", "reply_of"]
+from judgeharness_integrations.modelanswer import NO_TOKENS, ModelAnswer, tokens_of
 
-_REFUSALS = frozenset(
-    {"SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "LANGUAGE", "MODEL_ARMOR", "JAILBREAK"}
-)
-_CUT = "MAX_TOKENS"
-_SILENT = frozenset({"STOP", _CUT, "OTHER", "FINISH_REASON_UNSPECIFIED"})  # it answered, and said nothing
+__all__ = ["ModelAnswerError", "Replied", "answer_of"]
+
+_ENDS = frozenset({*FinishReason.__members__, *BlockedReason.__members__})  # other codes are errors
 _STATUS = {
     "RESOURCE_EXHAUSTED": 429,
     "ABORTED": 409,
@@ -24,19 +24,11 @@ _STATUS = {
 }
 
 
-class Reply(NamedTuple):
-    """What a model answered: its text, or why there is none.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replied(ModelAnswer):
+    """An answer of a model of ADK's, and its last `response` as it came."""
 
-    `refused`: it would not answer; `cut`: the token limit ended the answer. Output tokens include those of thinking.
-    """
-
-    text: str | None
-    reason: str | None = None
-    refused: bool = False
-    cut: bool = False
-    model: str | None = None
-    input_tokens: int | None = None
-    output_tokens: int | None = None
+    response: LlmResponse = field(repr=False, compare=False)
 
 
 class ModelAnswerError(RuntimeError):
@@ -48,7 +40,7 @@ class ModelAnswerError(RuntimeError):
         self.status_code = int(reason) if reason.isdecimal() else _STATUS.get(reason)
 
 
-def reply_of(responses: Sequence[LlmResponse]) -> Reply:
+def answer_of(responses: Sequence[LlmResponse]) -> Replied:
     """Return what the whole responses of one request say: the last text, and how the last of them ended.
 
     Raises:
@@ -58,20 +50,22 @@ def reply_of(responses: Sequence[LlmResponse]) -> Reply:
     """
     if not responses:
         raise ValueError("a request without a response")
-    last = responses[-1]
-    text = next(filter(None, map(_text, reversed(responses))), None)
+    last, newest = responses[-1], responses[::-1]
+    text = next(filter(None, map(_text, newest)), "")
     reason = _reason(last)
-    if text is None and reason not in _REFUSALS | _SILENT:
+    if not text and reason is not None and reason not in _ENDS:
         raise ModelAnswerError(reason, last.error_message)
-    read, written = _tokens(responses)
-    return Reply(
+    usage = next((response.usage_metadata for response in newest if response.usage_metadata), None)
+    parts = (last.content.parts if last.content else None) or ()
+    called = [part.function_call for part in parts if part.function_call]
+    return Replied(
+        response=last,
         text=text,
-        reason=None if text else reason,
-        refused=text is None and reason in _REFUSALS,
-        cut=reason == _CUT,
-        model=next((response.model_version for response in reversed(responses) if response.model_version), None),
-        input_tokens=read,
-        output_tokens=written,
+        calls=tuple(json.dumps(call.args or {}, default=str) for call in called),
+        tools=tuple(call.name or "" for call in called),
+        finish_reason=reason,
+        model=next((response.model_version for response in newest if response.model_version), None),
+        tokens=NO_TOKENS if usage is None else tokens_of(usage),
     )
 
 
@@ -80,15 +74,7 @@ def _text(response: LlmResponse) -> str | None:
     return "\n".join(part.text for part in parts or () if part.text and not part.thought) or None
 
 
-def _reason(response: LlmResponse) -> str:
+def _reason(response: LlmResponse) -> str | None:
     """Return how a response ended, in the provider's words."""
-    given = response.error_code or response.finish_reason or "STOP"
-    return str(given.value if isinstance(given, Enum) else given)
-
-
-def _tokens(responses: Sequence[LlmResponse]) -> tuple[int | None, int | None]:
-    usage = next((response.usage_metadata for response in reversed(responses) if response.usage_metadata), None)
-    if usage is None:
-        return None, None
-    written = [n for n in (usage.candidates_token_count, usage.thoughts_token_count) if n is not None]
-    return usage.prompt_token_count, sum(written) if written else None
+    given = response.error_code or response.finish_reason
+    return str(given.value if isinstance(given, Enum) else given) if given else None

@@ -12,6 +12,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from judgeharness_integrations._files import owner_only
+from judgeharness_integrations.redacting import redactor
 from judgeharness_integrations.result import HarnessResult
 from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES
 
@@ -58,15 +60,14 @@ def record(
     }
 
 
-def write(line: Mapping[str, Any], directory: str) -> None:
+def write(line: Mapping[str, Any], directory: Path) -> None:
     """Append a line to this process's file in a directory; one that cannot be written to is a warning, not an error."""
-    text = json.dumps(line, ensure_ascii=False, default=str) + "\n"
+    text = json.dumps(redactor().data(dict(line)), ensure_ascii=False, default=str) + "\n"
     try:
-        with _lock, _path(Path(directory)).open("a", encoding="utf-8", errors=LONE_SURROGATES) as file:
+        with _lock, open(_path(directory), "a", encoding="utf-8", errors=LONE_SURROGATES, opener=owner_only) as file:
             file.write(text)
-    except (OSError, ValueError) as error:  # a path may hold what no path can
-        reason = getattr(error, "strerror", None) or error
-        _LOGGER.warning("the measurement is not kept: %s cannot be written to (%s).", directory, reason)
+    except OSError as error:
+        _LOGGER.warning("the measurement is not kept: %s cannot be written to (%s).", directory, error.strerror)
 
 
 def _path(directory: Path) -> Path:

@@ -5,6 +5,7 @@
 
 from typing import TYPE_CHECKING
 
+from judgeharness_integrations._errors import NotGradedError
 from judgeharness_integrations._lazy import lazy
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ __all__ = [
     "CriteriaJudge",
     "EvaluatorJudge",
     "LabelJudge",
+    "NotGradedError",
     "PairwiseJudge",
     "ScoreJudge",
     "Taxonomy",

@@ -19,6 +19,7 @@ from langsmith import tracing_context
 from judgeharness_integrations.cases import AnswerCase, PairwiseCase
 from judgeharness_integrations.harness import JudgeHarness
 from judgeharness_integrations.judging import Judge
+from judgeharness_integrations.marks import code_in, verdict_line
 from judgeharness_integrations.testing import Bench, Evaluator, HarnessedEvaluator, Native, Script
 from judgeharness_langchain.criteria import CriteriaJudge
 from judgeharness_langchain.pairwise import PairwiseJudge
@@ -29,6 +30,7 @@ __all__ = ["benches"]
 Make: TypeAlias = Callable[[BaseChatModel], Any]
 _QUESTION = "What is the capital of Norway?"
 _UNREADABLE = "I would rather not say."
+_CODE = "{code}"  # in a reply: the code of the case
 _OURS = {"equality_with_bare": "it is a judge of this package: there is no evaluator of LangChain's to compare with"}
 _SINGLE = {"original_frame": "one answer is judged: there is no order of answers"}
 _SLOTS = {"A": "Assistant A", "B": "Assistant B", "TIE": "TIE"}
@@ -52,15 +54,17 @@ class ScriptedChat(BaseChatModel):
         return self.bind(tools=[tool["title"] for tool in tools], **options)
 
     def _generate(self, messages: list[BaseMessage], *_: Any, **options: Any) -> ChatResult:
-        return self._said(self.script.ask(_prompt(messages)), **options)
+        prompt = _prompt(messages)
+        return self._said(self.script.ask(prompt), code_in(prompt), **options)
 
     async def _agenerate(self, messages: list[BaseMessage], *_: Any, **options: Any) -> ChatResult:
-        return self._said(await self.script.aask(_prompt(messages)), **options)
+        prompt = _prompt(messages)
+        return self._said(await self.script.aask(prompt), code_in(prompt), **options)
 
-    def _said(self, label: str, tools: Sequence[str] = (), **_: Any) -> ChatResult:
+    def _said(self, label: str, code: str | None, tools: Sequence[str] = (), **_: Any) -> ChatResult:
         reply = self.replies.get(label, _UNREADABLE)
         message = (
-            AIMessage(content=reply)
+            AIMessage(content=reply.replace(_CODE, code or ""))
             if isinstance(reply, str)
             else AIMessage(content="", tool_calls=[_call(tools[0], reply)])
         )
@@ -178,12 +182,16 @@ def benches() -> list[Bench]:
     One of ours reads structured output and one reads text.
     """
     words = {label: {"reasoning": "So it seems.", "verdict": slot} for label, slot in _SLOTS.items()}
-    lines = {label: f"So it seems.\n{label}" for label in ("PASS", "FAIL")}
+    lines = {label: f"So it seems.\n{verdict_line(_CODE, label)}" for label in ("PASS", "FAIL")}
     ours = [
-        _bench("PairwiseJudge", PairwiseJudge, words, pairwise=True, ours=True),
+        _bench("PairwiseJudge", _pairwise_judge, words, pairwise=True, ours=True),
         _bench("CriteriaJudge", _criteria_judge, lines, pairwise=False, ours=True),
     ]
     return [*(_classic() if find_spec("langchain_classic") is not None else ()), *ours]
+
+
+def _pairwise_judge(model: BaseChatModel) -> PairwiseJudge:
+    return PairwiseJudge(model, output="structured")
 
 
 def _criteria_judge(model: BaseChatModel) -> CriteriaJudge:

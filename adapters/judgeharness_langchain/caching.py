@@ -10,11 +10,10 @@ from langchain_core.globals import get_llm_cache
 from langchain_core.language_models import BaseLanguageModel
 
 from judgeharness_integrations.judging import Probe
+from judgeharness_integrations.modelparameters import single_choice
 from judgeharness_langchain.models import innermost, with_innermost
 
-__all__ = ["UNREACHABLE", "NamespacedCache", "active_cache", "isolated", "namespace_of"]
-
-UNREACHABLE = "an LLM cache is active and the judge's model cannot be reached: repetitions may be one cached reply"
+__all__ = ["NamespacedCache", "active_cache", "isolated", "namespace_of"]
 
 
 class NamespacedCache(BaseCache):
@@ -60,14 +59,13 @@ def active_cache(model: object) -> BaseCache | None:
 
 
 def isolated(model: Any, namespace: str) -> Any | None:
-    """Return a copy of the model whose cache entries stand apart; None when the model cannot be reached.
+    """Return a copy of the model whose cache entries stand apart and that gives one choice; None when out of reach.
 
     A namespace that is already set (a judge inside a judge) is kept: its entries are nested.
     """
-    cache = active_cache(model)
+    cache, core = active_cache(model), single_choice(innermost(model))
     if cache is None:
-        return model
-    core = innermost(model)
+        return model if core is innermost(model) else with_innermost(model, core)
     if not isinstance(core, BaseLanguageModel):
         return None
     return with_innermost(model, core.model_copy(update={"cache": NamespacedCache(cache, namespace)}))

@@ -10,6 +10,7 @@ from pydantic import ValidationError
 from judgeharness_integrations._errors import ConfigError, NotInstalledError, UnknownNameError, UsageError
 from judgeharness_integrations.adapters import JudgeSpec
 from judgeharness_integrations.judging import Judge
+from judgeharness_integrations.redacting import REDACTED
 from judgeharness_langchain.chat_judge import ChatJudge, known_options
 from judgeharness_langchain.criteria import CriteriaJudge
 from judgeharness_langchain.evaluator_judge import EvaluatorJudge
@@ -79,7 +80,7 @@ def _sentence(error: Exception, options: Mapping[str, Any] | None = None) -> str
     else:
         line = (str(error).strip().splitlines() or [type(error).__name__])[0]
     for text in sorted(_texts(options), key=len, reverse=True):
-        line = line.replace(text, "...")
+        line = line.replace(text, REDACTED)
     return " ".join(line.split()).rstrip(".")
 
 

@@ -9,25 +9,20 @@ from typing import Any, Unpack
 from langchain_core.language_models import BaseChatModel
 
 from judgeharness_integrations.judging import Answer
-from judgeharness_integrations.parsing import json_of, label_grammar
+from judgeharness_integrations.marks import REASONING_PROPERTY
+from judgeharness_integrations.parsing import MARKUP, json_of, label_grammar
 from judgeharness_langchain.chat_judge import ChatJudge, JudgeOptions, Reading
 from judgeharness_langchain.kinds import CUSTOM_LABELS
 from judgeharness_langchain.rubric import CriteriaLike, rubric_text, several_criteria
-from judgeharness_langchain.structured import REASONING, object_schema, reasoning_of
+from judgeharness_langchain.structured import object_schema, reasoning_of
 
-__all__ = ["CriteriaJudge", "last_json_object"]
+__all__ = ["CriteriaJudge"]
 
 _LABELS = ("PASS", "FAIL")
 _WORDS = label_grammar({"PASS": "PASS", "FAIL": "FAIL"})
 _INSTRUCTIONS = (
     "You check whether an answer to a task meets each of these criteria:\n{rubric}\nJudge every criterion by itself."
 )
-
-
-def last_json_object(text: str) -> Any:
-    """Return the JSON that stands alone on the last non-empty line; None when none does."""
-    lines = text.strip().splitlines()
-    return json_of(lines[-1]) if lines else None
 
 
 class CriteriaJudge(ChatJudge):
@@ -58,14 +53,14 @@ class CriteriaJudge(ChatJudge):
         del slots
         verdict = {"type": "string", "enum": list(_LABELS)}
         verdicts = object_schema("Verdicts", {criterion.name: verdict for criterion in self.criteria})
-        return object_schema("CriteriaVerdicts", {"reasoning": REASONING, "verdicts": verdicts})
+        return object_schema("CriteriaVerdicts", {"reasoning": REASONING_PROPERTY, "verdicts": verdicts})
 
-    def _answer_format(self, slots: tuple[str, str]) -> str:
+    def _verdict_format(self, slots: tuple[str, str]) -> str:
         del slots
         if len(self.criteria) == 1:
-            return "Give your reasons first. Then write PASS or FAIL alone on the last line."
+            return "PASS or FAIL"
         example = json.dumps({criterion.name: "PASS or FAIL" for criterion in self.criteria}, ensure_ascii=False)
-        return f"Give your reasons first. Then write the verdicts alone on the last line, as one JSON object: {example}"
+        return f"PASS or FAIL for each criterion, as one JSON object: {example}"
 
     def _verdicts(self, verdicts: object, reasoning: str | None) -> Reading:
         """Return one answer a criterion; one that is missing or no PASS or FAIL is unparsed by itself."""
@@ -81,10 +76,10 @@ class CriteriaJudge(ChatJudge):
         del slots
         return self._verdicts(parsed.get("verdicts"), reasoning_of(parsed))
 
-    def _read_text(self, text: str, slots: tuple[str, str]) -> Reading:
+    def _read_text(self, said: str, slots: tuple[str, str], reasoning: str) -> Reading:
         del slots
         first, *others = self.criteria
         if others:
-            return self._verdicts(last_json_object(text), text)
-        word = _WORDS.last_line(text)
-        return None if word is None else [Answer(criterion=first.name, verdict=word, reasoning=text)]
+            return self._verdicts(json_of(said.strip(MARKUP)), reasoning)
+        word = _WORDS.word(said)
+        return None if word is None else [Answer(criterion=first.name, verdict=word, reasoning=reasoning)]

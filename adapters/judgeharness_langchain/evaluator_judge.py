@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from langchain_core.caches import BaseCache
+from langchain_core.exceptions import OutputParserException
+
 from judgeharness_integrations.cases import AnswerCase, Case, Criterion, PairwiseCase
+from judgeharness_integrations.execution.attempting import read_apart
 from judgeharness_integrations.judging import Answer, JudgeIdentity, Judgment, Probe
-from judgeharness_integrations.parsing import only_quotes
+from judgeharness_integrations.modelanswer import UNREACHABLE, EmptyAnswerError, ModelAnswer, answer_behind
+from judgeharness_integrations.modelparameters import SEVERAL_CHOICES, single_choice
 from judgeharness_integrations.presets import Shape
 from judgeharness_integrations.verdictlog.row import Verdict
-from judgeharness_langchain.caching import UNREACHABLE, active_cache, isolated, namespace_of
+from judgeharness_langchain.caching import active_cache, isolated, namespace_of
 from judgeharness_langchain.fitting import fitting_case, misfit
 from judgeharness_langchain.kinds import Kind, kind_of
-from judgeharness_langchain.messages import Capture, ModelAnswer, judgment_of
-from judgeharness_langchain.models import family_of, model_name
+from judgeharness_langchain.messages import Capture
+from judgeharness_langchain.models import family_of, innermost, model_name
 from judgeharness_langchain.options import CallOptions
 from judgeharness_langchain.parameters import model_parameters
-from judgeharness_langchain.prompting import prompt_hash, relabelled
+from judgeharness_langchain.prompting import prompt_hash, relabelled, template_texts
 
 __all__ = ["EvaluatorJudge", "Sample"]
 
 _RUN = "__run"
+_MOST_STEPS = 30_000_000  # characters an opening bracket looks at, of all of them together; tenths of a second
 
 
 @dataclass
@@ -101,14 +107,19 @@ class EvaluatorJudge:
         """Ask the evaluator once."""
         case, capture = fitting_case(self, probe.case), Capture()
         sample = self.samples[probe.case_id, probe.perturbation.name, probe.repetition] = Sample()
-        evaluator, warning = self._isolated(probe, case.presentation.slot_names)
+        evaluator, warnings = self._isolated(probe, case.presentation.slot_names)
         try:
             sample.answer = await self._evaluate(evaluator, probe, capture)
         except Exception as error:
             sample.error = error
-            if capture.answer is None:  # the call failed, not the reading of its answer
+            if capture.empty is not None:
+                raise EmptyAnswerError(capture.empty.answer) from error
+            answer = capture.answer or answer_behind(error)
+            if answer is None:  # the call failed, not the reading of its answer
                 raise
-        return self._judgment(case, sample, capture.answer, warning)
+        else:
+            answer = capture.answer
+        return await read_apart(answer.text if answer else "", self._judgment, case, sample, answer, warnings)
 
     async def _evaluate(self, evaluator: Any, probe: Probe, capture: Capture) -> dict[str, Any]:
         config = self.options.for_sample(probe, capture)
@@ -120,41 +131,46 @@ class EvaluatorJudge:
         call = getattr(evaluator, f"_{name}", None) or getattr(evaluator, name)
         return dict(await call(**arguments))
 
-    def _isolated(self, probe: Probe, slots: tuple[str, str] | None) -> tuple[Any, str | None]:
-        """Return the evaluator for one sample: its own cache entries, and the answers' names."""
+    def _isolated(self, probe: Probe, slots: tuple[str, str] | None) -> tuple[Any, tuple[str, ...]]:
+        """Return the evaluator for one sample: its own cache entries, one choice, and the answers' names."""
         model = getattr(self.evaluator, "llm", None)
         cache = active_cache(model)
-        if cache is None and slots is None:
-            return self.evaluator, None
-        key = (id(cache), probe.perturbation.name, probe.repetition, slots)
+        key = (id(cache), namespace_of(probe) if cache is not None else "", slots)
         if key not in self._variants:
-            self._variants[key] = self._variant(model, namespace_of(probe), slots)
+            self._variants[key] = self._variant(model, cache, key[1], slots)
         return self._variants[key]  # type: ignore[no-any-return]
 
-    def _variant(self, model: Any, namespace: str, slots: tuple[str, str] | None) -> tuple[Any, str | None]:
+    def _variant(
+        self, model: Any, cache: BaseCache | None, namespace: str, slots: tuple[str, str] | None
+    ) -> tuple[Any, tuple[str, ...]]:
         changes: dict[str, Any] = {} if slots is None else {"prompt": relabelled(self.evaluator.prompt, slots)}
-        own = isolated(model, namespace)
-        copy = getattr(self.evaluator, "model_copy", None)
-        if own is None or copy is None:
-            return (copy(update=changes) if copy and changes else self.evaluator), UNREACHABLE
-        return copy(update=changes | {"llm": own}), None
+        parser, copy = getattr(self.evaluator, "output_parser", None), getattr(self.evaluator, "model_copy", None)
+        if hasattr(parser, "model_copy"):
+            changes["output_parser"] = linear_parser(parser)
+        own = None if model is None or copy is None else isolated(model, namespace)
+        if own is not None:
+            changes["llm"] = own
+        warnings = [UNREACHABLE] if own is None and cache is not None else []
+        if own is not None and single_choice(innermost(model)) is not innermost(model):
+            warnings.append(SEVERAL_CHOICES)
+        return (copy(update=changes) if copy and changes else self.evaluator), tuple(warnings)
 
-    def _judgment(self, case: AnswerCase, sample: Sample, answer: ModelAnswer | None, warning: str | None) -> Judgment:
-        native = sample.answer or {}
+    def _judgment(
+        self, case: AnswerCase, sample: Sample, answer: ModelAnswer | None, warnings: Sequence[str]
+    ) -> Judgment:
+        native, said = sample.answer or {}, answer or ModelAnswer()
         theirs = self.kind.verdict(native) if sample.answer is not None else None
         verdict, conflict = self._read(case, theirs, answer)
-        refused = verdict is None and answer is not None and answer.refusal is not None
-        reasoning, run = native.get("reasoning"), native.get(_RUN)
-        read = Answer(
-            criterion=self.criteria[0].name,
+        reasoning, run, name = native.get("reasoning"), native.get(_RUN), self.criteria[0].name
+        read = said.unusable(name) or Answer(
+            criterion=name,
             verdict=verdict,
-            outcome="ok" if verdict is not None else "refused" if refused else "unparsed",
+            outcome="ok" if verdict is not None else "unparsed",
             reasoning=None if reasoning is None else str(reasoning),
         )
-        return judgment_of(
+        return said.judgment(
             [read],
-            answer,
-            warning,
+            warnings=warnings,
             parser_conflict=1 if conflict else None,
             run_id=None if run is None else str(run.run_id),
         )
@@ -162,19 +178,30 @@ class EvaluatorJudge:
     def _read(
         self, case: AnswerCase, theirs: Verdict | None, answer: ModelAnswer | None
     ) -> tuple[Verdict | None, bool]:
-        """Return the verdict, and whether our reading of the text differs from the evaluator's."""
+        """Return the verdict, and whether our reading of the answer differs from the evaluator's."""
+        if answer is not None and answer.problem is not None:
+            return None, theirs is not None  # what a half answer says is not where it would have ended
         stock = type(getattr(self.evaluator, "output_parser", None)).__name__ == self.kind.parser
         if self.own_parser or answer is None or not stock:
             return theirs, False
-        judged = case.all_texts()
-        # what a half answer says is not where it would have ended
-        if answer.refusal is not None or answer.truncated or only_quotes(answer.text, judged):
-            return None, theirs is not None
-        ours = self.kind.reread(answer.text, judged)
+        ours = self.kind.reread(answer.text, case.all_texts(), template_texts(getattr(self.evaluator, "prompt", None)))
         divisor = getattr(self.evaluator, "normalize_by", None)
         if isinstance(ours, (int, float)) and divisor:
             ours = ours / divisor
         return ours, ours != theirs
+
+
+def linear_parser(parser: Any) -> Any:
+    """Return a copy of a parser that refuses texts on which LangChain's patterns take quadratic time."""
+    copy, parse = parser.model_copy(), parser.parse
+
+    def bounded(text: str) -> Any:
+        if len(text) * text.count("[[") > _MOST_STEPS:
+            raise OutputParserException("the answer is too long for the evaluator's own parser")
+        return parse(text)
+
+    object.__setattr__(copy, "parse", bounded)  # a parser takes no new attributes
+    return copy
 
 
 def _scale(evaluator: Any, kind: Kind) -> tuple[float, float] | None:

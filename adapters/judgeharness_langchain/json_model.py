@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from operator import itemgetter
 from typing import Any, Literal, TypeAlias, get_args
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
+from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import Runnable
 
 from judgeharness_integrations._errors import UnknownNameError, UsageError
-from judgeharness_integrations.chatmodels import Completion, Prompt
+from judgeharness_integrations.chatmodels import Completion, Ended, Prompt
+from judgeharness_integrations.modelanswer import ModelAnswer, without_parser
+from judgeharness_integrations.verdictlog.endings import Ending
 from judgeharness_langchain.caching import isolated
-from judgeharness_langchain.messages import ModelAnswer, read_message
 from judgeharness_langchain.models import innermost, model_name
 from judgeharness_langchain.parameters import model_parameters
-from judgeharness_langchain.structured import ended_early, means_unsupported
+from judgeharness_langchain.structured import Output, answer_of, arguments_of, with_tool
 
 __all__ = ["JsonOutput", "LangChainModel"]
 
 JsonOutput: TypeAlias = Literal["auto", "json_schema", "function_calling", "json_mode", "text"]
+_ENDED: Mapping[Ending, Ended] = {"complete": "ok", "cut_off": "truncated", "refused": "refused"}
 _SHOWN = "The JSON schema of the answer:\n"
 
 
@@ -46,7 +49,7 @@ class LangChainModel:
         self.model = model
         self.output: JsonOutput = output
         self.name = model_name(model) or type(innermost(model)).__name__
-        self._text_only = output == "text"
+        self._mode = Output(None if output == "auto" else "text" if output == "text" else "structured")
 
     @property
     def parameters(self) -> Mapping[str, Any]:
@@ -54,44 +57,34 @@ class LangChainModel:
         return {**model_parameters(self.model), "output": self.output}
 
     async def complete(self, prompt: Prompt) -> Completion:
-        """Answer one prompt; twice asked where the model turns out to have no structured output."""
+        """Answer one prompt; twice asked where its first answer shows that it gives no structured output."""
         own = isolated(self.model, f"sample {prompt.sample}")
         model: Any = self.model if own is None else own
-        if not self._text_only:
-            answered = await self._structured(model, prompt)
-            if answered is not None:
-                return answered
-        return _completion(read_message(await model.ainvoke(_messages(prompt, shown=True))))
 
-    async def _structured(self, model: Any, prompt: Prompt) -> Completion | None:
-        """Return the answer, or None when the model turns out to have no structured output."""
-        shaped = self._shaped(model, prompt)
-        if shaped is None:
-            return None
-        try:
-            result = await shaped.ainvoke(_messages(prompt, shown=self.output == "json_mode"))
-        except Exception as error:
-            if self.output == "auto" and means_unsupported(error):
-                self._text_only = True
-                return None
-            if (ended := ended_early(error)) is not None:
-                return _completion(ended, tokens=_tokens(error))
-            raise
-        raw, parsed = result["raw"], result["parsed"]
-        answer = read_message(raw) if isinstance(raw, AIMessage) else ModelAnswer(text=str(raw))
-        # a text is read strictly later on: the client's own parser also completes JSON that was cut off
-        given = isinstance(parsed, Mapping) and (not answer.text or getattr(raw, "tool_calls", None))
-        return _completion(answer, parsed if given else None)
+        async def structured() -> ModelAnswer:
+            return await answer_of(self._shaped(model, prompt), _messages(prompt, shown=self.output == "json_mode"))
 
-    def _shaped(self, model: Any, prompt: Prompt) -> Any | None:
-        method = {} if self.output == "auto" else {"method": self.output}
+        async def text() -> ModelAnswer:
+            return await answer_of(model, _messages(prompt, shown=True))
+
+        answer, _ = await self._mode.ask(structured, text)
+        return _completion(answer, prompt.schema)
+
+    def _shaped(self, model: Any, prompt: Prompt) -> Any:
+        """Return the model bound to the schema of the answer; our own reader is strict, and needs no other behind it.
+
+        Raises:
+            NotImplementedError: it calls no tools, and was not told to.
+            UsageError: it does not have the output that was chosen.
+
+        """
+        if self.output == "auto":
+            return with_tool(model, prompt.schema)
         try:
-            return model.with_structured_output(dict(prompt.schema), include_raw=True, **method)
+            structured = model.with_structured_output(dict(prompt.schema), include_raw=True, method=self.output)
         except (NotImplementedError, AttributeError):
-            if self.output != "auto":
-                raise UsageError(f"model {self.name!r} has no output {self.output!r}: use output: text.") from None
-            self._text_only = True
-            return None
+            raise UsageError(f"model {self.name!r} has no output {self.output!r}: use output: text.") from None
+        return without_parser(structured) or structured | itemgetter("raw")
 
 
 def _messages(prompt: Prompt, *, shown: bool) -> list[BaseMessage]:
@@ -100,26 +93,15 @@ def _messages(prompt: Prompt, *, shown: bool) -> list[BaseMessage]:
     return [SystemMessage(prompt.system + schema), HumanMessage(prompt.user)]
 
 
-def _completion(
-    answer: ModelAnswer,
-    parsed: Mapping[str, Any] | None = None,
-    *,
-    tokens: tuple[int | None, int | None] = (None, None),
-) -> Completion:
-    ended: Literal["ok", "refused", "truncated"] = "truncated" if answer.truncated else "ok"
+def _completion(answer: ModelAnswer, schema: Mapping[str, Any]) -> Completion:
+    parsed = arguments_of(answer, schema)
     text = answer.text or (json.dumps(parsed, ensure_ascii=False) if parsed is not None else "")  # of a tool's call
     return Completion(
-        text=text if answer.refusal is None else answer.refusal,
+        text=answer.problem or text if answer.ending == "refused" else text,
         parsed=parsed,
-        ended=ended if answer.refusal is None else "refused",
+        ended=_ENDED[answer.ending],
         model=answer.model,
-        input_tokens=tokens[0] if answer.input_tokens is None else answer.input_tokens,
-        output_tokens=tokens[1] if answer.output_tokens is None else answer.output_tokens,
         cached=answer.cached,
+        service_tier=answer.service_tier,
+        **answer.usage,
     )
-
-
-def _tokens(error: Exception) -> tuple[int | None, int | None]:
-    """Return what an answer that was cut off took, which only the error holds."""
-    usage = getattr(getattr(error, "completion", None), "usage", None)
-    return getattr(usage, "prompt_tokens", None), getattr(usage, "completion_tokens", None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -42,7 +43,8 @@ class Kind:
     """One kind of evaluator.
 
     `natives` maps a verdict of the log to (value, score) of the result dict; scores stand for themselves. `parser`
-    is the name of the stock parser our grammar may re-read after; `bracketed` says which of its readings applies.
+    is the name of the stock parser our grammar may re-read after; `bracketed` and `stated` say which of its readings
+    applies.
     With `label_set` every criterion is a label that applies or does not.
     """
 
@@ -53,6 +55,7 @@ class Kind:
     parser: str | None = None
     grammar: Grammar | None = None
     bracketed: bool = True
+    stated: re.Pattern[str] | None = None
     label_set: bool = False
 
     def verdict(self, answer: Mapping[str, Any]) -> Verdict | None:
@@ -71,11 +74,15 @@ class Kind:
             return None, verdict
         return self.natives.get(verdict, (verdict, None)) if verdict is not None else (None, None)
 
-    def reread(self, text: str, judged: tuple[str, ...]) -> Verdict | None:
-        """Return what our own grammar reads in the model's text."""
+    def reread(self, text: str, judged: tuple[str, ...], told: tuple[str, ...] = ()) -> Verdict | None:
+        """Return what our own grammar reads in the model's text, given the judged texts and what else it was told."""
         if self.grammar is None:
             return None
-        return self.grammar.last_bracketed(text, judged=judged) if self.bracketed else self.grammar.last_line(text)
+        if self.stated is not None:
+            return self.grammar.last_stated(text, self.stated, judged=judged, told=told)
+        if self.bracketed:
+            return self.grammar.last_bracketed(text, judged=judged, told=told)
+        return self.grammar.last_line(text, judged=(*judged, *told))
 
 
 PAIRWISE = Kind(
@@ -101,7 +108,15 @@ CRITERIA = Kind(
     grammar=label_grammar({"Y": "PASS", "N": "FAIL"}),
     bracketed=False,
 )
-CORRECTNESS = Kind(shape="labels", keys=("reasoning", "value", "score"), natives=_CORRECT, labels=("PASS", "FAIL"))
+CORRECTNESS = Kind(
+    shape="labels",
+    keys=("reasoning", "value", "score"),
+    natives=_CORRECT,
+    labels=("PASS", "FAIL"),
+    parser="StrOutputParser",
+    grammar=label_grammar({"CORRECT": "PASS", "INCORRECT": "FAIL"}),
+    stated=re.compile(r"GRADE[ \t*_]{0,8}:[ \t*_]{0,8}(CORRECT|INCORRECT)[ \t*_.]{0,8}$", re.IGNORECASE | re.MULTILINE),
+)
 CUSTOM_LABELS = Kind(shape="labels", keys=("reasoning", "value", "score"), natives=_YES_NO, labels=("PASS", "FAIL"))
 LABEL = Kind(shape="labels", keys=("reasoning", "value", "score"))
 LABELS = Kind(shape="labels", keys=("reasoning", "value", "score"), label_set=True)

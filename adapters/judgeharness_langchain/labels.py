@@ -11,12 +11,12 @@ from langchain_core.language_models import BaseChatModel
 
 from judgeharness_integrations.cases import Criterion
 from judgeharness_integrations.judging import Answer
-from judgeharness_integrations.parsing import label_grammar
+from judgeharness_integrations.marks import REASONING_PROPERTY
+from judgeharness_integrations.parsing import MARKUP, json_of, label_grammar
 from judgeharness_langchain.chat_judge import ChatJudge, JudgeOptions, Reading
-from judgeharness_langchain.criteria import last_json_object
 from judgeharness_langchain.kinds import LABEL, LABELS
 from judgeharness_langchain.rubric import rubric_text
-from judgeharness_langchain.structured import REASONING, object_schema, reasoning_of
+from judgeharness_langchain.structured import object_schema, reasoning_of
 from judgeharness_langchain.taxonomy import Taxonomy
 
 __all__ = ["LabelJudge"]
@@ -72,16 +72,17 @@ class LabelJudge(ChatJudge):
         del slots
         label = {"type": "string", "enum": list(self.taxonomy.labels)}
         if self.multiple:
-            return object_schema("Labels", {"reasoning": REASONING, "labels": {"type": "array", "items": label}})
-        return object_schema("Label", {"reasoning": REASONING, "label": label})
+            return object_schema(
+                "Labels", {"reasoning": REASONING_PROPERTY, "labels": {"type": "array", "items": label}}
+            )
+        return object_schema("Label", {"reasoning": REASONING_PROPERTY, "label": label})
 
-    def _answer_format(self, slots: tuple[str, str]) -> str:
+    def _verdict_format(self, slots: tuple[str, str]) -> str:
         del slots
         if not self.multiple:
-            return "Give your reasons first. Then write the label alone on the last line in double brackets."
+            return "the label"
         example = json.dumps(list(self.taxonomy.labels)[:2], ensure_ascii=False)
-        ask = "Give your reasons first. Then write the labels alone on the last line as a JSON list"
-        return f"{ask}, as in {example} or []."
+        return f"the labels as a JSON list, as in {example} or []"
 
     def _chosen(self, chosen: object, reasoning: str | None) -> Reading:
         if not self.multiple:
@@ -101,6 +102,6 @@ class LabelJudge(ChatJudge):
         del slots
         return self._chosen(parsed.get("labels" if self.multiple else "label"), reasoning_of(parsed))
 
-    def _read_text(self, text: str, slots: tuple[str, str]) -> Reading:
+    def _read_text(self, said: str, slots: tuple[str, str], reasoning: str) -> Reading:
         del slots
-        return self._chosen(last_json_object(text) if self.multiple else self._grammar.last_line(text), text)
+        return self._chosen(json_of(said.strip(MARKUP)) if self.multiple else self._grammar.word(said), reasoning)

@@ -14,6 +14,7 @@ from langchain_core.language_models import BaseLanguageModel
 from judgeharness_integrations._errors import NotInstalledError, UnknownNameError, UsageError
 from judgeharness_integrations.calibration import CalibrationReport
 from judgeharness_integrations.harness import JudgeHarness
+from judgeharness_integrations.notgraded import OnNotGraded
 from judgeharness_langchain.chat_judge import ChatJudge
 from judgeharness_langchain.criteria import CriteriaJudge
 from judgeharness_langchain.pairwise import PairwiseJudge
@@ -47,6 +48,7 @@ def load_evaluator(
     llm: BaseLanguageModel[Any] | None = None,
     harness: JudgeHarness | None = None,
     calibration: CalibrationReport | str | PathLike[str] | None = None,
+    on_not_graded: OnNotGraded = "raise",
     **options: Any,
 ) -> Any:
     """Load an evaluator by LangChain's name for it and put it under a harness.
@@ -58,10 +60,12 @@ def load_evaluator(
         llm: the model that judges; LangChain's default when None.
         harness: the design; `JudgeHarness.standard` by default.
         calibration: a saved calibration, or its path.
+        on_not_graded: as in `harness_evaluator`.
         options: passed on to the evaluator (`criteria`, `prompt`, `normalize_by`, ...).
 
     """
-    return harness_evaluator(build_evaluator(evaluator, llm=llm, **options), harness, calibration)
+    built = build_evaluator(evaluator, llm=llm, **options)
+    return harness_evaluator(built, harness, calibration, on_not_graded=on_not_graded)
 
 
 def build_evaluator(evaluator: Any, *, llm: BaseLanguageModel[Any] | None = None, **options: Any) -> Any:

@@ -11,20 +11,26 @@ from langchain_core.callbacks import BaseCallbackHandler, BaseCallbackManager
 from langchain_core.runnables import RunnableConfig
 
 from judgeharness_integrations.judging import Probe
+from judgeharness_integrations.result import HarnessResult
 
-__all__ = ["CallOptions"]
+__all__ = ["CallOptions", "Kept", "with_handlers"]
 
+Kept = list[tuple[dict[str, Any], HarnessResult]]
 Callbacks = list[BaseCallbackHandler] | BaseCallbackManager | None
 
 
 @dataclass(frozen=True, kw_only=True)
 class CallOptions:
-    """What a caller passes along with an evaluation; `extra` goes to the evaluator untouched."""
+    """What a caller passes along with an evaluation; `extra` goes to the evaluator untouched.
+
+    `kept` is where a list face wants each answer beside its measurement.
+    """
 
     callbacks: Callbacks = None
     tags: Sequence[str] = ()
     metadata: Mapping[str, Any] = field(default_factory=dict)
     include_run_info: bool = False
+    kept: Kept = field(default_factory=list)
     extra: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
@@ -38,6 +44,7 @@ class CallOptions:
             tags=[*(config.get("tags") or ()), *(tags or ())],
             metadata={**(config.get("metadata") or {}), **(metadata or {})},
             include_run_info=bool(extra.pop("include_run_info", False)),
+            kept=extra.pop("kept", []),
             extra=extra,
         )
 
@@ -51,6 +58,12 @@ class CallOptions:
             metadata={**self.metadata, "perturbation": name, "repetition": repetition, "order": order},
             run_id=uuid4(),
         )
+
+
+def with_handlers(config: RunnableConfig | None, *handlers: BaseCallbackHandler) -> RunnableConfig:
+    """Return a config with further handlers."""
+    given = config or {}
+    return RunnableConfig(**{**given, "callbacks": _with(given.get("callbacks"), handlers)})
 
 
 def _with(callbacks: Callbacks, handlers: Sequence[BaseCallbackHandler]) -> Callbacks:

@@ -9,11 +9,12 @@ from langchain_core.language_models import BaseChatModel
 
 from judgeharness_integrations.cases import Criterion
 from judgeharness_integrations.judging import Answer
+from judgeharness_integrations.marks import REASONING_PROPERTY
 from judgeharness_integrations.parsing import Grammar, label_grammar
 from judgeharness_langchain.chat_judge import DEFAULT_SLOTS, ChatJudge, JudgeOptions, Reading
 from judgeharness_langchain.kinds import PAIRWISE
 from judgeharness_langchain.rubric import CriteriaLike, one_criterion
-from judgeharness_langchain.structured import REASONING, object_schema, reasoning_of
+from judgeharness_langchain.structured import object_schema, reasoning_of
 
 __all__ = ["PairwiseJudge"]
 
@@ -49,13 +50,10 @@ class PairwiseJudge(ChatJudge):
 
     def _schema(self, slots: tuple[str, str]) -> dict[str, Any]:
         verdict = {"type": "string", "enum": [*slots, "TIE"], "description": "The better answer, or TIE."}
-        return object_schema("PairwiseVerdict", {"reasoning": REASONING, "verdict": verdict})
+        return object_schema("PairwiseVerdict", {"reasoning": REASONING_PROPERTY, "verdict": verdict})
 
-    def _answer_format(self, slots: tuple[str, str]) -> str:
-        return (
-            "Give your reasons first. Then write your verdict alone on the last line, as one of "
-            f"[[{slots[0]}]], [[{slots[1]}]] or [[TIE]]."
-        )
+    def _verdict_format(self, slots: tuple[str, str]) -> str:
+        return f"{slots[0]}, {slots[1]} or TIE"
 
     def _grammar(self, slots: tuple[str, str]) -> Grammar:
         short = {"A": "A", "B": "B"} if slots == DEFAULT_SLOTS else {}
@@ -67,6 +65,8 @@ class PairwiseJudge(ChatJudge):
             return None
         return [Answer(criterion=self.criteria[0].name, verdict=verdict, reasoning=reasoning_of(parsed))]
 
-    def _read_text(self, text: str, slots: tuple[str, str]) -> Reading:
-        verdict = self._grammar(slots).last_line(text)
-        return None if verdict is None else [Answer(criterion=self.criteria[0].name, verdict=verdict, reasoning=text)]
+    def _read_text(self, said: str, slots: tuple[str, str], reasoning: str) -> Reading:
+        verdict = self._grammar(slots).word(said)
+        return (
+            None if verdict is None else [Answer(criterion=self.criteria[0].name, verdict=verdict, reasoning=reasoning)]
+        )

@@ -10,7 +10,7 @@ from langchain_core.prompts import BasePromptTemplate, ChatPromptTemplate, Promp
 
 from judgeharness_integrations.judging import text_hash
 
-__all__ = ["prompt_hash", "relabelled"]
+__all__ = ["prompt_hash", "relabelled", "template_texts"]
 
 _SLOT = re.compile(r"\b[Aa]ssistant ([AB])\b")
 Change = Callable[[str], str]
@@ -27,6 +27,12 @@ def _templates(prompt: Any) -> list[tuple[str, str]]:
         text = getattr(inner, "template", None) or getattr(message, "content", "")
         found.append((type(message).__name__, str(text)))
     return found
+
+
+def template_texts(prompt: Any) -> tuple[str, ...]:
+    """Return what a prompt says whatever it is about: its templates, and its fixed parts that are texts."""
+    fixed = getattr(prompt, "partial_variables", {}).values()
+    return (*(template for _, template in _templates(prompt)), *(part for part in fixed if isinstance(part, str)))
 
 
 def prompt_hash(prompt: Any) -> str | None:

@@ -12,12 +12,13 @@ from langchain_core.language_models import BaseChatModel
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.cases import Criterion
 from judgeharness_integrations.judging import Answer
+from judgeharness_integrations.marks import REASONING_PROPERTY
 from judgeharness_integrations.parsing import score_grammar
 from judgeharness_integrations.verdictlog.row import Verdict
 from judgeharness_langchain.chat_judge import ChatJudge, JudgeOptions, Reading
 from judgeharness_langchain.kinds import SCORE
 from judgeharness_langchain.rubric import CriteriaLike, one_criterion
-from judgeharness_langchain.structured import REASONING, object_schema, reasoning_of
+from judgeharness_langchain.structured import object_schema, reasoning_of
 
 __all__ = ["ScoreJudge"]
 
@@ -86,14 +87,11 @@ class ScoreJudge(ChatJudge):
     def _schema(self, slots: tuple[str, str]) -> dict[str, Any]:
         del slots
         score = {"type": "integer", "enum": list(range(self.scale[0], self.scale[1] + 1)), "description": "The score."}
-        return object_schema("Score", {"reasoning": REASONING, "score": score})
+        return object_schema("Score", {"reasoning": REASONING_PROPERTY, "score": score})
 
-    def _answer_format(self, slots: tuple[str, str]) -> str:
+    def _verdict_format(self, slots: tuple[str, str]) -> str:
         del slots
-        return (
-            "Give your reasons first. Then write the score alone on the last line in double brackets, "
-            f"as in [[{self.scale[0]}]] or [[{self.scale[1]}]]."
-        )
+        return f"the score, a whole number from {self.scale[0]} to {self.scale[1]}"
 
     def _scored(self, token: str, reasoning: str | None) -> Reading:
         score: Verdict | None = self._grammar.read(token)
@@ -109,7 +107,7 @@ class ScoreJudge(ChatJudge):
             score = int(score)
         return None if isinstance(score, bool) else self._scored(str(score), reasoning_of(parsed))
 
-    def _read_text(self, text: str, slots: tuple[str, str]) -> Reading:
+    def _read_text(self, said: str, slots: tuple[str, str], reasoning: str) -> Reading:
         del slots
-        score = self._grammar.last_line(text)
-        return None if score is None else self._scored(str(score), text)
+        score = self._grammar.word(said)
+        return None if score is None else self._scored(str(score), reasoning)

@@ -8,9 +8,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from judgeharness_integrations._errors import ConfigError
+from judgeharness_integrations._yaml import load_yaml
 
 __all__ = ["Taxonomy"]
 
@@ -36,8 +35,8 @@ class Taxonomy:
 
         """
         try:
-            data: Any = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
-        except (OSError, ValueError, yaml.YAMLError) as error:
+            data: Any = load_yaml(Path(path).read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
             raise ConfigError(f"taxonomy {path} cannot be read ({error}).") from error
         if not isinstance(data, Mapping):
             raise ConfigError(f"taxonomy {path} is not a mapping of labels to definitions.")

@@ -8,13 +8,14 @@ import warnings
 from os import PathLike
 from typing import Any
 
-from langchain_core.runnables import RunnableConfig, RunnableLambda
+from langchain_core.runnables import RunnableConfig
 
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.calibration import CalibrationReport
 from judgeharness_integrations.cases import AnswerCase, PairwiseCase
 from judgeharness_integrations.defaulting import check_harness
 from judgeharness_integrations.harness import JudgeHarness
+from judgeharness_integrations.notgraded import OnNotGraded, check_on_not_graded, raise_where_all_failed
 from judgeharness_integrations.presets import Shape
 from judgeharness_integrations.result import HarnessResult
 from judgeharness_langchain.chat_judge import ChatJudge
@@ -23,6 +24,7 @@ from judgeharness_langchain.interfaces import PairwiseStringEvaluator, StringEva
 from judgeharness_langchain.kinds import is_deterministic
 from judgeharness_langchain.options import CallOptions
 from judgeharness_langchain.results import harness_entry, result_dict
+from judgeharness_langchain.runnable import EvaluatorRunnable
 
 __all__ = ["HarnessedPairwiseEvaluator", "HarnessedStringEvaluator", "harness_evaluator"]
 
@@ -30,10 +32,11 @@ __all__ = ["HarnessedPairwiseEvaluator", "HarnessedStringEvaluator", "harness_ev
 class _Harnessed:
     """What both interfaces share."""
 
-    def __init__(self, judge: EvaluatorJudge | ChatJudge, harness: JudgeHarness) -> None:
+    def __init__(self, judge: EvaluatorJudge | ChatJudge, harness: JudgeHarness, on_not_graded: OnNotGraded) -> None:
         """Evaluate with a judge under a harness; see `harness_evaluator`."""
         self.judge = judge
         self.harness = harness
+        self.on_not_graded = on_not_graded
 
     @property
     def requires_input(self) -> bool:
@@ -70,13 +73,18 @@ class _Harnessed:
     def _bound(self, options: CallOptions) -> Any:
         return self.judge.bound(options, own_parser=self._bare)
 
+    def _kept(self, result: HarnessResult, judge: Any, options: CallOptions) -> dict[str, Any]:
+        answer = self._answer(result, judge, options)
+        options.kept.append((answer, result))
+        return answer
+
     def _answer(self, result: HarnessResult, judge: Any, options: CallOptions) -> dict[str, Any]:
-        if not self._bare:
-            return result_dict(result, self.judge.kind, include_run_info=options.include_run_info)
-        sample = next(iter(judge.samples.values()), None)
-        if sample is not None and sample.error is not None:
+        sample = next(iter(judge.samples.values()), None) if self._bare else None
+        if sample is not None and sample.error is not None and self.on_not_graded == "raise":
             raise sample.error
-        if sample is None or sample.answer is None:
+        if sample is None or sample.answer is None or result.only.status == "not_graded":
+            if self.on_not_graded == "raise":
+                raise_where_all_failed([result])
             return result_dict(result, self.judge.kind, include_run_info=options.include_run_info)
         answer = dict(sample.answer)
         if not options.include_run_info:
@@ -87,26 +95,29 @@ class _Harnessed:
     def _sync(self, case: AnswerCase, options: dict[str, Any]) -> dict[str, Any]:
         call = CallOptions.of(options)
         judge = self._bound(call)
-        return self._answer(self.harness.evaluate(judge, case), judge, call)
+        return self._kept(self.harness.evaluate(judge, case), judge, call)
 
     async def _async(self, case: AnswerCase, options: dict[str, Any]) -> dict[str, Any]:
         call = CallOptions.of(options)
         judge = self._bound(call)
-        return self._answer(await self.harness.aevaluate(judge, case), judge, call)
+        return self._kept(await self.harness.aevaluate(judge, case), judge, call)
 
-    def as_runnable(self) -> RunnableLambda[dict[str, Any], dict[str, Any]]:
-        """Return a Runnable over `{"prediction": ..., "prediction_b": ..., "input": ..., "reference": ...}`."""
+    def as_runnable(self) -> EvaluatorRunnable:
+        """Return a Runnable over `{"prediction": ..., "prediction_b": ..., "input": ..., "reference": ...}`.
+
+        `batch` and its like ask everything before they raise; a `NotGradedError` of theirs holds every result.
+        """
         pairwise = isinstance(self, HarnessedPairwiseEvaluator)
         evaluate = getattr(self, "evaluate_string_pairs" if pairwise else "evaluate_strings")
         aevaluate = getattr(self, "aevaluate_string_pairs" if pairwise else "aevaluate_strings")
 
-        def run(inputs: dict[str, Any], config: RunnableConfig) -> dict[str, Any]:
-            return dict(evaluate(**inputs, config=config))
+        def run(inputs: dict[str, Any], config: RunnableConfig, **options: Any) -> Any:
+            return evaluate(**inputs, **options, config=config)
 
-        async def arun(inputs: dict[str, Any], config: RunnableConfig) -> dict[str, Any]:
-            return dict(await aevaluate(**inputs, config=config))
+        async def arun(inputs: dict[str, Any], config: RunnableConfig, **options: Any) -> Any:
+            return await aevaluate(**inputs, **options, config=config)
 
-        return RunnableLambda(run, afunc=arun, name=self.evaluation_name)
+        return EvaluatorRunnable(run, afunc=arun, name=self.evaluation_name)
 
 
 def _case_id(*texts: str | None) -> str:
@@ -161,6 +172,7 @@ def harness_evaluator(
     calibration: CalibrationReport | str | PathLike[str] | None = None,
     *,
     shape: Shape | None = None,
+    on_not_graded: OnNotGraded = "raise",
 ) -> Any:
     """Return the evaluator under a harness, with the same interface and the same result dict plus `harness`.
 
@@ -170,13 +182,16 @@ def harness_evaluator(
         harness: the design; `JudgeHarness.standard` for the evaluator's shape by default (six calls a case).
         calibration: a saved calibration, or its path.
         shape: `labels` or `scores` for a string evaluator of the caller's own.
+        on_not_graded: what an evaluation does when all samples failed with errors (a dead key, say): `raise` a
+            `NotGradedError`, as the evaluator raises where its model cannot be reached, or `report` value None.
 
     Raises:
         UnsupportedEvaluatorError: it cannot be harnessed; the sentence says why.
-        UsageError: it is harnessed already, or `harness` is no `JudgeHarness`.
+        UsageError: it is harnessed already, `harness` is no `JudgeHarness`, or `on_not_graded` is no choice.
 
     """
     check_harness(harness, example="pairwise")
+    check_on_not_graded(on_not_graded)
     if isinstance(evaluator, _Harnessed):
         raise UsageError("the evaluator is harnessed already.")
     if is_deterministic(evaluator):
@@ -186,4 +201,4 @@ def harness_evaluator(
     judge = evaluator if isinstance(evaluator, ChatJudge) else EvaluatorJudge.of(evaluator, shape=shape)
     harness = (harness or JudgeHarness.standard(judge.kind.shape)).with_calibration(calibration)
     wrapper = HarnessedPairwiseEvaluator if judge.kind.shape == "pairwise" else HarnessedStringEvaluator
-    return wrapper(judge, harness)
+    return wrapper(judge, harness, on_not_graded)

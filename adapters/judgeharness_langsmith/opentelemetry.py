@@ -33,7 +33,12 @@ _PROVIDERS = {  # as the semantic conventions for generative AI name them, where
     "xai": "x_ai",
     "amazon": "aws.bedrock",
 }
-_TOKENS = ("input_tokens", "output_tokens")
+_TOKENS = {  # ours -> theirs, below `gen_ai.usage`; those of the provider's prompt cache are among the input tokens
+    "input_tokens": "input_tokens",
+    "output_tokens": "output_tokens",
+    "cached_input_tokens": "cache_read.input_tokens",
+    "cache_write_tokens": "cache_creation.input_tokens",
+}
 
 
 @dataclass(frozen=True)
@@ -110,7 +115,7 @@ def _end_step(begun: trace.Span, span: Span) -> None:
 def _end_model(begun: trace.Span, span: Span) -> None:
     outcome = span.outcome
     told = {"gen_ai.response.model": outcome.get("model")}
-    told |= {f"gen_ai.usage.{name}": outcome.get(name) for name in _TOKENS}
+    told |= {f"gen_ai.usage.{theirs}": outcome.get(ours) for ours, theirs in _TOKENS.items()}
     begun.set_attributes({name: value for name, value in told.items() if value is not None})
     if outcome.get("error"):
         _fail(begun, outcome["error"])

@@ -12,8 +12,5 @@ __all__ = ["without_words"]
 
 def without_words(result: HarnessResult) -> HarnessResult:
     """Return the measurement without the judge's reasons, raw answers and error texts: verdicts and numbers stay."""
-    rows = tuple(
-        replace(row, reasoning=None, raw=None, error=None if row.error is None else row.error.partition(":")[0])
-        for row in result.rows
-    )
+    rows = tuple(replace(row, reasoning=None, raw=None, error=row.error_kind) for row in result.rows)
     return remeasure(replace(result, rows=rows))

@@ -34,6 +34,8 @@ __all__ = ["LangSmithTracing", "traced"]
 _TAG = "judge-harness"
 _TEXTS = ("input", "output", "output_b", "reference", "context")
 _VALUES = ("inputs", "outputs", "reference_outputs")
+_TOKENS = ("input_tokens", "output_tokens")
+_CACHE_DETAILS = {"cached_input_tokens": "cache_read", "cache_write_tokens": "cache_creation"}
 _PROVIDERS = {"google": "google_genai", "gemini": "google_genai"}  # as LangSmith knows them
 
 
@@ -196,11 +198,18 @@ def _end_step(run: RunTree, span: Span) -> None:
 
 def _end_model(run: RunTree, span: Span) -> None:
     outcome = span.outcome
-    tokens = {name: outcome[name] for name in ("input_tokens", "output_tokens") if outcome.get(name) is not None}
+    tokens: dict[str, Any] = _reported(outcome, dict(zip(_TOKENS, _TOKENS, strict=True)))
     if len(tokens) > 1:
         tokens["total_tokens"] = sum(tokens.values())
+    if details := _reported(outcome, _CACHE_DETAILS):  # LangSmith's own prices tell them from other input
+        tokens["input_token_details"] = details
     run.end(
         outputs={"usage_metadata": tokens} if tokens else None,
         error=outcome.get("error"),
         metadata={"ls_model_name": outcome.get("model") or span.name},
     )
+
+
+def _reported(outcome: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, int]:
+    """Return the counts that were reported, under the names LangSmith has for them."""
+    return {theirs: outcome[ours] for ours, theirs in names.items() if outcome.get(ours) is not None}

@@ -5,6 +5,7 @@
 
 from typing import TYPE_CHECKING
 
+from judgeharness_integrations._errors import NotGradedError
 from judgeharness_integrations._lazy import lazy
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "PAIRWISE_PROMPT",
+    "NotGradedError",
     "OpenevalsJudge",
     "create_async_harnessed_pairwise_judge",
     "create_harnessed_pairwise_judge",

@@ -2,31 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
 from langchain_core.caches import BaseCache
 from langchain_core.exceptions import OutputParserException
+from langchain_core.language_models import BaseChatModel
 from pydantic import ValidationError
 
-from judgeharness_integrations.cases import output_texts
+from judgeharness_integrations.cases import AnswerCase, output_texts
+from judgeharness_integrations.execution.attempting import read_apart
 from judgeharness_integrations.execution.retrying import is_transient
 from judgeharness_integrations.judging import Answer, Judgment, Probe, call_maybe_async
-from judgeharness_integrations.parsing import object_of, only_quotes
+from judgeharness_integrations.modelanswer import (
+    NO_TOKENS,
+    UNREACHABLE,
+    EmptyAnswerError,
+    ModelAnswer,
+    answer_behind,
+    error_text,
+)
+from judgeharness_integrations.modelparameters import SEVERAL_CHOICES, single_choice
+from judgeharness_integrations.parsing import object_of
+from judgeharness_integrations.quotations import quoted_keys
 from judgeharness_openevals._seams import marked, outside_test_case
-from judgeharness_openevals.caching import UNREACHABLE, active_cache, isolated
-from judgeharness_openevals.capturing import Capture, ModelAnswer, captured, watched_client
+from judgeharness_openevals.caching import active_cache, isolated
+from judgeharness_openevals.capturing import Capture, captured, watched_client
 from judgeharness_openevals.introspecting import Introspected
+from judgeharness_openevals.strictmodel import strict_model
 
 __all__ = ["Asked", "Asker", "unread_answer"]
 
-_FILTERED, _CUT_SHORT, _REFUSED = "ContentFilterFinishReasonError", "LengthFinishReasonError", "OpenAIRefusalError"
 _MISREAD = (OutputParserException, ValidationError)
 _WHILE_READING = (ValueError, LookupError, TypeError, AttributeError, RecursionError)
-_LONGEST = 2000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,37 +54,28 @@ class Asked:
     known: bool = False
     doubt: str | None = None
     capture: Capture
-    warning: str | None = None
+    warnings: tuple[str, ...] = ()
 
-    def unusable(self, read: Sequence[Answer] = (), *, strict: bool = True) -> Answer | None:
-        """Return the answer of a call that gave no score; None where what was `read` of it is to be kept.
+    def unusable(self, *, strict: bool = True) -> Answer | None:
+        """Return the answer of a call that gave no score; None where what was read of it is to be kept.
 
         Unless `strict`, openevals' own reading counts, which also takes an object out of the midst of a text.
         """
-        if self.error is None and (not self.known or any(answer.outcome == "ok" for answer in read)):
-            doubt = self.doubt if strict else None
-            return None if doubt is None else Answer(outcome="unparsed", reasoning=doubt)
-        if self.said is not None and self.said.refusal is not None:
-            return Answer(outcome="refused", reasoning=self.said.refusal)
-        return (
-            None
-            if self.error is None
-            else Answer(outcome="unparsed", reasoning=f"{type(self.error).__name__}: {_text(self.error)[:500]}")
-        )
+        if self.said is not None and (self.known or self.error is not None):
+            ended = self.said.unusable("")
+            if ended is not None:
+                return replace(ended, criterion=Answer().criterion)
+        if self.error is not None:
+            told = f"{type(self.error).__name__}: {error_text(self.error)[:500]}"
+            return Answer(outcome="unparsed", reasoning=told)
+        doubt = self.doubt if strict else None
+        return None if doubt is None else Answer(outcome="unparsed", reasoning=doubt)
 
     def judgment(self, answers: tuple[Answer, ...]) -> Judgment:
         """Return the answers with the evidence of the call."""
-        said = self.said or ModelAnswer(text="")
-        cached = {"cached": "shared" if self.warning else "namespaced"} if said.cached else {}
-        named = {"response_id": said.response_id, "warning": self.warning}
-        return Judgment(
-            answers=answers,
-            raw=said.text or said.refusal,
-            model=said.model,
-            input_tokens=self.capture.tokens("input_tokens"),
-            output_tokens=self.capture.tokens("output_tokens"),
-            facts={**{name: fact for name, fact in named.items() if fact is not None}, **cached},
-        )
+        said = self.said or ModelAnswer()
+        before = [answer for answer in self.capture.answers if answer is not self.said]
+        return said.after(before).judgment(answers, warnings=self.warnings)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,8 +86,15 @@ class Asker:
     details: Introspected | None
     _variants: dict[str, tuple[object, Callable[..., Any]]] = field(default_factory=dict, compare=False, repr=False)
 
-    async def ask(self, probe: Probe, arguments: Mapping[str, Any], positional: tuple[Any, ...] = ()) -> Asked:
-        """Call the judge once.
+    async def ask(
+        self,
+        probe: Probe,
+        arguments: Mapping[str, Any],
+        positional: tuple[Any, ...] = (),
+        *,
+        code: str | None = None,
+    ) -> Asked:
+        """Call the judge once; with a `code`, an answer that is a text has to carry it.
 
         Raises:
             Exception: the call failed; an answer that could not be read is in what is returned.
@@ -100,17 +109,39 @@ class Asker:
             try:
                 native = await call_maybe_async(partial(function, *positional, **arguments))
             except Exception as raised:
+                if capture.empty is not None:
+                    raise EmptyAnswerError(capture.empty.answer.after(capture.answers)) from raised
                 said = unread_answer(raised, capture.last, details)
                 if said is None:
                     raise
                 error = raised
             else:
                 said = capture.last
-        reached = function is not self.function or said is None or not said.langchain
-        warning = None if reached or not (said and (said.cached or cache is not None)) else UNREACHABLE
         known = details is not None
-        doubt = _doubt(said, output_texts(probe.case) or ()) if known and said is not None else None
-        return Asked(native=native, error=error, said=said, known=known, doubt=doubt, capture=capture, warning=warning)
+        doubt = await read_apart(said.text, _doubt, said, probe.case, code) if known and said is not None else None
+        return Asked(
+            native=native,
+            error=error,
+            said=said,
+            known=known,
+            doubt=doubt,
+            capture=capture,
+            warnings=tuple(self._warnings(function, said, capture, cache)),
+        )
+
+    def _warnings(
+        self, function: Callable[..., Any], said: ModelAnswer | None, capture: Capture, cache: BaseCache | None
+    ) -> Iterator[str]:
+        """Yield what the reader of a result is to know of a call."""
+        if said is None:
+            return
+        if function is self.function and capture.langchain and (said.cached or cache is not None):
+            yield UNREACHABLE
+        model = None if self.details is None else self.details.model
+        if model is not None and single_choice(model) is not model:
+            yield SEVERAL_CHOICES
+        if self.details is None and said.problem is not None:
+            yield f"the score may rest on a half answer of a model inside the judge: {said.problem}"
 
     def _for_sample(self, probe: Probe, cache: BaseCache | None) -> Callable[..., Any]:
         """Return the judge with its OpenAI client watched, with cache entries of its own, or retrying nothing."""
@@ -121,10 +152,13 @@ class Asker:
             return self._variant(details, "client", client, lambda: watched_client(client))
         if (model := details.model) is None:
             return self.function
-        if cache is not None:
-            namespace = f"{probe.perturbation.name}#{probe.repetition}"
-            return self._variant(details, namespace, cache, lambda: isolated(model, cache, namespace))
-        return self._variant(details, "made", model, lambda: model) if details.made else self.function
+        namespace = f"{probe.perturbation.name}#{probe.repetition}" if cache is not None else "strict"
+
+        def own(model: BaseChatModel) -> BaseChatModel:
+            single: BaseChatModel = single_choice(model)
+            return single if cache is None else isolated(single, cache, namespace)
+
+        return self._variant(details, namespace, cache or model, lambda: strict_model(own(model)))
 
     def _variant(self, details: Introspected, name: str, over: object, judge: Callable[[], Any]) -> Callable[..., Any]:
         """Return the judge over another model or client, made anew where what that stands on has changed."""
@@ -143,36 +177,36 @@ def unread_answer(error: Exception, seen: ModelAnswer | None, details: Introspec
         details: what the judge was made of; None for a caller's own function, whose errors may be of any making.
 
     """
-    names = {kind.__name__ for kind in type(error).__mro__}
-    if _FILTERED in names:
-        return ModelAnswer(text="", refusal="content filter")
-    if _REFUSED in names:
-        return seen or ModelAnswer(text="", refusal=str(error) or "refused")
-    if _CUT_SHORT in names:
-        return ModelAnswer(text=_text(error))
+    if (behind := answer_behind(error)) is not None:
+        # one without tokens was seen before its client refused to read it; another is an answer of its own
+        return (seen or behind) if behind.tokens == NO_TOKENS else behind
     if is_transient(error):  # the body of a reply that was garbled on its way is an error of reading, too
         return None
     if seen is not None:
         return seen if isinstance(error, _MISREAD if details is None else _WHILE_READING) else None
     # a chat model may read the answer itself, before it is seen; whatever a client gives is seen
     reads = details is not None and details.client is None
-    return ModelAnswer(text=_text(error)) if reads and isinstance(error, _MISREAD) else None
+    return ModelAnswer(text=error_text(error)) if reads and isinstance(error, _MISREAD) else None
 
 
-def _doubt(said: ModelAnswer, judged: Sequence[str]) -> str | None:
+def _doubt(said: ModelAnswer, case: Any, code: str | None) -> str | None:
     """Return why a text gives no score: it is no JSON object as a whole, where one inside may be a quotation.
 
-    A text without any brace is not what the score was read from: a model may bring a structured output of its own.
+    Nor does an object without the code that it was to carry or, where none was asked for, with values that stand in a
+    quotation. A text without any brace is not what the score was read from: a model may bring a structured output of
+    its own.
     """
-    if said.called or "{" not in said.text:
+    if len(set(said.calls)) > 1:
+        return "the answer calls the tool several times, with different arguments"
+    if said.calls or "{" not in said.text:
         return None
-    if object_of(said.text) is None:
+    found = object_of(said.text)
+    if found is None:
         return "the answer is not one JSON object"
-    return "the answer only quotes what was judged" if only_quotes(said.text, judged) else None
-
-
-def _text(error: Exception) -> str:
-    return str(error).partition("\nFor troubleshooting")[0][:_LONGEST]  # without LangChain's link
+    if code is not None:
+        return None if object_of(said.text, code=code) else "the answer does not carry the code of the case"
+    quoted = quoted_keys(found, case.all_texts() if isinstance(case, AnswerCase) else output_texts(case) or ())
+    return f"{' and '.join(quoted)} of the answer stands in a quotation of what was judged" if quoted else None
 
 
 def _marks(probe: Probe) -> tuple[list[str], dict[str, Any]]:

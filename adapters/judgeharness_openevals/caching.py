@@ -9,9 +9,7 @@ from langchain_core.caches import RETURN_VAL_TYPE, BaseCache
 from langchain_core.globals import get_llm_cache
 from langchain_core.language_models import BaseChatModel
 
-__all__ = ["UNREACHABLE", "NamespacedCache", "active_cache", "isolated"]
-
-UNREACHABLE = "an LLM cache is active and the judge's model cannot be reached: repetitions may be one cached reply"
+__all__ = ["NamespacedCache", "active_cache", "isolated"]
 
 
 class NamespacedCache(BaseCache):

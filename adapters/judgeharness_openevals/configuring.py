@@ -13,8 +13,8 @@ from pydantic import ValidationError
 
 from judgeharness_integrations._errors import ConfigError, JudgeHarnessError, UnknownNameError
 from judgeharness_integrations.adapters import JudgeSpec
-from judgeharness_integrations.config.redacting import without_secrets
 from judgeharness_integrations.judging import Judge
+from judgeharness_integrations.redacting import without_secrets
 from judgeharness_openevals.chatmodels import chat_model
 from judgeharness_openevals.openevals_judge import OpenevalsJudge
 from judgeharness_openevals.preference_judge import PAIRWISE_PROMPT, preference_judge

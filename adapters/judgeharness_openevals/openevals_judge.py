@@ -16,7 +16,6 @@ from judgeharness_openevals.asking import Asker
 from judgeharness_openevals.introspecting import Introspected, introspect
 from judgeharness_openevals.protocol import Protocol, unwrapped
 from judgeharness_openevals.reading import Reading, read
-from judgeharness_openevals.schemas import PASS_FAIL
 from judgeharness_openevals.showing import as_messages, is_plain, texts_of, values_of
 
 __all__ = ["OpenevalsJudge", "Sample"]
@@ -161,7 +160,7 @@ class OpenevalsJudge:
         sample.error = asked.error
         reading = None if asked.error is not None else self._read(asked.native)
         answers = () if reading is None else reading.answers
-        if (unusable := asked.unusable(answers, strict=not self.own_reading)) is not None:
+        if (unusable := asked.unusable(strict=not self.own_reading)) is not None:
             return asked.judgment(self._to_all(unusable))
         sample.reading = reading
         return asked.judgment(answers)
@@ -171,8 +170,8 @@ class OpenevalsJudge:
         if details is None:
             return read(native, key=self.key)
         measured = tuple(criterion.name for criterion in self.criteria or ()) if details.raw else ()
-        booleans = frozenset(c.name for c in self.criteria or () if c.labels == PASS_FAIL)
-        return read(native, key=self.key, raw=details.raw, fields=measured, choices=details.choices, booleans=booleans)
+        asked = self.criteria or ()
+        return read(native, key=self.key, raw=details.raw, fields=measured, choices=details.choices, asked=asked)
 
     def _to_all(self, answer: Answer) -> tuple[Answer, ...]:
         return tuple(replace(answer, criterion=c.name) for c in self.criteria) if self.criteria else (answer,)

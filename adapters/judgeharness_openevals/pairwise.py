@@ -15,6 +15,7 @@ from judgeharness_integrations.calibration import CalibrationReport
 from judgeharness_integrations.defaulting import check_harness
 from judgeharness_integrations.execution.observing import is_private
 from judgeharness_integrations.harness import JudgeHarness
+from judgeharness_integrations.notgraded import OnNotGraded, check_on_not_graded
 from judgeharness_integrations.result import HarnessResult
 from judgeharness_integrations.structured import structured_case, value_text
 from judgeharness_openevals.preference_judge import (
@@ -42,6 +43,7 @@ def create_harnessed_pairwise_judge(
     use_reasoning: bool = True,
     harness: JudgeHarness | None = None,
     calibration: CalibrationReport | str | PathLike[str] | None = None,
+    on_not_graded: OnNotGraded = "raise",
 ) -> Any:
     """Return an evaluator `(*, inputs, outputs, reference_outputs, **kwargs)` whose `outputs` are two answers.
 
@@ -52,29 +54,33 @@ def create_harnessed_pairwise_judge(
         model: as `openai:gpt-4o`; the model's own name beside an OpenAI client.
         judge: a chat model or an OpenAI client.
         prompt: names `{output_a}` and `{output_b}`, and `{inputs}`, `{reference_outputs}` and further keywords where
-            it needs them; the texts stand between marks that `{marks}` explains, before the prompt where it does not
-            name it.
+            it needs them; the texts stand between marks, which `{marks}` explains and whose code `{code}` announces,
+            both before the prompt where it does not name them.
         feedback_key: the key of the result.
         system: what the system message says.
         use_reasoning: ask for reasons before the preference.
         harness: the design; `JudgeHarness.standard("pairwise")` by default: six calls, both orders.
         calibration: a saved calibration, or its path.
+        on_not_graded: as in `harness_judge`.
 
     Raises:
-        UsageError: there is no model, or there are two, or the prompt is no text that names the answers.
+        UsageError: there is no model, or there are two, the prompt is no text that names the answers, or
+            `on_not_graded` is no choice.
         UnsupportedEvaluatorError: it could never answer; the sentence says why.
 
     """
     check_harness(harness)
+    check_on_not_graded(on_not_graded)
     asked = preference_judge(model, judge, prompt, feedback_key, system=system, use_reasoning=use_reasoning)
     chosen = (harness or JudgeHarness.standard("pairwise")).with_calibration(calibration)
+    told = _told(asked, chosen, on_not_graded)
 
     def evaluate(*, inputs: Any = None, outputs: Sequence[Any], reference_outputs: Any = None, **kwargs: Any) -> Native:
         """Compare two answers."""
         pair = _Pair(inputs, outputs, reference_outputs, kwargs)
-        with one_verdict(asked.run_name, pair.arguments, key=asked.key, private=is_private(chosen.observers)) as ended:
+        with one_verdict(asked.run_name, pair.arguments, **told) as ended:
             result = chosen.evaluate(asked, pair.case, asked.model_name)
-            return ended(_native(result, asked.key))
+            return ended(_native(result, asked.key), result)
 
     return _named(evaluate, asked, chosen)
 
@@ -83,15 +89,16 @@ def create_async_harnessed_pairwise_judge(**options: Any) -> Any:
     """Return the same evaluator, async; see `create_harnessed_pairwise_judge`."""
     made = create_harnessed_pairwise_judge(**options)
     asked, chosen = made.judge, made.harness
+    told = _told(asked, chosen, options.get("on_not_graded", "raise"))
 
     async def evaluate(
         *, inputs: Any = None, outputs: Sequence[Any], reference_outputs: Any = None, **kwargs: Any
     ) -> Native:
         """Compare two answers."""
         pair = _Pair(inputs, outputs, reference_outputs, kwargs)
-        with one_verdict(asked.run_name, pair.arguments, key=asked.key, private=is_private(chosen.observers)) as ended:
+        with one_verdict(asked.run_name, pair.arguments, **told) as ended:
             result = await chosen.aevaluate(asked, pair.case, asked.model_name)
-            return ended(_native(result, asked.key))
+            return ended(_native(result, asked.key), result)
 
     return _named(evaluate, asked, chosen)
 
@@ -135,6 +142,11 @@ class _Pair:
             output_b=value_text(second),
             extra=self.extra,
         )
+
+
+def _told(judge: PreferenceJudge, harness: JudgeHarness, on_not_graded: OnNotGraded) -> dict[str, Any]:
+    """Return what `one_verdict` is told besides name and arguments."""
+    return {"key": judge.key, "private": is_private(harness.observers), "on_not_graded": on_not_graded}
 
 
 def _native(result: HarnessResult, key: str) -> Native:

@@ -13,7 +13,16 @@ from openevals.llm import create_async_llm_as_judge, create_llm_as_judge
 from judgeharness_integrations._errors import CaseError, UnsupportedEvaluatorError, UsageError
 from judgeharness_integrations.cases import Case, Criterion, PairwiseCase, case_id_of
 from judgeharness_integrations.judging import Answer, JudgeIdentity, Judgment, Probe, text_hash
-from judgeharness_integrations.marks import MARKS, code_of
+from judgeharness_integrations.marks import (
+    CODE,
+    CODE_PROPERTY,
+    MARKS,
+    REASONING_PROPERTY,
+    STRUCTURED,
+    announced,
+    code_of,
+    marked,
+)
 from judgeharness_integrations.structured import value_text
 from judgeharness_openevals.asking import Asker
 from judgeharness_openevals.checking import template_names
@@ -27,21 +36,23 @@ about their quality. Where a reference is given, it is correct.
 
 {marks}
 
+Say which answer is better: A, B, or whether it is a TIE. {answer_format}
+
+{code}
+
 {inputs}
 
 {reference_outputs}
 
 {output_a}
 
-{output_b}
-
-Which answer is better: A, B, or is it a TIE?"""
+{output_b}"""
 
 LABELS = ("A", "B", "TIE")
 _TITLES = {"inputs": "Task", "reference_outputs": "Reference", "output_a": "Answer A", "output_b": "Answer B"}
-RESERVED = frozenset({*_TITLES, "outputs", "marks"})  # what a prompt may name that is no keyword of the caller's
+_FIXED = {"marks": MARKS, "answer_format": STRUCTURED}
+RESERVED = frozenset({*_TITLES, *_FIXED, "outputs", CODE})  # what a prompt may name that is no keyword of the caller's
 _ATTACHED = frozenset({"attachments"})  # images, sounds and files: no texts to be marked
-_REASONING = {"type": "string", "description": "The reasons, before the verdict."}
 _PREFERRED = {"type": "string", "enum": list(LABELS), "description": "The better answer, or TIE."}
 
 
@@ -66,7 +77,7 @@ class PreferenceJudge:
     def identity(self) -> JudgeIdentity | None:
         """Model, parameters and prompt."""
         known = self.details.identity
-        return known and replace(known, name="pairwise", prompt_hash=text_hash(f"{known.prompt_hash} {MARKS}"))
+        return known and replace(known, name="pairwise", prompt_hash=text_hash(f"{known.prompt_hash} {_FIXED}"))
 
     @property
     def criteria(self) -> tuple[Criterion, ...]:
@@ -82,20 +93,21 @@ class PreferenceJudge:
         """Return why the judge cannot judge a case, None when it can."""
         if not isinstance(case, PairwiseCase):
             return "it compares two answers and the case has one"
-        lacking = sorted((self.details.variables or frozenset()) - self._values(case).keys())
+        lacking = sorted((self.details.variables or frozenset()) - self._shown(case)[0].keys())
         return f"its prompt names {' and '.join(lacking)}, which the case lacks" if lacking else None
 
     async def judge(self, probe: Probe) -> Judgment:
         """Ask the model once."""
         if (reason := self.fits(probe.case)) is not None:
             raise CaseError(f"{self.name} cannot judge case {case_id_of(probe.case)!r}: {reason}.")
-        asked = await self.asker.ask(probe, self._values(probe.case))
+        values, code = self._shown(probe.case)
+        asked = await self.asker.ask(probe, values, code=code)
         answer = _preference(asked.native)
-        answer = asked.unusable([answer]) or answer
+        answer = asked.unusable() or answer
         return asked.judgment((replace(answer, criterion=self.key),))
 
-    def _values(self, case: PairwiseCase) -> dict[str, Any]:
-        """Return what the prompt may name: the texts between marks that carry a code which none of them holds."""
+    def _shown(self, case: PairwiseCase) -> tuple[dict[str, Any], str]:
+        """Return what the prompt may name, the texts between marks that carry a code none of them holds; the code."""
         named = self.details.variables or frozenset()
         more = {**case.attributes, **getattr(case, "extra", {})}
         attached = {name: more.pop(name) for name in _ATTACHED & more.keys()}
@@ -103,10 +115,10 @@ class PreferenceJudge:
         texts |= {"context": case.context} if case.context is not None else {}
         texts |= {"output_a": case.output, "output_b": case.output_b}
         own = {"inputs": case.input, "reference_outputs": case.reference}
-        given = {**texts, **{name: text for name, text in own.items() if text is not None}}
-        code = code_of(list(given.values()))
-        marked = {n: f"<<{code} {_TITLES.get(n, n)}>>\n{text}\n<<{code} end>>" for n, text in given.items()}
-        return {"inputs": "", "reference_outputs": "", **marked, **attached, "marks": MARKS.format(code=code)}
+        given: dict[str, str] = {**texts, **{name: text for name, text in own.items() if text is not None}}
+        code = code_of(given.values())
+        values = {"inputs": "", "reference_outputs": "", **attached, **_FIXED, CODE: announced(code)}
+        return values | {n: marked(_TITLES.get(n, n), text, code) for n, text in given.items()}, code
 
 
 def _preference(native: Any) -> Answer:
@@ -162,7 +174,8 @@ def _checked_prompt(prompt: object) -> str:
         raise UsageError(str(error)) from error
     if not {"output_a", "output_b"} <= named:
         raise UsageError("the prompt of a pairwise judge names both answers: {output_a} and {output_b}.")
-    return prompt if "marks" in named else "{marks}\n\n" + prompt
+    lacking = [name for name in ("marks", CODE) if name not in named]
+    return "\n\n".join([*(f"{{{name}}}" for name in lacking), prompt])
 
 
 def _is_sync_client(judge: Any) -> bool:
@@ -171,7 +184,11 @@ def _is_sync_client(judge: Any) -> bool:
 
 
 def _schema(*, use_reasoning: bool) -> dict[str, Any]:
-    properties = {**({"reasoning": _REASONING} if use_reasoning else {}), "preferred": _PREFERRED}
+    properties = {
+        **({"reasoning": REASONING_PROPERTY} if use_reasoning else {}),
+        "preferred": _PREFERRED,
+        CODE: CODE_PROPERTY,
+    }
     return {
         "title": "preference",
         "description": "Which of two answers is better.",

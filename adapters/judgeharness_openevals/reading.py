@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
-from judgeharness_integrations.judging import Answer, as_judgment
+from judgeharness_integrations.answerfields import REASONING
+from judgeharness_integrations.cases import Criterion
+from judgeharness_integrations.judging import Answer, as_answer
 from judgeharness_integrations.verdictlog.row import is_number
-from judgeharness_openevals.schemas import SCORE
+from judgeharness_openevals.schemas import PASS_FAIL, SCORE
 
 __all__ = ["VALUE", "Reading", "Shape", "field_of", "read", "score_of"]
 
 Shape: TypeAlias = Literal["single", "list", "raw"]
 VALUE = "value"  # where LangSmith has what is no number
 _FIELDS = frozenset({"key", SCORE, VALUE, "comment", "metadata", "evaluator_info", "source_run_id", "feedback_config"})
-_REASONS = ("comment", "reasoning", "reason", "explanation", "rationale")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,7 +38,7 @@ def read(
     raw: bool = False,
     fields: tuple[str, ...] = (),
     choices: tuple[float, ...] | None = None,
-    booleans: frozenset[str] = frozenset(),
+    asked: Iterable[Criterion] = (),
 ) -> Reading:
     """Read what a judge returned.
 
@@ -48,24 +49,25 @@ def read(
         raw: it is the output of a model, whatever it looks like.
         fields: the measured fields of such an output, where they are known.
         choices: the scores that may be answered; others are unparsed.
-        booleans: the criteria that are asked for a truth value, which 0 and 1 are, too.
+        asked: the criteria whose answers are one value each: a truth value (0 and 1 are, too), a label or a number.
 
     """
+    forms = {criterion.name: criterion for criterion in asked}
     result = _mapping(native)
     several = result.get("results") if result and not raw else None
     if isinstance(several, list) or (isinstance(native, list) and not raw):
         results = [_mapping(part) or {SCORE: None} for part in (several if isinstance(several, list) else native)]
-        return _reading("list", _numbered(results, key), choices, booleans)
+        return _reading("list", _numbered(results, key), choices, forms)
     if not raw and (result is None or _is_result(result)):
         # a bare score becomes a result, as LangSmith would have it
         bare = {"key": key, SCORE: native, "comment": None}
         found = bare if result is None else result
-        return _reading("single", {str(found.get("key") or key): found}, choices, booleans)
+        return _reading("single", {str(found.get("key") or key): found}, choices, forms)
     result = result or {}
     if SCORE in result:
-        return Reading(shape="raw", answers=(_answer(key, result, SCORE, None, booleans),), parts={key: result})
+        return Reading(shape="raw", answers=(_answer(key, result, SCORE, None, forms),), parts={key: result})
     measured = fields or tuple(name for name, value in result.items() if is_number(value) or isinstance(value, bool))
-    answers = tuple(_answer(name, result, name, None, booleans) for name in measured)
+    answers = tuple(_answer(name, result, name, None, forms) for name in measured)
     parts = dict.fromkeys(measured, result) if result else {}
     return Reading(shape="raw", answers=answers or (Answer(outcome="unparsed"),), parts=parts)
 
@@ -91,9 +93,9 @@ def _reading(
     shape: Shape,
     results: Mapping[str, Mapping[str, Any]],
     choices: tuple[float, ...] | None,
-    booleans: frozenset[str],
+    forms: Mapping[str, Criterion],
 ) -> Reading:
-    answers = tuple(_answer(name, part, field_of(part), choices, booleans) for name, part in results.items())
+    answers = tuple(_answer(name, part, field_of(part), choices, forms) for name, part in results.items())
     return Reading(shape=shape, answers=answers, parts=results)
 
 
@@ -118,14 +120,20 @@ def _answer(
     result: Mapping[str, Any],
     field: str,
     choices: tuple[float, ...] | None,
-    booleans: frozenset[str],
+    forms: Mapping[str, Criterion],
 ) -> Answer:
-    score = _plain(result.get(field))
-    score = score == 1 if criterion in booleans and is_number(score) and score in (0, 1) else score
-    answer = as_judgment({criterion: score}).answers[0]
-    reasons = next((text for name in _REASONS if isinstance(text := result.get(name), str) and text), answer.reasoning)
+    score, form = _plain(result.get(field)), forms.get(criterion)
+    if form is not None and form.labels == PASS_FAIL and is_number(score) and score in (0, 1):
+        score = score == 1
+    answer = as_answer(criterion, score)
+    reasons = next((text for name in REASONING if isinstance(text := result.get(name), str) and text), answer.reasoning)
+    problem = None
     if choices and is_number(answer.verdict) and answer.verdict not in choices:
-        note = f"answered {answer.verdict}, which is none of the choices" + (f": {reasons}" if reasons else "")
+        problem = "none of the choices"
+    elif form is not None and isinstance(answer.verdict, frozenset):
+        problem = "a list where one value is asked for"
+    if problem is not None:
+        note = f"answered {score!r:.60}, which is {problem}" + (f": {reasons}" if reasons else "")
         return Answer(criterion=criterion, outcome="unparsed", reasoning=note)
     return replace(answer, reasoning=reasons)
 

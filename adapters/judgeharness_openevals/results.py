@@ -65,7 +65,7 @@ def _first_failure(result: HarnessResult, criterion: str) -> str:
     return "" if first is None else f"; first {first.outcome}: {' '.join(str(first.reasoning).split())[:_QUOTED]}"
 
 
-def native_result(judge: OpenevalsJudge, result: HarnessResult, *, bare: bool = False) -> Native:
+def native_result(judge: OpenevalsJudge, result: HarnessResult, *, bare: bool = False, raises: bool = True) -> Native:
     """Return what the evaluator returns, folded; `bare` keeps what the only sample decided as it is.
 
     A criterion that was abstained from, or not graded, has the score None. A score that was a truth value is one
@@ -73,11 +73,11 @@ def native_result(judge: OpenevalsJudge, result: HarnessResult, *, bare: bool = 
     fields and `metadata`, with a `comment` where a field is open.
 
     Raises:
-        Exception: what the only sample of a `bare` design raised.
+        Exception: what the only sample of a `bare` design raised, unless that is to be reported.
 
     """
     samples = _samples(judge, result)
-    if bare and samples and samples[0].error is not None:
+    if bare and raises and samples and samples[0].error is not None:
         raise samples[0].error
     found = next((sample.reading for sample in samples if sample.reading is not None), None)
     shape = found.shape if found else "raw" if judge.details and judge.details.raw else "single"

@@ -9,43 +9,59 @@ from typing import Any, TypeAlias
 from langsmith import testing, trace, tracing_context
 from langsmith.utils import tracing_is_enabled
 
+from judgeharness_integrations.notgraded import OnNotGraded, raise_where_all_failed
+from judgeharness_integrations.result import HarnessResult
 from judgeharness_openevals._seams import in_test_case
 from judgeharness_openevals.results import Native
 
 __all__ = ["Ending", "one_verdict"]
 
-Ending: TypeAlias = Callable[[Native], Native]
+Ending: TypeAlias = Callable[[Native, HarnessResult], Native]
 
 
 @contextmanager
 def one_verdict(
-    run_name: str, arguments: Mapping[str, Any], *, key: str, private: bool = False, logs: bool = True
+    run_name: str,
+    arguments: Mapping[str, Any],
+    *,
+    key: str,
+    on_not_graded: OnNotGraded,
+    private: bool = False,
+    logs: bool = True,
 ) -> Iterator[Ending]:
     """Open the run that the samples nest below; what is yielded ends it with the result, and returns that.
+
+    A result that was not graded stands in the run and in the feedback before an error is raised for it.
 
     Args:
         run_name: as openevals names the run of its judge.
         arguments: what the evaluator was called with.
         key: the feedback key of a result that names none.
+        on_not_graded: whether to raise where all samples failed.
         private: open no run, since it would hold what is judged, and log no reasons.
         logs: whether feedback is logged in a test case; openevals logs none for the output of a model by its schema.
 
+    Raises:
+        NotGradedError: all samples failed with errors, and `on_not_graded` is `raise`.
+
     """
     stamp = {"__ls_framework": "openevals", "__ls_evaluator": run_name, "__ls_language": "python"}
-    tested, ended = in_test_case(), list[Native]()
+    tested, ended = in_test_case(), list[tuple[Native, HarnessResult]]()
     opened = trace(name=run_name, inputs=dict(arguments), metadata=stamp, tags=["judge-harness"])
     with _unuploaded(), testing.trace_feedback(name=run_name) if tested else nullcontext():
         with nullcontext() if private else opened as run:
 
-            def end(native: Native) -> Native:
+            def end(native: Native, result: HarnessResult) -> Native:
                 if run is not None:
                     run.end(outputs=native if isinstance(native, dict) else {"output": native})
-                ended.append(native)
+                ended.append((native, result))
                 return native
 
             yield end
         if tested and logs:
-            _log(ended[0], key, reasons=not private)
+            _log(ended[0][0], key, reasons=not private)
+    if on_not_graded == "raise":
+        raise_where_all_failed([ended[0][1]])
 
 
 def _unuploaded() -> AbstractContextManager[None]:

@@ -15,6 +15,7 @@ from judgeharness_integrations.defaulting import check_harness, standard_for
 from judgeharness_integrations.execution.observing import is_private
 from judgeharness_integrations.harness import JudgeHarness
 from judgeharness_integrations.judging import Judge
+from judgeharness_integrations.notgraded import OnNotGraded, check_on_not_graded
 from judgeharness_integrations.presets import Shape
 from judgeharness_integrations.structured import StructuredCase, structured_case
 from judgeharness_openevals.openevals_judge import OpenevalsJudge
@@ -39,13 +40,14 @@ def harness_judge(
     *,
     key: str | None = None,
     shape: Shape | None = None,
+    on_not_graded: OnNotGraded = "raise",
 ) -> Any:
     """Return the evaluator under a harness: sync or async as it is, with the same protocol and the same result dicts.
 
-    `score` is the folded decision, None where the harness abstains or could not grade; `comment` gives the reasons of
-    the deciding side, or why nothing was decided; `metadata` holds the measurement. The function has the attributes
-    `judge` and `harness`. The harness tries a failed call again, and OpenAI clients and models by name do not; a chat
-    model of the caller's own retries as it is made, so make it with `max_retries=0`. In a test marked
+    `score` is the folded decision, None where the harness abstains or too few answers are valid; `comment` gives the
+    reasons of the deciding side, or why nothing was decided; `metadata` holds the measurement. The function has the
+    attributes `judge` and `harness`. The harness tries a failed call again, and OpenAI clients and models by name do
+    not; a chat model of the caller's own retries as it is made, so make it with `max_retries=0`. In a test marked
     `@pytest.mark.langsmith` a verdict is one feedback row a key and one trace.
 
     Args:
@@ -57,12 +59,16 @@ def harness_judge(
         calibration: a saved calibration, or its path.
         key: the key of results that name none; a judge of openevals has its `feedback_key`.
         shape: `labels`, `scores` or `any`: which default design, where the judge's answers are not known.
+        on_not_graded: what an evaluation does when all samples failed with errors (a dead key, say): `raise` a
+            `NotGradedError`, as the judge raises where its model cannot be reached, or `report` score None.
 
     Raises:
         UnsupportedEvaluatorError: it cannot be harnessed; the sentence says why.
-        UsageError: it is harnessed already, `harness` is no `JudgeHarness`, or there are two calibrations or keys.
+        UsageError: it is harnessed already, `harness` is no `JudgeHarness`, `on_not_graded` is no choice, or there are
+            two calibrations or keys.
 
     """
+    check_on_not_graded(on_not_graded)
     function = unwrapped(judge)[0]
     if _is_harnessed(function):
         raise UsageError("the evaluator is harnessed already.")
@@ -75,7 +81,8 @@ def harness_judge(
         warnings.warn(f"{name} of {module} asks no model, so it is returned without a harness.", stacklevel=2)
         return judge
     asked = OpenevalsJudge.of(judge, key=key)
-    return _harnessed(asked, (harness or standard_for(asked, shape)).with_calibration(calibration))
+    chosen = (harness or standard_for(asked, shape)).with_calibration(calibration)
+    return _harnessed(_Evaluation(asked, chosen, on_not_graded))
 
 
 def recognise(evaluator: object) -> Judge | None:
@@ -114,18 +121,19 @@ class _Evaluation:
 
     judge: OpenevalsJudge
     harness: JudgeHarness
+    on_not_graded: OnNotGraded
 
     def run(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Native:
         arguments, judge = self.judge.protocol.bound(args, kwargs), self._bound()
         with one_verdict(judge.run_name, arguments, **self._told) as ended:
             result = self.harness.evaluate(judge, _case(arguments), judge.model_name)
-            return ended(native_result(judge, result, bare=self._bare))
+            return ended(native_result(judge, result, bare=self._bare, raises=self.on_not_graded == "raise"), result)
 
     async def arun(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Native:
         arguments, judge = self.judge.protocol.bound(args, kwargs), self._bound()
         with one_verdict(judge.run_name, arguments, **self._told) as ended:
             result = await self.harness.aevaluate(judge, _case(arguments), judge.model_name)
-            return ended(native_result(judge, result, bare=self._bare))
+            return ended(native_result(judge, result, bare=self._bare, raises=self.on_not_graded == "raise"), result)
 
     def _bound(self) -> OpenevalsJudge:
         return self.judge.bound(own_reading=self._bare)
@@ -133,7 +141,8 @@ class _Evaluation:
     @property
     def _told(self) -> dict[str, Any]:
         logs = self.judge.details is None or not self.judge.details.raw
-        return {"key": self.judge.key, "private": is_private(self.harness.observers), "logs": logs}
+        private, choice = is_private(self.harness.observers), self.on_not_graded
+        return {"key": self.judge.key, "private": private, "logs": logs, "on_not_graded": choice}
 
     @property
     def _bare(self) -> bool:
@@ -147,8 +156,8 @@ def _case(arguments: Mapping[str, Any]) -> StructuredCase:
     return structured_case(**values, extra=extra)
 
 
-def _harnessed(judge: OpenevalsJudge, harness: JudgeHarness) -> Callable[..., Any]:
-    evaluation = _Evaluation(judge, harness)
+def _harnessed(evaluation: _Evaluation) -> Callable[..., Any]:
+    judge = evaluation.judge
 
     async def asynchronous(*args: Any, **kwargs: Any) -> Native:
         return await evaluation.arun(args, kwargs)
@@ -159,5 +168,5 @@ def _harnessed(judge: OpenevalsJudge, harness: JudgeHarness) -> Callable[..., An
     harnessed: Any = asynchronous if judge.asynchronous else synchronous
     harnessed.__name__ = harnessed.__qualname__ = judge.name  # where the evaluator itself has no name
     update_wrapper(harnessed, judge.function, updated=())
-    harnessed.judge, harnessed.harness = judge, harness
+    harnessed.judge, harnessed.harness = judge, evaluation.harness
     return harnessed  # type: ignore[no-any-return]

@@ -6,10 +6,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeAlias, TypeVar, cast
+from types import MappingProxyType
+from typing import Any, ClassVar, Generic, NamedTuple, TypeAlias, TypeVar, cast
 
 from google.adk.evaluation.eval_case import Invocation
 from google.adk.evaluation.eval_metrics import (
+    BaseCriterion,
     EvalMetric,
     HallucinationsCriterion,
     JudgeModelOptions,
@@ -17,20 +19,24 @@ from google.adk.evaluation.eval_metrics import (
     RubricsBasedCriterion,
 )
 from google.adk.evaluation.evaluator import Evaluator
+from google.adk.evaluation.llm_as_judge import LlmAsJudge
+from google.adk.models.base_llm import BaseLlm
 from google.genai.types import Content, Part
 from pydantic import ValidationError
 
+from judgeharness_adk import _seams
+from judgeharness_adk.hooks import Hooked, Hooks, reread
 from judgeharness_adk.invocations import InvocationCase, Shown, invocation_case
 from judgeharness_adk.models import JudgeModel
-from judgeharness_adk.replies import Reply
 from judgeharness_integrations._errors import CaseError, ConfigError
 from judgeharness_integrations.cases import Case, Criterion
+from judgeharness_integrations.execution.attempting import read_apart
 from judgeharness_integrations.judging import Answer, JudgeIdentity, Judgment, Probe, model_family, text_hash
-from judgeharness_integrations.parsing import only_quotes
+from judgeharness_integrations.modelanswer import ModelAnswer
 
 __all__ = ["LABELS", "NOTHING_SAID", "Ask", "MetricJudge", "NoQuestionsError", "Unready"]
 
-Ask: TypeAlias = Callable[[str], Awaitable[Reply | Exception]]  # a prompt -> the model's reply, or what it raised
+Ask: TypeAlias = Callable[[str], Awaitable[ModelAnswer | Exception]]  # a prompt -> the model's reply, or what it raised
 
 LABELS = ("PASS", "FAIL")
 NOTHING_SAID = Invocation(user_content=Content(role="user", parts=[Part(text="-")]))
@@ -51,32 +57,60 @@ class MetricJudge(ABC, Generic[C]):
     """One LLM metric of ADK with its configuration; a subclass says how its prompt is built and its answer read."""
 
     metric: ClassVar[str]
-    evaluator: ClassVar[type[Evaluator]]
+    evaluator: type[Evaluator]
+    criterion_kind: ClassVar[type[BaseCriterion]] = LlmAsAJudgeCriterion  # where the evaluator does not name it
     last_only: ClassVar[bool] = False  # ADK judges the last invocation, in view of those before it
     needs_expected: ClassVar[bool] = False
     pooled: ClassVar[str | None] = None  # what its questions are called where they differ between invocations
 
-    def __init__(self, eval_metric: EvalMetric, *, name: str | None = None) -> None:
+    def __init__(
+        self,
+        eval_metric: EvalMetric,
+        *,
+        name: str | None = None,
+        hooks: Hooks | None = None,
+        models: Mapping[str, BaseLlm] = MappingProxyType({}),
+    ) -> None:
         """Check the criterion as ADK does; nothing is asked.
+
+        Args:
+            eval_metric: the metric with its criterion.
+            name: what the judge is called; the metric's name when None.
+            hooks: a class that formats the prompt in the place of ADK's own, and reads the answer if it says how.
+            models: name -> model, of those that ADK does not resolve.
 
         Raises:
             ConfigError: ADK refuses the criterion, or the judge model cannot be made.
 
         """
         self.name = name or self.metric
+        self.evaluator = hooks.evaluator if hooks else self.evaluator
+        self.hooks = hooks
         self.eval_metric = eval_metric
         self.criterion: C = self._checked(eval_metric)
-        self.model = JudgeModel(self.options.judge_model, self.options.judge_model_config)
+        self._instance = models.get(self.options.judge_model)
+        self.model = JudgeModel(self.options.judge_model, self.options.judge_model_config, instance=self._instance)
 
     def _checked(self, eval_metric: EvalMetric) -> C:
         if eval_metric.criterion is None:
             raise ConfigError(f"metric {eval_metric.metric_name!r} needs a criterion with a threshold.")
         try:
-            return cast("C", self.evaluator.criterion_type.model_validate(eval_metric.criterion.model_dump()))
+            return cast("C", self._kind_of_criterion().model_validate(eval_metric.criterion.model_dump()))
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False)[0]  # an input may be a secret
             where = ".".join(map(str, first["loc"]))
             raise ConfigError(f"metric {eval_metric.metric_name!r}: {where} cannot be used ({first['msg']}).") from None
+
+    def _kind_of_criterion(self) -> type[BaseCriterion]:
+        told = self.evaluator.criterion_type  # a class of the user's may tell its constructor alone
+        return told if "judge_model_options" in told.model_fields else self.criterion_kind
+
+    def shown_to_adk(self, **changes: Any) -> EvalMetric:
+        """Return the metric for evaluators of ADK's that make prompts, and resolve a model they never ask."""
+        if self._instance is not None:
+            stand_in = self.options.model_copy(update={"judge_model": _seams.STAND_IN})
+            changes["judge_model_options"] = stand_in
+        return self.eval_metric.model_copy(update={"criterion": self.criterion.model_copy(update=changes)})
 
     @property
     def options(self) -> JudgeModelOptions:
@@ -94,14 +128,26 @@ class MetricJudge(ABC, Generic[C]):
             name=self.metric,
             model=self.model.name,
             parameters={**self.model.parameters, **self._settings()},
-            prompt_hash=text_hash(self.prompt(self._sample())),
+            prompt_hash=text_hash(self._sample_prompt()),
             family=model_family(self.model.name),
         )
+
+    def _sample_prompt(self) -> str:
+        try:
+            return self.prompt(self._sample())
+        except Exception:
+            if self.hooks is None:
+                raise
+            # a hook that takes no invocation in which nothing was said
+            return f"{self.evaluator.__module__}.{self.evaluator.__qualname__}"
 
     def _settings(self) -> Mapping[str, Any]:
         """Return what else of the criterion changes what the judge is shown."""
         name = "include_intermediate_responses_in_final"
-        return {name: True} if self.criterion.include_intermediate_responses_in_final else {}
+        settings: dict[str, Any] = {name: True} if self.criterion.include_intermediate_responses_in_final else {}
+        if self.hooks is not None and self.hooks.reads:
+            settings["reader"] = f"{self.evaluator.__module__}.{self.evaluator.__qualname__}"
+        return settings
 
     def _sample(self) -> InvocationCase:
         return cast("InvocationCase", self.view(invocation_case([NOTHING_SAID], NOTHING_SAID, case_id="-")))
@@ -148,24 +194,29 @@ class MetricJudge(ABC, Generic[C]):
     async def judge(self, probe: Probe) -> Judgment:
         """Ask the model once."""
         case = probe.case
-        reply = await self.model.ask(self.prompt(case))
-        return Judgment(
-            answers=self._answers(reply, case),
-            raw=reply.text,
-            model=reply.model,
-            input_tokens=reply.input_tokens,
-            output_tokens=reply.output_tokens,
-        )
+        answer = await self.model.ask(self.prompt(case))
+        read = await read_apart(answer.text, self._answers, answer, case)
+        return answer.judgment(read.answers, adk_score=read.score)
 
-    def _answers(self, reply: Reply, case: InvocationCase) -> tuple[Answer, ...]:
-        """Return what a reply says of its own: a half one may end within a quotation of the agent."""
-        if not reply.text:
-            reason = f"the model gave no text ({reply.reason})"
-        elif reply.cut:
-            reason = "the token limit cut the answer off"
-        elif only_quotes(reply.text, case.all_texts()):
-            reason = "the answer only quotes what was judged"
-        else:
-            return self.read(reply.text, case)
-        outcome: Literal["refused", "unparsed"] = "refused" if reply.refused else "unparsed"
-        return tuple(Answer(criterion=a.criterion, outcome=outcome, reasoning=reason) for a in self.read(None, case))
+    def _answers(self, answer: ModelAnswer, case: InvocationCase) -> Hooked:
+        """Return what an answer says: nothing where it is a half one, which may end within a quotation of the agent."""
+        hooked = self.hooks is not None and self.hooks.reads
+        if answer.ending == "complete" and (answer.text or (hooked and answer.calls)):
+            read = self.read(answer.text or None, case)
+            return self._reread(answer, read, case) if hooked else Hooked(read, None)
+        silent = Answer(outcome="unparsed", reasoning="the model gave no text")
+        lost = (answer.unusable(a.criterion) or replace(silent, criterion=a.criterion) for a in self.read(None, case))
+        return Hooked(tuple(lost), None)
+
+    def _reread(self, answer: ModelAnswer, read: tuple[Answer, ...], case: InvocationCase) -> Hooked:
+        threshold, evaluator = self.criterion.threshold, self.formatter(case)
+        return reread(evaluator, answer, read, rubrics=self.by_rubric, threshold=threshold)
+
+    @property
+    def by_rubric(self) -> bool:
+        """Whether ADK has a score for each of its questions."""
+        return isinstance(self.criterion, RubricsBasedCriterion)
+
+    def formatter(self, case: InvocationCase) -> LlmAsJudge[Any]:
+        """Return the evaluator that formats a case's prompt, for metrics that ADK lets format it."""
+        raise NotImplementedError

@@ -11,7 +11,7 @@ from google.adk.evaluation.final_response_match_v2 import FinalResponseMatchV2Ev
 
 from judgeharness_adk import _seams
 from judgeharness_adk.invocations import InvocationCase, Question
-from judgeharness_adk.judges.base import LABELS, MetricJudge
+from judgeharness_adk.judges.base import LABELS, NOTHING_SAID, MetricJudge
 from judgeharness_adk.reading import read_validity
 from judgeharness_integrations.cases import Case, Criterion
 from judgeharness_integrations.judging import Answer
@@ -41,22 +41,32 @@ class FinalResponseMatchJudge(MetricJudge[LlmAsAJudgeCriterion]):
             return seen
         return replace(seen, questions=(_QUESTION,), swappable=self._swapped is not None)
 
+    def _built(self) -> FinalResponseMatchV2Evaluator:
+        make: Any = self.evaluator
+        made: FinalResponseMatchV2Evaluator = make(eval_metric=self.shown_to_adk())
+        return made
+
     @cached_property
     def _plain(self) -> FinalResponseMatchV2Evaluator:
-        return FinalResponseMatchV2Evaluator(self.eval_metric.model_copy(update={"criterion": self.criterion}))
+        return self._built()
 
     @cached_property
     def _swapped(self) -> FinalResponseMatchV2Evaluator | None:
         """ADK's evaluator with the reference first; None when its prompt does not allow it."""
-        evaluator = FinalResponseMatchV2Evaluator(self.eval_metric.model_copy(update={"criterion": self.criterion}))
-        return evaluator if _seams.reference_first(evaluator) else None
+        evaluator = self._built()
+        if not _seams.reference_first(evaluator):
+            return None
+        prompts = {one.format_auto_rater_prompt(NOTHING_SAID, NOTHING_SAID) for one in (self._plain, evaluator)}
+        return evaluator if len(prompts) > 1 else None  # a subclass may have a prompt of its own
 
     def prompt(self, case: InvocationCase) -> str:
         """Return ADK's prompt, response and reference in the case's order."""
-        evaluator = self._swapped if case.reference_first and self._swapped else self._plain
-        return evaluator.format_auto_rater_prompt(case.judged, case.expected)
+        return self.formatter(case).format_auto_rater_prompt(case.judged, case.expected)
+
+    def formatter(self, case: InvocationCase) -> FinalResponseMatchV2Evaluator:
+        """Return ADK's evaluator that shows response and reference in the case's order."""
+        return self._swapped if case.reference_first and self._swapped else self._plain
 
     def read(self, text: str | None, case: InvocationCase) -> tuple[Answer, ...]:
         """Return the one answer."""
-        del case
-        return (read_validity(text, _CRITERION),)
+        return (read_validity(text, _CRITERION, shown=case.all_texts()),)

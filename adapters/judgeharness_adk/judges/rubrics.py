@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
+from types import MappingProxyType
 from typing import Any, cast
 
 from google.adk.evaluation.eval_metrics import EvalMetric, RubricsBasedCriterion
@@ -11,8 +13,10 @@ from google.adk.evaluation.rubric_based_evaluator import RubricBasedEvaluator
 from google.adk.evaluation.rubric_based_final_response_quality_v1 import RubricBasedFinalResponseQualityV1Evaluator
 from google.adk.evaluation.rubric_based_multi_turn_trajectory_evaluator import RubricBasedMultiTurnTrajectoryEvaluator
 from google.adk.evaluation.rubric_based_tool_use_quality_v1 import RubricBasedToolUseV1Evaluator
+from google.adk.models.base_llm import BaseLlm
 
 from judgeharness_adk import _seams
+from judgeharness_adk.hooks import Hooks
 from judgeharness_adk.invocations import InvocationCase, Question, Shown, invocation_case, question_of
 from judgeharness_adk.judges.base import LABELS, NOTHING_SAID, MetricJudge, NoQuestionsError
 from judgeharness_adk.reading import read_rubrics
@@ -29,11 +33,20 @@ _ORDERS_KEPT = 64
 class RubricJudge(MetricJudge[RubricsBasedCriterion]):
     """A judge that answers yes or no to every rubric of an invocation in one request."""
 
-    def __init__(self, eval_metric: EvalMetric, *, name: str | None = None) -> None:
+    criterion_kind = RubricsBasedCriterion
+
+    def __init__(
+        self,
+        eval_metric: EvalMetric,
+        *,
+        name: str | None = None,
+        hooks: Hooks | None = None,
+        models: Mapping[str, BaseLlm] = MappingProxyType({}),
+    ) -> None:
         """Check criterion and rubrics as ADK does; nothing is asked."""
-        super().__init__(eval_metric, name=name)
+        super().__init__(eval_metric, name=name, hooks=hooks, models=models)
         self.standing = tuple(question_of(rubric) for rubric in self.criterion.rubrics or ())
-        self._evaluator = lru_cache(maxsize=_ORDERS_KEPT)(self._built)  # each builds a model, which may be heavy
+        self._evaluator = lru_cache(maxsize=_ORDERS_KEPT)(self._asking)  # each builds a model, which may be heavy
         ids = [question.id for question in self.standing]
         if doubled := {name for name in ids if ids.count(name) > 1}:
             raise ConfigError(f"metric {self.metric!r}: rubric id {min(doubled)!r} stands twice.")
@@ -48,7 +61,7 @@ class RubricJudge(MetricJudge[RubricsBasedCriterion]):
         seen = super().view(case)
         if not isinstance(seen, InvocationCase) or seen.questions:
             return seen
-        evaluator = self._evaluator(self.standing)
+        evaluator = self._collecting
         try:
             evaluator.create_effective_rubrics_list(seen.judged.rubrics)
         except ValueError as error:
@@ -72,22 +85,37 @@ class RubricJudge(MetricJudge[RubricsBasedCriterion]):
         """The type by which ADK tells the rubrics of an invocation that are this metric's."""
         return getattr(self.evaluator, "RUBRIC_TYPE", None)
 
+    @cached_property
+    def _collecting(self) -> RubricBasedEvaluator:
+        """The evaluator that says which rubrics an invocation has."""
+        return self._built(self.standing)
+
     def _built(self, questions: tuple[Question, ...]) -> RubricBasedEvaluator:
-        criterion = self.criterion.model_copy(update={"rubrics": [question.rubric() for question in questions]})
         make = cast("type[RubricBasedFinalResponseQualityV1Evaluator]", self.evaluator)
-        return make(self.eval_metric.model_copy(update={"criterion": criterion}))
+        return make(eval_metric=self.shown_to_adk(rubrics=[question.rubric() for question in questions]))
+
+    def _asking(self, questions: tuple[Question, ...]) -> RubricBasedEvaluator:
+        """Return an evaluator that asks about rubrics as they are, and in this order."""
+        evaluator = self._built(questions)
+        _seams.settle_rubrics(evaluator, [question.rubric() for question in questions])
+        return evaluator
 
     def prompt(self, case: InvocationCase) -> str:
         """Return ADK's prompt with the rubrics in the case's order."""
         # one for these questions alone: ADK's keeps the rubrics of the invocation it was given last
-        evaluator = self._evaluator(case.questions)
+        evaluator = self.formatter(case)
         if self.last_only:
             _seams.show_conversation(evaluator, case.conversation)
         return evaluator.format_auto_rater_prompt(case.judged.model_copy(update={"rubrics": None}), case.expected)
 
+    def formatter(self, case: InvocationCase) -> RubricBasedEvaluator:
+        """Return the evaluator of the rubrics in the case's order."""
+        return self._evaluator(case.questions)
+
     def read(self, text: str | None, case: InvocationCase) -> tuple[Answer, ...]:
         """Return one answer a rubric."""
-        return read_rubrics(text, [(question.id, question.text) for question in case.questions])
+        asked = [(question.id, question.text) for question in case.questions]
+        return read_rubrics(text, asked, shown=case.all_texts())
 
 
 class FinalResponseQualityJudge(RubricJudge):

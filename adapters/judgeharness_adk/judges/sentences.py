@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any, Self
 
 from google.adk.evaluation.eval_metrics import EvalMetric, HallucinationsCriterion
 from google.adk.evaluation.hallucinations_v1 import EvaluationStep, HallucinationsV1Evaluator
+from google.adk.models.base_llm import BaseLlm
 
 from judgeharness_adk import _seams
+from judgeharness_adk.hooks import Hooks
 from judgeharness_adk.invocations import InvocationCase, Question
 from judgeharness_adk.judges.base import LABELS, Ask, MetricJudge, Unready
 from judgeharness_adk.reading import read_sentences, split_sentences
-from judgeharness_adk.replies import Reply
 from judgeharness_integrations.cases import Case, Criterion
 from judgeharness_integrations.judging import Answer
+from judgeharness_integrations.modelanswer import ModelAnswer
 
 __all__ = ["HallucinationsJudge", "SentencesCase"]
 
@@ -55,10 +58,17 @@ class HallucinationsJudge(MetricJudge[HallucinationsCriterion]):
     evaluator = HallucinationsV1Evaluator
     pooled = "sentences"
 
-    def __init__(self, eval_metric: EvalMetric, *, name: str | None = None) -> None:
+    def __init__(
+        self,
+        eval_metric: EvalMetric,
+        *,
+        name: str | None = None,
+        hooks: Hooks | None = None,
+        models: Mapping[str, BaseLlm] = MappingProxyType({}),
+    ) -> None:
         """Check the criterion as ADK does; nothing is asked."""
-        super().__init__(eval_metric, name=name)
-        self._adk = HallucinationsV1Evaluator(eval_metric.model_copy(update={"criterion": self.criterion}))
+        super().__init__(eval_metric, name=name, hooks=hooks, models=models)
+        self._adk = HallucinationsV1Evaluator(self.shown_to_adk())
 
     @property
     def criteria(self) -> tuple[Criterion, ...]:
@@ -117,16 +127,19 @@ class HallucinationsJudge(MetricJudge[HallucinationsCriterion]):
 
     def read(self, text: str | None, case: InvocationCase) -> tuple[Answer, ...]:
         """Return one answer a sentence."""
-        return read_sentences(text, [(question.id, question.text) for question in case.questions])
+        asked = [(question.id, question.text) for question in case.questions]
+        return read_sentences(text, asked, shown=case.all_texts())
 
 
-def _problem(reply: Reply | Exception, sentences: Sequence[str], response: str) -> str | None:
+def _problem(reply: ModelAnswer | Exception, sentences: Sequence[str], response: str) -> str | None:
     """Return why sentences cannot stand for a response: what they leave out would pass unjudged."""
     if isinstance(reply, Exception):
         return f"{type(reply).__name__}: {reply}"
+    if reply.problem is not None:
+        return f"of the judge's model, {reply.problem}"
     if not sentences:
         return "the judge's model named no sentence"
-    if reply.cut or str(reply.text).rfind("<sentence>") > str(reply.text).rfind("</sentence>"):
+    if reply.text.rfind("<sentence>") > reply.text.rfind("</sentence>"):
         return "the judge's model was cut off"
     share = _letters("".join(sentences)) / max(_letters(response), 1)
     return f"the sentences hold {share:.0%} of it" if share < _LEAST_SHARE else None

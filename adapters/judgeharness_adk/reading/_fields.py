@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 
-__all__ = ["MARKUP", "Field", "bare", "clip", "comparable", "fields", "one_line", "unique"]
+from judgeharness_integrations.quotations import Quotations, quotations
+
+__all__ = ["MARKUP", "Field", "bare", "clip", "comparable", "fields", "one_line", "own_text", "stated", "unique"]
 
 MARKUP = " *_`#>-\u2022+\"'\u201c\u201d\u2018\u2019\u200b\ufeff"  # markdown, bullets, quotes, invisible characters
 _AROUND = MARKUP + "()[]{}<>.,;:!"
@@ -22,15 +24,53 @@ _ASCII = str.maketrans(
 )
 _LONGEST_NORMALISED = 4_000  # `normalize` takes quadratic time over a hostile run of combining marks
 _LONGEST_QUOTE = 60
+_NO_COLON = str.maketrans(dict.fromkeys(":\uff1a", "\u2236"))
+
+
+def stated(name: str, words: str) -> re.Pattern[str]:
+    """Return what finds the words of a field, beside its name or alone on a line; the first group is the word.
+
+    Args:
+        name: the field, as a pattern.
+        words: what it may say, as a pattern.
+
+    """
+    around = rf"[ \t{re.escape(_AROUND)}]{{0,80}}+"
+    led = rf"{name}[ _]{{0,8}}#?[0-9]{{0,3}}[\s*_`\"']{{0,6}}[:=\uff1a][\s{re.escape(_AROUND)}]{{0,80}}+"
+    return re.compile(rf"(?:{led}|^{around}(?={words}{around}$))({words})(?![^\W_])", re.IGNORECASE | re.MULTILINE)
+
+
+def own_text(
+    text: str, shown: Iterable[str], verdict: re.Pattern[str], *, repeated: Sequence[tuple[int, int]] = ()
+) -> str:
+    """Return an answer in which no passage of a `shown` text that holds a verdict states a field any more.
+
+    The words stay but for the verdicts, and what was a colon is none. What is `repeated`, as `quotations` has it, is no
+    part of a passage.
+    """
+    places = [match.span(1) for match in verdict.finditer(text)]
+    quoted = quotations(text, shown, repeated=repeated) if places else Quotations(())
+    spans = dict.fromkeys(span for place in places if (span := quoted.around(*place)) is not None)
+    kept, end = [], 0
+    for start, after in spans:
+        passage = verdict.sub(lambda match: match[0].replace(match[1], "\u2026"), text[start:after])
+        kept += [text[end:start], passage.translate(_NO_COLON)]
+        end = after
+    return "".join([*kept, text[end:]])
 
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One field: its name, the rest of its own line, and the lines below it up to the next field."""
+    """One field: its name, the rest of its own line, and the lines below it up to the next field.
+
+    `start` is where its own line begins in the text, and `value` where the rest of that line does.
+    """
 
     name: str
     line: str
     more: tuple[str, ...]
+    start: int
+    value: int
 
     @property
     def text(self) -> str:
@@ -59,14 +99,16 @@ def fields(text: str, names: Collection[str]) -> list[Field]:
 
     Names are lower case with `_` for blanks and found in any case; one in upper case is found as written only.
     """
-    found: list[tuple[str, str, list[str]]] = []
+    found: list[tuple[str, str, list[str], int, int]] = []
+    start = 0
     for line in _LINE_END.split(text):
         name, value = _named(line, names)
         if name is not None:
-            found.append((name, value, []))
+            found.append((name, value, [], start, start + len(line) - len(value)))
         elif found:
             found[-1][2].append(line)
-    return [Field(name, value, tuple(more)) for name, value, more in found]
+        start += len(line) + (2 if text.startswith("\r\n", start + len(line)) else 1)
+    return [Field(name, value, tuple(more), start, place) for name, value, more, start, place in found]
 
 
 def _named(line: str, names: Collection[str]) -> tuple[str | None, str]:

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from judgeharness_adk.reading._fields import MARKUP, Field, bare, clip, comparable, fields, unique
+from judgeharness_adk.reading._fields import MARKUP, Field, bare, clip, comparable, fields, own_text, stated, unique
 from judgeharness_integrations.judging import Answer
 from judgeharness_integrations.verdictlog.row import Verdict
 
@@ -29,24 +29,33 @@ _AGAIN = re.compile(r"verdict[\s*_`\"']{0,6}[:=\uff1a][\s*_`\"'\[(]{0,6}(yes|no)
 _TAG = re.compile(r"\[\s{0,3}id\s{0,3}:([^\]\n]{1,200})\]", re.IGNORECASE)
 _ID_PREFIX = re.compile(r"\Aid\s{0,3}:", re.IGNORECASE)
 
+_STATED = stated("verdict", "yes|no")
+
+_COPIED = "a passage copied from what was judged holds a verdict and the head of a block"
 _STRAYED = "a verdict further down, which may be about this rubric, differs"
 
 _Block = list[Field]
 
 
-def read_rubrics(text: str | None, rubrics: Sequence[tuple[str, str]]) -> tuple[Answer, ...]:
+def read_rubrics(
+    text: str | None, rubrics: Sequence[tuple[str, str]], *, shown: Iterable[str] = ()
+) -> tuple[Answer, ...]:
     """Return one answer a rubric, in their order: "PASS" for yes, "FAIL" for no, else unparsed and why.
 
     Args:
         text: what the judge answered, None for nothing.
         rubrics: (id, text) of each rubric the judge was shown.
+        shown: the texts it was shown; a verdict inside a passage of one of them is none.
 
     """
-    known = _known(rubrics)
+    known, whole = _known(rubrics), text or ""
+    own = own_text(whole, shown, _STATED)
+    if not _answered(whole, known) <= _answered(own, known):  # a copied passage runs over the only head of a rubric
+        return tuple(Answer(criterion=name, outcome="unparsed", reasoning=_COPIED) for name, _ in rubrics)
     about: list[list[_Block]] = [[] for _ in rubrics]
     later: list[set[str | None]] = [set() for _ in rubrics]
     begun: set[int] = set()
-    blocks = _blocks(fields(text or "", _NAMES), known)
+    blocks = _blocks(fields(own, _NAMES), known)
     places = [known.place(block) for block in blocks]
     for block, place, stray in zip(blocks, places, _strays(blocks, places), strict=True):
         for other in begun - {place} if stray else ():
@@ -56,6 +65,11 @@ def read_rubrics(text: str | None, rubrics: Sequence[tuple[str, str]]) -> tuple[
             begun |= {place} if _verdicts([block]) else set()
     found = zip(rubrics, about, later, strict=True)
     return tuple(_answer(name, blocks, said) for (name, _), blocks, said in found)
+
+
+def _answered(text: str, known: _Known) -> set[int | None]:
+    """Return which rubrics have a block of their own; without it their verdicts would be another one's."""
+    return {known.place(block) for block in _blocks(fields(text, _NAMES), known)}
 
 
 def _blocks(found: Sequence[Field], known: _Known) -> list[_Block]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-from judgeharness_adk.reading._fields import Field, bare, clip, comparable, fields
+from judgeharness_adk.reading._fields import Field, bare, clip, comparable, fields, own_text, stated
 from judgeharness_integrations.judging import Answer
+from judgeharness_integrations.quotations import quotations
 from judgeharness_integrations.verdictlog.row import Verdict
 
 __all__ = ["read_sentences", "split_sentences"]
@@ -15,6 +16,7 @@ __all__ = ["read_sentences", "split_sentences"]
 _NAMES = frozenset({"sentence", "label", "rationale", "supporting_excerpt", "contradicting_excerpt"})
 _VERDICTS: dict[str, Verdict] = dict.fromkeys(("supported", "not_applicable"), "PASS")
 _VERDICTS |= dict.fromkeys(("unsupported", "contradictory", "disputed"), "FAIL")
+_STATED = stated("label", "supported|unsupported|contradictory|disputed|not[ _-]applicable")
 _TAG = re.compile(r"(</?sentence>)", re.IGNORECASE)
 
 _Block = list[Field]
@@ -31,7 +33,9 @@ def split_sentences(text: str | None) -> tuple[str, ...]:
     return tuple(filter(None, sentences))
 
 
-def read_sentences(text: str | None, sentences: Sequence[tuple[str, str]]) -> tuple[Answer, ...]:
+def read_sentences(
+    text: str | None, sentences: Sequence[tuple[str, str]], *, shown: Iterable[str] = ()
+) -> tuple[Answer, ...]:
     """Return one answer a sentence, in their order.
 
     Supported and not applicable are "PASS"; unsupported, contradictory and disputed are "FAIL"; all else is unparsed.
@@ -40,16 +44,42 @@ def read_sentences(text: str | None, sentences: Sequence[tuple[str, str]]) -> tu
     Args:
         text: what the validator answered, None for nothing.
         sentences: (criterion, sentence) of each sentence it was shown.
+        shown: the texts it was shown; a label inside a passage of one of them is none.
 
     """
-    about: dict[str, list[_Block]] = defaultdict(list)
-    for block in _blocks(fields(text or "", _NAMES)):
-        about[_key(block[0].text)].append(block)
     keys = [_key(sentence) for _, sentence in sentences]
+    about: dict[str, list[_Block]] = defaultdict(list)
+    for block in _blocks(fields(_own(text or "", tuple(shown), keys), _NAMES)):
+        about[_key(block[0].text)].append(block)
     given = Counter(keys)
     turns = {key: iter(about[key]) for key in given if given[key] == len(about[key])}
     blocks = [[next(turns[key])] if key in turns else about[key] for key in keys]
     return tuple(_answer(name, mine) for (name, _), mine in zip(sentences, blocks, strict=True))
+
+
+def _own(text: str, shown: Sequence[str], keys: Sequence[str]) -> str:
+    """Return an answer without the labels that it quotes.
+
+    A judge has to repeat each sentence before its label, and another sentence may foretell that. An answer that begins
+    with the sentences in their order does what it was asked to, if it gives any label that it does not quote.
+    """
+    quoted = quotations(text, shown)
+    if not quoted.spans or all(quoted.around(*match.span(1)) for match in _STATED.finditer(text)):
+        return own_text(text, shown, _STATED)
+    return own_text(text, shown, _STATED, repeated=_heads(text, keys))
+
+
+def _heads(text: str, keys: Sequence[str]) -> list[tuple[int, int]]:
+    """Return where an answer that begins with sentences in their order repeats them, up to their labels."""
+    found = fields(text, _NAMES)
+    if not found or bare(text[: found[0].start]):
+        return []
+    heads: list[tuple[int, int]] = []
+    for block, key in zip(_blocks(found), keys, strict=False):
+        if _key(block[0].text) != key or len(block) == 1 or block[1].name != "label":
+            break
+        heads.append((block[0].start, block[1].value))
+    return heads
 
 
 def _blocks(found: Sequence[Field]) -> list[_Block]:

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from judgeharness_adk.reading._fields import bare, clip
 from judgeharness_integrations.judging import Answer
+from judgeharness_integrations.parsing import object_of
+from judgeharness_integrations.quotations import without_quoted
 from judgeharness_integrations.verdictlog.row import Verdict
 
 __all__ = ["read_validity"]
@@ -26,6 +28,9 @@ _KEYED = re.compile(  # key, value, and an end of the value, without which it go
     r"(?:(?=([ \t\r\"'`*\]]*+(?:\Z|[\n}]|,\s*+(?:\Z|[}`]|[\"']?\w++[\"']?\s*+:))))|)",
     re.IGNORECASE,
 )
+_VALUE = r"[\"'`]?\s*+:[\s\[\"'`*]*+(\w++)"
+_STATED = re.compile(rf"\bis_the_agent_response_(?:in)?valid{_VALUE}", re.IGNORECASE)
+_MEMBER = re.compile(rf"\b(is_the_agent_response_(?:in)?valid){_VALUE}", re.IGNORECASE)  # the key as one word
 _REASONING = re.compile(r"\"reasoning\"\s*+:", re.IGNORECASE)
 _DECODER = json.JSONDecoder(object_pairs_hook=tuple, strict=False)  # pairs, so that a key given twice is seen
 _MOST_OBJECTS = 100  # decoding is tried at so many braces; what stands later is read by its keys
@@ -33,15 +38,18 @@ _MOST_OBJECTS = 100  # decoding is tried at so many braces; what stands later is
 _Pairs = tuple[tuple[str, object], ...]
 
 
-def read_validity(text: str | None, criterion: str) -> Answer:
+def read_validity(text: str | None, criterion: str, *, shown: Iterable[str] = ()) -> Answer:
     """Return "PASS" for valid, "FAIL" for invalid (almost and partially valid too), else unparsed and why.
 
     Args:
         text: what the judge answered, None for nothing.
         criterion: the name of the answer's criterion.
+        shown: the texts the judge was shown; a statement inside a passage of one of them is none.
 
     """
-    answered = text or ""
+    # the key has words enough for a quotation, but in an object as a whole the judge has to write it
+    verdict = _STATED if object_of(text or "") is None else _MEMBER
+    answered = without_quoted(text or "", shown, verdict.finditer)
     objects = [(pairs, span) for pairs, span in _objects(answered) if list(_keyed(pairs))]
     rest = _without(answered, [span for _, span in objects])
     stated = [found for pairs, _ in objects for found in _keyed(pairs)]
