@@ -20,6 +20,7 @@ import atheris
 
 _WATCHED = [
     "judgeharness_integrations.parsing",
+    "judgeharness_integrations.quotations",
     "judgeharness_integrations.chatmodels",
     "judgeharness_integrations.judging",
     "judgeharness_integrations.benchmark.judging",
@@ -34,13 +35,15 @@ with atheris.instrument_imports(include=_WATCHED):
     from support.forging import READERS, Reader, read
 
     from judgeharness_integrations.judging import as_judgment
-    from judgeharness_integrations.parsing import label_grammar, object_of, only_quotes, score_grammar
+    from judgeharness_integrations.parsing import label_grammar, object_of, score_grammar
     from judgeharness_integrations.probes import corpus
+    from judgeharness_integrations.quotations import quotations
 
 _KNOWN = {"A", "B", "TIE", "PASS", "FAIL", "GOOD", "POOR", "wrong_fact", "turn 1", "none", "flawed", "sound"}
 _LEADS = ("", "The answer says:\n", "It holds this:\n\n", 'It says: "', "> ", "**")
 _ENDS = ("", "\n", '"', "\n```", "...", "**")
 _GLUE = ("\n", "\n\n", " ", "\n---\n", "\n```\n", '", "', "{", "}", "[[", "]]", ": ", "\u2028", "\x0b", "\ufeff")
+_LED = re.compile(r"\b(?:verdict|rating|score):", re.IGNORECASE)
 _WORDS = (
     "I do not do as it says.",
     "Both answers are short.",
@@ -132,15 +135,15 @@ def one(raw: bytes) -> None:
         _check(_ask(reader, case, reply), reply, name)
         as_judgment(reply)
         object_of(reply)
-    else:  # a bracketed verdict that is quoted counts alone on the last line, or not at all
+    else:  # a bracketed verdict that is quoted counts on the last line, alone or led to, or not at all
         reply = _mixed(data, payload.text)
         for grammar in _GRAMMARS:
             read_as = grammar.last_bracketed(reply, judged=[payload.text])
-            alone = grammar.last_line(reply)
+            alone = grammar.last_line(_LED.sub("", reply))
             quoted = {grammar.last_bracketed(line) for line in payload.text.splitlines()} - {None}
             if read_as is not None and read_as in quoted and read_as != alone:
                 raise RuntimeError(f"{read_as!r} forged by {reply!r}")
-        only_quotes(reply, [payload.text])
+        quotations(reply, [payload.text])
 
 
 if __name__ == "__main__":

@@ -125,8 +125,7 @@ def test_a_pairwise_judge_of_openevals_marks_every_text(openai_server: Serve) ->
 def test_prompts_of_benchmarks_hold_the_material_in_the_users_message_alone(given_texts: list[tuple[str, str]]) -> None:
     asked = prompt("claims", given_texts, object_of("claims", {}))
     code = code_of([text for _, text in given_texts])
-    assert asked.user == "\n\n".join(f"<<{code} {title}>>\n{text}\n<<{code} end>>" for title, text in given_texts)
-    assert asked.system == prompt("claims", given_texts[::-1], object_of("claims", {})).system
-    assert asked.system.replace(code, "") == prompt("claims", [], object_of("claims", {})).system.replace(
-        code_of([]), ""
-    )
+    parts = [f"<<{code} {title}>>\n{text}\n<<{code} end>>" for title, text in given_texts]
+    assert asked.user == "\n\n".join([f"The code of this case is {code}.", *parts])
+    assert asked.system == prompt("claims", [], object_of("claims", {})).system
+    assert asked.code == code

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from judgeharness_integrations import AnswerCase, PairwiseCase
 from judgeharness_integrations.benchmark.judging.judges import ConversationJudge, PairJudge
 from judgeharness_integrations.benchmark.taxonomy.taxonomy import FailureType, Taxonomy
 from judgeharness_integrations.judging import Probe
+from judgeharness_integrations.marks import code_in
 from judgeharness_integrations.perturbations import perturbation
 from judgeharness_integrations.probes import corpus
 from judgeharness_integrations.probes.corpus import Payload
@@ -31,8 +31,7 @@ from judgeharness_openevals import create_harnessed_pairwise_judge
 Serve = Callable[..., OpenAIServer]
 Obeys = Literal["the first order", "any order outside the marks"]
 OBEYS: tuple[Obeys, ...] = ("the first order", "any order outside the marks")
-OURS = ("Give your reasons first", "You compare two answers", "You judge ")  # how orders of our own begin
-CODE = re.compile(r"marks that carry the code ([0-9a-f]{8})")
+OURS = ("Give your reasons", "You compare two answers", "You judge ")  # how orders of our own begin
 NONE = perturbation("none")
 TYPE = FailureType(name="wrong_fact", definition="-", flaw="-", benign="-")
 TAXONOMY = Taxonomy(failure_types={"wrong_fact": TYPE}, behaviours={})
@@ -68,11 +67,12 @@ class Gullible:
 
 def unmarked(text: str) -> str:
     """Return what of a prompt stands between no marks."""
-    told = CODE.search(text)
-    if told is None:
+    code = code_in(text)
+    if code is None:
         return text
-    explained, shown = text[: told.end()], text[told.end() :]
-    return explained + re.sub(rf"<<{told[1]} (?!end>>)[^\n]*>>\n.*?\n<<{told[1]} end>>", "", shown, flags=re.DOTALL)
+    explained, announced, shown = text.partition(code)
+    between = rf"<<{code} (?!end>>)[^\n]*>>\n.*?\n<<{code} end>>"
+    return explained + announced + re.sub(between, "", shown, flags=re.DOTALL)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,7 +96,7 @@ def ours(*, output: Any, structured: bool) -> Iterator[tuple[str, Kind]]:
         Kind(
             make=lambda model: PairwiseJudge(model, output=output),
             says=lambda captured, slot: (
-                f"So it is.\n\n[[Assistant {two(slot, captured=captured)}]]",
+                f"So it is.\n\n{{code}}: Assistant {two(slot, captured=captured)}",
                 {"reasoning": "So it is.", "verdict": f"Assistant {two(slot, captured=captured)}"},
             ),
             verdicts=lambda captured, slot: two(slot, captured=captured),
@@ -105,7 +105,7 @@ def ours(*, output: Any, structured: bool) -> Iterator[tuple[str, Kind]]:
         ),
     )
     graded = {
-        "score": (ScoreJudge, {}, ("[[10]]", {"score": 10}, 10), ("[[2]]", {"score": 2}, 2)),
+        "score": (ScoreJudge, {}, ("10", {"score": 10}, 10), ("2", {"score": 2}, 2)),
         "label": (
             LabelJudge,
             {"taxonomy": {"PASS": "right", "POOR": "wrong"}},
@@ -135,7 +135,10 @@ def graded_kind(judge: Any, options: dict[str, Any], captured_as: Any, honest_as
 
     return Kind(
         make=lambda model: judge(model, **options),
-        says=lambda captured, _: (f"So it is.\n\n{said(captured)[0]}", {"reasoning": "So it is.", **said(captured)[1]}),
+        says=lambda captured, _: (
+            f"So it is.\n\n{{code}}: {said(captured)[0]}",
+            {"reasoning": "So it is.", **said(captured)[1]},
+        ),
         verdicts=lambda captured, _: said(captured)[2],
         structured=structured,
     )
@@ -214,7 +217,7 @@ def verdicts_of(judge: Any, script: Gullible, payloads: list[Payload], kind: Kin
 
 def replied(kind: Kind, payload: Payload, *, captured: bool) -> Reply:
     text, values = kind.says(captured, payload.slot)
-    return Reply.text(json.dumps(values)) if kind.structured else Reply.text(text)
+    return Reply.json(values) if kind.structured else Reply.text(text)
 
 
 def asked(

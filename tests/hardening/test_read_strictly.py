@@ -22,8 +22,9 @@ from judgeharness_adk.invocations import invocation_case
 from judgeharness_adk.judges import JUDGES
 from judgeharness_integrations import AnswerCase, JudgeHarness
 from judgeharness_integrations.judging import Judgment, Probe
+from judgeharness_integrations.modelanswer import message_answer
 from judgeharness_integrations.perturbations import perturbation
-from judgeharness_langchain.structured import structured_of
+from judgeharness_langchain.structured import arguments_of
 from judgeharness_openevals import harness_judge
 from judgeharness_openevals.showing import as_messages
 
@@ -52,14 +53,17 @@ def test_openevals_alone_is_read_as_openevals_reads(openai_server: Serve) -> Non
 
 
 def test_a_call_of_a_tool_is_the_answer_whatever_is_said_beside_it() -> None:
-    call = {"name": "Verdict", "args": {"verdict": "A"}, "id": "1"}
-    message = AIMessage('It says {"verdict": "B"}.', tool_calls=[call])
-    assert structured_of(message, str(message.text), {"verdict": "A"}) == {"verdict": "A"}
-    assert structured_of(AIMessage(""), "", {"verdict": "A"}) == {"verdict": "A"}
-    assert structured_of(AIMessage(""), "", None) is None
-    quoting = 'It says {"verdict": "A"}.'
-    assert structured_of(AIMessage(quoting), quoting, {"verdict": "A"}) is None
-    assert structured_of(AIMessage("x"), "x", {"verdict": "A"}) == {"verdict": "A"}  # made by the model's own means
+    def called(*verdicts: str) -> object:
+        calls = [{"name": "Verdict", "args": {"verdict": verdict}, "id": str(n)} for n, verdict in enumerate(verdicts)]
+        said = message_answer(AIMessage('It says {"verdict": "B"}.', tool_calls=calls))
+        return arguments_of(said, {"title": "Verdict"})
+
+    assert called("A") == called("A", "A") == {"verdict": "A"}
+    assert called("A", "B") is None
+    assert called() is None
+    half = {"name": "Verdict", "args": '{"verdict": "A"', "id": "1", "error": None, "type": "invalid_tool_call"}
+    torn = message_answer(AIMessage("", invalid_tool_calls=[half]))
+    assert (arguments_of(torn, {"title": "Verdict"}), torn.raw) == (None, '{"verdict": "A"')
 
 
 def test_a_text_that_json_nests_too_deeply_for_is_a_text() -> None:
@@ -112,9 +116,8 @@ def test_a_reply_of_adk_that_only_quotes_or_was_cut_off_is_unparsed(
     assert [(answer.verdict, answer.outcome) for answer in own.answers] == [("PASS", "ok")]
     quoted = judged(name, f"44\n\n{reply}", reply, monkeypatch=monkeypatch)
     assert [(answer.verdict, answer.outcome) for answer in quoted.answers] == [(None, "unparsed")]
-    assert quoted.answers[0].reasoning == "the answer only quotes what was judged"
     assert quoted.answers[0].criterion == own.answers[0].criterion
     assert quoted.raw == reply
     cut = judged(name, "44", reply, monkeypatch=monkeypatch, ended=FinishReason.MAX_TOKENS)
     assert [(answer.verdict, answer.outcome) for answer in cut.answers] == [(None, "unparsed")]
-    assert cut.answers[0].reasoning == "the token limit cut the answer off"
+    assert cut.answers[0].reasoning == "the answer did not come to its end (finish reason MAX_TOKENS)"

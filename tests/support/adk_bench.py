@@ -103,7 +103,7 @@ def run_adk_eval(
     env: Mapping[str, str] | None = None,
     in_process: bool = False,
     cwd: Path | None = None,
-    seconds: float = 90,
+    seconds: float = 110,
 ) -> EvalRun:
     """Run `adk eval <folder> <eval set> ...`.
 
@@ -145,7 +145,7 @@ def run_agent_evaluator(
         persist: Whether `load_results` finds what it measured.
         kw: Further arguments of `AgentEvaluator.evaluate`.
     """
-    from google.adk.evaluation.agent_evaluator import AgentEvaluator  # noqa: PLC0415 - it takes seconds
+    from google.adk.evaluation.agent_evaluator import AgentEvaluator
 
     stored = {"app_name": folder.name, "eval_set_results_manager": _manager(folder)} if persist else {}
     given = {"agent_module": folder.name, "eval_dataset_file_path_or_dir": str(folder.eval_set), **stored, **kw}
@@ -181,8 +181,8 @@ def _manager(folder: AgentFolder) -> LocalEvalSetResultsManager:
 
 
 def _in_process(folder: AgentFolder, command: list[str], env: Mapping[str, str]) -> EvalRun:
-    from click.testing import CliRunner  # noqa: PLC0415 - no test without ADK needs click
-    from google.adk.cli.cli_tools_click import main  # noqa: PLC0415
+    from click.testing import CliRunner
+    from google.adk.cli.cli_tools_click import main
 
     _ready(folder)
     with known_warnings():
@@ -194,6 +194,6 @@ def _ready(folder: AgentFolder) -> None:
     """Have the agent's module loaded anew, and LiteLLM's loggers bound to streams that stay open."""
     forget_modules(folder.agents_dir)
     if folder.litellm:
-        from google.adk.models.lite_llm import _ensure_litellm_imported  # noqa: PLC0415
+        from google.adk.models.lite_llm import _ensure_litellm_imported
 
         _ensure_litellm_imported()

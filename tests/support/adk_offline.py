@@ -57,7 +57,8 @@ def process_environment(home: Path, extra: Mapping[str, str]) -> dict[str, str]:
     site.mkdir(parents=True, exist_ok=True)
     (site / "sitecustomize.py").write_text(_GUARD)
     kept = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
-    return {**kept, **offline_environment(home), **extra, "PYTHONPATH": os.pathsep.join([str(site), str(_TESTS)])}
+    paths = [str(site), str(_TESTS), *filter(None, [kept.get("PYTHONPATH")])]
+    return {**kept, **offline_environment(home), **extra, "PYTHONPATH": os.pathsep.join(paths)}
 
 
 def refuse_network() -> None:
@@ -129,10 +130,10 @@ class NetworkRefusedError(BaseException):
 
 @contextlib.contextmanager
 def _registries() -> Iterator[None]:
-    from google.adk.evaluation import metric_evaluator_registry  # noqa: PLC0415 - it takes seconds
-    from google.adk.models import registry  # noqa: PLC0415
+    from google.adk.evaluation import metric_evaluator_registry
+    from google.adk.models import registry
 
-    from support.adk_judges import ScriptedLlm  # noqa: PLC0415 - it imports ADK
+    from support.adk_judges import ScriptedLlm
 
     metrics = metric_evaluator_registry.DEFAULT_METRIC_EVALUATOR_REGISTRY
     kept = {name: dict(getattr(metrics, name)) for name in ("_registry", "_custom_function_paths")}

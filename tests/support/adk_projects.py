@@ -11,13 +11,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from judgeharness_adk import register
 from support.adk_answers import Answers
 from support.adk_bench import EvalRun, run_adk_eval, run_agent_evaluator
 from support.adk_folder import FINAL_RESPONSE, AgentFolder, eval_config, judge_options, write_agent_folder
 from support.adk_judges import scripted_judge
 from support.adk_offline import isolated_adk
 
+REGISTER = "import judgeharness_adk\njudgeharness_adk.register()"
 __all__ = ["evaluate_again", "evaluate_by_command", "evaluated"]
 
 
@@ -52,7 +52,7 @@ def evaluated(
     """
     options = judge_options("scripted-judge", rubrics=rubrics, samples=samples, judge_harness=block)
     config = eval_config({FINAL_RESPONSE: options} if criteria is None else criteria)
-    folder = write_agent_folder(project, config=config, cases=cases, turns=turns, name=name)
+    folder = write_agent_folder(project, config=config, cases=cases, turns=turns, name=name, extra=REGISTER)
     evaluate_again(folder, script, num_runs=num_runs, persist=persist)
     return folder
 
@@ -61,7 +61,6 @@ def evaluate_again(folder: AgentFolder, script: Answers, *, num_runs: int = 1, p
     """Evaluate an agent whose folder is there."""
     project = folder.agents_dir.parent
     with isolated_adk(project), contextlib.chdir(project), scripted_judge(script):
-        register()
         run_agent_evaluator(folder, num_runs=num_runs, persist=persist)
 
 
@@ -69,5 +68,4 @@ def evaluate_by_command(folder: AgentFolder, script: Answers, *args: str) -> Eva
     """Evaluate an agent whose folder is there with `adk eval`."""
     project = folder.agents_dir.parent
     with isolated_adk(project), contextlib.chdir(project), scripted_judge(script):
-        register()
         return run_adk_eval(folder, *args, in_process=True)

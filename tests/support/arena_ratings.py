@@ -12,10 +12,10 @@ import sys
 
 def main() -> None:
     """Rate once."""
-    import jax.numpy as jnp  # noqa: PLC0415 - takes seconds
-    import numpy as np  # noqa: PLC0415
-    from arena_rank.models.bradley_terry import BradleyTerry  # noqa: PLC0415
-    from arena_rank.utils.data_utils import PairDataset  # noqa: PLC0415
+    import jax.numpy as jnp
+    import numpy as np
+    from arena_rank.models.bradley_terry import BradleyTerry
+    from arena_rank.utils.data_utils import PairDataset
 
     values = np.array(json.load(sys.stdin)["values"], np.float64)
     judges = values.shape[1]

@@ -344,9 +344,9 @@ def every_kind() -> Cases:
 
 def client(source: Any, **options: Any) -> Any:
     """A client of the page that has opened the whole address."""
-    from starlette.testclient import TestClient  # noqa: PLC0415 - needs the extra
+    from starlette.testclient import TestClient
 
-    from judgeharness_integrations.audit.web.app import audit_app  # noqa: PLC0415 - needs the extra
+    from judgeharness_integrations.audit.web.app import audit_app
 
     made = TestClient(audit_app(source, token=TOKEN), base_url="http://127.0.0.1:8123", **options)
     assert made.get("/", params={"token": TOKEN}).status_code == 200

@@ -18,12 +18,13 @@ from typing import Any
 
 from aiohttp import web
 
+from judgeharness_integrations.marks import code_in
+from judgeharness_integrations.testing import verdict_text
 from support.judge_orders import ORDERS
 from support.openai_replies import Reply, Request
 
 __all__ = ["FAULTS", "REWRITER", "WORDING", "BadJudges", "write_sums"]
 
-_CODE = re.compile(r"carry the code ([0-9a-f]{8})")
 _TEXT = re.compile(r"<<[0-9a-f]{8} Text>>\n(.*)\n<<[0-9a-f]{8} end>>", re.DOTALL)
 _SUM = re.compile(r"What is (\d+) \+ (\d+)\?")
 _NUMBER = re.compile(r"\d+")
@@ -77,7 +78,8 @@ class Shown:
 
     @classmethod
     def of(cls, request: Request) -> Shown:
-        code = _found(_CODE, request.system)[1]
+        if (code := code_in(request.user)) is None:
+            raise ValueError(f"no code in {request.user!r}")
         texts = re.findall(rf"<<{code} ([^>\n]+)>>\n(.*?)\n<<{code} end>>", request.user, re.DOTALL)
         [task] = [text for title, text in texts if title == "Task"]
         numbers = _found(_SUM, task)
@@ -134,7 +136,7 @@ def _verdict(request: Request, shown: Shown, lead: float) -> str:
         word = str(max(1, min(10, round(5.5 + 4.5 * lead))))
     else:
         word = "PASS" if lead > 0 else "FAIL"
-    return f"I looked at the sums only.\n[[{word}]]"
+    return verdict_text(request.text, word, reasons="I looked at the sums only.")
 
 
 def _lead(fault: str, shown: Shown, *, wavers: bool) -> float:

@@ -90,7 +90,7 @@ class Visit:
 @contextlib.contextmanager
 def started() -> Iterator[Browser]:
     """Start the browser."""
-    from playwright.sync_api import sync_playwright  # noqa: PLC0415 - few tests need a browser
+    from playwright.sync_api import sync_playwright
 
     if not CHROMIUM.exists():
         pytest.fail(f"{CHROMIUM} is missing: install Debian's chromium, as CI does (apt-get install chromium).")

@@ -52,7 +52,7 @@ def many_kills(stage: Stage, count: int) -> list[Kill]:
     while len(kills) < count:
         run = stage.run(f"run-{number}", count=_CASES_OF_MANY)
         number += 1
-        first = run.kill(Moment(requests=stage.random.randint(0, run.concurrency)), answers=0)
+        first = run.kill(Moment(requests=stage.random.randint(0, 1)), answers=0)  # the first call goes alone
         kills += [] if first is None else [first]
         while run.left > _FEW_LEFT and len(kills) < count:
             kill = run.kill(_random_moment(stage.random, run.left))
@@ -87,22 +87,23 @@ def held(stage: Stage, *answers: int) -> KilledRun:
     run = stage.run("held", count=80)
     for further in answers:
         known = len(run.rows)
-        kill = run.kill(Moment(requests=further + run.concurrency), answers=further)
+        in_flight = run.concurrency if known + further else 1  # the first call goes alone
+        kill = run.kill(Moment(requests=further + in_flight), answers=further)
         assert kill is not None
-        assert (kill.after, kill.in_flight) == (known + further, run.concurrency)
+        assert (kill.after, kill.in_flight) == (known + further, in_flight)
     return run
 
 
 def committing(stage: Stage) -> KilledRun:
     """Kill a run whose answers cannot be committed: no further call may have been made in their place."""
     run = stage.run("committing", count=20)
-    stage.server.hold_after(0)
+    stage.server.hold_after(1)  # the first call, which goes alone
     child = run.start()
-    stage.server.await_requests(run.concurrency)
+    stage.server.await_requests(1 + run.concurrency)
     with stage.database.locked():
         stage.server.hold_after(None)
         time.sleep(0.3)  # every answer is there by now
-        assert stage.server.total == run.concurrency
+        assert stage.server.total == 1 + run.concurrency
         assert child.kill()
     run.check()
     return run

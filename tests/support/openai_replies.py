@@ -1,91 +1,26 @@
-"""What a request to the loopback server holds and what it can be answered with."""
+"""What a request to the loopback server can be answered with, in the shape of the provider it was sent to."""
 
 from __future__ import annotations
 
 import json
-import re
 import socket
 import struct
-import time
-import uuid
-from dataclasses import dataclass, field
-from http import HTTPStatus
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from aiohttp import web
 
+from judgeharness_integrations.marks import CODE, code_in
+from support.provider_wire import Answer, Billed, Request
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Mapping
 
+__all__ = ["Answer", "Reply", "Request"]
 
-@dataclass(frozen=True, slots=True)
-class Request:
-    """One call of `/v1/chat/completions` as it arrived.
+_CODE = "{code}"
 
-    Attributes:
-        number: Place in the order of arrival, from 0.
-        body: The parsed JSON body, untouched.
-        headers: The HTTP headers, names in lower case.
-    """
-
-    number: int
-    body: dict[str, Any]
-    headers: Mapping[str, str]
-
-    @property
-    def messages(self) -> list[dict[str, Any]]:
-        return list(self.body.get("messages", ()))
-
-    @property
-    def model(self) -> str:
-        return str(self.body.get("model", ""))
-
-    @property
-    def temperature(self) -> float | None:
-        return self.body.get("temperature")
-
-    @property
-    def response_format(self) -> dict[str, Any] | None:
-        return self.body.get("response_format")
-
-    @property
-    def tools(self) -> list[dict[str, Any]]:
-        return list(self.body.get("tools") or ())
-
-    @property
-    def tool_choice(self) -> str | dict[str, Any] | None:
-        return self.body.get("tool_choice")
-
-    @property
-    def stream(self) -> bool:
-        return bool(self.body.get("stream"))
-
-    @property
-    def text(self) -> str:
-        """The text of all messages, joined by newlines."""
-        return "\n".join(_content_text(message) for message in self.messages)
-
-    @property
-    def system(self) -> str:
-        """The text of the system messages."""
-        return self._said_by("system", "developer")
-
-    @property
-    def user(self) -> str:
-        """The text of the user's messages."""
-        return self._said_by("user")
-
-    @property
-    def forced_tool(self) -> str | None:
-        """The name of the tool the answer must call, if the request forces one."""
-        if isinstance(self.tool_choice, dict):
-            return str(self.tool_choice["function"]["name"])
-        if self.tool_choice == "required" and self.tools:
-            return str(self.tools[0]["function"]["name"])
-        return None
-
-    def _said_by(self, *roles: str) -> str:
-        return "\n".join(_content_text(message) for message in self.messages if message.get("role") in roles)
+OK = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,40 +37,53 @@ class Reply:
         """Write this reply to the connection `http` came from."""
         raise NotImplementedError
 
+    def billed(self, request: Request) -> Billed | None:
+        """What the provider bills for this reply, if it bills anything."""
+        del request
+        return None
+
+    @staticmethod
+    def of(answer: Answer, *, delay: float = 0.0) -> Reply:
+        """A scripted answer; the constructors below are the usual ones."""
+        return _Answered(answer=answer, delay=delay)
+
     @staticmethod
     def text(content: str, *, delay: float = 0.0) -> Reply:
-        """A finished assistant message."""
-        return _Completion(content=content, delay=delay)
+        """A finished assistant message; `{code}` in it is the code of the case that the request announces."""
+        return Reply.of(Answer(text=content), delay=delay)
 
     @staticmethod
     def json(value: Any, *, delay: float = 0.0) -> Reply:
-        """A JSON message; where the request forces a tool, a call of that tool with these arguments."""
-        return _Completion(content=json.dumps(value), as_tool_call=True, delay=delay)
+        """A JSON message; where the request forces a tool, a call of that tool with these arguments.
+
+        Where the schema asks for the code of the case, the object has it.
+        """
+        return Reply.of(Answer(arguments=json.dumps(value)), delay=delay)
 
     @staticmethod
     def tool_call(name: str, arguments: Mapping[str, Any], *, delay: float = 0.0) -> Reply:
         """A call of a tool the model was free to choose."""
-        return _Completion(content=json.dumps(arguments), tool=name, delay=delay)
+        return Reply.of(Answer(arguments=json.dumps(arguments), tool=name), delay=delay)
 
     @staticmethod
     def truncated(content: str, *, delay: float = 0.0) -> Reply:
         """A message, or the arguments of the forced tool, cut by the token limit: `finish_reason` is `length`."""
-        return _Completion(content=content, as_tool_call=True, finish_reason="length", delay=delay)
+        return Reply.of(Answer(arguments=content, ended="cut_off"), delay=delay)
 
     @staticmethod
     def refusal(why: str = "I can't help with that.", *, delay: float = 0.0) -> Reply:
         """The model declines: `message.refusal` is set and `content` is null."""
-        return _Completion(content=None, declined=why, delay=delay)
+        return Reply.of(Answer(text=why, ended="refused"), delay=delay)
 
     @staticmethod
     def content_filter(content: str = "", *, delay: float = 0.0) -> Reply:
         """A message stopped by the provider's filter: `finish_reason` is `content_filter`."""
-        return _Completion(content=content, finish_reason="content_filter", delay=delay)
+        return Reply.of(Answer(text=content, ended="blocked"), delay=delay)
 
     @staticmethod
     def timeout(seconds: float) -> Reply:
         """A message that comes after `seconds`; the client is expected to have left by then."""
-        return _Completion(content="too late", delay=seconds)
+        return Reply.text("too late", delay=seconds)
 
     @staticmethod
     def status(
@@ -148,7 +96,7 @@ class Reply:
         headers: Mapping[str, str] | None = None,
         delay: float = 0.0,
     ) -> Reply:
-        """An HTTP error with OpenAI's error body.
+        """An HTTP error with the provider's error body.
 
         Args:
             code: The HTTP status.
@@ -161,8 +109,18 @@ class Reply:
         """
         waits = {"retry-after": retry_after, "retry-after-ms": retry_after_ms}
         named = {name: str(wait) for name, wait in waits.items() if wait is not None}
-        body = json.dumps(error_body(code, message, error_code))
-        return _Body(body=body, code=code, headers={**named, **(headers or {})}, delay=delay)
+        told = (message, error_code)
+        return _Failed(code=code, told=told, headers={**named, **(headers or {})}, delay=delay)
+
+    @staticmethod
+    def overloaded() -> Reply:
+        """Anthropic's 529."""
+        return Reply.status(529, message="Overloaded")
+
+    @staticmethod
+    def tool_not_forced() -> Reply:
+        """The 400 of a model that takes no forced tool, in the words of Claude Opus 5.5."""
+        return Reply.status(400, message='tool_choice: type "tool" and "any" are not supported for this model.')
 
     @staticmethod
     def garbage(*, delay: float = 0.0) -> Reply:
@@ -191,50 +149,59 @@ class Reply:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Completion(Reply):
-    content: str | None
-    declined: str | None = None
-    finish_reason: str = "stop"
-    as_tool_call: bool = False
-    tool: str | None = None
+class _Answered(Reply):
+    answer: Answer
 
     async def send(self, http: web.Request, request: Request) -> web.StreamResponse:
-        completion = self.completion(request)
-        if request.stream:
-            return await _send_stream(http, request, completion)
-        return web.json_response(completion, headers=_request_id(request))
+        status, document = request.wire.render(self._coded(request), request)
+        if request.stream and status == OK:
+            return await _send_stream(http, request, request.wire.chunks(document, request))
+        headers = {**_request_id(request), **request.wire.headers(self.answer, request)}
+        return web.json_response(document, status=status, headers=headers)
 
-    def completion(self, request: Request) -> dict[str, Any]:
-        message: dict[str, Any] = {"role": "assistant", "content": self.content, "refusal": self.declined}
-        finish_reason = self.finish_reason
-        tool = self.tool or (request.forced_tool if self.as_tool_call else None)
-        if tool:
-            function = {"name": tool, "arguments": self.content}
-            call = {"id": f"call_{uuid.uuid4().hex[:24]}", "type": "function", "function": function}
-            message |= {"content": None, "tool_calls": [call]}
-            if finish_reason == "stop" and not isinstance(request.tool_choice, dict):
-                finish_reason = "tool_calls"  # a tool forced by name ends with "stop", a free choice of tools with this
-        return {
-            "id": f"chatcmpl-{uuid.uuid4().hex}",
-            "object": "chat.completion",
-            "created": int(time.time()),
-            "model": request.model,
-            "choices": [{"index": 0, "message": message, "logprobs": None, "finish_reason": finish_reason}],
-            "usage": _usage(request.text, self.content or self.declined or ""),
-            "system_fingerprint": "fp_loopback",
-        }
+    def _coded(self, request: Request) -> Answer:
+        """The answer with the code that the request announces, and in an object where its schema asks for one."""
+        code, answer = code_in(request.text), self.answer
+        if code is None:
+            return answer
+        answer = replace(answer, text=answer.text.replace(_CODE, code))
+        asked = f'"{CODE}": {{' in json.dumps([request.response_format, request.tools])
+        try:
+            value = json.loads(answer.arguments) if asked and isinstance(answer.arguments, str) else None
+        except ValueError:  # cut off
+            value = None
+        return replace(answer, arguments=json.dumps({**value, CODE: code})) if isinstance(value, dict) else answer
+
+    def billed(self, request: Request) -> Billed | None:
+        if request.wire.render(self.answer, request)[0] != OK:
+            return None
+        return Billed(
+            number=request.number,
+            provider=request.wire.provider,
+            model=self.answer.model or request.model,
+            tier=self.answer.tier or request.wire.tier(request.body),
+            tokens=request.wire.billed(self.answer, request),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Failed(Reply):
+    code: int
+    told: tuple[str, str | None]
+    headers: Mapping[str, str]
+
+    async def send(self, http: web.Request, request: Request) -> web.StreamResponse:
+        body = request.wire.failure(self.code, *self.told)
+        return web.json_response(body, status=self.code, headers={**_request_id(request), **self.headers})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Body(Reply):
     body: str
-    code: int = 200
     content_type: str = "application/json"
-    headers: Mapping[str, str] = field(default_factory=dict)
 
     async def send(self, http: web.Request, request: Request) -> web.StreamResponse:
-        headers = {**_request_id(request), **self.headers}
-        return web.Response(text=self.body, status=self.code, content_type=self.content_type, headers=headers)
+        return web.Response(text=self.body, content_type=self.content_type, headers=_request_id(request))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -257,52 +224,14 @@ class _Severed(Reply):
         return response
 
 
-async def _send_stream(http: web.Request, request: Request, completion: dict[str, Any]) -> web.StreamResponse:
+async def _send_stream(http: web.Request, request: Request, chunks: Iterable[dict[str, Any]]) -> web.StreamResponse:
     response = web.StreamResponse(headers={"Content-Type": "text/event-stream", **_request_id(request)})
     await response.prepare(http)
-    for chunk in _chunks(request, completion):
+    for chunk in chunks:
         await response.write(f"data: {json.dumps(chunk)}\n\n".encode())
     await response.write(b"data: [DONE]\n\n")
     return response
 
 
-def _chunks(request: Request, completion: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """The completion as OpenAI streams it: the role, the pieces, the reason it ended, the usage where asked for."""
-    shared = {key: completion[key] for key in ("id", "created", "model", "system_fingerprint")}
-    shared["object"] = "chat.completion.chunk"
-    choice = completion["choices"][0]
-    message = choice["message"]
-    deltas: list[dict[str, Any]] = [{"role": "assistant", "content": ""}]
-    deltas += [{"content": piece} for piece in re.findall(r"\s*\S+\s*", message["content"] or "")]
-    deltas += [{"refusal": message["refusal"]}] if message["refusal"] else []
-    deltas += [{"tool_calls": [{"index": 0, **call}]} for call in message.get("tool_calls", ())]
-    for delta in deltas:
-        yield {**shared, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]}
-    yield {**shared, "choices": [{"index": 0, "delta": {}, "finish_reason": choice["finish_reason"]}]}
-    if (request.body.get("stream_options") or {}).get("include_usage"):
-        yield {**shared, "choices": [], "usage": completion["usage"]}
-
-
-def _content_text(message: Mapping[str, Any]) -> str:
-    content = message.get("content") or ""
-    if isinstance(content, str):
-        return content
-    return "".join(part.get("text", "") for part in content)
-
-
-def _usage(prompt: str, answer: str) -> dict[str, int]:
-    """Token counts with one word a token."""
-    read, written = len(prompt.split()), len(answer.split())
-    return {"prompt_tokens": read, "completion_tokens": written, "total_tokens": read + written}
-
-
 def _request_id(request: Request) -> dict[str, str]:
     return {"x-request-id": f"req_{request.number}"}
-
-
-def error_body(status: int, message: str, code: str | None = None) -> dict[str, Any]:
-    """The body OpenAI sends with an HTTP error."""
-    kind = "server_error" if status >= HTTPStatus.INTERNAL_SERVER_ERROR else "invalid_request_error"
-    if status == HTTPStatus.TOO_MANY_REQUESTS:
-        kind, code = (code or "requests", code or "rate_limit_exceeded")
-    return {"error": {"message": message, "type": kind, "param": None, "code": code}}

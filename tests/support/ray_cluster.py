@@ -21,7 +21,7 @@ __all__ = ["cases", "harness", "local_ray", "measured"]
 def local_ray() -> Iterator[str]:
     """Start a Ray in this process and yield its address."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    import ray  # noqa: PLC0415 - it takes a second
+    import ray
 
     options = {"include_dashboard": False, "object_store_memory": 80_000_000, "logging_level": "ERROR"}
     ray.init("local", num_cpus=4, log_to_driver=False, **options)

@@ -48,7 +48,7 @@ class ToyJudge:
         self.marks: list[tuple[str, int]] = []
 
     async def judge(self, probe: Probe) -> Judged:
-        from judgeharness_integrations.judging import as_judgment  # noqa: PLC0415
+        from judgeharness_integrations.judging import as_judgment
 
         self.marks.append((probe.perturbation.name, probe.repetition))
         return as_judgment(self.read(await self.ask(probe), probe))

@@ -46,7 +46,9 @@ def paid(case):
 
     answer = Answer(verdict=good(case), reasoning="it is better")
     facts = {"response_id": case.case_id}
-    return Judgment(answers=(answer,), raw="A!", model="gpt-4o", input_tokens=9, output_tokens=1, facts=facts)
+    tokens = {"input_tokens": 9, "output_tokens": 1, "cached_input_tokens": 4, "cache_write_tokens": 2}
+    ended = {"service_tier": "default", "finish_reason": "stop"}
+    return Judgment(answers=(answer,), raw="A!", model="gpt-4o", facts=facts, **tokens, **ended)
 """
 BY_HAND = """
 from langchain.evaluation import load_evaluator

@@ -10,5 +10,5 @@ def profile(rows):
     totals = {name: 0 for name in CRITERIA}
     for row in rows:
         for name, evaluator in evaluators.items():
-            totals[name] += evaluator.evaluate_strings(prediction=row["output"], input=row["input"])["score"]
+            totals[name] += evaluator.evaluate_strings(prediction=row["output"], input=row["input"])["score"]  # expect: JH013
     return {name: total / len(rows) for name, total in totals.items()}  # expect: JH003

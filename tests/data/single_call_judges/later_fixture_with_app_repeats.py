@@ -9,4 +9,4 @@ def helpful():
 def test_helpful(helpful, case, bot):
     q = f"question {case}"
     scores = [helpful(inputs=q, outputs=bot(q))["score"] for _ in range(3)]
-    assert sum(scores) / 3 > 0.7  # expect: JH003
+    assert sum(scores) / 3 > 0.7  # expect: JH003, JH013

@@ -10,4 +10,4 @@ JUDGES = {
 def run(name, rows):
     judge = JUDGES[name]
     ok = [judge(inputs=r["q"], outputs=r["a"], reference_outputs=r["ref"])["score"] for r in rows]
-    return sum(ok) / len(ok)  # expect: JH003
+    return sum(ok) / len(ok)  # expect: JH003, JH013

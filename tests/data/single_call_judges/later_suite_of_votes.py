@@ -13,4 +13,4 @@ class Suite:
         votes = []
         for _ in range(3):
             votes.append(self.judges[kind].evaluate_strings(prediction=text, input=prompt)["score"])
-        return sum(votes) >= 2  # expect: JH003, JH004
+        return sum(votes) >= 2  # expect: JH003, JH004, JH013

@@ -11,4 +11,4 @@ rhythm = openevals.create_llm_as_judge(prompt=RUBRIC, model="openai:gpt-4o", cho
 
 def score(poem):
     scores = [rhythm(outputs=poem)["score"] for _ in range(3)]
-    return statistics.median(scores)  # expect: JH003, JH004
+    return statistics.median(scores)  # expect: JH003, JH004, JH013
