@@ -34,7 +34,7 @@ from support.adk_outcomes import HALLUCINATIONS, MATCH, TOOL_USE, evaluate_case_
 from support.openai_replies import Reply
 
 import judgeharness_adk
-from judgeharness_adk.evaluators import EVALUATORS
+from judgeharness_adk.dropins import EVALUATORS
 from judgeharness_adk.options import harness_of
 from judgeharness_adk.sidecar import SUFFIX
 from judgeharness_integrations import CalibrationReport, HarnessResult
@@ -130,8 +130,8 @@ def test_a_judge_that_is_down_fails_the_case_after_a_few_attempts(tmp_path: Path
 
 
 def test_a_cache_of_litellm_does_not_answer_two_samples_with_one_reply(tmp_path: Path, openai_server: Any) -> None:
-    import litellm  # noqa: PLC0415 - it takes seconds
-    from litellm.caching.caching import Cache  # noqa: PLC0415
+    import litellm
+    from litellm.caching.caching import Cache
 
     server: OpenAIServer = openai_server(serve(in_turn("yes", "yes", "no", "yes", "yes")))
     one_by_one = {"max_concurrency": 1}  # a cache knows an answer only afterwards
@@ -319,8 +319,7 @@ def test_a_calibration_is_printed_while_it_holds_and_expires_with_the_prompt(tmp
     with scripted_judge(always("yes")):
         assert run_adk_eval(folder, in_process=True).exit_code == 0
         report = labelled(tmp_path, tmp_path)
-        path = report.save(tmp_path / "calibration.json")
-        block = {"calibration": str(path)}
+        block = {"calibration": report.save(folder.path / "calibration.json").name}
         folder.config.write_text(
             json.dumps(eval_config({FINAL_RESPONSE: judge_options("scripted-judge", judge_harness=block)}))
         )
@@ -362,8 +361,8 @@ def test_a_calibration_expires_with_model_rule_and_age(tmp_path: Path) -> None:
 
 def rationale_with(calibration: Path, *, model: str = "scripted-judge", **block: Any) -> str:
     registry = DEFAULT_METRIC_EVALUATOR_REGISTRY.fork()
-    judgeharness_adk.register(registry)
-    criterion = judge_options(model, judge_harness={"calibration": str(calibration), "sidecar": False, **block})
+    judgeharness_adk.register(registry, folder=calibration.parent)
+    criterion = judge_options(model, judge_harness={"calibration": calibration.name, "sidecar": False, **block})
     [metric] = evaluate_case_with(registry, {FINAL_RESPONSE: criterion}).overall_eval_metric_results
     return str((metric.details.rubric_scores or ())[0].rationale)
 
@@ -385,10 +384,11 @@ def test_names_are_exchanged_in_all_an_agent_saw_and_did(tmp_path: Path) -> None
 
 
 def test_rules_of_ones_own_are_read_back_with_their_function(tmp_path: Path) -> None:
-    (tmp_path / "my_rules.py").write_text(OWN_RULE)
+    extra = f"import judgeharness_adk\n{OWN_RULE}\njudgeharness_adk.register(rules={{'my_rules:first': first}})"
     criterion = judge_options("scripted-judge", judge_harness={"aggregation_rule": "my_rules:first"})
+    folder = agent(tmp_path, {FINAL_RESPONSE: criterion}, extra=extra)
     with scripted_judge(in_turn("yes", "no", "no", "no", "no")):
-        run = run_adk_eval(agent(tmp_path, {FINAL_RESPONSE: criterion}), "--print_detailed_results", in_process=True)
+        run = run_adk_eval(folder, "--print_detailed_results", in_process=True)
     assert run.exit_code == 0
     assert "1 PASS, 4 FAIL of 5 · my_rules:first" in run.stdout.replace("4 FAIL, 1 PASS", "1 PASS, 4 FAIL")
     with pytest.raises(ConfigError, match=r"rule 'my_rules:first' is a function of the caller's own.*rule=function"):
@@ -424,11 +424,10 @@ def test_keep_decides_what_is_stored(tmp_path: Path) -> None:
 def test_a_sidecar_that_cannot_be_written_loses_no_measurement(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    (tmp_path / "taken").write_text("a file")
-    folder = agent(tmp_path, {FINAL_RESPONSE: judge_options("scripted-judge", judge_harness={"sidecar": "taken"})})
+    (tmp_path / ".adk").write_text("a file")
     with scripted_judge(always("yes")):
-        assert run_adk_eval(folder, in_process=True).exit_code == 0
-    assert "the measurement is not kept: taken cannot be written to" in caplog.text
+        assert run_adk_eval(agent(tmp_path), in_process=True).exit_code == 0
+    assert "the measurement is not kept: .adk/judgeharness cannot be written to" in caplog.text
 
 
 @pytest.mark.parametrize("keep", ["none", "hash"])
@@ -461,13 +460,6 @@ def test_what_was_measured_is_kept_when_an_evaluation_is_stopped(tmp_path: Path)
         asyncio.run(stopped())
     assert judge.calls < 6
     assert [line["invocation_id"] for line in sidecar_lines(tmp_path)] == ["turn_Oslo"]
-
-
-def test_a_sidecar_that_no_path_can_name_loses_no_measurement(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    folder = agent(tmp_path, {FINAL_RESPONSE: judge_options("scripted-judge", judge_harness={"sidecar": "a\0b"})})
-    with scripted_judge(always("yes")):
-        assert run_adk_eval(folder, in_process=True).exit_code == 0
-    assert "the measurement is not kept" in caplog.text
 
 
 def test_observers_see_the_judge_model(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import os
 from typing import TYPE_CHECKING, Any
@@ -16,13 +17,13 @@ from hypothesis import strategies as st
 from support import adk_outcomes as outcomes
 from support.adk_answers import JudgeDown, Raw, always, in_turn, per_rubric
 from support.adk_folder import FINAL_RESPONSE, invocation, judge_options, rubric
-from support.adk_judges import ScriptedLlm
+from support.adk_judges import ScriptedLlm, scripted_judge
 from support.adk_offline import isolated_adk
 from support.adk_outcomes import HALLUCINATIONS, MATCH, MULTI_TURN, TOOL_USE, evaluate_case_with, evaluate_with
 
 import judgeharness_adk
 from judgeharness_adk import sidecar
-from judgeharness_adk.evaluators import EVALUATORS
+from judgeharness_adk.dropins import EVALUATORS
 from judgeharness_adk.judges import JUDGES
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from support.adk_outcomes import Outcome
 
 ADK, OURS = MetricEvaluatorRegistry(), MetricEvaluatorRegistry()
-judgeharness_adk.register(OURS)
+judgeharness_adk.register(OURS, rules={"maybe": lambda _: "MAYBE"})
 NO_SIDECAR = {"sidecar": False}
 
 
@@ -148,10 +149,8 @@ def test_a_verdict_that_is_taken_back_is_none(again: str) -> None:
     assert facts(ours(always(text), samples=2))["failed"] == {"unparsed": 2}
 
 
-def test_a_rule_that_decides_neither_pass_nor_fail_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(str(tmp_path))
-    (tmp_path / "odd_rules.py").write_text("def maybe(rows):\n    return 'MAYBE'\n")
-    odd = ours(always("yes"), block={"aggregation_rule": "odd_rules:maybe"})
+def test_a_rule_that_decides_neither_pass_nor_fail_says_so() -> None:
+    odd = ours(always("yes"), block={"aggregation_rule": "maybe"})
     assert (odd.status, odd.rubrics) == ("FAILED", [{"polite": None}])
     assert rationale(odd).startswith("decided MAYBE, which is neither PASS nor FAIL · 5 PASS of 5")
 
@@ -232,6 +231,59 @@ def test_the_judge_is_shown_adks_own_prompt(metric: str) -> None:
 
 
 # What ours adds
+
+
+@pytest.mark.parametrize("metric", [FINAL_RESPONSE, MATCH, HALLUCINATIONS])
+def test_what_the_judge_read_and_wrote_is_told_in_adks_fields(metric: str) -> None:
+    turns = [invocation("Oslo"), invocation("Rome")]
+    done = ours(always("yes"), metric=metric, turns=turns, samples=3)
+    told = [turn.token_usage_details for turn in done.result.per_invocation_results]
+    overall = done.result.overall_token_usage_details
+    assert overall is not None
+    read = sum(len(prompt.text.split()) for prompt in done.judge.prompts)  # the scripted judge's tokens are words
+    assert sum(one.input_tokens or 0 for one in told if one) == read == 2 * (overall.input_tokens or 0)
+    assert overall.total_tokens == (overall.input_tokens or 0) + (overall.output_tokens or 0)
+    assert overall.output_tokens
+    assert (overall.prompt_tokens, overall.reasoning_tokens) == (overall.input_tokens, None)
+
+
+def test_a_judge_that_never_answered_has_no_tokens() -> None:
+    down = ours(always(JudgeDown("503")), samples=2, block={"max_attempts": 1})
+    assert down.result.overall_token_usage_details is None
+
+
+# what is collected after its loop was closed cannot end in it, and Python says so of each coroutine
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize("metric", [FINAL_RESPONSE, HALLUCINATIONS])
+@pytest.mark.parametrize("ended", ["cancelled", "abandoned"])
+def test_an_evaluation_that_was_given_up_gives_its_slots_back(metric: str, ended: str) -> None:
+    turns = [invocation(city) for city in ("Oslo", "Rome", "Lima")]
+
+    def begin(model: str, loop: asyncio.AbstractEventLoop) -> asyncio.Task[Any]:
+        rubrics = ("polite",) if metric == FINAL_RESPONSE else None
+        block = {**NO_SIDECAR, "max_concurrency": 2}
+        criterion = BaseCriterion.model_validate(judge_options(model, rubrics=rubrics, judge_harness=block))
+        asked = EvalMetric(metric_name=metric, criterion=criterion)
+        judging: Any = OURS.get_evaluator(asked).evaluate_invocations(turns, turns)
+        return loop.create_task(judging)
+
+    with scripted_judge(always("yes"), delay=3600) as judge:
+        loop = asyncio.new_event_loop()
+        task = begin(judge.model, loop)
+        while judge.in_flight < (2 if metric == HALLUCINATIONS else 1):
+            loop.run_until_complete(asyncio.sleep(0))
+        if ended == "cancelled":
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                loop.run_until_complete(task)
+        loop.close()
+        del task
+        judge.delay = 0.0
+        again = asyncio.new_event_loop()
+        done = again.run_until_complete(asyncio.wait_for(begin(judge.model, again), 30))
+        again.close()
+    assert done.overall_score == 1.0
+    gc.collect()  # here, and not within the next test
 
 
 def test_sentences_are_segmented_once_and_each_has_its_own_distribution() -> None:
@@ -515,8 +567,10 @@ def test_paraphrases_come_from_a_model_of_their_own() -> None:
         ({"perturbations": ["rubric_ordr"]}, "did you mean 'rubric_order'?"),
         ({"perturbations": ["paraphrase"]}, "paraphrase needs a rewriter"),
         ({"aggregation_rule": "median"}, "rule median folds numbers"),
-        ({"aggregation_rule": "nowhere:rule"}, "judge_harness.aggregation_rule: module 'nowhere' cannot be imported"),
-        ({"calibration": "missing.json"}, "missing.json cannot be read"),
+        ({"aggregation_rule": "nowhere:rule"}, "'nowhere:rule' is not imported: name a built-in rule"),
+        ({"aggregation_rule": "mayb"}, "unknown rule 'mayb': did you mean 'maybe'?"),
+        ({"calibration": "missing.json"}, "'missing.json' is no calibration below the folder of this agent"),
+        ({"max_calls": 10_001}, "judge_harness.max_calls"),
         ({"max_calls": 3}, "more than max_calls=3: nothing was asked"),
         ({"sidecar": True}, "judge_harness.sidecar"),
     ],
@@ -554,10 +608,19 @@ def test_an_invocation_without_a_rubric_is_left_out_beside_one_that_has_some() -
         ({"judge_harnes": {"repetitions": 2}}, "unknown key 'judge_harnes': did you mean 'judge_harness'?"),
         ({"on_abstain": "informational"}, "key 'on_abstain' belongs into judge_harness, where it is read"),
         ({"judgeHarness": {}}, "judge_harness stands twice"),
+        ({"harness": {}}, "unknown key 'harness': did you mean 'judge_harness'?"),
+        ({"JUDGE_HARNESS": {}}, "unknown key 'JUDGE_HARNESS': known: judge_harness"),
+        ({"judge-harness": {}}, "unknown key 'judge-harness': did you mean 'judge_harness'?"),
     ],
 )
 def test_a_block_in_the_wrong_place_is_not_overlooked(extra: dict[str, Any], sentence: str) -> None:
     assert sentence in rationale(ours(always("yes"), **extra))
+
+
+def test_no_name_is_no_rule() -> None:
+    unnamed = ours(always("yes"), block={"aggregation_rule": ""})
+    assert (unnamed.status, unnamed.judge.calls) == ("FAILED", 0)
+    assert "rule '' is malformed" in rationale(unnamed)
 
 
 def test_the_block_may_be_written_in_camel_case() -> None:
@@ -632,12 +695,12 @@ def test_a_forked_process_writes_a_file_of_its_own(tmp_path: Path) -> None:
     child = os.fork()
     if not child:
         sidecar._forget()
-        sidecar.write({"from": "the child"}, ".adk/judgeharness")
+        sidecar.write({"from": "the child"}, tmp_path / ".adk/judgeharness")
         os._exit(0)
     assert os.waitpid(child, 0)[1] == 0
     assert len(list(tmp_path.glob(".adk/judgeharness/*"))) == 2
     sidecar._forget()
-    sidecar.write({"from": "the parent"}, ".adk/judgeharness")
+    sidecar.write({"from": "the parent"}, tmp_path / ".adk/judgeharness")
 
 
 def test_num_samples_is_the_default_for_repetitions() -> None:
@@ -683,7 +746,7 @@ def test_parallelism_limit_is_honoured_above_one() -> None:
 def test_adk_makes_an_evaluator_of_every_metric() -> None:
     registered = {info.metric_name for info in OURS.get_registered_metrics()}
     assert set(JUDGES) <= registered
-    assert judgeharness_adk.register(OURS).harnessed == tuple(JUDGES)
+    assert judgeharness_adk.register(MetricEvaluatorRegistry()).harnessed == tuple(JUDGES)
 
 
 def test_raw_text_of_a_refusal_is_kept_apart() -> None:

@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from google.adk.evaluation import llm_as_judge_utils
 from google.adk.evaluation.eval_case import Invocation
+from google.genai.types import Content, Part
 from packaging.specifiers import SpecifierSet
 from support.adk_folder import invocation
 
@@ -132,7 +134,7 @@ def test_the_versions_are_the_same_everywhere() -> None:
 def test_other_versions_are_named(
     installed: str, *, tested: bool, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    from google.adk.evaluation.metric_evaluator_registry import MetricEvaluatorRegistry  # noqa: PLC0415
+    from google.adk.evaluation.metric_evaluator_registry import MetricEvaluatorRegistry
 
     monkeypatch.setattr("judgeharness_adk.registering.version", lambda _: installed)
     judgeharness_adk.register(MetricEvaluatorRegistry())
@@ -160,3 +162,23 @@ for name in ("register", "hallucinations_v1"):
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=60)  # noqa: S603
     sentence = "adk (google.adk) is not installed: pip install 'judgeharness-integrations[adk]'"
     assert done.stdout.splitlines() == [sentence] * 2, done.stderr
+
+
+@pytest.mark.parametrize("shown", [True, False])
+def test_people_are_shown_thoughts_where_the_judge_is(shown: bool, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: FBT001
+    turn = TURN.model_copy(deep=True)
+    assert turn.final_response is not None
+    assert turn.final_response.parts is not None
+    turn.final_response.parts.insert(0, Part(text="I ponder.", thought=True))
+    assert llm_as_judge_utils.get_text_from_content(turn.final_response) == "I ponder.\nAda says\nhello."
+    if not shown:
+        monkeypatch.setattr(llm_as_judge_utils, "get_text_from_content", _without_thoughts)
+    case = invocation_case([turn], turn, case_id="e-1")
+    said = ("I ponder.", "Ada says", "hello.") if shown else ("Ada says", "hello.")
+    assert case.texts() == said
+    assert case.output == case.reference == "\n".join(said)
+
+
+def _without_thoughts(content: Content) -> str:
+    """Read as an ADK that hides thoughts from judges would."""
+    return "".join(part.text or "" for part in content.parts or () if not part.thought)

@@ -23,7 +23,7 @@ from google.genai.types import (
 from support.adk_offline import isolated_adk
 
 from judgeharness_adk.models import JudgeModel, config_of
-from judgeharness_adk.replies import reply_of
+from judgeharness_adk.replies import answer_of
 from judgeharness_adk.rewriting import model_rewriter
 from judgeharness_integrations._errors import ConfigError
 from judgeharness_integrations.execution.retrying import is_transient
@@ -71,7 +71,12 @@ def asked(responses: Sequence[LlmResponse], config: GenerateContentConfig | None
 def test_text_model_and_tokens_are_read() -> None:
     usage = GenerateContentResponseUsageMetadata(prompt_token_count=7, candidates_token_count=3)
     reply = asked([says("one", "two", usage_metadata=usage, model_version="replying-001")])
-    assert reply == ("one\ntwo", None, False, False, "replying-001", 7, 3)
+    assert (reply.text, reply.ending, reply.model, reply.tokens) == (
+        "one\ntwo",
+        "complete",
+        "replying-001",
+        (7, 3, None, None),
+    )
     [request] = REQUESTS
     assert (request.model, request.contents[0].parts[0].text) == ("replying", "Is it polite?")  # type: ignore[index]
 
@@ -84,16 +89,21 @@ def test_the_last_whole_response_counts_and_thoughts_do_not() -> None:
 @pytest.mark.parametrize("reason", [FinishReason.SAFETY, FinishReason.RECITATION, FinishReason.PROHIBITED_CONTENT])
 def test_a_refusal_is_told_from_silence(reason: FinishReason) -> None:
     reply = asked([says(error_code=reason.value, finish_reason=reason)])
-    assert (reply.text, reply.reason, reply.refused) == (None, reason.value, True)
+    assert (reply.text, reply.finish_reason, reply.ending) == ("", reason.value, "refused")
 
 
 @pytest.mark.parametrize(
-    "facts", [{"finish_reason": FinishReason.MAX_TOKENS}, {"finish_reason": FinishReason.STOP}, {}]
+    ("facts", "ending"),
+    [
+        ({"finish_reason": FinishReason.MAX_TOKENS}, "cut_off"),
+        ({"finish_reason": FinishReason.FINISH_REASON_UNSPECIFIED}, "cut_off"),
+        ({"finish_reason": FinishReason.STOP}, "complete"),
+        ({}, "complete"),
+    ],
 )
-def test_an_answer_without_text_says_nothing(facts: dict[str, Any]) -> None:
+def test_an_answer_without_text_says_nothing(facts: dict[str, Any], ending: str) -> None:
     reply = asked([says(**facts)])
-    assert (reply.text, reply.refused) == (None, False)
-    assert reply.reason
+    assert (reply.text, reply.ending) == ("", ending)
 
 
 @pytest.mark.parametrize(
@@ -111,21 +121,31 @@ def test_an_error_a_model_answers_with_is_raised_and_tried_again_where_that_may_
 def test_a_text_counts_though_an_empty_response_follows_it() -> None:
     usage = GenerateContentResponseUsageMetadata(prompt_token_count=7)
     reply = asked([says("yes", usage_metadata=usage), says(turn_complete=True)])
-    assert (reply.text, reply.input_tokens, reply.output_tokens) == ("yes", 7, None)
+    assert (reply.text, *reply.tokens[:2]) == ("yes", 7, None)
 
 
 def test_a_cut_off_answer_says_so() -> None:
-    assert asked([says("Verdict: y", finish_reason=FinishReason.MAX_TOKENS)]).cut
+    assert asked([says("Verdict: y", finish_reason=FinishReason.MAX_TOKENS)]).ending == "cut_off"
+
+
+def test_a_text_that_was_blocked_says_so() -> None:
+    assert asked([says("Verdict: yes", finish_reason=FinishReason.SAFETY)]).ending == "refused"
 
 
 def test_thinking_costs_output_tokens() -> None:
     usage = GenerateContentResponseUsageMetadata(candidates_token_count=5, thoughts_token_count=1_000)
-    assert asked([says("yes", usage_metadata=usage)]).output_tokens == 1_005
+    assert asked([says("yes", usage_metadata=usage)]).tokens.output == 1_005
+
+
+def test_cached_tokens_are_read_and_thoughts_counted_once() -> None:
+    counts = {"prompt_token_count": 2_000, "cached_content_token_count": 1_500, "total_token_count": 2_030}
+    usage = GenerateContentResponseUsageMetadata(**counts, candidates_token_count=30, thoughts_token_count=10)
+    assert asked([says("yes", usage_metadata=usage)]).tokens == (2_000, 30, 1_500, None)
 
 
 def test_no_responses_are_no_reply() -> None:
     with pytest.raises(ValueError, match="without a response"):
-        reply_of([])
+        answer_of([])
 
 
 def test_parameters_hold_the_names_of_what_json_cannot_keep() -> None:

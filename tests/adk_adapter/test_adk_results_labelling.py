@@ -357,10 +357,10 @@ def test_a_calibration_holds_in_a_later_evaluation_until_something_changes(tmp_p
     folder = evaluated(tmp_path, SCRIPT, cases=4, num_runs=1, samples=4)
     results = load_results(tmp_path)
     sheet = fill(results.write_labelling_sheet(tmp_path / "people.csv"), by_case)
-    saved = results.calibrate(sheet).save(tmp_path / "calibration.json")
+    saved = results.calibrate(sheet).save(folder.path / "calibration.json")
     config = json.loads(folder.config.read_text())
     criterion = config["criteria"][FINAL_RESPONSE]
-    criterion["judge_harness"]["calibration"] = str(saved)
+    criterion["judge_harness"]["calibration"] = saved.name
     folder.config.write_text(json.dumps(config))
     evaluate_again(folder, SCRIPT)
 

@@ -12,15 +12,17 @@ from langchain_core.caches import InMemoryCache
 from langchain_core.globals import set_llm_cache
 from langchain_core.language_models.fake_chat_models import FakeListChatModel
 from support.openai_server import OpenAIServer, Reply, Request, chat_model
+from support.provider_wire import Answer, Tokens
 
 from judgeharness_integrations import chatmodels
 from judgeharness_integrations._errors import UnknownNameError, UsageError
-from judgeharness_integrations.benchmark.asking.asker import Asker, UnreadableError
+from judgeharness_integrations.benchmark.asking.asker import Asker, AskError, UnreadableError
 from judgeharness_integrations.benchmark.asking.journal import Journal
 from judgeharness_integrations.chatmodels import ChatModel, Completion, Prompt, parsed_object
+from judgeharness_integrations.execution.attempting import CallPolicy
 from judgeharness_integrations.execution.budget import Budget
 from judgeharness_integrations.execution.loop import run_sync
-from judgeharness_integrations.execution.prices import Price
+from judgeharness_integrations.prices import Price, billed
 from judgeharness_langchain.json_model import LangChainModel
 
 Serve = Callable[..., OpenAIServer]
@@ -53,8 +55,8 @@ def test_structured_output_is_asked_for_by_the_schema(openai_server: Serve) -> N
     assert answer.output_tokens
     assert answer.model == model.name == "gpt-4o-test"
     request = server.requests[0]
-    assert request.response_format is not None
-    assert request.response_format["json_schema"]["schema"]["properties"] == SCHEMA["properties"]
+    assert request.schema is not None
+    assert request.schema["properties"] == SCHEMA["properties"]
     assert (request.system, request.user) == ("You plan.", "Plan it.")
     assert isinstance(model, ChatModel)
     assert model.parameters["output"] == "auto"
@@ -83,7 +85,7 @@ def test_a_model_that_turns_out_to_have_no_structured_output_is_asked_for_text_f
     openai_server: Serve,
 ) -> None:
     def plain(request: Request) -> Reply:
-        if request.response_format is not None:
+        if request.schema is not None:
             return Reply.status(400, message="response_format is not supported by this model")
         return Reply.text(f"```json\n{request.number}\n```" if request.number == 2 else '{"sketch": "t", "turn": null}')
 
@@ -156,6 +158,23 @@ def test_a_server_that_is_busy_is_asked_again_and_the_answer_kept(openai_server:
         assert (answer.value, answer.answers) == (PLAN, 1)
     assert server.calls == 2
     assert asking.budget.cost
+    asking.journal.close()
+
+
+def test_the_journal_counts_what_replies_without_an_answer_took(openai_server: Serve, tmp_path: Path) -> None:
+    used, prices = Tokens(input=2000, output=10, cached=1500), {"*": Price(input=2.5, output=10.0, cached_input=0.25)}
+    empty, said = Reply.of(Answer(ended="empty", tokens=used)), Reply.of(Answer(arguments=PLAN, tokens=used))
+    server, asking = openai_server([empty, said, empty, empty]), asker(tmp_path, prices=prices)
+    asking.policy = CallPolicy(max_attempts=2)
+    assert run_sync(asking.ask(own(server), PROMPT, item="pair-00001", read=read)).value == PLAN
+    with pytest.raises(AskError, match="EmptyAnswerError"):
+        run_sync(asking.ask(own(server), PROMPT, item="pair-00002", read=read))
+    [known] = asking.journal.usage()
+    bill = server.bill()
+    assert (known.answers, known.tries, server.calls) == (1, 2, 4)
+    assert (known.input_tokens, known.output_tokens) == (bill.input, bill.output) == (8000, 40)
+    assert known.spent[0].cached_input_tokens == bill.cached == 6000
+    assert asking.budget.cost == pytest.approx(billed(known.spent[0], prices).cost)
     asking.journal.close()
 
 

@@ -39,7 +39,8 @@ def distribution(answer: dict[str, Any]) -> dict[Any, int]:
 
 @pytest.mark.parametrize("ours", [True, False])
 def test_three_repetitions_are_three_model_calls(openai_server: Serve, global_cache: InMemoryCache, ours: bool) -> None:  # noqa: FBT001
-    server = openai_server([Reply.text(f"[[{letter}]]") for letter in "ABA"])
+    said = "{{code}}: {}" if ours else "[[{}]]"
+    server = openai_server([Reply.text(said.format(letter)) for letter in "ABA"])
     model = chat_model(server)
     judge = PairwiseJudge(model, output="text") if ours else classic_load("pairwise_string", llm=model)
     harnessed = harness_evaluator(judge, harness())
@@ -84,7 +85,7 @@ def test_a_model_that_cannot_be_reached_is_warned_about(openai_server: Serve, gl
 
 
 def test_a_models_own_cache_and_its_bindings_are_respected(openai_server: Serve) -> None:
-    server = openai_server([Reply.text("[[3]]"), Reply.text("[[5]]")])
+    server = openai_server([Reply.text("{code}: 3"), Reply.text("{code}: 5")])
     cached = chat_model(server, cache=InMemoryCache()).bind(stop=["never"])
     judge = ScoreJudge(cached, output="text")
     design = JudgeHarness(perturbations=["none"], repetitions=2, aggregation_rule="mean", max_concurrency=1)

@@ -114,7 +114,7 @@ def test_what_cannot_be_used_is_one_sentence(changes: dict[str, Any], error: typ
 def test_messages_name_no_value_of_an_option() -> None:
     values = {"api_key": "secret-key", "nested": {"list": ["deep-secret", 3]}, "model_provider": "nobody", "n": "ab"}
     error = RuntimeError("secret-key and deep-secret of nobody; ab\nmore")
-    assert _sentence(error, values) == "... and ... of nobody; ab"
+    assert _sentence(error, values) == "[redacted] and [redacted] of nobody; ab"
     assert _sentence(RuntimeError()) == "RuntimeError"
 
 

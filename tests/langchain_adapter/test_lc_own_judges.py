@@ -16,6 +16,7 @@ from support.openai_server import OpenAIServer, Reply, Request, chat_model
 
 from judgeharness_integrations import AnswerCase, JudgeHarness, PairwiseCase
 from judgeharness_integrations._errors import ConfigError, UsageError
+from judgeharness_integrations.marks import code_of
 from judgeharness_langchain import (
     CriteriaJudge,
     LabelJudge,
@@ -32,7 +33,7 @@ ONCE: dict[str, Any] = {"perturbations": ["none"], "repetitions": 1, "aggregatio
 
 
 def slots(request: Request) -> list[str]:
-    return list(request.response_format["json_schema"]["schema"]["properties"]["verdict"]["enum"])  # type: ignore[index]
+    return list(request.schema["properties"]["verdict"]["enum"])  # type: ignore[index]
 
 
 def shown_text(request: Request, title: str) -> str:
@@ -83,7 +84,7 @@ def test_position_bias_shows(openai_server: Serve) -> None:
         (Reply.json({"reasoning": "r", "verdict": "Assistant C"}), "unparsed"),
         (Reply.json({"reasoning": "r"}), "unparsed"),
         (Reply.text("Assistant A is better"), "unparsed"),
-        (Reply.text("Because.\n[[Assistant A]]"), "ok"),
+        (Reply.text("Because.\n{code}: Assistant A"), "ok"),
         (Reply.refusal("no"), "refused"),
         (Reply.content_filter(), "refused"),
         (Reply.truncated('{"reasoning": "half'), "unparsed"),
@@ -99,13 +100,15 @@ def test_every_answer_has_its_outcome(openai_server: Serve, reply: Reply, outcom
 
 
 def test_a_model_without_structured_output_is_asked_for_text() -> None:
-    model = FakeListChatModel(responses=["Reasons.\n[[Assistant B]]", "**Assistant B**", "B", "the second one, B"])
+    code = code_of(["a", "b"])
+    said = [f"Reasons.\n{code}: Assistant B", f"**{code}: Assistant B**", f"{code}: B", f"{code}: the second one, B"]
+    model = FakeListChatModel(responses=said)
     judge = PairwiseJudge(model)
     harness = JudgeHarness(perturbations=["none"], repetitions=4, aggregation_rule="majority", max_concurrency=1)
     result = harness.evaluate(judge, PairwiseCase(case_id="c", output="a", output_b="b"))
     assert dict(result.sample_distribution) == {"B": 3}
     assert result.only.outcomes["unparsed"] == 1
-    assert result.rows[3].raw == "the second one, B"
+    assert result.rows[3].raw == said[3]
     with pytest.raises(UsageError, match="output='text'"):
         PairwiseJudge(model, output="structured")._with_schema(model, ("A", "B"))
 
@@ -123,9 +126,9 @@ def test_a_server_that_refuses_schemas_is_asked_for_text_from_then_on(
     openai_server: Serve, status: int, message: str
 ) -> None:
     def plain(request: Request) -> Reply:
-        if request.response_format is not None:
+        if request.schema is not None:
             return Reply.status(status, message=message)
-        return Reply.text("Fine.\n[[Assistant A]]")
+        return Reply.text("Fine.\n{code}: Assistant A")
 
     server = openai_server(plain)
     harness = JudgeHarness(perturbations=["none"], repetitions=3, aggregation_rule="majority", max_concurrency=1)
@@ -211,8 +214,8 @@ class Runs(BaseCallbackHandler):
 @pytest.mark.parametrize("output", ["structured", "text", "auto"])
 def test_the_run_shown_is_the_one_whose_reasons_are_shown(openai_server: Serve, output: Any) -> None:
     def numbered(request: Request) -> Reply:
-        if request.response_format is None:
-            return Reply.text(f"sample {request.number}\n[[Assistant B]]")
+        if request.schema is None:
+            return Reply.text(f"sample {request.number}\n{{code}}: Assistant B")
         if output == "auto":
             return Reply.status(400, message="json_schema is not supported")
         return Reply.json({"reasoning": f"sample {request.number}", "verdict": "Assistant B"})
@@ -247,8 +250,9 @@ def test_several_criteria_in_one_call(openai_server: Serve) -> None:
 @pytest.mark.parametrize(
     ("text", "outcomes"),
     [
-        ('Both.\n{"correct": "PASS", "polite": "fail"}', {"correct": "PASS", "polite": "FAIL"}),
-        ('{"correct": "PASS", "polite": "FAIL"}\nThat is my verdict.', {"correct": None, "polite": None}),
+        ('Both.\n{code}: {"correct": "PASS", "polite": "fail"}', {"correct": "PASS", "polite": "FAIL"}),
+        ('Both.\n{"correct": "PASS", "polite": "fail"}', {"correct": None, "polite": None}),
+        ('{code}: {"correct": "PASS", "polite": "FAIL"}\nThat is my verdict.', {"correct": None, "polite": None}),
         ("PASS", {"correct": None, "polite": None}),
     ],
 )
@@ -268,7 +272,7 @@ def test_one_criterion_answers_like_langchains_criteria_evaluator(openai_server:
         "score": 1,
     }
     text = CriteriaJudge(
-        chat_model(openai_server([Reply.text("No.\n**FAIL**")])), criteria="helpfulness", output="text"
+        chat_model(openai_server([Reply.text("No.\n**{code}: FAIL**")])), criteria="helpfulness", output="text"
     )
     assert harness_evaluator(text).evaluate_strings(prediction="x")["value"] == "N"
     with pytest.raises(UsageError, match="each once"):
@@ -283,7 +287,7 @@ def test_one_label_of_a_taxonomy_file(openai_server: Serve, tmp_path: Any) -> No
     assert (answer["value"], answer["score"]) == ("casual", None)
     assert list(answer["harness"]["criteria"]) == ["tone"]
     assert "Reads like a chat." in server.requests[0].system
-    text = LabelJudge(chat_model(openai_server([Reply.text("So.\n[[formal]]")])), taxonomy=path, output="text")
+    text = LabelJudge(chat_model(openai_server([Reply.text("So.\n[[{code}: formal]]")])), taxonomy=path, output="text")
     assert harness_evaluator(text).evaluate_strings(prediction="x")["value"] == "formal"
 
 
@@ -297,7 +301,7 @@ def test_every_label_that_applies_is_a_criterion(openai_server: Serve) -> None:
     assert answer["harness"]["verdict"] == ["long", "rude"]
     assert answer["harness"]["criteria"]["rude"]["outcomes"] == {"ok": 3, "unparsed": 1, "refused": 0, "error": 0}
     text = LabelJudge(
-        chat_model(openai_server([Reply.text('Only one.\n["long"]')])),
+        chat_model(openai_server([Reply.text('Only one.\n{code}: ["long"]')])),
         taxonomy={"rude": "", "long": ""},
         multiple=True,
         output="text",

@@ -24,7 +24,7 @@ OTHER_PROMPT = ChatPromptTemplate.from_messages([("human", "Say otherwise: {text
     ("reply", "words"),
     [
         (Reply.refusal("I'd rather not"), "the rewriter refused to reword a text: I'd rather not"),
-        (Reply.content_filter("half"), "refused to reword a text: finish reason content_filter"),
+        (Reply.content_filter("half"), "refused to reword a text: the answer was blocked"),
         (Reply.truncated("an ans"), "cut off by the token limit"),
     ],
 )

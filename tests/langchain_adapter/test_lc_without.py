@@ -50,7 +50,7 @@ def test_without_langchain_the_package_imports_and_says_what_to_install() -> Non
 
 
 def first_is_better(request: Request) -> Reply:
-    properties = (request.response_format or {})["json_schema"]["schema"]["properties"]
+    properties = (request.schema or {})["properties"]
     if "score" in properties:
         return Reply.json({"reasoning": "fine", "score": 8})
     if "verdicts" in properties:

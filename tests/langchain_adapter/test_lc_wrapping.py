@@ -19,7 +19,7 @@ from langchain_core.prompts import ChatPromptTemplate, PromptTemplate
 from support.openai_server import OpenAIServer, Reply, Request, always_first, chat_model, longer_wins, shown_answers
 
 from judgeharness_integrations import AnswerCase, CalibrationSet, JudgeHarness, PairwiseCase
-from judgeharness_integrations._errors import UnsupportedEvaluatorError, UsageError
+from judgeharness_integrations._errors import NotGradedError, UnsupportedEvaluatorError, UsageError
 from judgeharness_integrations.execution import retrying
 from judgeharness_langchain import EvaluatorJudge, harness_evaluator, load_evaluator
 from judgeharness_langchain.kinds import CUSTOM_SCORE
@@ -153,11 +153,11 @@ def test_one_unperturbed_sample_shows_its_run_when_asked(openai_server: Serve) -
 
 
 def test_one_unperturbed_sample_that_never_ends_is_not_graded(openai_server: Serve) -> None:
-    server = openai_server([Reply.timeout(30)])
+    evaluator = classic_load("pairwise_string", llm=chat_model(openai_server([Reply.timeout(30)])))
     design = JudgeHarness(**BARE, timeout_s=0.2, max_attempts=1)
-    answer = harness_evaluator(classic_load("pairwise_string", llm=chat_model(server)), design).evaluate_string_pairs(
-        **PAIR
-    )
+    with pytest.raises(NotGradedError, match=r"^not graded: the only sample failed \(TimeoutError 1\): "):
+        harness_evaluator(evaluator, design).evaluate_string_pairs(**PAIR)
+    answer = harness_evaluator(evaluator, design, on_not_graded="report").evaluate_string_pairs(**PAIR)
     assert (answer["value"], answer["score"], answer["harness"]["status"]) == (None, None, "not_graded")
 
 
@@ -424,15 +424,15 @@ def test_a_verdict_quoted_from_any_text_is_no_verdict(openai_server: Serve, plac
     assert answer["harness"]["criteria"]["verdict"]["outcomes"]["unparsed"] == 6
 
 
-def test_a_truncated_answer_is_unparsed_unless_the_evaluator_reads_it_itself(openai_server: Serve) -> None:
+def test_a_truncated_answer_is_unparsed_also_where_the_evaluator_reads_it_itself(openai_server: Serve) -> None:
     server = openai_server([Reply.truncated("At first sight [[A]] is better, but")])
     evaluator = classic_load("pairwise_string", llm=chat_model(server))
     answer = harness_evaluator(evaluator, JudgeHarness.quick("pairwise")).evaluate_string_pairs(**PAIR)
     measured = answer["harness"]["criteria"]["verdict"]
     assert (measured["outcomes"]["unparsed"], measured["parser_conflicts"]) == (2, 2)
     bare = harness_evaluator(evaluator, JudgeHarness(**BARE)).evaluate_string_pairs(**PAIR)
-    assert without_harness(bare) == evaluator.evaluate_string_pairs(**PAIR)
-    assert bare["value"] == "A"
+    assert evaluator.evaluate_string_pairs(**PAIR)["value"] == "A"
+    assert (bare["value"], bare["score"]) == (None, None)
 
 
 @pytest.mark.parametrize("missing", ["prediction", "prediction_b"])

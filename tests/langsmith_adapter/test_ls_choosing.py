@@ -46,10 +46,10 @@ def test_a_callable_without_a_signature_takes_a_case() -> None:
 
 def test_a_judge_in_a_harnessed_evaluator_is_found() -> None:
     pytest.importorskip("langchain_classic")
-    from langchain_classic.evaluation import CriteriaEvalChain  # noqa: PLC0415
-    from langchain_core.language_models import FakeListChatModel  # noqa: PLC0415
+    from langchain_classic.evaluation import CriteriaEvalChain
+    from langchain_core.language_models import FakeListChatModel
 
-    from judgeharness_langchain import EvaluatorJudge, harness_evaluator  # noqa: PLC0415
+    from judgeharness_langchain import EvaluatorJudge, harness_evaluator
 
     chain = CriteriaEvalChain.from_llm(FakeListChatModel(responses=["Y"]), criteria="conciseness")
     harnessed = harness_evaluator(chain, JudgeHarness.quick("labels", seed=5))
@@ -77,7 +77,7 @@ def test_an_extra_that_is_missing_is_named() -> None:
 
 
 def test_a_name_the_package_has_not() -> None:
-    import judgeharness_langsmith as package  # noqa: PLC0415
+    import judgeharness_langsmith as package
 
     named: Any = package
     with pytest.raises(AttributeError, match="has no attribute 'no_such_name'"):

@@ -133,7 +133,7 @@ def test_private_comparisons_leave_scores_only(langsmith_server: Serve) -> None:
     client = server.client()
 
     def explains(case: PairwiseCase) -> Any:
-        from judgeharness_integrations.judging import Answer, Judgment  # noqa: PLC0415
+        from judgeharness_integrations.judging import Answer, Judgment
 
         return Judgment(answers=(Answer(verdict="TIE", reasoning="SECRET words"),))
 
@@ -145,7 +145,7 @@ def test_private_comparisons_leave_scores_only(langsmith_server: Serve) -> None:
 
 
 def test_the_key_is_the_criterion_s_or_the_judge_s_name(langsmith_unset: None) -> None:
-    from judgeharness_integrations.testing import ScriptedJudge  # noqa: PLC0415
+    from judgeharness_integrations.testing import ScriptedJudge
 
     assert harness_comparative(longer).key == "longer"
     assert harness_comparative(longer).__name__ == "longer"

@@ -217,7 +217,7 @@ def test_several_criteria_are_several_families(langsmith_unset: None) -> None:
 
 
 def test_the_position_flip_of_a_pair_is_reported(langsmith_unset: None) -> None:
-    from judgeharness_integrations import PairwiseCase  # noqa: PLC0415
+    from judgeharness_integrations import PairwiseCase
 
     def pair(run: Run, example: Example | None) -> PairwiseCase:
         return PairwiseCase(case_id="p", output="long one", output_b="short")
@@ -250,7 +250,7 @@ def test_private_uploads_scores_and_none_of_the_judge_s_words(
     langsmith_server: Serve, openai_server: Callable[..., OpenAIServer]
 ) -> None:
     pytest.importorskip("langchain_classic")
-    from langchain_classic.evaluation import CriteriaEvalChain  # noqa: PLC0415
+    from langchain_classic.evaluation import CriteriaEvalChain
 
     server, openai = langsmith_server(), openai_server(lambda request: Reply.text("SECRET-REASON\n\nY"))
     client = server.client()
@@ -278,7 +278,7 @@ def test_langchain_runs_stand_below_their_sample(
     langsmith_server: Serve, openai_server: Callable[..., OpenAIServer]
 ) -> None:
     pytest.importorskip("langchain_classic")
-    from langchain_classic.evaluation import CriteriaEvalChain  # noqa: PLC0415
+    from langchain_classic.evaluation import CriteriaEvalChain
 
     server, openai = langsmith_server(), openai_server(lambda request: Reply.text("It is short.\n\nY"))
     client = server.client()

@@ -115,6 +115,7 @@ def test_model_calls_follow_the_semantic_conventions(recorded: Recorded) -> None
     async def judge(case: Any) -> str:
         with model_span("gemini-2.5-flash", provider="Gemini") as outcome:
             outcome.update(model="gemini-2.5-flash-001", input_tokens=12, output_tokens=None)
+            outcome.update(cached_input_tokens=8, cache_write_tokens=3)
             client_call(recorded)
         with pytest.raises(ConnectionError), model_span("house-model", provider="LiteLlm"):
             raise ConnectionError(SECRET)
@@ -130,6 +131,8 @@ def test_model_calls_follow_the_semantic_conventions(recorded: Recorded) -> None
             "gen_ai.request.model": "gemini-2.5-flash",
             "gen_ai.response.model": "gemini-2.5-flash-001",
             "gen_ai.usage.input_tokens": 12,
+            "gen_ai.usage.cache_read.input_tokens": 8,
+            "gen_ai.usage.cache_creation.input_tokens": 3,
         },
     )
     assert answered.status.is_unset

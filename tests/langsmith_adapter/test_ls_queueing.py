@@ -59,7 +59,7 @@ def test_undecided_runs_are_queued(server: LangSmithServer, client: Client) -> N
 
 
 def test_what_an_evaluator_could_not_decide(server: LangSmithServer, client: Client) -> None:
-    from judgeharness_langsmith import HarnessRunEvaluator  # noqa: PLC0415
+    from judgeharness_langsmith import HarnessRunEvaluator
 
     dataset = client.create_dataset("cities")
     client.create_examples(dataset_id=dataset.id, examples=[{"inputs": {"city": city}} for city in ("Oslo", "Rome")])

@@ -273,7 +273,7 @@ def test_a_rewrite_that_failed_is_an_error(langsmith_server: LangSmithServerFact
 def test_models_that_nobody_else_traces_are_llm_runs(langsmith_server: LangSmithServerFactory) -> None:
     async def judge(case: Any) -> str:
         with model_span("gemini-2.5-flash", provider="Gemini") as outcome:
-            outcome.update(model="gemini-2.5-flash-001", input_tokens=12, output_tokens=3)
+            outcome.update(model="gemini-2.5-flash-001", input_tokens=12, output_tokens=3, cached_input_tokens=8)
         with model_span("house-model", provider="LiteLlm") as outcome:
             outcome.update(input_tokens=12, output_tokens=None)
         with pytest.raises(ConnectionError), model_span("gpt-4o"):
@@ -286,7 +286,8 @@ def test_models_that_nobody_else_traces_are_llm_runs(langsmith_server: LangSmith
     models = [(name, "llm", []) for name in ("gemini-2.5-flash", "house-model", "gpt-4o")]
     assert server.tree() == ("judge_harness", "chain", [sample("none#0", *models)])
     gemini, house, gpt = (server.named(name)[0] for name, _, _ in models)
-    assert gemini["outputs"] == {"usage_metadata": {"input_tokens": 12, "output_tokens": 3, "total_tokens": 15}}
+    used = {"input_tokens": 12, "output_tokens": 3, "total_tokens": 15, "input_token_details": {"cache_read": 8}}
+    assert gemini["outputs"] == {"usage_metadata": used}
     assert gemini["total_tokens"] == 15
     names = ("ls_provider", "ls_model_name", "ls_model_type")
     assert [metadata(gemini)[name] for name in names] == ["google_genai", "gemini-2.5-flash-001", "chat"]

@@ -13,9 +13,9 @@ from support.openai_server import Reply, chat_model
 from support.openevals_judging import CASE, PROMPT, Serve, scored, told
 
 from judgeharness_integrations import JudgeHarness
+from judgeharness_integrations.modelanswer import ModelAnswer
 from judgeharness_openevals import harness_judge
 from judgeharness_openevals.asking import unread_answer
-from judgeharness_openevals.capturing import ModelAnswer
 from judgeharness_openevals.introspecting import introspect
 
 FACTORIES = pytest.mark.parametrize("factory", [create_llm_as_judge, create_async_llm_as_judge])
@@ -24,6 +24,8 @@ UNUSABLE = [
     (Reply.text('{"reasoning": "cut'), "unparsed"),
     (Reply.json({"reasoning": "no score"}), "unparsed"),
     (scored(None), "unparsed"),
+    (scored([]), "unparsed"),
+    (scored(["PASS"]), "unparsed"),
     (Reply.truncated('{"reasoning": "because", "sc'), "unparsed"),
     (Reply.refusal("I will not judge that."), "refused"),
     (Reply.content_filter(), "refused"),
@@ -46,7 +48,7 @@ def test_unusable_answers_of_a_chat_model(
 ) -> None:
     server = openai_server([reply])
     bare = factory(prompt=PROMPT, judge=chat_model(server), structured_output_kwargs={"method": method})
-    assert outcomes(harness_judge(bare)) == {outcome: 6}
+    assert outcomes(harness_judge(bare, on_not_graded="report")) == {outcome: 6}
     assert server.calls == 6  # an answer that was received is not asked for again
 
 
@@ -55,7 +57,7 @@ def test_unusable_answers_of_an_openai_client(openai_server: Serve, reply: Reply
     server = openai_server([reply])
     client = OpenAI(base_url=f"{server.url}/v1", api_key="test", max_retries=0)
     bare = create_llm_as_judge(prompt=PROMPT, judge=client, model="gpt-4o-test")
-    assert outcomes(harness_judge(bare)) == {outcome: 6}
+    assert outcomes(harness_judge(bare, on_not_graded="report")) == {outcome: 6}
     assert server.calls == 6
 
 
@@ -104,7 +106,7 @@ def test_a_prompt_that_lacks_a_value_is_no_unread_answer(openai_server: Serve) -
     def needy(*, outputs: str, **values: Any) -> list[Any]:
         return [{"role": "user", "content": values["context"]}]
 
-    judge = harness_judge(create_llm_as_judge(prompt=needy, judge=chat_model(server)))
+    judge = harness_judge(create_llm_as_judge(prompt=needy, judge=chat_model(server)), on_not_graded="report")
     assert outcomes(judge) == {"error": 6}
     assert server.calls == 0
 
@@ -132,8 +134,8 @@ def test_errors_that_are_answers_are_told_from_those_that_are_not() -> None:
     assert unread_answer(misread, seen, None) is seen
     for error in (KeyError("nope"), TypeError("not subscriptable"), ValueError("no number"), AttributeError("foo")):
         assert unread_answer(error, seen, None) is None
-    assert unread_answer(OpenAIRefusalError("no"), None, None) == ModelAnswer(text="", refusal="no")
-    assert unread_answer(LengthFinishReasonError("long"), None, None) == ModelAnswer(text="long")
+    assert unread_answer(OpenAIRefusalError("no"), None, None) == ModelAnswer(refusal="no")
+    assert unread_answer(LengthFinishReasonError("long"), None, None) == ModelAnswer(finish_reason="length")
 
 
 def test_a_functions_own_mistake_is_an_error_with_its_sentence(openai_server: Serve) -> None:
@@ -143,7 +145,7 @@ def test_a_functions_own_mistake_is_an_error_with_its_sentence(openai_server: Se
         model.invoke(outputs)
         return dict[str, Any]()["nope"]
 
-    answer = harness_judge(mistaken)(**CASE)
+    answer = harness_judge(mistaken, on_not_graded="report")(**CASE)
     assert answer["metadata"]["outcomes"]["error"] == 6
     assert "6 failed with KeyError: 'nope'" in answer["comment"]
 
@@ -159,12 +161,14 @@ def test_a_function_that_has_a_score_keeps_it_however_its_models_answer_ended(
 
     answer = harness_judge(handled)(**CASE)
     assert (answer["score"], answer["metadata"]["outcomes"]["ok"]) == (handled(**CASE), 6)
+    (warning,) = answer["metadata"]["harness"]["warnings"]
+    assert warning.startswith("the score may rest on a half answer of a model inside the judge: ")
 
 
-def test_a_whole_score_of_an_answer_that_was_cut_short_counts(openai_server: Serve) -> None:
+def test_an_answer_that_was_cut_short_is_no_score_even_where_one_can_be_read(openai_server: Serve) -> None:
     server = openai_server([Reply.truncated('{"reasoning": "because", "score": true}')])
     client: Any = OpenAI(base_url=f"{server.url}/v1", api_key="test")
-    assert harness_judge(create_llm_as_judge(prompt=PROMPT, judge=client, model="gpt-4o-test"))(**CASE)["score"] is True
+    assert harness_judge(create_llm_as_judge(prompt=PROMPT, judge=client, model="gpt-4o-test"))(**CASE)["score"] is None
 
 
 def test_what_was_said_instead_of_a_verdict_is_in_the_comment(openai_server: Serve) -> None:

@@ -16,8 +16,9 @@ from support.openai_server import chat_model
 from support.openevals_judging import CASE, PROMPT, Serve, scored, told
 
 from judgeharness_integrations import JudgeHarness
+from judgeharness_integrations.modelanswer import UNREACHABLE
 from judgeharness_openevals import harness_judge
-from judgeharness_openevals.caching import UNREACHABLE, NamespacedCache
+from judgeharness_openevals.caching import NamespacedCache
 
 FACTORIES = pytest.mark.parametrize("factory", [create_llm_as_judge, create_async_llm_as_judge])
 

@@ -30,7 +30,7 @@ def spec(evaluator: str = "llm_as_judge", model: str | None = "openai:gpt-4o-tes
 
 
 def answering(request: Request) -> Reply:
-    schema = (request.response_format or {})["json_schema"]["schema"]["properties"]
+    schema = (request.schema or {})["properties"]
     return Reply.json({"reasoning": "ok", "preferred": "TIE"}) if "preferred" in schema else scored(score=True)
 
 

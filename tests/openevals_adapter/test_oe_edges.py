@@ -40,10 +40,10 @@ def test_an_answer_without_content_is_no_answer() -> None:
     capture = Capture()
     capture.on_llm_end(LLMResult(generations=[[]]))
     assert capture.last is None
-    assert capture.tokens("input_tokens") is None
+    assert capture.empty is not None
     empty = SimpleNamespace(choices=[])
     client = SimpleNamespace(chat=SimpleNamespace(completions=SimpleNamespace(create=lambda **_: empty)))
-    with captured() as capture, pytest.raises(ConnectionError, match="no chat completion"):
+    with captured() as capture, pytest.raises(ConnectionError, match="the reply holds no answer"):
         watched_client(client).chat.completions.create(model="m")
     assert capture.last is None
     said = SimpleNamespace(choices=[SimpleNamespace(message=SimpleNamespace(content="x"))])

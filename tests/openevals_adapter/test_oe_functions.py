@@ -165,7 +165,7 @@ def test_a_function_that_raises_is_an_error_row_and_a_bare_one_raises() -> None:
     def broken(outputs: str) -> bool:
         raise RuntimeError("no database")
 
-    answer = harness_judge(broken)(outputs="a text")
+    answer = harness_judge(broken, on_not_graded="report")(outputs="a text")
     assert (answer["key"], answer["score"]) == ("broken", None)
     assert "no database" in answer["comment"]
     assert answer["metadata"]["outcomes"]["error"] == 6

@@ -126,7 +126,8 @@ def test_a_model_by_its_name_is_made_once_and_known(openai_server: Serve, monkey
 
 def test_a_model_that_cannot_be_made_fails_as_it_does_bare(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    judge = harness_judge(create_llm_as_judge(prompt=PROMPT, model="openai:gpt-4o"), JudgeHarness.quick("labels"))
+    bare = create_llm_as_judge(prompt=PROMPT, model="openai:gpt-4o")
+    judge = harness_judge(bare, JudgeHarness.quick("labels"), on_not_graded="report")
     answer = judge(**CASE)
     assert (answer["score"], answer["metadata"]["status"]) == (None, "not_graded")
     assert answer["comment"].startswith("not graded: ")

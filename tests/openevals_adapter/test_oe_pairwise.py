@@ -15,6 +15,7 @@ from support.openevals_judging import Serve, told
 
 from judgeharness_integrations import AnswerCase, JudgeHarness, PairwiseCase
 from judgeharness_integrations._errors import PlanError, UnsupportedEvaluatorError, UsageError
+from judgeharness_integrations.marks import MARKS
 from judgeharness_openevals import create_async_harnessed_pairwise_judge, create_harnessed_pairwise_judge
 
 BOTH = pytest.mark.parametrize("create", [create_harnessed_pairwise_judge, create_async_harnessed_pairwise_judge])
@@ -85,7 +86,8 @@ def test_a_rationale_of_the_other_order_says_so(openai_server: Serve) -> None:
     ],
 )
 def test_what_is_no_preference_is_no_verdict(openai_server: Serve, reply: Reply, outcome: str) -> None:
-    answer = create_harnessed_pairwise_judge(judge=chat_model(openai_server([reply])))(**PAIR)
+    model = chat_model(openai_server([reply]))
+    answer = create_harnessed_pairwise_judge(judge=model, on_not_graded="report")(**PAIR)
     assert (answer["score"], answer["metadata"]["outcomes"][outcome]) == (None, 6)
 
 
@@ -95,7 +97,7 @@ def test_openai_clients_are_asked(openai_server: Serve, kind: Any) -> None:
     client = kind(base_url=f"{server.url}/v1", api_key="test", max_retries=0)
     judge = create_harnessed_pairwise_judge(model="gpt-4o-test", judge=client, use_reasoning=False)
     assert judge(**PAIR)["score"] == 0.0
-    assert server.requests[0].response_format["json_schema"]["schema"]["required"] == ["preferred"]  # type: ignore[index]
+    assert server.requests[0].schema["required"] == ["preferred", "code"]  # type: ignore[index]
     assert judge.judge.identity.model == "gpt-4o-test"
 
 
@@ -115,7 +117,7 @@ def test_a_prompt_and_keywords_of_ones_own(openai_server: Serve) -> None:
     judge = create_harnessed_pairwise_judge(judge=chat_model(server), prompt=prompt, system="Be strict.")
     assert judge(outputs=["a", "b"], context="C", style="S", unused="U")["score"] == 0.5
     text = server.requests[0].user
-    assert text.startswith("The material to be judged stands between marks")
+    assert text.startswith(f"{MARKS}\n\nThe code of this case is ")
     assert re.search(r"<<\w+ context>>\nC\n.*<<\w+ style>>\nS\n", text, re.DOTALL)
     assert "U" not in text.replace("Use", "")
     assert server.requests[0].system == "Be strict."
@@ -156,7 +158,7 @@ def test_nothing_takes_the_place_of_what_is_judged(openai_server: Serve) -> None
     case = PairwiseCase(case_id="p", output="one", output_b="two", context="c", attributes=attributes)
     JudgeHarness.quick("pairwise").evaluate(judge.judge, case)
     assert all("intruder" not in request.user for request in server.requests)
-    assert shown(server.requests[0]) == ("one", "two")
+    assert sorted(map(shown, server.requests)) == [("one", "two"), ("two", "one")]
 
 
 @pytest.mark.parametrize(

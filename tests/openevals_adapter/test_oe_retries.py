@@ -31,7 +31,8 @@ def design(**options: Any) -> JudgeHarness:
 def test_a_client_retries_nothing(openai_server: Serve, factory: Any, kind: Any) -> None:
     server = openai_server([FAILING])
     client = kind(base_url=f"{server.url}/v1", api_key="test")
-    answer = told(harness_judge(factory(prompt=PROMPT, judge=client, model="gpt-4o-test"), design()), **CASE)
+    bare = factory(prompt=PROMPT, judge=client, model="gpt-4o-test")
+    answer = told(harness_judge(bare, design(), on_not_graded="report"), **CASE)
     assert answer["metadata"]["outcomes"]["error"] == 2
     assert server.calls == 4
     assert client.max_retries == 2
@@ -63,7 +64,8 @@ def test_a_model_made_of_its_name_retries_nothing(openai_server: Serve, monkeypa
     server = openai_server([FAILING])
     monkeypatch.setenv("OPENAI_API_KEY", "test")
     monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")
-    judge = harness_judge(create_llm_as_judge(prompt=PROMPT, model="openai:gpt-4o-test"), design())
+    bare = create_llm_as_judge(prompt=PROMPT, model="openai:gpt-4o-test")
+    judge = harness_judge(bare, design(), on_not_graded="report")
     assert judge(**CASE)["metadata"]["outcomes"]["error"] == 2
     assert server.calls == 4
 
@@ -79,6 +81,7 @@ def test_a_model_of_a_configuration_retries_nothing_unless_told(openai_server: S
         evaluator_options={"prompt": "{outputs}"},
     )
     case: Any = {"outputs": "an answer"}
-    told(harness_judge(judge_from_spec(spec).function, design()), **case)  # type: ignore[attr-defined]
+    function = judge_from_spec(spec).function  # type: ignore[attr-defined]
+    told(harness_judge(function, design(), on_not_graded="report"), **case)
     assert server.calls == 4
     assert chat_model("openai:gpt-4o-test", **options, max_retries=5).max_retries == 5

@@ -24,7 +24,7 @@ from support.ray_cluster import cases, harness, local_ray, measured
 from support.severing_proxy import SeveringProxy
 
 from judgeharness_integrations import AnswerCase, JudgeHarness
-from judgeharness_integrations._errors import JudgeHarnessError, UsageError
+from judgeharness_integrations._errors import ClusterError, UsageError
 from judgeharness_integrations.execution import Budget
 from judgeharness_integrations.execution.attempting import CallPolicy
 from judgeharness_integrations.execution.rates import Rates
@@ -305,7 +305,7 @@ def test_a_run_whose_workers_cannot_be_replaced_ends_and_keeps_what_was_answered
         thread = killing(server, after=20)
         judge = LoadableOnce(server.port, marker=str(tmp_path / "loaded"))
         design = harness(RayExecutor(workers=1, concurrency_per_worker=4), log=log, run="ended")
-        with pytest.raises(JudgeHarnessError, match=r"no Ray worker is left \(judge 'line' cannot be .* run it again"):
+        with pytest.raises(ClusterError, match=r"no Ray worker is left \(judge 'line' cannot be .* run it again"):
             measured(design, judge, cases(50))
         thread.join()
     assert 0 < len(list(log.rows(outcome="ok"))) == len(list(log.rows())) < 50 * CALLS_A_CASE

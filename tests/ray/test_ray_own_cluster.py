@@ -10,7 +10,7 @@ import pytest
 from support.line_server import LineJudge
 from support.ray_cluster import cases, harness
 
-from judgeharness_integrations._errors import NotInstalledError, UsageError
+from judgeharness_integrations._errors import ClusterError, NotInstalledError
 from judgeharness_integrations.execution.ray_engine import RayExecutor
 from judgeharness_integrations.execution.ray_engine.cluster import connected
 
@@ -21,7 +21,7 @@ ray: Any = pytest.importorskip("ray")
 
 def test_nothing_answers_at_the_address() -> None:
     for address in ("127.0.0.1:1", "ray://127.0.0.1:1"):
-        with pytest.raises(UsageError, match=f"no Ray answers at {address} .* start one with `ray start --head`"):
+        with pytest.raises(ClusterError, match=f"no Ray answers at {address} .* start one with `ray start --head`"):
             harness(RayExecutor(address=address)).evaluate(LineJudge(1), cases(1)[0])
 
 

@@ -14,13 +14,13 @@ from typing import Any
 import pytest
 
 from judgeharness_integrations import AnswerCase, Judgment
-from judgeharness_integrations._errors import UsageError
+from judgeharness_integrations._errors import ClusterError, UsageError
 from judgeharness_integrations.execution import Budget
 from judgeharness_integrations.execution.attempting import CallPolicy
 from judgeharness_integrations.execution.budget import BudgetExhausted
 from judgeharness_integrations.execution.limiter import Limiter
 from judgeharness_integrations.execution.ray_engine.actors import Worker, WorkerGone, _prepared, started
-from judgeharness_integrations.execution.ray_engine.cluster import connected
+from judgeharness_integrations.execution.ray_engine.cluster import _begun, _OwnConnection, connected
 from judgeharness_integrations.execution.ray_engine.failures import Failure, RemoteFailure, WorkerDied, as_error
 from judgeharness_integrations.execution.ray_engine.policy import RemotePolicy
 from judgeharness_integrations.execution.ray_engine.remote import RemoteJudge
@@ -29,6 +29,7 @@ from judgeharness_integrations.execution.ray_engine.sending import sent_form, un
 from judgeharness_integrations.execution.ray_engine.worker import JudgeWorker, SearchPath
 from judgeharness_integrations.execution.retrying import is_refusal, is_transient, retry_after_s
 from judgeharness_integrations.judging import FunctionJudge, Probe
+from judgeharness_integrations.modelanswer import EmptyAnswerError, ModelAnswer, Tokens
 from judgeharness_integrations.perturbations import compose, position_swap, whitespace
 
 pytest.importorskip("ray")
@@ -62,7 +63,7 @@ def judged_by(function: Callable[[Any], Any]) -> Judgment | Failure:
     async def go() -> Judgment | Failure:
         worker = JudgeWorker()
         await worker.prepare(FunctionJudge(function=function), is_transient)
-        return await worker.judge(sent_form(probe(AnswerCase(case_id="case", output="text"))))
+        return await worker.judge(sent_form(probe(AnswerCase(case_id="case", output="text"))), {})
 
     return asyncio.run(go())
 
@@ -167,7 +168,7 @@ class Failing:
 def test_a_connection_that_was_lost_is_a_worker_that_is_gone(at_once: bool) -> None:  # noqa: FBT001 - a parameter
     worker = Worker(Failing(ConnectionError("gone"), at_once=at_once))
     with pytest.raises(WorkerGone, match="ConnectionError: gone"):
-        asyncio.run(worker.judge(probe(AnswerCase(case_id="case", output="text"))))
+        asyncio.run(worker.judge(probe(AnswerCase(case_id="case", output="text")), {}))
     worker.kill()  # nothing to end, and no Ray is started for it
 
 
@@ -183,7 +184,7 @@ def test_a_worker_that_cannot_take_its_judge_says_why() -> None:
 
 def test_nothing_is_started_on_a_cluster_that_is_lost() -> None:
     start = started(FunctionJudge(function=good), is_transient, options={}, start_s=1.0)
-    with pytest.raises(UsageError, match="the connection to the Ray cluster was lost: see `ray status`"):
+    with pytest.raises(ClusterError, match="the connection to the Ray cluster was lost: see `ray status`"):
         asyncio.run(start)
 
 
@@ -197,13 +198,27 @@ class BusyError(Exception):
 def test_a_failure_is_on_the_driver_what_it_was_on_the_worker() -> None:
     failure = pickle.loads(pickle.dumps(Failure.of(BusyError("come later"), is_transient)))  # noqa: S301
     error = as_error(failure)
+    assert isinstance(error, RemoteFailure)
     assert f"{type(error).__name__}: {error}" == "BusyError: come later"
     assert (error.transient, is_refusal(error), retry_after_s(error)) == (True, True, 7.0)
     assert as_error(Failure(kind="BusyError", text="")).__class__ is error.__class__
     assert not is_refusal(as_error(Failure(kind="KeyError", text="'x'")))
 
 
-def attempted(*outcomes: object, max_attempts: int = 1, max_calls: int | None = None) -> tuple[object, int, int]:
+def test_a_reply_without_an_answer_crosses_the_wire_with_its_bill() -> None:
+    reply = ModelAnswer(model="m", tokens=Tokens(7, 0, 3))
+    failure = pickle.loads(pickle.dumps(Failure.of(EmptyAnswerError(reply), is_transient)))  # noqa: S301 - as Ray does
+    error = as_error(failure)
+    assert isinstance(error, EmptyAnswerError)
+    assert (error.answer, str(error)) == (reply, "the reply holds no answer")
+    billed: list[ModelAnswer] = []
+    assert attempted(error, WorkerDied(1, final=False), error, "PASS", max_attempts=2, book=billed.append)[0] == "PASS"
+    assert billed == [reply, reply]
+
+
+def attempted(
+    *outcomes: object, max_attempts: int = 1, max_calls: int | None = None, **options: Any
+) -> tuple[object, int, int]:
     left = list(outcomes)
 
     async def call() -> object:
@@ -216,7 +231,7 @@ def attempted(*outcomes: object, max_attempts: int = 1, max_calls: int | None = 
         limits, budget = Limiter(), Budget(max_calls=max_calls)
         policy = RemotePolicy.of(CallPolicy(max_attempts=max_attempts), limits)
         with limits.run(4):
-            answer, attempts = await policy.attempt(call, budget)
+            answer, attempts = await policy.attempt(call, budget, **options)
         return answer, attempts, budget.spent
 
     return asyncio.run(go())
@@ -257,3 +272,25 @@ def test_an_address_that_is_none_is_named() -> None:
 
     with pytest.raises(UsageError, match="Ray at nonsense cannot be used"):
         asyncio.run(go())
+
+
+def test_a_cluster_that_may_want_a_token_is_told_from_one_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused() -> None:
+        raise ConnectionError("Failed to connect to Ray cluster")  # as Ray says of a token that is missing
+
+    connection = _OwnConnection("10.0.0.1:6379", 1)
+    monkeypatch.setattr(connection, "begin", refused)
+    with pytest.raises(
+        ClusterError, match=r"no Ray answers at 10\.0\.0\.1:6379 .* set RAY_AUTH_MODE=token and RAY_AUTH"
+    ):
+        _begun(connection)
+
+
+def test_what_has_to_be_mended_is_read_off_the_original_on_the_worker() -> None:
+    refused = ConnectionError("it went away")
+    refused.__cause__ = ConnectionRefusedError()
+    policy = RemotePolicy.of(CallPolicy(), Limiter())
+    remedy = policy.remedy(as_error(pickle.loads(pickle.dumps(Failure.of(refused, is_transient)))))  # noqa: S301
+    assert remedy == policy.remedy(refused) == "nothing listens there: check that its server runs, and its base URL"
+    assert policy.remedy(as_error(Failure.of(QuotaError(), is_transient))) is None
+    assert policy.remedy(WorkerDied(1, final=True)) is None
