@@ -5,12 +5,15 @@ from __future__ import annotations
 import contextlib
 import gc
 import importlib
+import json
 import os
 import pkgutil
 import sys
+import warnings
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -45,10 +48,22 @@ def pytest_configure(config: pytest.Config) -> None:
     # The background loop may collect them while pytest is about to set its filters, when "error" alone is in force.
     unraisable = r"ignore:Exception ignored in. <(socket\.socket|function _SelectorTransport)"
     config.addinivalue_line("filterwarnings", f"{unraisable}:pytest.PytestUnraisableExceptionWarning")
+    # Python 3.11 lets no two threads begin to be traced at once, which coverage does.
+    if config.pluginmanager.hasplugin("_cov"):
+        untraced = r"ignore:Exception ignored in thread started by. <bound method Thread._bootstrap"
+        config.addinivalue_line("filterwarnings", f"{untraced}:pytest.PytestUnraisableExceptionWarning")
+    # google-genai's own doing, once a client that awaits; it leaves its session open as well.
+    config.addinivalue_line("filterwarnings", "ignore:Inheritance class AiohttpClientSession:DeprecationWarning")
+    config.addinivalue_line("filterwarnings", r"ignore:Unclosed (client session|connector):ResourceWarning")
     # How long one example takes depends on who else uses the machine; each run draws other examples.
     calm = [HealthCheck.too_slow]
     settings.register_profile("shared machine", max_examples=30, deadline=None, suppress_health_check=calm)
     settings.load_profile("shared machine")
+
+
+def pytest_unconfigure() -> None:
+    # What is collected at the very end meets "error" alone, too.
+    warnings.filterwarnings("ignore", "(?i)unclosed", ResourceWarning)
 
 
 def pytest_collection_finish() -> None:
@@ -100,10 +115,39 @@ def import_everything() -> None:
                 importlib.import_module(module.name)
 
 
+@dataclass(frozen=True)
+class Ran:
+    """What a command left behind."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+@pytest.fixture
+def command(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Ran]:
+    """Run the real command in this process."""
+    from judgeharness_integrations.cli import main
+
+    monkeypatch.setenv("COLUMNS", "200")
+
+    def run(*arguments: object) -> Ran:
+        capsys.readouterr()
+        code = main([str(argument) for argument in arguments])
+        shown = capsys.readouterr()
+        return Ran(code, shown.out, shown.err)
+
+    return run
+
+
 @pytest.fixture
 def openai_server() -> Iterator[Callable[..., OpenAIServer]]:
     """Starts servers with `openai_server(script)`; each is stopped when the test ends."""
-    from support.openai_server import OpenAIServer  # noqa: PLC0415 - most rooms run without these extras
+    from support.openai_server import OpenAIServer
 
     with contextlib.ExitStack() as servers:
         yield lambda script, **options: servers.enter_context(OpenAIServer(script, **options))

@@ -25,8 +25,6 @@ from judgeharness_integrations.config import (
     build_harness_options,
     build_judge,
     load_config,
-    redacted,
-    without_secrets,
 )
 from judgeharness_integrations.config.problems import first_problem
 from judgeharness_integrations.harness import JudgeHarness
@@ -151,6 +149,16 @@ def test_environment_variables_are_not_expanded(tmp_path: Path, monkeypatch: pyt
         ({"calibration": {"label": "x"}}, "calibration.label", "calibration.labels"),
         ({"harness": {"rewriter": {"modle": "x"}}}, "harness.rewriter.modle", "harness.rewriter.model"),
         ({"execution": {"timeout": 3}}, "execution.timeout", "execution.timeout_s"),
+        (
+            {"execution": {"prices": {"gpt-4o": {"input": 1, "output": 1, "cached": 1}}}},
+            "execution.prices.gpt-4o.cached",
+            "execution.prices.gpt-4o.cached_input",
+        ),
+        (
+            {"execution": {"prices": {"m": {"input": 1, "output": 1, "tiers": {"flex": {"input": 1, "ouput": 1}}}}}},
+            "execution.prices.m.tiers.flex.ouput",
+            "execution.prices.m.tiers.flex.output",
+        ),
     ],
 )
 def test_unknown_keys_name_their_place_and_the_nearest(
@@ -166,6 +174,13 @@ def test_unknown_keys_name_their_place_and_the_nearest(
     [
         # one of each kind of problem that a value can have
         ({"judges": []}, "judges must be a list of at least 1 entry, not an empty list."),
+        (
+            {"execution": {"prices": {"m": {"input": -1, "output": 1}}}},
+            "execution.prices.m.input must be a number of at least 0, not -1.",
+        ),
+        ({"execution": {"prices": {"m": 2.5}}}, "execution.prices.m must be a mapping of keys, not 2.5."),
+        ({"execution": {"prices": {"m": {"input": 1}}}}, "key 'execution.prices.m.output' is missing."),
+        ({"execution": {"budget": {"cost": 0}}}, "execution.budget.cost must be a number above 0, not 0."),
         ({"judges": None}, "judges must be a list, not nothing."),
         ({"judges": {"a": 1}}, "judges must be a list, not a mapping."),
         ({"judges": ["j"]}, "judges[0] must be a mapping of keys, not 'j'."),
@@ -245,7 +260,7 @@ def test_a_kind_of_problem_the_schema_does_not_have_is_told_in_the_words_of_pyda
         ("run.yaml", "judges: [", "is not YAML"),
         ("run.yaml", "a: 1\na: 2", "key 'a' stands twice"),
         ("run.yaml", "harness: {seed: 1, seed: 2}", "key 'seed' stands twice"),
-        ("run.yaml", "? {a: 1}\n: 2", "is not YAML we can use"),
+        ("run.yaml", "? {a: 1}\n: 2", "is not YAML (a list or a mapping cannot be a key)"),
         ("run.yaml", "!!python/object/apply:os.system ['true']", "is not YAML"),
         ("run.yaml", "", "is a mapping of keys, not nothing"),
         ("run.yaml", "- 1", "is a mapping of keys, not a list"),
@@ -256,7 +271,7 @@ def test_a_kind_of_problem_the_schema_does_not_have_is_told_in_the_words_of_pyda
         ("run.json", "[" * 100_000, "is not JSON"),
         ("run.toml", "a = 1\na = 2", "is not TOML"),
         ("run.toml", "timeout = nan", "timeout must be a finite number"),
-        ("run.yaml", "judges: &all [*all]", "is not YAML (found unconstructable recursive node, line 1)"),
+        ("run.yaml", "judges: &all [*all]", "is not YAML (an alias stands inside of what it stands for, line 1)"),
         ("run.yaml", "2026-01-01", "is a mapping of keys, not a date"),
         ("run.ini", "", "a configuration is .yaml, .yml, .toml or .json"),
     ],
@@ -288,7 +303,8 @@ def test_yaml_anchors_and_merge_keys_work(tmp_path: Path) -> None:
 
 def test_a_callable_is_a_judge(tmp_path: Path) -> None:
     judge = build_judge(load(tmp_path), 0)
-    assert (judge.name, judge.identity) == ("j", None)
+    assert judge.identity is not None
+    assert (judge.name, judge.identity.name, judge.identity.model) == ("j", "j", None)
     assert str(tmp_path) not in sys.path
     result = JudgeHarness(perturbations=["none"], repetitions=1, aggregation_rule="majority").evaluate(judge, "text")
     assert result.verdict == "PASS"
@@ -506,69 +522,3 @@ def test_rewriters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     install(monkeypatch, FakePoint("fake", fake_adapter(refuse, build_rewriter=lambda *_: refuse_clearly(None))))
     with pytest.raises(UsageError, match="use another evaluator"):
         build_harness_options(config)
-
-
-def test_secrets_are_redacted_and_nothing_else() -> None:
-    data = {
-        "api_key": "k",
-        "apiKey": "k",
-        "X-Api-Key": "k",
-        "default_headers": {"Authorization": "Bearer k", "X-Tenant": "k"},
-        "extra_headers": ["k"],
-        "default_query": {"code": "k"},
-        "http_auth": ["user", "k"],
-        "basicAuth": {"user": "k"},
-        "Authorization": "k",
-        "cookies": {"session": "k"},
-        "credentials": {"project": {"id": "k"}},
-        "access_token": "k",
-        "client_secret": "k",
-        "PASSWORD": "k",
-        "connection_string": "k",
-        "max_tokens": 5,
-        "author": "me",
-        "authors": ["me"],
-        "author_b": "you",
-        "nested": [{"token": "k"}, {"temperature": 0.5}],
-        "none": None,
-        "secret": None,
-        "path": Path("p"),
-        "criteria": "Is it basic knowledge? Who is the bearer of it?",
-    }
-    shown = redacted(data)
-    assert '"k"' not in json.dumps(shown)
-    assert "Bearer" not in json.dumps(shown)
-    kept = {name: value for name, value in shown.items() if value != "[redacted]"}
-    assert kept == {
-        "max_tokens": 5,
-        "author": "me",
-        "authors": ["me"],
-        "author_b": "you",
-        "nested": [{"token": "[redacted]"}, {"temperature": 0.5}],
-        "none": None,
-        "secret": None,
-        "path": "p",
-        "criteria": "Is it basic knowledge? Who is the bearer of it?",
-    }
-
-
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        ("https://user:k@host/v1", "https://[redacted]@host/v1"),
-        ("https://user:k@k@host/v1", "https://[redacted]@host/v1"),
-        ("https://host/v1?code=k&sig=k#part", "https://host/v1?[redacted]#part"),
-        ("sent Bearer abc.def-123", "sent Bearer [redacted]"),
-        ("https://host/v1", "https://host/v1"),
-    ],
-)
-def test_secrets_inside_texts(text: str, shown: str) -> None:
-    assert redacted({"text": text}) == {"text": shown}
-    assert without_secrets(text, {}) == shown
-
-
-def test_secrets_of_a_configuration_are_found_in_any_text() -> None:
-    data = {"headers": {"a": ["Basic dXNlcjpr"], "b": "short"}, "api_key": "sk-12345678", "model": "gpt-4o", "token": 7}
-    assert without_secrets("key sk-12345678 or dXNlcjpr of gpt-4o, short", data) == (
-        "key [redacted] or [redacted] of gpt-4o, short"
-    )

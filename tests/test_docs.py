@@ -6,6 +6,7 @@ import contextlib
 import importlib
 import io
 import json
+import linecache
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -37,7 +38,7 @@ def blocks() -> list[tuple[str, str, str]]:
 @pytest.fixture(scope="module")
 def evaluated_example(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder in which `adk eval` measured the example, with the sheet that people filled."""
-    from judgeharness_adk import load_results  # noqa: PLC0415 - it takes seconds
+    from judgeharness_adk import load_results
 
     folder = tmp_path_factory.mktemp("adk")
     copy_example(folder)
@@ -49,16 +50,16 @@ def evaluated_example(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @contextlib.contextmanager
 def where_it_belongs(source: str, request: pytest.FixtureRequest) -> Iterator[None]:
     """Run a block about ADK in the example's folder and leave ADK as it was, one about logs in a folder of its own."""
-    if "SqlLog(" in source:
+    if "SqlLog(" in source or '.save("calibration' in source:
         with contextlib.chdir(request.getfixturevalue("tmp_path")):
             yield
         return
     if "judgeharness_adk" not in source:
         yield
         return
-    from support.adk_offline import isolated_adk  # noqa: PLC0415 - it takes seconds
+    from support.adk_offline import isolated_adk
 
-    import judgeharness_adk  # noqa: PLC0415
+    import judgeharness_adk
 
     folder = request.getfixturevalue("evaluated_example")
     with isolated_adk(folder), contextlib.chdir(folder):
@@ -68,7 +69,7 @@ def where_it_belongs(source: str, request: pytest.FixtureRequest) -> Iterator[No
 
 def judged(request: Request) -> Reply:
     """Judge: a structured verdict where one is asked for, else the longer answer wins."""
-    return Reply.json({"reasoning": "It is right.", "score": True}) if request.response_format else longer_wins(request)
+    return Reply.json({"reasoning": "It is right.", "score": True}) if request.schema else longer_wins(request)
 
 
 @pytest.mark.untraced
@@ -94,7 +95,9 @@ def test_a_block_runs_and_prints_what_stands_below_it(
             monkeypatch.setenv(name, value)
     printed = io.StringIO()
     with where_it_belongs(source, request), contextlib.redirect_stdout(printed):
-        exec(compile(source, "block", "exec"), {"__name__": "__main__"})  # noqa: S102 - our own documentation
+        file = f"<block {request.node.name}>"  # its lines are kept, as those of a cell of a notebook are
+        monkeypatch.setitem(linecache.cache, file, (len(source), None, source.splitlines(keepends=True), file))
+        exec(compile(source, file, "exec"), {"__name__": "__main__"})  # noqa: S102 - our own documentation
     if expected:
         assert printed.getvalue().strip() == expected.strip()
     else:
@@ -150,10 +153,10 @@ def adk_configurations() -> list[tuple[str, dict[str, Any]]]:
     "config", [pytest.param(config, id=name) for name, config in adk_configurations() if "judge_harness" in str(config)]
 )
 def test_blocks_of_a_test_config_are_valid(config: dict[str, Any]) -> None:
-    from google.adk.evaluation.eval_config import EvalConfig  # noqa: PLC0415 - it takes seconds
-    from google.adk.evaluation.eval_metrics import BaseCriterion  # noqa: PLC0415
+    from google.adk.evaluation.eval_config import EvalConfig
+    from google.adk.evaluation.eval_metrics import BaseCriterion
 
-    from judgeharness_adk.options import block_of  # noqa: PLC0415
+    from judgeharness_adk.options import block_of
 
     if "judge_harness" in config:
         config = {"criteria": {"metric": {"threshold": 0.5, **config}}}
@@ -166,7 +169,7 @@ def test_blocks_of_a_test_config_are_valid(config: dict[str, Any]) -> None:
 
 
 def test_every_key_of_the_block_is_described() -> None:
-    from judgeharness_adk.options import HarnessBlock  # noqa: PLC0415 - it takes seconds
+    from judgeharness_adk.options import HarnessBlock
 
     page = (ROOT / "docs" / "adk.md").read_text(encoding="utf-8")
     table = page[page.index("| key | default | meaning |") : page.index("### Perturbations")]

@@ -136,12 +136,13 @@ def test_the_rationale_in_the_docs_is_that_of_the_adk_agent(evaluated: tuple[Pat
 
 @pytest.mark.slow
 def test_the_adk_agent_is_calibrated_as_the_docs_say(evaluated: tuple[Path, str], tmp_path: Path) -> None:
-    from judgeharness_adk import load_results  # noqa: PLC0415 - it takes seconds
+    from judgeharness_adk import load_results
 
     results = load_results(evaluated[0])
     labels = fill_sheet(results.write_labelling_sheet(tmp_path / "sheet.csv"), tmp_path / "labels.csv")
-    results.calibrate(labels).save(tmp_path / "weather.calibration.json")
-    path = copy_example(tmp_path) / "test_config.json"
+    folder = copy_example(tmp_path)
+    results.calibrate(labels).save(folder / "weather.calibration.json")
+    path = folder / "test_config.json"
     config = json.loads(path.read_text())
     [criterion] = config["criteria"].values()
     criterion["judge_harness"]["calibration"] = "weather.calibration.json"

@@ -7,10 +7,13 @@ import functools
 import threading
 from collections import OrderedDict
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from decimal import Decimal
 from enum import Enum
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
+from pydantic import BaseModel
 
 from judgeharness_integrations import JudgeHarness, JudgeIdentity, Judgment
 from judgeharness_integrations._errors import UsageError
@@ -63,11 +66,24 @@ def test_an_identity_is_json() -> None:
         "parameters": {"temperature": 0.5},
         "prompt_hash": "p",
         "family": "f",
+        "learned": {},
     }
 
 
 class Verdict(Enum):
     GOOD = "PASS"
+
+
+class Scalar:
+    """What `numpy.int64(4)` shows of itself."""
+
+    ndim = 0
+
+    def __init__(self, held: object) -> None:
+        self.held = held
+
+    def item(self) -> object:
+        return self.held
 
 
 @pytest.mark.parametrize(
@@ -86,7 +102,9 @@ class Verdict(Enum):
         ("x" * 201, Answer(outcome="unparsed", reasoning="x" * 201)),
         ("A\nB", Answer(outcome="unparsed", reasoning="A\nB")),
         ("ABSTAIN", Answer(outcome="refused")),
-        (b"A", Answer(outcome="unparsed", reasoning="a verdict is a label, a number or a list of labels, not bytes")),
+        (Scalar(4), Answer(verdict=4)),
+        (Scalar(True), Answer(verdict="PASS")),  # noqa: FBT003
+        ({"score": Scalar(0.5)}, Answer(verdict=0.5)),
     ],
 )
 def test_whatever_a_callable_returns_is_one_answer(value: object, answer: Answer) -> None:
@@ -107,6 +125,203 @@ def test_a_mapping_is_one_answer_a_criterion() -> None:
         Answer(criterion="length", verdict=3),
         ready,
     )
+
+
+class Graded(BaseModel):
+    reasoning: str
+    score: int
+
+
+class Rubric(BaseModel):
+    explanation: str = "It is fine as it stands."
+    tone: bool
+    facts: Graded
+
+
+@dataclass
+class Labelled:
+    label: str
+    comment: str | None = None
+
+
+class Named(NamedTuple):
+    grade: float
+    confidence: float = 0.9
+
+
+class EvaluationResult(BaseModel):
+    """LangSmith's, by its fields."""
+
+    key: str
+    score: float | None = None
+    value: str | None = None
+    metadata: dict[str, str] | None = None
+    comment: str | None = None
+    correction: dict[str, str] | None = None
+    evaluator_info: dict[str, str] = {}
+    feedback_config: dict[str, str] | None = None
+    source_run_id: str | None = None
+    target_run_id: str | None = None
+    extra: dict[str, str] | None = None
+
+
+class Extended(BaseModel, extra="allow"):
+    reasoning: str
+
+
+class Scored(BaseModel):
+    score: int | None = None
+    reasoning: str = ""
+
+
+class Rubrics(BaseModel):
+    first: Scored
+    second: Scored
+
+
+REASONINGS = ["reasoning", "explanation", "comment", "reason", "rationale", "justification", "feedback"]
+
+
+@pytest.mark.parametrize(
+    ("value", "answer"),
+    [
+        (Graded(reasoning="Long.", score=4), Answer(verdict=4, reasoning="Long.")),
+        (Labelled("PASS", comment="Fine."), Answer(verdict="PASS", reasoning="Fine.")),
+        (Labelled("ABSTAIN"), Answer(outcome="refused")),
+        (Named(0.5), Answer(verdict=0.5)),
+        ({"verdict": True, "explanation": "So."}, Answer(verdict="PASS", reasoning="So.")),
+        ({"value": Verdict.GOOD, "reasoning": ""}, Answer(verdict="PASS")),
+        ({"label": "PASS", "score": 1, "grade": None}, Answer(verdict="PASS")),
+        ({"label": "FAIL", "verdict": False}, Answer(verdict="FAIL")),
+        (
+            {"score": None, "reasoning": "Not sure about it."},
+            Answer(outcome="unparsed", reasoning="Not sure about it."),
+        ),
+        *(({"score": 4, name: "Fine."}, Answer(verdict=4, reasoning="Fine.")) for name in REASONINGS),
+        ({"score": None, "reasoning": "not applicable"}, Answer(outcome="unparsed", reasoning="not applicable")),
+        (EvaluationResult(key="tone", score=1, comment="Fine."), Answer(verdict=1, reasoning="Fine.")),
+        (
+            {"key": "tone", "score": 1, "value": None, "comment": "Fine.", "source_run_id": None},
+            Answer(verdict=1, reasoning="Fine."),
+        ),
+        ({"name": "Factuality", "score": 0.6, "metadata": {}, "error": None}, Answer(verdict=0.6)),
+        (
+            {"score": Decimal(4), "reasoning": "It is fine."},
+            Answer(outcome="unparsed", reasoning="a verdict is a label, a number or a list of labels, not Decimal"),
+        ),
+        (
+            {"verdict": "ABSTAIN", "score": 0},
+            Answer(outcome="unparsed", reasoning="answered verdict refused and score 0, which differ"),
+        ),
+        (Extended.model_validate({"reasoning": "Fine.", "score": 4}), Answer(verdict=4, reasoning="Fine.")),
+    ],
+)
+def test_fields_are_one_verdict_and_its_reasoning(value: object, answer: Answer) -> None:
+    assert as_judgment(value) == Judgment(answers=(answer,))
+
+
+def test_other_fields_are_a_criterion_each_with_the_reasoning_of_all() -> None:
+    graded = Graded(reasoning="One is wrong.", score=2)
+    assert as_judgment(Rubric(tone=True, facts=graded)).answers == (
+        Answer(criterion="tone", verdict="PASS", reasoning="It is fine as it stands."),
+        Answer(criterion="facts", verdict=2, reasoning="One is wrong."),
+    )
+    criteria = [answer.criterion for answer in as_judgment({"reasoning": "PASS", "tone": "FAIL"}).answers]
+    assert criteria == ["reasoning", "tone"]  # a word is a label of a criterion that is called so
+    assert [answer.criterion for answer in as_judgment({"score": 3, "tone": 4}).answers] == ["score", "tone"]
+    assert as_judgment({}) == Judgment(answers=())
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ({"label": "A", "score": 2}, "label A and score 2"),
+        ({"label": "A", "verdict": "B", "comment": "Both?"}, "verdict B and label A"),
+        ({"verdict": "PASS", "score": 0}, "verdict PASS and score 0"),
+        ({"tone": {"label": "good", "score": 0.9}, "facts": 4}, "label good and score 0.9"),
+    ],
+)
+def test_verdicts_that_differ_are_none_and_end_a_run_that_begins_with_them(value: object, said: str) -> None:
+    judgment = as_judgment(value)
+    assert judgment.answers[0].outcome == "unparsed"
+    assert judgment.answers[0].reasoning == f"answered {said}, which differ"
+    assert judgment.unreadable == f"answered {said}, which differ: return one of them"
+
+
+def test_an_answer_that_may_be_read_another_time_ends_no_run() -> None:
+    for value in ({"first": {"score": None, "reasoning": "not applicable"}}, {"comment": "not good"}):
+        assert as_judgment(value).unreadable is None
+    first, second = as_judgment(Rubrics(first=Scored(), second=Scored(score=4))).answers
+    assert (first.outcome, second.verdict) == ("unparsed", 4)
+
+
+def test_an_object_with_a_reasoning_or_graded_fields_is_a_judges_though_one_of_its_fields_is_no_verdict() -> None:
+    @dataclass
+    class Report:
+        tone: object
+        issues: list[dict[str, int]]
+        comment: str | None = None
+
+    for report in (Report(4, [{"line": 1}], "Look at the first line."), Report(Graded(reasoning="", score=4), [{}])):
+        judgment = as_judgment(report)
+        assert judgment.unreadable is None
+        assert [(one.criterion, one.verdict) for one in judgment.answers] == [("tone", 4), ("issues", None)]
+    assert as_judgment(Report(4, [{"line": 1}])).unreadable is not None
+
+
+@pytest.mark.parametrize(
+    ("text", "criterion"),
+    [("good", True), ("not good", True), ("not applicable here", True), ("Looks fine.", False), ("", False)],
+)
+def test_a_criterion_may_be_called_as_a_reasoning_is(text: str, *, criterion: bool) -> None:
+    criteria = [answer.criterion for answer in as_judgment({"tone": "good", "comment": text}).answers]
+    assert criteria == (["tone", "comment"] if criterion else ["tone"])
+
+
+class Message(BaseModel):
+    content: str = "sk-secret: PASS"
+    metadata: dict[str, str] = {"id": "1"}
+
+
+@pytest.mark.parametrize(
+    ("value", "what"),
+    [
+        (Message(), "answered a Message with content, metadata, which is no verdict: return a label, a number, or"),
+        ({"choices": [{"text": "PASS"}]}, "answered a dict with choices, which is no verdict"),
+        ({"reasoning": "It is all fine."}, "answered a dict with reasoning, which is no verdict"),
+        ({str(n): object() for n in range(9)}, "answered a dict with 0, 1, 2, 3, 4, 5, 6, 7, ..., which is no verdict"),
+        (b"PASS", "answered a value of type bytes: a verdict is a label, a number or a list of labels, not bytes"),
+        ([{"a": 1}], "answered a value of type list: a set of labels must hold non-empty texts only"),
+        (Labelled, "answered a value of type type: a verdict is"),
+    ],
+)
+def test_an_answer_that_is_not_understood_says_what_it_was(value: object, what: str) -> None:
+    judgment = as_judgment(value)
+    (answer,) = judgment.answers
+    assert (answer.verdict, answer.outcome) == (None, "unparsed")
+    assert (judgment.unreadable or "").startswith(what)
+    assert "secret" not in f"{judgment}"
+
+
+def test_one_field_that_cannot_be_read_leaves_the_others() -> None:
+    tone, facts = as_judgment({"tone": "PASS", "facts": Message()}).answers
+    assert tone.verdict == "PASS"
+    assert facts.reasoning == "answered a Message with content, metadata, which is no verdict"
+
+
+def test_an_answer_that_is_not_understood_is_refused_after_one_call() -> None:
+    asked: list[object] = []
+
+    def judge(case: object) -> Message:
+        asked.append(case)
+        return Message()
+
+    one = JudgeHarness(perturbations=["none"], repetitions=3, aggregation_rule="majority", observers=())
+    with pytest.raises(
+        UsageError, match="judge 'judge' answered a Message with content, metadata, which is no verdict"
+    ):
+        list(one.evaluate_many(judge, [f"case {number}" for number in range(100)]))
+    assert len(asked) == 1
 
 
 def test_a_judgment_stays_what_it_is() -> None:
@@ -159,17 +374,17 @@ def test_any_callable_is_a_judge(function: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("function", "name"),
+    ("function", "name", "known"),
     [
-        (sync_function, "sync_function"),
-        (lambda _: "PASS", "judge"),
-        (SyncCallable(), "SyncCallable"),
-        (functools.partial(sync_function), "partial"),
+        (sync_function, "sync_function", True),
+        (lambda _: "PASS", "judge", False),
+        (SyncCallable(), "SyncCallable", False),
+        (functools.partial(sync_function), "partial", True),
     ],
 )
-def test_a_judge_is_named_after_its_function(function: Any, name: str) -> None:
+def test_a_judge_is_named_after_its_function(function: Any, name: str, *, known: bool) -> None:
     judge = as_judge(function)
-    assert (judge.name, judge.identity, judge.criteria) == (name, None, None)
+    assert (judge.name, judge.identity is not None, judge.criteria) == (name, known, None)
 
 
 def test_a_judge_stays_what_it_is() -> None:

@@ -30,6 +30,7 @@ from support.openai_server import (
     longer_wins,
     shown_answers,
 )
+from support.wire_openai import OpenAIChat
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -562,7 +563,8 @@ def test_shown_answers_are_the_two_of_the_classic_prompt(openai_server: Serve, o
 
 
 def test_shown_answers_refuses_another_prompt() -> None:
-    request = Request(number=3, body={"messages": [{"role": "user", "content": "hello"}]}, headers={})
+    body = {"messages": [{"role": "user", "content": "hello"}]}
+    request = Request(number=3, body=body, headers={}, path=OpenAIChat.path, wire=OpenAIChat())
     with pytest.raises(ValueError, match=re.escape("no pair of answers in request 3: 'hello'")):
         shown_answers(request)
 

@@ -159,6 +159,14 @@ def test_usage_counts_calls_and_sums_what_is_known() -> None:
     assert measured(free).usage.output_tokens == 0
 
 
+def test_an_answer_from_the_users_own_cache_took_no_tokens() -> None:
+    paid, cached = (replace(row, input_tokens=7, output_tokens=2) for row in sampled(["PASS", "FAIL"]))
+    cached = replace(cached, attributes={"cached": "shared"})
+    usage = measured([paid, cached]).usage
+    assert (usage.calls, usage.input_tokens, usage.output_tokens) == (2, 7, 2)
+    assert measured([cached]).usage.input_tokens is None
+
+
 def test_model_warnings_and_facts_travel_with_the_result() -> None:
     rows = [replace(row, model="gpt-4o", attributes={"warning": "truncated"}) for row in sampled(["PASS", "PASS"])]
     result = measured(rows, skipped={"format_change": "no Markdown"}, state="interrupted")

@@ -209,7 +209,7 @@ def test_the_server_is_on_loopback_prints_its_address_and_logs_nothing(
     source, told = audit_scenes.every_kind(), threading.Event()
     addresses: list[str] = []
     servers: list[Any] = []
-    import uvicorn  # noqa: PLC0415 - this test alone
+    import uvicorn
 
     run = uvicorn.Server.run
     monkeypatch.setattr(uvicorn.Server, "run", lambda self, sockets: (servers.append(self), run(self, sockets))[1])
@@ -257,7 +257,7 @@ def test_a_port_that_does_not_exist_is_one_sentence() -> None:
 
 
 def test_ctrl_c_ends_it_without_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    import uvicorn  # noqa: PLC0415 - this test alone
+    import uvicorn
 
     def interrupted(_self: object, sockets: list[socket.socket]) -> None:
         assert sockets[0].getsockname()[0] == "127.0.0.1"

@@ -182,7 +182,7 @@ def test_websockets_get_no_answer(source: Cases) -> None:
     async def nothing(*_: object) -> None:
         pytest.fail("the application was reached")
 
-    import asyncio  # noqa: PLC0415 - this test alone
+    import asyncio
 
     asyncio.run(Guard(nothing, token=TOKEN)({"type": "websocket"}, nothing, nothing))  # type: ignore[arg-type]
 

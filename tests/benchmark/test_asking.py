@@ -15,7 +15,8 @@ from judgeharness_integrations.chatmodels import Completion, FunctionModel, Prom
 from judgeharness_integrations.execution.attempting import CallPolicy
 from judgeharness_integrations.execution.budget import Budget, BudgetExhausted
 from judgeharness_integrations.execution.observing import Span, Spans
-from judgeharness_integrations.execution.prices import Price
+from judgeharness_integrations.modelanswer import EmptyAnswerError, ModelAnswer, Tokens
+from judgeharness_integrations.prices import Price
 
 PROMPT = Prompt(step="greeting", system="Say a word.", user="", schema={"type": "object"})
 
@@ -119,6 +120,17 @@ def test_a_passing_failure_is_tried_again_and_counted(ask: Callable[..., Answer[
     policy = CallPolicy(max_attempts=2)
     assert ask(Model(ConnectionError("reset"), {"word": "hello"}), policy=policy).value == "hello"
     assert [used.tries for used in journal.usage()] == [2]
+
+
+def test_a_reply_without_an_answer_is_booked_before_the_next_attempt(
+    ask: Callable[..., Answer[str]], journal: Journal
+) -> None:
+    empty, free = (EmptyAnswerError(ModelAnswer(tokens=tokens)) for tokens in (Tokens(10, 0), Tokens()))
+    budget = Budget(max_calls=2, prices={"*": Price(input=1, output=1)})
+    with pytest.raises(BudgetExhausted):
+        ask(Model(free, empty, {"word": "hello"}), policy=CallPolicy(max_attempts=3), budget=budget)
+    assert [(used.answers, used.input_tokens) for used in journal.usage()] == [(0, 10)]
+    assert (budget.tokens, budget.cost) == (10, 10 / 1e6)
 
 
 def test_a_call_that_takes_too_long_is_given_up(ask: Callable[..., Answer[str]]) -> None:

@@ -243,7 +243,7 @@ def test_only_keys_and_values_are_front_matter(tmp_path: Path, text: str, kept: 
 
 
 def test_many_headings_take_little_time() -> None:
-    from judgeharness_integrations.benchmark.documents.texts import _passages  # noqa: PLC0415
+    from judgeharness_integrations.benchmark.documents.texts import _passages
 
     class Token(SimpleNamespace):
         level, nesting, tag = 0, 1, "h1"
@@ -268,7 +268,7 @@ def test_many_headings_take_little_time() -> None:
     )
 )
 def test_no_word_of_a_markdown_file_is_lost(lines: list[str]) -> None:
-    from judgeharness_integrations.benchmark.documents.texts import _passages, _tokens  # noqa: PLC0415
+    from judgeharness_integrations.benchmark.documents.texts import _passages, _tokens
 
     text = "\n".join(lines)
     found = list(_passages(text, _tokens(text)))
@@ -344,8 +344,8 @@ def test_an_encrypted_pdf(draw: Draw) -> None:
 
 
 def test_an_encryption_that_needs_another_package(draw: Draw, monkeypatch: pytest.MonkeyPatch) -> None:
-    from pypdf import PageObject  # noqa: PLC0415 - an extra
-    from pypdf.errors import DependencyError  # noqa: PLC0415
+    from pypdf import PageObject
+    from pypdf.errors import DependencyError
 
     def fail(*_: object) -> str:
         raise DependencyError("cryptography>=3.1 is required for AES algorithm")

@@ -24,7 +24,7 @@ from judgeharness_integrations.chatmodels import (
 )
 from judgeharness_integrations.cli.benchmark._models import ModelFile, Spending, read_model_file
 from judgeharness_integrations.config.importing import import_file
-from judgeharness_integrations.execution.prices import Price, price_of
+from judgeharness_integrations.prices import Price, price_of
 
 PROMPT = Prompt(step="greeting", system="Say a word.", user="", schema={"type": "object"})
 MINE = """
@@ -96,7 +96,7 @@ def test_the_digest_is_of_what_the_model_is_told_and_of_nothing_else() -> None:
 
 @given(st.dictionaries(st.text(), st.integers() | st.text() | st.lists(st.integers())))
 def test_an_object_is_read_from_structured_output_text_or_one_fence(data: dict[str, Any]) -> None:
-    import json  # noqa: PLC0415
+    import json
 
     text = json.dumps(data)
     for shown in (text, f"\n {text}\n", f"```json\n{text}\n```", f"```\n{text}\n```"):
@@ -187,10 +187,10 @@ def test_a_model_file_says_options_and_prices(tmp_path: Path) -> None:
     path = tmp_path / "models.yaml"
     path.write_text(
         "options:\n  '*': {temperature: 0}\n  openai:gpt-4o: {temperature: 1, api_key: sk-secret}\n"
-        "prices:\n  gpt-4o: {input: 2.5, output: 10}\n"
+        "prices:\n  gpt-4o: {input: 2.5, output: 10, tiers: {flex: {input: 1.25, output: 5}}}\n"
     )
     models = read_model_file(path)
-    assert models.prices == {"gpt-4o": Price(input=2.5, output=10)}
+    assert models.prices == {"gpt-4o": Price(input=2.5, output=10, tiers={"flex": Price(input=1.25, output=5)})}
     budget = Spending(max_calls=5, max_cost=1.5).budget(models)
     assert (budget.max_calls, budget.max_cost) == (5, 1.5)
     assert read_model_file(None) == ModelFile(options={}, prices={})
@@ -246,7 +246,8 @@ def test_a_spec_without_a_name_is_one_sentence(spec: str) -> None:
         ("", "must hold options and prices"),
         ("models: {}", "must hold options and prices"),
         ("options: {openai:gpt-4o: 5}", "must hold options and prices"),
-        ("prices: {gpt-4o: {in: 5}}", "a price is input and output, per million tokens"),
+        ("prices: {gpt-4o: {in: 5}}", "unknown key of prices.gpt-4o 'in': did you mean 'input'"),
+        ("prices: {gpt-4o: {input: 5}}", "prices.gpt-4o has no output: write input and output, per million tokens"),
         ("!!python/object/apply:os.getcwd []", "cannot be read"),
     ],
 )

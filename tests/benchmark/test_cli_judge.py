@@ -71,6 +71,18 @@ def mumbling(prompt):
     return "The second one, I think."
 
 
+class WrongKeyError(Exception):
+    status_code = 401
+
+
+def locked(prompt):
+    """Is down as long as there is a file that says so."""
+    if FAILS.exists():
+        _seen(prompt)
+        raise WrongKeyError("no such key")
+    return strong(prompt)
+
+
 def killer(prompt):
     if len(CALLS.read_text().splitlines()) == 25:
         os.kill(os.getpid(), __import__("signal").SIGINT)
@@ -254,6 +266,27 @@ def test_what_failed_is_asked_again_and_stays_on_record(
         assert len(list(log.rows(run="pairwise/failed/1"))) == 24  # eight calls about three criteria
 
 
+def test_a_judge_that_is_down_is_told_and_asked_again(
+    folder: BenchmarkFolder, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fails = folder.path.parent / "fails"
+    fails.touch()
+    assert judge(folder, "locked", "first", more=("--json",)) == 3
+    captured = capsys.readouterr()
+    found = json.loads(captured.out)
+    Draft202012Validator(schema("benchmark_judge-1")).validate(found)
+    assert (found["state"], [one["unanswered_calls"] for one in found["judges"]]) == ("judge_down", [20, 0])
+    assert calls(folder) == 3 + 20
+    why = (
+        "judge 'locked' is down: no call was answered, and 3 failed with WrongKeyError: no such key; check its API key"
+    )
+    assert f"20 of 40 calls have no answer ({why}): what was answered is kept" in captured.err
+    fails.unlink()
+    assert judge(folder, "locked", "first", more=("--json",)) == 0
+    assert document(capsys)["state"] == "complete"
+    assert calls(folder) == 3 + 20 + 20
+
+
 @pytest.mark.slow
 def test_failed_calls_are_set_aside_once_each(folder: BenchmarkFolder) -> None:
     (folder.path.parent / "fails").touch()
@@ -328,7 +361,7 @@ def test_an_interrupt_keeps_what_was_answered(folder: BenchmarkFolder, capsys: p
 def test_a_termination_keeps_what_was_answered(
     folder: BenchmarkFolder, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from judgeharness_integrations.cli.benchmark import _judge  # noqa: PLC0415 - what the command does
+    from judgeharness_integrations.cli.benchmark import _judge
 
     def terminated(*_: object) -> None:
         os.kill(os.getpid(), signal.SIGTERM)
@@ -439,7 +472,7 @@ def test_real_clients_prices_and_a_cost(
     def answer(request: Request) -> Reply:
         if request.number == 0:
             return Reply.status(429, retry_after=0.01)
-        assert '"verdict"' in json.dumps(request.response_format)
+        assert '"verdict"' in json.dumps(request.schema)
         return Reply.json({"reasoning": "r", "verdict": "A", "turn": 1, "type": "evasion"})
 
     server = openai_server(answer)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,28 +25,10 @@ from judgeharness_integrations.verdictlog.row import VerdictRow
 SKILLS = {"strong": 0.9, "middling": 0.7, "weak": 0.4}
 
 
-@dataclass(frozen=True)
-class Ran:
-    code: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.out)
-
-
 @pytest.fixture
-def command(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Ran]:
+def command(command: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
     monkeypatch.setenv("COLUMNS", "120")
-
-    def run(*arguments: object) -> Ran:
-        capsys.readouterr()
-        code = main(["benchmark", *map(str, arguments)])
-        shown = capsys.readouterr()
-        return Ran(code, shown.out, shown.err)
-
-    return run
+    return partial(command, "benchmark")
 
 
 FAILED = {
@@ -84,7 +67,7 @@ def audited(tmp_path: Path) -> BenchmarkFolder:
 # rank
 
 
-def test_rank_finds_the_planted_order(command: Callable[..., Ran], bench: Path) -> None:
+def test_rank_finds_the_planted_order(command: Callable[..., Any], bench: Path) -> None:
     ran = command("rank", bench, "--by", "failure_type")
     assert (ran.code, ran.err) == (0, "")
     assert ran.out.startswith(f"ranking of {bench}, pairwise\nfirst of 3 judges by Bradley-Terry: strong\n")
@@ -97,7 +80,7 @@ def test_rank_finds_the_planted_order(command: Callable[..., Ran], bench: Path) 
     assert len(lines) == 3 * 37
 
 
-def test_rank_by_one_criterion_is_easier(command: Callable[..., Ran], bench: Path) -> None:
+def test_rank_by_one_criterion_is_easier(command: Callable[..., Any], bench: Path) -> None:
     joint, alone = (
         {one["judge"]: one["accuracy"] for one in command("rank", bench, "--json", *options).json["judges"]}
         for options in ((), ("--criterion", "turn"))
@@ -106,13 +89,13 @@ def test_rank_by_one_criterion_is_easier(command: Callable[..., Ran], bench: Pat
     assert alone != joint
 
 
-def test_rank_leaves_out_noise_where_people_found_it(command: Callable[..., Ran], audited: BenchmarkFolder) -> None:
+def test_rank_leaves_out_noise_where_people_found_it(command: Callable[..., Any], audited: BenchmarkFolder) -> None:
     ran = command("rank", audited.path, "--flagged", "--json")
     assert ran.json["n_flagged"] >= 1
     assert command("rank", audited.path, "--json").json["n_flagged"] == 0
 
 
-def test_rank_says_what_is_missing(command: Callable[..., Ran], bench: Path, tmp_path: Path) -> None:
+def test_rank_says_what_is_missing(command: Callable[..., Any], bench: Path, tmp_path: Path) -> None:
     assert "nobody labelled a pair" in command("rank", bench, "--flagged").err
     assert command("rank", bench, "--by", "domian").err == "error: unknown column 'domian': did you mean 'domain'?\n"
     ran = command("rank", make_benchmark(tmp_path / "empty", n=2).path)
@@ -121,7 +104,7 @@ def test_rank_says_what_is_missing(command: Callable[..., Ran], bench: Path, tmp
     assert "holds no benchmark" in command("rank", tmp_path).err
 
 
-def test_rank_counts_no_pair_that_was_rejected_since(command: Callable[..., Ran], tmp_path: Path) -> None:
+def test_rank_counts_no_pair_that_was_rejected_since(command: Callable[..., Any], tmp_path: Path) -> None:
     folder = ask(make_benchmark(tmp_path / "b", n=12), skill=SKILLS)
     pairs = folder.pairs()
     folder.write_pairs([make_pair(pairs[0].conditions, verified=verification("form")), *pairs[1:]])
@@ -130,13 +113,13 @@ def test_rank_counts_no_pair_that_was_rejected_since(command: Callable[..., Ran]
     assert ran.out.rstrip().endswith("1 judged pair is left out: verification rejected them.")
 
 
-def test_rank_says_that_all_judged_pairs_were_rejected(command: Callable[..., Ran], tmp_path: Path) -> None:
+def test_rank_says_that_all_judged_pairs_were_rejected(command: Callable[..., Any], tmp_path: Path) -> None:
     folder = ask(make_benchmark(tmp_path / "b", n=2), skill=SKILLS)
     folder.write_pairs([make_pair(pair.conditions, verified=verification("form")) for pair in folder.pairs()])
     assert "was judged pairwise but for 2 that verification rejected" in command("rank", folder.path).err
 
 
-def test_rank_against_the_parallel_set(command: Callable[..., Ran], bench: Path, tmp_path: Path) -> None:
+def test_rank_against_the_parallel_set(command: Callable[..., Any], bench: Path, tmp_path: Path) -> None:
     other = ask(make_benchmark(tmp_path / "other", n=40, generator="strong"), seed=9, skill=SKILLS)
     ran = command("rank", bench, "--against", other.path)
     assert ran.code == 0
@@ -157,7 +140,7 @@ def test_rank_against_the_parallel_set(command: Callable[..., Ran], bench: Path,
 
 
 @pytest.mark.slow
-def test_a_judge_of_one_order_keeps_nobody_from_being_ranked(command: Callable[..., Ran], tmp_path: Path) -> None:
+def test_a_judge_of_one_order_keeps_nobody_from_being_ranked(command: Callable[..., Any], tmp_path: Path) -> None:
     folder = ask(make_benchmark(tmp_path / "b", n=30), skill={"strong": 0.9, "weak": 0.4}, orders=1)
     ask(folder, skill={"middling": 0.7})
     ran = command("rank", folder.path)
@@ -174,7 +157,7 @@ def test_a_judge_of_one_order_keeps_nobody_from_being_ranked(command: Callable[.
 
 
 @pytest.mark.slow
-def test_pairs_that_one_judge_alone_answered_are_told(command: Callable[..., Ran], tmp_path: Path) -> None:
+def test_pairs_that_one_judge_alone_answered_are_told(command: Callable[..., Any], tmp_path: Path) -> None:
     folder = make_benchmark(tmp_path / "b", n=30)
     with folder.log() as log:
         log.append(judged(folder.pairs()[:20], skill=SKILLS))
@@ -198,7 +181,7 @@ def failed_calls(folder: BenchmarkFolder, judge: str, ids: list[str]) -> None:
 
 
 @pytest.mark.slow
-def test_calls_that_failed_are_no_answers(command: Callable[..., Ran], tmp_path: Path) -> None:
+def test_calls_that_failed_are_no_answers(command: Callable[..., Any], tmp_path: Path) -> None:
     folder = ask(make_benchmark(tmp_path / "b", n=30), skill={"strong": 0.9, "weak": 0.4})
     ids = [pair.pair_id for pair in folder.pairs()]
     with folder.log() as log:
@@ -225,7 +208,7 @@ def test_calls_that_failed_are_no_answers(command: Callable[..., Ran], tmp_path:
     assert "are missing; undecided answers are wrong" in command("rank", folder.path, "--failures", "missing").out
 
 
-def test_nobody_answered_at_all(command: Callable[..., Ran], tmp_path: Path) -> None:
+def test_nobody_answered_at_all(command: Callable[..., Any], tmp_path: Path) -> None:
     folder = make_benchmark(tmp_path / "b", n=4)
     failed_calls(folder, "silent", [pair.pair_id for pair in folder.pairs()])
     for name in ("rank", "curate"):
@@ -233,7 +216,7 @@ def test_nobody_answered_at_all(command: Callable[..., Ran], tmp_path: Path) -> 
         assert (ran.code, f"no call of silent about {folder.path} was answered" in ran.err) == (2, True)
 
 
-def test_rank_counts_calls_and_not_what_they_were_asked(command: Callable[..., Ran], tmp_path: Path) -> None:
+def test_rank_counts_calls_and_not_what_they_were_asked(command: Callable[..., Any], tmp_path: Path) -> None:
     folder = ask(make_benchmark(tmp_path / "b", n=20), skill={"strong": 0.9, "weak": 0.4})
     unread = [
         replace(row, verdict=None, outcome="unparsed") if row.case_id == "pair-00001" and not row.swapped else row
@@ -247,7 +230,7 @@ def test_rank_counts_calls_and_not_what_they_were_asked(command: Callable[..., R
 
 
 @pytest.mark.slow
-def test_a_rule_of_its_own_is_chosen_after_the_samples(command: Callable[..., Ran], bench: Path) -> None:
+def test_a_rule_of_its_own_is_chosen_after_the_samples(command: Callable[..., Any], bench: Path) -> None:
     assert "rule chosen before the samples" in command("rank", bench).out.replace("\n  ", " ")
     ran = command("rank", bench, "--rule", "one_order")
     assert "one_order (right in the order as given)" in ran.out
@@ -255,7 +238,7 @@ def test_a_rule_of_its_own_is_chosen_after_the_samples(command: Callable[..., Ra
     assert command("rank", bench, "--rule", "one_odrer").code == 2
 
 
-def test_rank_takes_prices_from_the_file_of_models(command: Callable[..., Ran], bench: Path, tmp_path: Path) -> None:
+def test_rank_takes_prices_from_the_file_of_models(command: Callable[..., Any], bench: Path, tmp_path: Path) -> None:
     models, facts = tmp_path / "models.yaml", tmp_path / "facts.csv"
     models.write_text("prices:\n  strong: {input: 1, output: 10}\n  weak: {input: 2, output: 0}\n", "utf-8")
     facts.write_text("judge,input_price,output_price,family\nweak,4,0,w\n", "utf-8")
@@ -265,14 +248,14 @@ def test_rank_takes_prices_from_the_file_of_models(command: Callable[..., Ran], 
     assert cost == {"strong": pytest.approx(600e-6), "weak": pytest.approx(800e-6), "middling": None}
 
 
-def test_a_lone_order_by_accuracy_is_not_called_bradley_terry(command: Callable[..., Ran], tmp_path: Path) -> None:
+def test_a_lone_order_by_accuracy_is_not_called_bradley_terry(command: Callable[..., Any], tmp_path: Path) -> None:
     folder = ask(make_benchmark(tmp_path / "b", n=20), skill={"sharp": 1.0, "blunt": 0.0})
     ran = command("rank", folder.path)
     assert "first of 2 judges by accuracy, since none has a rating: sharp" in ran.out
 
 
 def test_rank_flagged_needs_labels_of_both_sets(
-    command: Callable[..., Ran], audited: BenchmarkFolder, bench: Path
+    command: Callable[..., Any], audited: BenchmarkFolder, bench: Path
 ) -> None:
     ran = command("rank", audited.path, "--against", bench, "--flagged")
     assert (ran.code, f"nobody labelled a pair of {bench}" in ran.err) == (2, True)
@@ -314,7 +297,7 @@ def single(folder: BenchmarkFolder) -> list[VerdictRow]:
 
 
 @pytest.mark.slow
-def test_single_conversations_rank_too_and_stand_beside_pairs(command: Callable[..., Ran], tmp_path: Path) -> None:
+def test_single_conversations_rank_too_and_stand_beside_pairs(command: Callable[..., Any], tmp_path: Path) -> None:
     folder = make_benchmark(tmp_path / "b", n=30)
     with folder.log() as log:
         log.append(single(folder))
@@ -332,7 +315,7 @@ def test_single_conversations_rank_too_and_stand_beside_pairs(command: Callable[
 
 @pytest.mark.slow
 def test_rank_writes_tables_where_they_are_wished_for(
-    command: Callable[..., Ran], audited: BenchmarkFolder, tmp_path: Path
+    command: Callable[..., Any], audited: BenchmarkFolder, tmp_path: Path
 ) -> None:
     pytest.importorskip("matplotlib")
     assert command("rank", audited.path, "--out", tmp_path / "out", "--draws", "2").code == 0
@@ -344,7 +327,7 @@ def test_rank_writes_tables_where_they_are_wished_for(
 # curate
 
 
-def test_curate_keeps_what_tells_judges_apart(command: Callable[..., Ran], bench: Path) -> None:
+def test_curate_keeps_what_tells_judges_apart(command: Callable[..., Any], bench: Path) -> None:
     ran = command("curate", bench, "--cut", "0")
     assert (ran.code, ran.err) == (0, "")
     document = command("curate", bench, "--cut", "0", "--json").json
@@ -359,7 +342,7 @@ def test_curate_keeps_what_tells_judges_apart(command: Callable[..., Ran], bench
 
 
 @pytest.mark.slow
-def test_curate_leaves_out_noise_unless_it_is_kept(command: Callable[..., Ran], audited: BenchmarkFolder) -> None:
+def test_curate_leaves_out_noise_unless_it_is_kept(command: Callable[..., Any], audited: BenchmarkFolder) -> None:
     plain = command("curate", audited.path, "--cut", "0", "--json").json
     kept = command("curate", audited.path, "--cut", "0", "--keep-noise", "--json").json
     assert plain["steps"][0]["flagged"] >= 1
@@ -370,7 +353,7 @@ def test_curate_leaves_out_noise_unless_it_is_kept(command: Callable[..., Ran], 
 
 @pytest.mark.slow
 def test_what_is_kept_is_a_sample_to_rank_and_judge_by(
-    command: Callable[..., Ran], bench: Path, tmp_path: Path
+    command: Callable[..., Any], bench: Path, tmp_path: Path
 ) -> None:
     kept = bench / "curated.jsonl"
     ran = command("curate", bench)
@@ -394,7 +377,7 @@ def test_what_is_kept_is_a_sample_to_rank_and_judge_by(
     )
 
 
-def test_a_sample_limits_the_parallel_set_too(command: Callable[..., Ran], bench: Path, tmp_path: Path) -> None:
+def test_a_sample_limits_the_parallel_set_too(command: Callable[..., Any], bench: Path, tmp_path: Path) -> None:
     other = ask(make_benchmark(tmp_path / "other", n=40, generator="second"), seed=1, skill=SKILLS)
     some = tmp_path / "some.jsonl"
     ids = [pair.pair_id for pair in BenchmarkFolder(bench).pairs() if pair.state == "accepted"][:20]
@@ -404,7 +387,7 @@ def test_a_sample_limits_the_parallel_set_too(command: Callable[..., Ran], bench
     assert "20 pairs that were judged in both sets were drawn alike" in " ".join(ran.out.split())
 
 
-def test_curate_refuses_what_it_does_not_know(command: Callable[..., Ran], bench: Path) -> None:
+def test_curate_refuses_what_it_does_not_know(command: Callable[..., Any], bench: Path) -> None:
     assert "unknown column 'domains': did you mean 'domain'?" in command("curate", bench, "--by", "domains").err
     assert "unknown failures policy 'missin'" in command("curate", bench, "--failures", "missin").err
     assert command("curate", bench, "--cut", "1.5").code == 2
@@ -413,7 +396,7 @@ def test_curate_refuses_what_it_does_not_know(command: Callable[..., Ran], bench
 # show
 
 
-def test_show_tells_everything_about_a_pair(command: Callable[..., Ran], audited: BenchmarkFolder) -> None:
+def test_show_tells_everything_about_a_pair(command: Callable[..., Any], audited: BenchmarkFolder) -> None:
     pair = audited.pair(next(iter(label_log(audited.path, "ann").labels())))
     ran = command("show", audited.path, pair.pair_id)
     assert (ran.code, ran.err) == (0, "")
@@ -433,7 +416,7 @@ def test_show_tells_everything_about_a_pair(command: Callable[..., Ran], audited
     assert "what they wrote" in full
 
 
-def test_show_of_a_rejected_pair_gives_the_reason_safely(command: Callable[..., Ran], bench: Path) -> None:
+def test_show_of_a_rejected_pair_gives_the_reason_safely(command: Callable[..., Any], bench: Path) -> None:
     ran = command("show", bench, "pair-00001")
     assert "the plans conflict: [31mred" in ran.out
     assert "\x1b" not in ran.out
@@ -442,12 +425,12 @@ def test_show_of_a_rejected_pair_gives_the_reason_safely(command: Callable[..., 
 
 
 @pytest.mark.parametrize("name", ["3", "pair-3", "00003", "pair-00003"])
-def test_show_takes_the_number_of_a_pair(command: Callable[..., Ran], bench: Path, name: str) -> None:
+def test_show_takes_the_number_of_a_pair(command: Callable[..., Any], bench: Path, name: str) -> None:
     assert command("show", bench, name).out.startswith("pair-00003: unverified")
 
 
 @pytest.mark.slow
-def test_show_tells_which_pairs_there_are(command: Callable[..., Ran], bench: Path, tmp_path: Path) -> None:
+def test_show_tells_which_pairs_there_are(command: Callable[..., Any], bench: Path, tmp_path: Path) -> None:
     for name in ("pair-99", "99", "nothing like it", "pair-99999999999"):
         ran = command("show", bench, name)
         assert (ran.code, ran.err) == (
@@ -459,7 +442,7 @@ def test_show_tells_which_pairs_there_are(command: Callable[..., Ran], bench: Pa
     assert "unknown pair '1': no pair is written yet" in command("show", empty.path, 1).err
 
 
-def test_show_tells_failed_answers_and_orders_that_disagree(command: Callable[..., Ran], tmp_path: Path) -> None:
+def test_show_tells_failed_answers_and_orders_that_disagree(command: Callable[..., Any], tmp_path: Path) -> None:
     folder = make_benchmark(tmp_path / "b", n=2)
     rows = []
     for row in judged(folder.pairs(), skill={"one": 1.0}):
@@ -478,7 +461,7 @@ def test_show_tells_failed_answers_and_orders_that_disagree(command: Callable[..
     assert "not asked" in command("show", folder.path, "pair-00002").out
 
 
-def test_show_of_what_was_never_written_or_verified(command: Callable[..., Ran], tmp_path: Path) -> None:
+def test_show_of_what_was_never_written_or_verified(command: Callable[..., Any], tmp_path: Path) -> None:
     folder = make_benchmark(tmp_path / "b", n=2)
     pairs = folder.pairs()
     bare = pairs[0].model_copy(update={"blueprints": None, "conversations": None, "verification": Verification()})
@@ -492,7 +475,7 @@ def test_show_of_what_was_never_written_or_verified(command: Callable[..., Ran],
 # stats
 
 
-def test_stats_follow_the_pairs_from_the_plan_to_what_is_kept(command: Callable[..., Ran], bench: Path) -> None:
+def test_stats_follow_the_pairs_from_the_plan_to_what_is_kept(command: Callable[..., Any], bench: Path) -> None:
     ran = command("stats", bench)
     assert (ran.code, ran.err) == (0, "")
     assert "37 of 40 planned pairs accepted, 37 judged" in ran.out
@@ -515,7 +498,7 @@ def test_stats_follow_the_pairs_from_the_plan_to_what_is_kept(command: Callable[
     assert document["audited"] is None
 
 
-def test_stats_sum_the_cost_of_every_step(command: Callable[..., Ran], tmp_path: Path) -> None:
+def test_stats_sum_the_cost_of_every_step(command: Callable[..., Any], tmp_path: Path) -> None:
     folder = ask(make_benchmark(tmp_path / "b", n=4), skill=SKILLS)
     with folder.journal() as journal:
         asked = Asked(item="pair-00001", step="blueprints", model=json.dumps(["writer", {}]), prompt="p", attempt=0)
@@ -533,7 +516,7 @@ def test_stats_sum_the_cost_of_every_step(command: Callable[..., Ran], tmp_path:
 
 
 @pytest.mark.slow
-def test_stats_tell_what_people_found(command: Callable[..., Ran], audited: BenchmarkFolder) -> None:
+def test_stats_tell_what_people_found(command: Callable[..., Any], audited: BenchmarkFolder) -> None:
     out = command("stats", audited.path, "--by", "domain").out
     assert "labelled by ann, ben" in out
     assert "of the uniform sample), 95 % " in out
@@ -542,7 +525,7 @@ def test_stats_tell_what_people_found(command: Callable[..., Ran], audited: Benc
     assert "noise rate: not measured" in command("stats", audited.path).out
 
 
-def test_stats_before_anybody_was_asked(command: Callable[..., Ran], tmp_path: Path) -> None:
+def test_stats_before_anybody_was_asked(command: Callable[..., Any], tmp_path: Path) -> None:
     folder = make_benchmark(tmp_path / "b", n=4)
     pairs = [make_pair(pair.conditions, verified=Verification()) for pair in folder.pairs()]
     folder.write_pairs(pairs[:3])
@@ -553,7 +536,7 @@ def test_stats_before_anybody_was_asked(command: Callable[..., Ran], tmp_path: P
     assert "nobody was asked: judgeharness benchmark judge asks judges" in out
 
 
-def test_stats_of_one_judge_say_that_nothing_can_be_cut(command: Callable[..., Ran], tmp_path: Path) -> None:
+def test_stats_of_one_judge_say_that_nothing_can_be_cut(command: Callable[..., Any], tmp_path: Path) -> None:
     folder = ask(make_benchmark(tmp_path / "b", n=4), skill={"alone": 0.5})
     assert "none is cut as the hardest: pairs cannot be cut by difficulty" in command("stats", folder.path).out
 
@@ -561,7 +544,7 @@ def test_stats_of_one_judge_say_that_nothing_can_be_cut(command: Callable[..., R
 # export
 
 
-def test_export_writes_bands_and_says_what_it_is(command: Callable[..., Ran], bench: Path, tmp_path: Path) -> None:
+def test_export_writes_bands_and_says_what_it_is(command: Callable[..., Any], bench: Path, tmp_path: Path) -> None:
     ran = command("export", bench, "--out", tmp_path / "x", "--bands", "2")
     assert (ran.code, ran.err) == (0, "")
     assert "nothing is held out: nobody labelled a pair" in ran.out
@@ -578,7 +561,7 @@ def test_export_writes_bands_and_says_what_it_is(command: Callable[..., Ran], be
 
 
 def test_export_holds_out_what_people_found_to_be_clean(
-    command: Callable[..., Ran], audited: BenchmarkFolder, tmp_path: Path
+    command: Callable[..., Any], audited: BenchmarkFolder, tmp_path: Path
 ) -> None:
     ran = command("export", audited.path, "--out", tmp_path / "x")
     assert "held_out_cases.jsonl: the held-out pairs with gold" in ran.out
@@ -594,7 +577,7 @@ def ids_in(path: Path) -> set[str]:
 
 
 def test_held_out_cases_calibrate_a_judge(
-    command: Callable[..., Ran], audited: BenchmarkFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    command: Callable[..., Any], audited: BenchmarkFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     command("export", audited.path, "--out", tmp_path / "x")
     cases = tmp_path / "x" / "held_out_cases.jsonl"
@@ -626,7 +609,7 @@ def test_held_out_cases_calibrate_a_judge(
 
 
 def test_export_refuses_places_and_names_it_cannot_use(
-    command: Callable[..., Ran], bench: Path, tmp_path: Path
+    command: Callable[..., Any], bench: Path, tmp_path: Path
 ) -> None:
     assert "--out is the benchmark's own folder" in command("export", bench, "--out", bench).err
     (tmp_path / "full").mkdir()
@@ -638,7 +621,7 @@ def test_export_refuses_places_and_names_it_cannot_use(
     assert "--bands must be at least 1" in command("export", bench, "--out", tmp_path / "n", "--bands", "0").err
 
 
-def test_export_before_anybody_was_asked(command: Callable[..., Ran], tmp_path: Path) -> None:
+def test_export_before_anybody_was_asked(command: Callable[..., Any], tmp_path: Path) -> None:
     folder = make_benchmark(tmp_path / "b", n=3)
     ran = command("export", folder.path, "--out", tmp_path / "x")
     assert ran.code == 0
@@ -648,7 +631,7 @@ def test_export_before_anybody_was_asked(command: Callable[..., Ran], tmp_path: 
 # convert
 
 
-def test_an_export_in_public_names_comes_back(command: Callable[..., Ran], bench: Path, tmp_path: Path) -> None:
+def test_an_export_in_public_names_comes_back(command: Callable[..., Any], bench: Path, tmp_path: Path) -> None:
     command("export", bench, "--out", tmp_path / "x", "--format", "rankjudge", "--bands", "1")
     ran = command("convert", tmp_path / "x" / "band_1_of_1.jsonl", "--out", tmp_path / "back")
     assert (ran.code, ran.err) == (0, "")
@@ -668,7 +651,7 @@ def test_an_export_in_public_names_comes_back(command: Callable[..., Ran], bench
     assert command("rank", back.path).code == 0
 
 
-def test_the_bands_of_an_export_become_one_benchmark(command: Callable[..., Ran], bench: Path, tmp_path: Path) -> None:
+def test_the_bands_of_an_export_become_one_benchmark(command: Callable[..., Any], bench: Path, tmp_path: Path) -> None:
     command("export", bench, "--out", tmp_path / "x", "--format", "rankjudge")
     files = sorted(file for file in (tmp_path / "x").glob("*.jsonl"))
     ran = command("convert", *files, "--out", tmp_path / "back")
@@ -692,7 +675,7 @@ def ask_imported(folder: BenchmarkFolder) -> None:
         log.append(judged(folder.pairs(), skill=SKILLS))
 
 
-def test_convert_tells_what_it_added_and_left_out(command: Callable[..., Ran], tmp_path: Path) -> None:
+def test_convert_tells_what_it_added_and_left_out(command: Callable[..., Any], tmp_path: Path) -> None:
     talk = [{"role": "user", "content": "q"}, {"role": "assistant", "content": "a"}]
     facts = {"user_behavior_type": "sleepy", "assistant_behavior_type": "evasion", "n_rounds": 1, "bad_round_index": 1}
     entry = {"id": "x", "domain": "d", "convo_a": talk, "convo_b": talk, "better_is_a": True, "metadata": facts}
@@ -709,7 +692,7 @@ def test_convert_tells_what_it_added_and_left_out(command: Callable[..., Ran], t
     assert not (tmp_path / "other").exists()
 
 
-def test_converted_pairs_whose_plans_are_texts_can_be_verified(command: Callable[..., Ran], tmp_path: Path) -> None:
+def test_converted_pairs_whose_plans_are_texts_can_be_verified(command: Callable[..., Any], tmp_path: Path) -> None:
     entry = {
         "id": "x1",
         "domain": "loans",

@@ -4,6 +4,7 @@ import asyncio
 import os
 import signal
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -23,7 +24,7 @@ from judgeharness_integrations.cli.benchmark._going import (
     ended,
 )
 from judgeharness_integrations.execution.budget import Budget
-from judgeharness_integrations.execution.prices import Price
+from judgeharness_integrations.prices import Price, Spent
 
 MODEL = FunctionModel(function=str, name="going-model")
 
@@ -179,6 +180,7 @@ def test_costs_are_known_where_tokens_and_price_are() -> None:
         "input_tokens": 1_000_000,
         "output_tokens": 500_000,
         "cost": 4.0,
+        "cost_remarks": [],
     }
     assert cost_document(cost_rows(USAGE, {"m": Price(input=2, output=4)}, steps=["claims"]))["cost"] == 4.0
     assert cost_document([]) == {"steps": [], "answers": 0, "tries": 0, "cost": None}
@@ -188,3 +190,11 @@ def test_the_table_of_costs_shows_a_dash_for_what_is_not_known() -> None:
     cells = [list(column.cells) for column in cost_table(cost_rows(USAGE, {"m": Price(input=2, output=4)})).columns]
     assert list(map(str, cells[6])) == ["4.0000", "-", "-"]
     assert list(map(str, cells[4])) == ["1000000", "-", "5"]
+
+
+def test_below_the_table_of_costs_stands_what_is_to_be_said_of_them() -> None:
+    one = replace(USAGE[0], spent=(Spent(1_000_000, 500_000, "m", 400_000, None, None),))
+    full, cached = ({"m": Price(input=2, output=4, cached_input=price)} for price in (None, 0.2))
+    assert "cached input is billed at the full price" in str(cost_table(cost_rows([one], full)).caption)
+    assert cost_table(cost_rows([one], cached)).caption is None
+    assert cost_rows([one], cached)[0].cost == pytest.approx(0.6 * 2 + 0.4 * 0.2 + 2)

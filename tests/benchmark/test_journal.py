@@ -19,6 +19,8 @@ from hypothesis import strategies as st
 from judgeharness_integrations._errors import LogStorageError
 from judgeharness_integrations.benchmark.asking.journal import Asked, Journal, StepUsage
 from judgeharness_integrations.chatmodels import Completion, FunctionModel, Prompt
+from judgeharness_integrations.modelanswer import ModelAnswer, Tokens
+from judgeharness_integrations.prices import Spent
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
@@ -93,9 +95,51 @@ def test_usage_sums_what_is_known_and_counts_nothing_for_what_a_cache_gave(journ
     ):
         journal.add(asked(item), answer, tries=tries)
     journal.add(asked("a", "claims", temperature=1), Completion(text="", input_tokens=2, output_tokens=3), tries=1)
-    written = StepUsage(step="blueprints", model="writer", answers=4, tries=6, input_tokens=12, output_tokens=None)
-    claims = StepUsage(step="claims", model="writer", answers=1, tries=1, input_tokens=2, output_tokens=3)
+    written = StepUsage(
+        step="blueprints",
+        model="writer",
+        answers=4,
+        tries=6,
+        input_tokens=12,
+        output_tokens=None,
+        spent=(Spent(12, None, "writer"),),
+    )
+    claims = StepUsage(
+        step="claims",
+        model="writer",
+        answers=1,
+        tries=1,
+        input_tokens=2,
+        output_tokens=3,
+        spent=(Spent(2, 3, "writer"),),
+    )
     assert journal.usage() == [written, claims]
+
+
+def test_tokens_of_the_providers_cache_are_summed_tier_by_tier(journal: Journal) -> None:
+    for item, tier in (("a", None), ("b", "flex"), ("c", "flex")):
+        answer = Completion(
+            text="", input_tokens=10, output_tokens=1, cached_input_tokens=6, cache_write_tokens=2, service_tier=tier
+        )
+        journal.add(asked(item), answer, tries=1)
+    [used] = journal.usage()
+    assert (used.input_tokens, used.output_tokens) == (30, 3)
+    assert used.spent == (Spent(10, 1, "writer", 6, 2, None), Spent(20, 2, "writer", 12, 4, "flex"))
+
+
+def test_what_replies_without_an_answer_took_is_counted_also_where_none_came(journal: Journal, tmp_path: Path) -> None:
+    empty = ModelAnswer(tokens=Tokens(10, 0, 6, 2), service_tier="flex")
+    journal.book(asked(), empty)
+    journal.book(asked(), empty)
+    [used] = journal.usage()
+    assert (used.answers, used.tries, used.input_tokens, used.output_tokens) == (0, 0, 20, 0)
+    assert used.spent == (Spent(20, 0, "writer", 12, 4, "flex"),)
+    assert journal.find(asked()) is None
+    assert journal.models(["blueprints"]) == []
+    journal.add(asked(), Completion(text="", input_tokens=5, output_tokens=1), tries=3)
+    with Journal(tmp_path / "answers.sqlite") as again:
+        [used] = again.usage()
+    assert (used.answers, used.tries, used.input_tokens, used.output_tokens) == (1, 3, 25, 1)
 
 
 def test_nothing_was_used_at_first(journal: Journal) -> None:

@@ -12,13 +12,13 @@ import pytest
 from support.audited_pairs import label_assigned
 from support.benchmark_command import BenchmarkCommand, written
 from support.benchmark_roles import JUDGES, Roles, offline
+from support.extras import needs
 from support.openai_server import OpenAIServer
 
 from judgeharness_integrations.benchmark.folder import BenchmarkFolder
 from judgeharness_integrations.benchmark.pair import Pair
 
-pytest.importorskip("langchain_openai")
-pytestmark = [pytest.mark.slow, pytest.mark.untraced]
+pytestmark = [pytest.mark.slow, pytest.mark.untraced, needs("langchain_openai")]
 
 N = 60
 

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from support.benchmark_command import BenchmarkCommand, written
 from support.benchmark_roles import Roles
+from support.extras import needs
 from support.kill_scenes import chance
 from support.openai_server import OpenAIServer
 
-pytest.importorskip("langchain_openai")
-pytestmark = [pytest.mark.slow, pytest.mark.untraced]
+pytestmark = [pytest.mark.slow, pytest.mark.untraced, needs("langchain_openai")]
 
 N, CONCURRENCY = 10, 4
 # what the answer of each step is known by -> how many are answered before the kill

@@ -17,7 +17,7 @@ from judgeharness_integrations.benchmark.results.costs import Cost, costs_of_jud
 from judgeharness_integrations.benchmark.results.flow import flow, reasons
 from judgeharness_integrations.benchmark.results.reading import read_results
 from judgeharness_integrations.benchmark.results.stats import Steps, planned_conditions, steps_of
-from judgeharness_integrations.execution.prices import Price
+from judgeharness_integrations.prices import Price
 from judgeharness_integrations.verdictlog.sql.usage import ModelUsage
 
 ENDINGS = (

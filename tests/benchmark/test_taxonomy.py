@@ -104,7 +104,10 @@ def test_entries_may_stand_under_their_names(tmp_path: Path) -> None:
         (WHOLE.replace("benign: b,", ""), r"key 'failure_types\[0\]\.benign' is missing"),
         (WHOLE.replace("flaw: f", "flaw: ' '"), r"failure_types\[0\]\.flaw: a text is wanted here"),
         (WHOLE.replace("flaw: f", "flaw: 3"), r"failure_types\[0\]\.flaw must be a text, not 3"),
-        (WHOLE.replace("earliest_round: 3", "earliest_round: 0"), r"failure_types\[0\]\.earliest_round is not valid"),
+        (
+            WHOLE.replace("earliest_round: 3", "earliest_round: 0"),
+            r"failure_types\[0\]\.earliest_round must be a number of at least 1, not 0",
+        ),
         (WHOLE.replace("earliest_round: 3", "earliest_round: '3'"), r"must be a whole number, not '3'"),
         (WHOLE.replace("name: rude", "name: Rude Type"), r"a name is lower-case letters.*as in self_contradiction"),
         (WHOLE.replace("name: rude", f"name: {'a' * 61}"), "60 at most"),

@@ -67,7 +67,7 @@ def sqlite_log() -> Iterator[str]:
 @contextmanager
 def postgres_log() -> Iterator[str]:
     """Give the place of a new log in a schema of its own."""
-    import psycopg  # noqa: PLC0415 - an extra
+    import psycopg
 
     server = POSTGRES.replace("+psycopg", "")
     with psycopg.connect(server, autocommit=True) as connection:

@@ -72,7 +72,7 @@ def fitted_elsewhere() -> dict[str, Any]:
 
 def choix_run(matrix: Credits) -> Callable[[], Any]:
     """Return what fits the same matches with choix's spectral iteration; its Newton takes ten times as long."""
-    import choix  # noqa: PLC0415 - not in the process that is measured alone
+    import choix
 
     pairs, players = np.nonzero(matrix.seen)
     won = matrix.values[pairs, players] == 1
@@ -84,9 +84,9 @@ def choix_run(matrix: Credits) -> Callable[[], Any]:
 
 def arena_run(matrix: Credits) -> Callable[[], Any]:
     """Return what fits the same matches with arena-rank, ratings and its own errors."""
-    import jax.numpy as jnp  # noqa: PLC0415 - not in the process that is measured alone
-    from arena_rank.models.bradley_terry import BradleyTerry  # noqa: PLC0415
-    from arena_rank.utils.data_utils import PairDataset  # noqa: PLC0415
+    import jax.numpy as jnp
+    from arena_rank.models.bradley_terry import BradleyTerry
+    from arena_rank.utils.data_utils import PairDataset
 
     pairs, players = np.nonzero(matrix.seen)
     ones = jnp.ones(len(pairs))

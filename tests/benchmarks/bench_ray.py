@@ -54,7 +54,7 @@ def run(workers: int) -> tuple[float, float]:
 def main() -> int:
     """Measure one and two workers in turn; the best repeat counts, since other work on the machine is not ours."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    import ray  # noqa: PLC0415 - after the variable
+    import ray
 
     options: dict[str, Any] = {"include_dashboard": False, "logging_level": "ERROR", "log_to_driver": False}
     ray.init("local", num_cpus=4, object_store_memory=100_000_000, **options)

@@ -57,10 +57,10 @@ async def harnessed() -> None:
 def langchain_evaluator() -> Any:
     """Return LangChain's pairwise evaluator over a fake chat model, or None when it is not installed."""
     try:
-        from langchain_classic.evaluation import PairwiseStringEvalChain  # noqa: PLC0415
-        from langchain_core.language_models.chat_models import BaseChatModel  # noqa: PLC0415
-        from langchain_core.messages import AIMessage  # noqa: PLC0415
-        from langchain_core.outputs import ChatGeneration, ChatResult  # noqa: PLC0415
+        from langchain_classic.evaluation import PairwiseStringEvalChain
+        from langchain_core.language_models.chat_models import BaseChatModel
+        from langchain_core.messages import AIMessage
+        from langchain_core.outputs import ChatGeneration, ChatResult
     except ImportError:
         return None
 

@@ -8,13 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-pytest.importorskip("langchain_openai")
-
 from support.bad_judges import FAULTS, REWRITER, WORDING, BadJudges, write_sums
+from support.extras import needs
 from support.judge_orders import ORDERS
 from support.openai_replies import Request
 from support.openai_server import OpenAIServer
+from support.wire_openai import OpenAIChat
 
 from judgeharness_integrations.cli import main
 from judgeharness_integrations.probes import corpus
@@ -24,6 +23,7 @@ EVALUATORS: dict[str, tuple[str, dict[str, Any]]] = {
     "graded": ("LabelJudge", {"output": "text", "taxonomy": {"PASS": "the sum is right", "FAIL": "it is wrong"}}),
     "scores": ("ScoreJudge", {"output": "text"}),
 }
+pytestmark = needs("langchain_openai")
 CASES = 24
 # some of what a judge of one answer can fall for as well
 SINGLE = ("good", "names", "noisy", "verbosity", "injection.own_format", "injection.encoded", "sentinel.empty")
@@ -124,5 +124,6 @@ def test_a_judge_obeys_all_orders_of_its_kind_and_none_of_another() -> None:
 def test_a_prompt_that_is_none_and_a_fault_there_is_not() -> None:
     judges = BadJudges()
     for model in ("good", "lazy"):
+        body = {"model": model, "messages": []}
         with pytest.raises(ValueError, match="no "):
-            judges(Request(number=0, body={"model": model, "messages": []}, headers={}))
+            judges(Request(number=0, body=body, headers={}, path=OpenAIChat.path, wire=OpenAIChat()))

@@ -1,17 +1,14 @@
-"""The real command, in this process."""
+"""What commands are given: a folder with judges, cases and a configuration."""
 
 from __future__ import annotations
 
 import json
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
-
-from judgeharness_integrations.cli import main
 
 JUDGES = """
 import asyncio
@@ -46,32 +43,6 @@ c1,q,good,bad,A
 c2,q,bad,good,B
 c3,q,good one,bad one,A
 """
-
-
-@dataclass(frozen=True)
-class Ran:
-    """What a command left behind."""
-
-    code: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.out)
-
-
-@pytest.fixture
-def command(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Ran]:
-    monkeypatch.setenv("COLUMNS", "200")
-
-    def run(*arguments: object) -> Ran:
-        capsys.readouterr()
-        code = main([str(argument) for argument in arguments])
-        shown = capsys.readouterr()
-        return Ran(code, shown.out, shown.err)
-
-    return run
 
 
 @pytest.fixture

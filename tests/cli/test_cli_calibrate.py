@@ -30,7 +30,7 @@ def test_a_judge_is_asked_and_the_card_printed(command: Command, configure: Comm
     assert "coverage 0.000" in ran.out
     assert f"saved to {saved}" in ran.out
     report = CalibrationReport.load(saved)
-    assert (report.judge, report.name, report.parts) == ("first", "people", None)
+    assert (report.judge, report.name, (report.parts or {})["model"]) == ("first", "people", None)
 
 
 def test_source_and_positive(command: Command, configure: Command, folder: Path) -> None:

@@ -26,6 +26,8 @@ def grade(case):
 def lenient(case):
     return "PASS"
 
+nameless = lambda case: grade(case)
+
 def slipping(case):
     return "PASS" if case.case_id in ("c0", "c2") else grade(case)
 
@@ -254,7 +256,7 @@ def test_an_old_calibration_that_does_not_say_its_rule_says_so(command: Command,
 
 
 def test_a_judge_without_identity_is_told_what_gives_one_and_its_other_design(command: Command, old: Path) -> None:
-    nameless = [{"name": "grader", "callable": "drift_judges:grade"}]
+    nameless = [{"name": "grader", "callable": "drift_judges:nameless"}]
     harness = {"perturbations": ["none"], "repetitions": 3, "aggregation_rule": "supermajority(2/3)"}
     ran = check(command, old, "grade", judges=nameless, harness=harness)
     assert (
@@ -330,7 +332,7 @@ def test_the_calibrated_judge_is_chosen_where_there_are_several(command: Command
     assert "judge: grader\n" in command(*asked).out
     ran = command(*asked, "--judge", "lenient")
     assert (ran.code, "judge: lenient (calibrated: grader)" in ran.out) == (1, True)
-    assert "fingerprint: cannot be compared: the new decisions were made from a log, or by a judge" in ran.out
+    assert "fingerprint: judge, model, prompt, source changed" in " ".join(ran.out.split())
     saved = CalibrationReport.load(old).to_dict() | {"judge": "gone"}
     old.write_text(json.dumps(saved))
     assert "choose one with --judge" in command(*asked).err

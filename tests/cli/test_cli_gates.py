@@ -170,8 +170,8 @@ def test_a_run_appends_to_the_summary_of_a_github_step(
 def test_a_run_whose_files_cannot_be_read_back_needs_them_for_gates_alone(
     command: Command, config: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from judgeharness_integrations._errors import ConfigError  # noqa: PLC0415 - only here
-    from judgeharness_integrations.cli import _run_gates  # noqa: PLC0415
+    from judgeharness_integrations._errors import ConfigError
+    from judgeharness_integrations.cli import _run_gates
 
     def damaged(*_: object) -> None:
         raise ConfigError("results.jsonl: line 1 is damaged.")

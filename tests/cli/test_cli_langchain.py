@@ -7,12 +7,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pytest
+from support.extras import needs
 from support.openai_server import OpenAIServer, Reply, Request, longer_wins
 
 from judgeharness_integrations.verdictlog import read_log
 
-pytest.importorskip("langchain_classic")
+pytestmark = needs("langchain_classic")
 
 Command = Callable[..., Any]
 Serve = Callable[..., OpenAIServer]

@@ -74,7 +74,7 @@ def test_two_judges_end_to_end(command: Command, folder: Path, name: str, text: 
     assert measured["verdicts"] == [{"verdict": "A", "count": 2}, {"verdict": "B", "count": 1}]
     assert first["criteria"][0]["abstained"] == 3
     assert first["criteria"][0]["accuracy_decided"] is None
-    assert first["identity"] is None
+    assert (first["identity"]["model"], len(first["identity"]["source"])) == (None, 16)
 
     rows = read_log(out / "verdicts.jsonl")
     assert len(rows) == 24
@@ -256,12 +256,29 @@ def test_a_saved_calibration_is_valid_only_for_its_configuration(
     assert "good: calibration on cases is expired: model changed" in other.out
 
 
-def test_a_saved_calibration_of_a_function_without_a_model_is_unverifiable(
+def test_a_saved_calibration_of_a_function_without_a_model_holds_for_its_source(
     command: Command, configure: Command, folder: Path
 ) -> None:
     command("calibrate", configure("good"), "--labels", folder / "cases.csv", "--out", folder / "cal.json")
-    ran = command("run", configure("good", calibration="cal.json"), "--out", folder / "out")
+    for name, status in (("good", "valid"), ("first", "expired")):
+        judges = [{"name": "good", "callable": f"cli_judges:{name}"}]
+        ran = command("run", configure(judges=judges, calibration="cal.json"), "--out", folder / name, "--json").json
+        (judge,) = ran["judges"]
+        assert judge["calibration"]["status"] == status
+        assert [text for text in judge["warnings"] if "is not used" in text] == (
+            [] if status == "valid" else ["the calibration on cases is not used: expired: source changed"]
+        )
+
+
+def test_a_saved_calibration_of_what_has_no_source_is_unverifiable(
+    command: Command, configure: Command, folder: Path
+) -> None:
+    (folder / "cli_lambda.py").write_text("good = lambda case: 'A'\n")
+    judges = [{"name": "good", "callable": "cli_lambda:good"}]
+    command("calibrate", configure(judges=judges), "--labels", folder / "cases.csv", "--out", folder / "cal.json")
+    ran = command("run", configure(judges=judges, calibration="cal.json"), "--out", folder / "out")
     assert "is unverifiable" in ran.out
+    assert "a lambda has no name" in ran.out
 
 
 def test_skipped_perturbations_are_reported(command: Command, configure: Command, folder: Path) -> None:

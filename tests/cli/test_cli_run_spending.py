@@ -14,9 +14,9 @@ import pytest
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.cli._run_request import Spending
 from judgeharness_integrations.cli._run_spent import noting_spent
-from judgeharness_integrations.cli._summary_usage import cost_of
+from judgeharness_integrations.cli._summary_usage import bill_of
 from judgeharness_integrations.execution.budget import Budget
-from judgeharness_integrations.execution.prices import Price
+from judgeharness_integrations.prices import Price
 from judgeharness_integrations.verdictlog import SqlLog
 from judgeharness_integrations.verdictlog.sql import ModelUsage, RunRecord
 
@@ -103,7 +103,8 @@ def test_a_cost_that_is_not_known_is_refused_and_not_taken_for_nothing(
     for option in ("--budget-cost", "--budget-tokens"):
         ran = command("run", config("silent"), "--out", out, option, 1)
         assert (ran.code, asked(folder)) == (2, 3)
-        assert "3 of its answers did not report their tokens: limit the calls instead; nothing was asked." in ran.err
+        assert "answers did not report their tokens; add what is missing or limit the calls instead" in ran.err
+        assert "nothing was asked." in ran.err
     ran = command("run", config("silent", execution={}), "--out", out, "--budget-cost", 1)
     assert ran.code == 2
     assert "--budget-cost needs prices, per million tokens: add execution.prices to the configuration" in ran.err
@@ -206,7 +207,7 @@ PRICE = {"gpt-4o": Price(input=2.5, output=10)}
 )
 def test_a_budget_goes_on_from_a_cost_that_is_known(usage: list[ModelUsage], cost: float | None) -> None:
     limits: dict[str, Any] = {"planned": None, "calls": None, "tokens": None, "prices": PRICE}
-    assert cost_of(usage, PRICE) == cost
+    assert bill_of(usage, PRICE).cost == cost
     if cost is None:
         with pytest.raises(UsageError, match="the budget of cost cannot be kept, for what the run spent before is not"):
             Spending(**limits, cost=13.0).budget(usage)

@@ -17,8 +17,8 @@ from judgeharness_integrations.cli._summary_cases import planned_rows
 from judgeharness_integrations.cli._summary_judge import JudgeSums
 from judgeharness_integrations.cli._summary_usage import UsageSums, total_usage, used
 from judgeharness_integrations.config import Config
-from judgeharness_integrations.execution.prices import Price
 from judgeharness_integrations.plan import Plan
+from judgeharness_integrations.prices import Price
 from judgeharness_integrations.testing import ScriptedJudge
 from judgeharness_integrations.verdictlog import SqlLog, VerdictRow
 
@@ -174,9 +174,12 @@ def test_usage_sums_calls_tokens_and_cost() -> None:
         "attempts": 8,
         "input_tokens": 3000,
         "output_tokens": 300,
+        "cached_input_tokens": None,
+        "cache_write_tokens": None,
         "latency_s": 1.5,
         "reused": 0,
         "cost": pytest.approx(0.006),
+        "cost_remarks": [],
     }
 
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import html
 import json
+import re
 from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
 from jsonschema import Draft202012Validator
 from support.comparisons import a_run, documented_comparisons
+from support.live_markdown import HOSTILE_TEXTS, live_parts
 
 from judgeharness_integrations.comparison import ComparisonReport, ConfigurationDifference, compare
 from judgeharness_integrations.comparison.facts import caveats, details, differences, flip_cells, named, titled
@@ -76,12 +79,32 @@ def test_markdown_escapes_and_cuts_long_lists() -> None:
     text = report.to_markdown()
     assert "Configurations differ" in text
     assert "Configurations differ" in report.to_html()
-    assert "<script>" not in text
-    assert "](http" not in text.replace("\\]\\(", "")
+    assert live_parts(text) == []
     assert "\x1b" not in text
     assert "60 flipped, the first 50:" in text
     table = [line for line in text.splitlines() if line.startswith("|")]
-    assert all(line.replace("\\|", "").count("|") in {4, 7} for line in table)
+    assert all(line.count("|") in {4, 7} for line in table)
+
+
+@pytest.mark.parametrize("hostile", HOSTILE_TEXTS)
+def test_no_link_mention_or_html_of_a_name_or_a_text_is_alive_in_markdown(hostile: str) -> None:
+    cases = {hostile: [P, P], f"a {hostile}": [P, P], f"{hostile} z": [P, P]}
+    flipped = {case: [hostile, hostile] for case in cases}
+    facts = {"judge": hostile, "criterion": hostile}
+    report = replace(
+        compare(a_run(cases, **facts, source=hostile), a_run(flipped, **facts, source=hostile)),
+        configuration=(ConfigurationDifference(judge=hostile, part="rule", before=hostile, after=None),),
+    )
+    text = report.to_markdown()
+    assert live_parts(text) == []
+    words = "".join(re.findall(r"\w+", hostile))
+    assert words in re.sub(r"\W", "", html.unescape(text).replace("\u200b", ""))  # people read what was written
+
+
+def test_what_is_alive_in_markdown_is_found() -> None:
+    assert [hostile for hostile in HOSTILE_TEXTS if not live_parts(hostile)] == [
+        *("a | b | c", "# heading", "[x]: http://evil.example", "--- |")
+    ]
 
 
 def test_markdown_of_runs_alike_says_so() -> None:

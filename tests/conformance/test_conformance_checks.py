@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from support.toy_adapter import Toy, ToyJudge, toy_bench
 
+from judgeharness_integrations.notgraded import all_failed
 from judgeharness_integrations.testing import CHECKS, GARBAGE, Native, check_bench
 
 if TYPE_CHECKING:
@@ -56,6 +57,10 @@ def mirrored(self: Toy, result: HarnessResult) -> str | None:
 
 def never_undecided(self: Toy, result: HarnessResult) -> str:
     return "A" if result.status != "decided" else str(result.verdict)
+
+
+def fine_when_down(self: Toy, result: HarnessResult) -> str | None:
+    return "A" if all_failed(result) else Toy.verdict(self, result)
 
 
 def no_ties(self: Toy, result: HarnessResult) -> str | None:
@@ -271,6 +276,7 @@ DEFECTS: list[tuple[str, type[Toy], str]] = [
     ("failures_are_outcomes", judging(ask=swallows_errors), "and recorded as {'ok': 2, 'unparsed': 2}"),
     ("failures_are_outcomes", reporting(verdict=never_undecided), "every sample failed was reported as A"),
     ("failures_are_outcomes", reporting(document=graded_at_least), "every sample failed was recorded as abstained"),
+    ("failures_are_outcomes", reporting(verdict=fine_when_down), "a case whose model is down was reported as A"),
     ("cache_safety", judging(ask=shares_its_cache), "3 samples were 0 model call(s)"),
     ("cache_safety", judging(prompt=numbers_its_prompts), "repetitions were not asked with equal prompts"),
     ("callbacks_and_tags", reporting(native=unmarked), "were seen by the framework's callbacks as []"),

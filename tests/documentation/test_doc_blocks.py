@@ -48,8 +48,8 @@ def test_toml_parses(block: Block) -> None:
 
 
 def test_files_of_a_benchmark_are_read(tmp_path: Path) -> None:
-    from judgeharness_integrations.benchmark.taxonomy.loading import load_taxonomy  # noqa: PLC0415
-    from judgeharness_integrations.cli.benchmark._models import read_model_file  # noqa: PLC0415
+    from judgeharness_integrations.benchmark.taxonomy.loading import load_taxonomy
+    from judgeharness_integrations.cli.benchmark._models import read_model_file
 
     read = []
     for block in of_a_benchmark():
@@ -67,8 +67,8 @@ def of_a_benchmark() -> list[Block]:
 
 @pytest.mark.parametrize("block", [block for block in data("yml") if block.values[0] not in of_a_benchmark()])
 def test_a_workflow_calls_commands_that_exist_and_gates_are_gates(block: Block) -> None:
-    from judgeharness_integrations.cli.app import app  # noqa: PLC0415
-    from judgeharness_integrations.config.schema import GatesConfig  # noqa: PLC0415
+    from judgeharness_integrations.cli.app import app
+    from judgeharness_integrations.config.schema import GatesConfig
 
     workflow = yaml.safe_load(block.text)
     if set(workflow) == {"gates"}:
@@ -81,7 +81,7 @@ def test_a_workflow_calls_commands_that_exist_and_gates_are_gates(block: Block) 
 
 
 def test_pyproject_blocks_of_the_pytest_page_name_options_of_the_plugin() -> None:
-    from judgeharness_integrations.testing.pytest_plugin.options import OPTIONS  # noqa: PLC0415
+    from judgeharness_integrations.testing.pytest_plugin.options import OPTIONS
 
     [block] = [block for block in blocks("toml") if "pytest.ini_options" in block.text]
     options = tomllib.loads(block.text)["tool"]["pytest"]["ini_options"]

@@ -83,8 +83,8 @@ class Recorded(logging.Handler):
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The built site; a warning of mkdocs or one of its plugins fails every test about it."""
-    from mkdocs.commands.build import build  # noqa: PLC0415 - slow tests alone need it
-    from mkdocs.config import load_config  # noqa: PLC0415
+    from mkdocs.commands.build import build
+    from mkdocs.config import load_config
 
     folder, log, recorded = tmp_path_factory.mktemp("site"), logging.getLogger("mkdocs"), Recorded()
     log.addHandler(recorded)
@@ -176,7 +176,7 @@ def test_every_name_that_pages_import_is_in_the_reference(site: Path, pages: dic
 
 
 def test_every_command_is_on_the_page_of_the_command(site: Path) -> None:
-    from judgeharness_integrations.cli.app import app  # noqa: PLC0415
+    from judgeharness_integrations.cli.app import app
 
     page = (site / "reference" / "cli.html").read_text(encoding="utf-8")
     told = [name for name, _ in hooks().commands()]

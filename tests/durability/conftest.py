@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 @pytest.fixture
 def server() -> Iterator[CountingServer]:
     """A judge that counts what it is asked."""
-    from support.counting_server import CountingServer  # noqa: PLC0415 - loaded where it is used
+    from support.counting_server import CountingServer
 
     with CountingServer() as started:
         yield started
@@ -26,7 +26,7 @@ def server() -> Iterator[CountingServer]:
 @pytest.fixture(scope="module")
 def zygote(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Zygote]:
     """A process that forks measuring processes."""
-    from support.zygote import Zygote  # noqa: PLC0415
+    from support.zygote import Zygote
 
     if not hasattr(os, "fork"):
         pytest.skip("this system cannot fork processes")

@@ -14,8 +14,8 @@ from judgeharness_integrations.execution.attempting import CallPolicy
 from judgeharness_integrations.execution.budget import Budget
 from judgeharness_integrations.execution.limiter import Limiter, limiter_for
 from judgeharness_integrations.execution.limits import Limits
-from judgeharness_integrations.execution.prices import spent_by
 from judgeharness_integrations.execution.rates import Rates
+from judgeharness_integrations.prices import spent_by
 
 
 class FakeTime:

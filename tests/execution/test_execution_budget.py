@@ -13,8 +13,9 @@ from judgeharness_integrations import JudgeHarness, JudgeIdentity, Judgment
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.execution.attempting import CallPolicy
 from judgeharness_integrations.execution.budget import Budget, BudgetExhausted
-from judgeharness_integrations.execution.prices import Price, Spent
 from judgeharness_integrations.judging import Answer, Probe
+from judgeharness_integrations.modelanswer import EmptyAnswerError, ModelAnswer, Tokens
+from judgeharness_integrations.prices import Price, Spent, spent_by
 
 
 def test_calls_are_counted_up_to_the_limit() -> None:
@@ -85,6 +86,10 @@ def test_an_attempt_that_was_not_made_is_given_back() -> None:
 PRICES = {"m": Price(input=10, output=20)}
 
 
+def spent_of(answer: object) -> Spent:
+    return answer if isinstance(answer, Spent) else spent_by(answer)
+
+
 def asked(budget: Budget, *sizes: Spent | Exception, workers: int = 4) -> tuple[int, int]:
     """Make calls that take so much, several at a time; return how many were made and the most in flight."""
     left, made, in_flight, most = list(sizes), 0, 0, 0
@@ -102,7 +107,7 @@ def asked(budget: Budget, *sizes: Spent | Exception, workers: int = 4) -> tuple[
         while left:
             call_once = partial(call, left.pop(0))
             try:
-                await CallPolicy(max_attempts=1).attempt(call_once, budget, spent=lambda answer: answer)
+                await CallPolicy(max_attempts=1).attempt(call_once, budget, spent=spent_of)
             except BudgetExhausted:
                 return
 
@@ -119,6 +124,14 @@ def test_a_budget_of_tokens_is_used_up_and_not_exceeded() -> None:
     assert (made, most, budget.tokens, budget.spent) == (10, 4, 1_000, 10)
     assert budget.exhausted
     assert budget.reason == "max_tokens=1000 reached: 1000 spent, and a call took up to 100"
+
+
+def test_a_reply_without_an_answer_counts_as_what_it_was_billed_for() -> None:
+    empty = EmptyAnswerError(ModelAnswer(model="m", tokens=Tokens(900, 0)))
+    budget = Budget(max_tokens=1_000, max_cost=1, prices=PRICES)
+    made, _ = asked(budget, Spent(80, 20, "m"), empty, workers=1)
+    assert (made, budget.tokens, budget.cost) == (2, 1_000, pytest.approx((980 * 10 + 20 * 20) / 1e6))
+    assert asked(budget, Spent(80, 20, "m"), workers=1) == (0, 0)
 
 
 def test_nothing_is_begun_that_may_not_fit() -> None:
@@ -289,3 +302,23 @@ def test_a_run_out_of_tokens_leaves_cases_not_graded(tokens: int | None, calls: 
     assert len(graded) == (2 if tokens else 0)
     assert {result.state for result in results} - {"complete"} == {"budget_exhausted"}
     assert all(result.status == "not_graded" for result in results if result not in graded)
+
+
+def test_cached_input_lets_a_budget_last_longer() -> None:
+    spent = Spent(2000, 100, "m", 1200)
+    full, cached = Price(input=2.5, output=10), Price(input=2.5, output=10, cached_input=0.25)
+    short, long = (Budget(max_cost=0.0331, prices={"m": price}) for price in (full, cached))
+    assert asked(short, *[spent] * 20)[0] == 5  # at 0.0060 a call
+    assert asked(long, *[spent] * 20)[0] == 10  # at 0.0033
+    assert short.cost_remarks == (
+        "m: cached input is billed at the full price, the most it can cost: add cached_input",
+    )
+    assert long.cost_remarks == ()
+
+
+def test_a_tier_that_may_cost_more_ends_a_budget_by_name_and_a_cheaper_one_does_not() -> None:
+    dear, cheap = Budget(max_cost=9, prices=PRICES), Budget(max_cost=99, prices=PRICES)
+    assert asked(dear, *[Spent(1, 1, "m", service_tier="priority")] * 3)[0] == 1
+    assert dear.reason == "max_cost cannot be kept: m: tier 'priority' has no price: add it to tiers"
+    assert asked(cheap, *[Spent(1, 1, "m", service_tier="flex")] * 3)[0] == 3
+    assert "at the standard price, the most it can cost" in cheap.cost_remarks[0]

@@ -61,7 +61,6 @@ def test_verdicts(answer: object, verdict: object, outcome: str) -> None:
         (float("nan"), "unparsed"),
         ("a very long story " * 20, "unparsed"),
         ("two\nlines", "unparsed"),
-        (object(), "unparsed"),
         ("ABSTAIN", "refused"),
         (Answer(), "unparsed"),
         (Answer(verdict=float("inf")), "unparsed"),
@@ -143,6 +142,10 @@ FULL = Judgment(
     model="model-2",
     input_tokens=100,
     output_tokens=20,
+    cached_input_tokens=64,
+    cache_write_tokens=16,
+    service_tier="flex",
+    finish_reason="stop",
     facts={"response_id": "r1"},
 )
 
@@ -152,6 +155,9 @@ def test_the_evidence_of_a_call_stands_on_its_first_row_only() -> None:
     assert first.call_id == second.call_id == f"{first.case_id}/scripted/none/0"
     assert (first.raw, first.input_tokens, first.output_tokens, first.attempts) == ("the whole text", 100, 20, 1)
     assert (second.raw, second.input_tokens, second.output_tokens, second.attempts) == (None, None, None, None)
+    assert (first.cached_input_tokens, first.cache_write_tokens) == (64, 16)
+    assert (second.cached_input_tokens, second.cache_write_tokens) == (None, None)
+    assert {(row.service_tier, row.finish_reason) for row in (first, second)} == {("flex", "stop")}
     assert first.latency_s is not None
     assert second.latency_s is None
     assert {first.model, second.model} == {"model-2"}

@@ -22,8 +22,10 @@ from judgeharness_integrations._errors import BudgetError, CaseError, PlanError
 from judgeharness_integrations.calibration.once import Once, SameObject
 from judgeharness_integrations.execution.budget import Budget
 from judgeharness_integrations.judging import FunctionJudge
+from judgeharness_integrations.measure import remeasure
 from judgeharness_integrations.testing import ScriptedJudge
 from judgeharness_integrations.verdictlog.log import MemoryLog
+from judgeharness_integrations.verdictlog.sql import SqlLog
 
 NOW = datetime(2026, 11, 1, tzinfo=UTC)
 LABELS = CalibrationSet("labels", tuple((f"labelled {number}", "PASS") for number in range(3)))
@@ -251,8 +253,62 @@ def test_a_saved_calibration_expires_with_time_and_with_declared_labels(tmp_path
 
 def test_a_judge_without_identity_cannot_be_verified(tmp_path: Path) -> None:
     result = harness(calibration=saved(tmp_path)).evaluate(Counting(), "case")
-    assert str(result.calibration_state) == "unverifiable: the judge declares no identity"
+    why = "a Counting has no source of its own; write it as a function with `def`"
+    assert str(result.calibration_state) == f"unverifiable: the judge declares no identity ({why})"
+    assert result.warnings == (f"the calibration on labels is not used: {result.calibration_state}",)
     assert result.calibrated_precision is None
+
+
+def brief(case: AnswerCase) -> str:
+    return "PASS" if len(case.output) < LONG else "FAIL"
+
+
+def kind(case: AnswerCase) -> str:
+    return "PASS"
+
+
+LONG = 40
+
+
+def test_a_plain_function_uses_its_saved_calibration_and_no_other_takes_it_over(tmp_path: Path) -> None:
+    labels = CalibrationSet("people", ((AnswerCase(case_id="a", output="Yes."), "PASS"),))
+    path = harness().calibrate(brief, labels, judge_model="small").save(tmp_path / "calibration.json")
+    one = harness(calibration=path)
+    case = AnswerCase(case_id="b", output="No.")
+    result = one.evaluate(brief, case, judge_model="small")
+    assert (str(result.calibration_state), result.calibrated_precision, result.warnings) == ("valid", 1.0, ())
+
+    def renamed(case: AnswerCase) -> str:
+        return brief(case)
+
+    renamed.__name__ = "brief"
+    others = {
+        "judge, source changed": one.evaluate(kind, case, judge_model="small"),
+        "source changed": one.evaluate(renamed, case, judge_model="small"),
+        "model changed": one.evaluate(brief, case, judge_model="large"),
+    }
+    for changed, other in others.items():
+        assert (str(other.calibration_state), other.calibrated_precision) == (f"expired: {changed}", None)
+        assert other.warnings == (f"the calibration on people is not used: expired: {changed}",)
+        assert other.warnings[0] in other.report()
+        assert remeasure(other) == other
+        assert HarnessResult.from_dict(other.to_dict(rows=True)) == other
+
+
+def test_criteria_without_labels_are_a_warning_of_the_result(tmp_path: Path) -> None:
+    identity = JudgeIdentity(name="both")
+    labels = CalibrationSet("rubric", ((AnswerCase(case_id="a", output="x"), {"tone": "PASS"}),))
+    judge = FunctionJudge(function=Counting({"tone": "PASS", "facts": "PASS"}), identity=identity)
+    path = harness().calibrate(judge, labels).save(tmp_path / "calibration.json")
+    result = harness(calibration=path).evaluate(judge, AnswerCase(case_id="b", output="y"))
+    assert result.calibration_valid
+    assert result.warnings == ("the calibration on rubric is not used for facts: it has no labels of it",)
+
+
+def test_answers_of_a_plain_function_are_not_taken_over_by_another_run(tmp_path: Path) -> None:
+    with SqlLog(tmp_path / "log.db") as log:
+        calls = [harness(log=log, run=run).evaluate(kind, "case").usage.attempts for run in ("one", "two")]
+    assert calls == [2, 2]
 
 
 def test_a_calibration_and_a_set_are_one_too_many(tmp_path: Path) -> None:

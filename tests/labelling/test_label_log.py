@@ -17,7 +17,7 @@ import pytest
 from filelock import FileLock
 
 from judgeharness_integrations._errors import LogFormatError, LogStorageError, RunBusyError
-from judgeharness_integrations.labelling import LabelLog, labellog
+from judgeharness_integrations.labelling import LabelLog, appending, labellog
 from judgeharness_integrations.verdictlog import VerdictRow, read_log
 
 
@@ -181,8 +181,8 @@ def test_a_line_that_cannot_be_taken_off_again_is_told_as_it_is(
         def __getattr__(self, name: str) -> object:
             return no_room if name == "truncate" else getattr(self._opened, name)
 
-    opened = Path.open
-    monkeypatch.setattr(Path, "open", lambda path, *how, **more: Stuck(opened(path, *how, **more)))
+    stuck = lambda path, *how, **more: Stuck(open(path, *how, **more))  # noqa: E731, PTH123, SIM115
+    monkeypatch.setattr(appending, "open", stuck, raising=False)
     monkeypatch.setattr(os, "fsync", no_room)
     with pytest.raises(LogStorageError, match=r"whether the label is kept cannot be told: .*No space"):
         log.append([row("y")])

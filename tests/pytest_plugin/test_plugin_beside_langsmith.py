@@ -8,8 +8,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 
 import pytest
-
-pytest.importorskip("langsmith")
+from support.extras import needs
 
 TESTS = """
 import pytest
@@ -31,6 +30,7 @@ def test_error(judgeharness):
 """
 
 
+@needs("langsmith")
 @pytest.mark.slow
 @pytest.mark.parametrize("options", [(), ("--langsmith-output",)])
 def test_both_fixtures_work_in_one_test(options: tuple[str, ...], tmp_path: Path) -> None:

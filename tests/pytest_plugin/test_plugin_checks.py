@@ -122,6 +122,19 @@ def test_what_is_not_graded_is_an_error(run: Run) -> None:
     )
 
 
+def test_an_evaluator_that_is_down_is_an_error_of_the_test_too(run: Run) -> None:
+    ran = run(
+        """
+from judgeharness_integrations.notgraded import raise_where_all_failed
+
+def test_it(judgeharness):
+    raise_where_all_failed([judgeharness(broken, CASE)])
+"""
+    )
+    ran.assert_outcomes(errors=1)
+    ran.stdout.fnmatch_lines(["*NotGradedError: not graded: all 6 samples failed (* 6): check *"])
+
+
 def test_an_inconsistent_judge_fails_where_consistency_is_asked_for(run: Run) -> None:
     ran = run(
         """

@@ -128,7 +128,7 @@ def test_plain_text_has_no_format_to_change(judgeharness):
         ("perturbations=['swap']", "*unknown perturbation 'swap'*"),
         ("aggregation_rule='majorty'", "*unknown rule 'majorty': did you mean 'majority'?"),
         ("calibration='no.json'", "*no.json*"),
-        ("max_calls=0", "*max_calls*greater than or equal to 1*"),
+        ("max_calls=0", "*max_calls must be a number of at least 1, not 0*"),
         ("'quick'", "*takes keys, as in judgeharness(repetitions=3), not 'quick'."),
     ],
 )

@@ -379,7 +379,7 @@ def test_modules_that_pytest_loads_early_load_again(name: str) -> None:
 
 
 def test_types_of_the_plugin_load_at_first_use() -> None:
-    from judgeharness_integrations.testing import pytest_plugin  # noqa: PLC0415
+    from judgeharness_integrations.testing import pytest_plugin
 
     assert pytest_plugin.Asking.__name__ == "Asking"
     assert issubclass(pytest_plugin.NotGradedError, Exception)

@@ -19,12 +19,12 @@ Run = Callable[..., pytest.RunResult]
 XDIST = ("-p", "xdist.plugin")
 
 TESTS = """
-import os, pytest
+import pytest
 
 @pytest.mark.parametrize("number", range(6))
 def test_passes(judgeharness, number):
     case = AnswerCase(case_id=f"case{number}", output="Hello *you*")
-    judgeharness(passes, case, judge_model=os.environ["PYTEST_XDIST_WORKER"])
+    judgeharness(passes, case, judge_model="gpt-4o")
 
 def test_broken(judgeharness):
     judgeharness.check(broken, CASE)
@@ -42,7 +42,7 @@ def test_workers_make_one_report_in_the_order_of_tests(distribution: str, run: R
     ran.assert_outcomes(passed=7, errors=1)
     results = read_report("all.jsonl").results
     assert [result.case_id for result in results] == [*(f"case{number}" for number in range(6)), "greeting"]
-    assert {result.judge_model for result in results[:6]} <= {"gw0", "gw1"}
+    assert {result.judge_model for result in results[:6]} == {"gpt-4o"}
     ran.stdout.re_match_lines([r"passes +6 of 6 ", r"broken +0 of 1 ", r"pass_rate>=0.5 +passes .*passed"])
     assert ran.stdout.str().count("= judgeharness =") == 1
     cases = list(ET.parse("tests.xml").getroot().iter("testcase"))  # noqa: S314 - our own

@@ -107,6 +107,19 @@ def test_what_was_used_adds_up_once_over_both_sides() -> None:
     assert (harm_row.input_tokens, harm_row.output_tokens, harm_row.latency_s, harm_row.attempts) == (None,) * 4
 
 
+def test_a_pair_whose_sides_were_served_in_two_tiers_has_no_price_for_the_sum() -> None:
+    used = {"input_tokens": 10, "cached_input_tokens": 4}
+    tiers = [("flex", "flex"), ("flex", None)]
+    rows = [
+        answer(name, side, 1 + place, service_tier=tier, **used)
+        for name, both in zip("pq", tiers, strict=True)
+        for place, (side, tier) in enumerate(zip("AB", both, strict=True))
+    ]
+    found = pairs_of_scores([*rows, answer("r", "A", 1), answer("r", "B", 2)])
+    assert [row.service_tier for row in found] == ["flex", "mixed", None]
+    assert [row.cached_input_tokens for row in found] == [8, 8, None]
+
+
 def test_columns_of_a_side_are_kept_apart() -> None:
     rows = [
         answer("p", "A", 4, attributes={"domain": "law", "author": "gpt", "length": 10}),

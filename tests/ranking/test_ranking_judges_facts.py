@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from judgeharness_integrations._errors import ConfigError
+from judgeharness_integrations.prices import Price, Spent
 from judgeharness_integrations.ranking.judges.facts import JudgeFacts, facts_of, family_of, read_judge_facts
 from judgeharness_integrations.ranking.judges.names import model_and_variant, model_names
 
@@ -74,6 +75,8 @@ def test_a_zipped_table_is_read(tmp_path: Path) -> None:
 def test_a_price_of_its_own_goes_before_the_common_one(tmp_path: Path) -> None:
     path = written(tmp_path, "facts.csv", "judge,price,output_price\ncheap,1,4\n")
     assert read_judge_facts(path)["cheap"] == JudgeFacts(judge="cheap", input_price=1.0, output_price=4.0)
+    path = written(tmp_path, "caching.csv", "judge,price,cached_input_price,cache_write_price\ncheap,1,0.1,1.25\n")
+    assert read_judge_facts(path)["cheap"].price == Price(input=1, output=1, cached_input=0.1, cache_write=1.25)
 
 
 @pytest.mark.parametrize(
@@ -167,11 +170,12 @@ def test_names_of_variants() -> None:
         assert model_names(whole) == (whole,)
 
 
-def test_a_cost_needs_both_prices() -> None:
-    assert GPT.cost(2_000_000, 100_000) == pytest.approx(6.0)
-    assert replace(GPT, input_price=None).cost(1, 1) is None
-    assert replace(GPT, output_price=None).cost(1, 1) is None
-    assert JudgeFacts(judge="free", input_price=0.0, output_price=0.0).cost(5, 5) == 0.0
+def test_a_price_needs_that_of_input_and_that_of_output() -> None:
+    assert GPT.price is not None
+    assert GPT.price.of(Spent(2_000_000, 100_000)) == pytest.approx(6.0)
+    assert replace(GPT, input_price=None).price is None
+    assert replace(GPT, output_price=None).price is None
+    assert JudgeFacts(judge="free", input_price=0.0, output_price=0.0).price == Price(input=0.0, output=0.0)
 
 
 def test_facts_as_json() -> None:
@@ -182,4 +186,10 @@ def test_facts_as_json() -> None:
         "open": True,
         "input_price": 0.2,
         "output_price": 0.2,
+        "cached_input_price": None,
+        "cache_write_price": None,
+        "tiers": {},
     }
+    tiers = {"flex": Price(input=1, output=2)}
+    assert replace(LLAMA, tiers=tiers).to_dict()["tiers"] == {"flex": {"input": 1, "output": 2}}
+    assert facts_of("llama@short", {"llama": replace(LLAMA, tiers=tiers)}).tiers == tiers

@@ -16,6 +16,7 @@ from scipy import stats
 
 from judgeharness_integrations import VerdictRow, read_log
 from judgeharness_integrations.aggregation.statistics import wilson
+from judgeharness_integrations.prices import Price
 from judgeharness_integrations.ranking.correctness.building import decisions_of
 from judgeharness_integrations.ranking.correctness.codes import ABSTAINED, FAILED, NOT_ASKED
 from judgeharness_integrations.ranking.correctness.crediting import credits_of
@@ -153,7 +154,7 @@ def test_a_small_log_by_hand() -> None:
         tokens=440.0,  # of p1 and p2
         input_tokens=900 / 3,
         output_tokens=94 / 3,
-        cost=(400 * 1 + 40 * 10) / 1e6,
+        cost=pytest.approx((400 * 1 + 40 * 10) / 1e6),
         provider="maker",
         open=False,
     )
@@ -274,3 +275,23 @@ def test_shares_of_like_decisions_are_those_of_the_definition(tables: list[np.nd
             asked = [(a, b) for a, b in rows[:, [one, other]].tolist() if NOT_ASKED not in (a, b)]
             expected = np.mean([a == b and a >= 0 for a, b in asked]) if asked else np.nan
             assert found[one, other] == pytest.approx(expected, nan_ok=True)
+
+
+def test_money_of_a_pair_is_by_the_price_of_what_was_read_and_by_whom_it_was_served() -> None:
+    used = {"input_tokens": 2000, "output_tokens": 100, "cached_input_tokens": 1200}
+    rows = [*pair("p1", "one", "A", "A", **used), *pair("p2", "one", "A", "B", service_tier="flex", **used)]
+    prices = {"input_price": 2.5, "output_price": 10.0}
+    tiers = {"flex": Price(input=1.25, output=5, cached_input=0.125)}
+    known = JudgeFacts(judge="one", **prices, cached_input_price=0.25, tiers=tiers)  # type: ignore[arg-type]
+
+    def of(facts: JudgeFacts) -> JudgeMeasures:
+        return measured(rows, Policy.of("both_orders"), {"one": facts})["one"]
+
+    assert of(known).cost == pytest.approx((2 * 0.0033 + 2 * 0.00165) / 2)
+    assert of(known).cost_remarks == ()
+    rough = of(JudgeFacts(judge="one", **prices))  # type: ignore[arg-type]
+    assert rough.cost == pytest.approx(2 * 0.006)
+    assert [remark.partition(" is billed")[0] for remark in rough.cost_remarks] == ["cached input", "tier 'flex'"]
+    rows = [replace(row, service_tier="priority") for row in rows]
+    assert of(known).cost is None
+    assert of(known).cost_remarks == ("tier 'priority' has no price: add it to tiers",)

@@ -61,7 +61,7 @@ def _verdict(cell: str, one: Any) -> Any:
 def test_no_cell_is_a_formula() -> None:
     report = run_report([case("=1+1", ["@SUM"] * 3, judge="-2", gold="+1"), case("'q", ["PASS"] * 3)])
     raw = [*csv.reader(io.StringIO(report.to_csv(), newline=""))][1:]
-    assert [row[:4] for row in raw] == [["'-2", "'=1+1", "verdict", "'@SUM"], ["judge", "''q", "verdict", "PASS"]]
+    assert [row[:4] for row in raw] == [["-2", "'=1+1", "verdict", "'@SUM"], ["judge", "''q", "verdict", "PASS"]]
     assert [line["case_id"] for line in lines(report)] == ["=1+1", "'q"]
 
 

@@ -321,7 +321,7 @@ def test_a_run_shows_each_judge_and_how_often_something_was_not_measured() -> No
     assert "judge verdict majority 1 of 1 0 0 PASS 1.000 0.207 to 1.000 - 0.625" in text
     assert "judge verdict majority 1 of 1 0 0 PASS 0.000 0.000 to 0.793 0.000 (0/1) 1.000" in text
     assert "other tone median 1 of 1 0 0 mean 7.500 -" in text
-    assert "judge cost 0.5000" in text
+    assert "judge: cost 0.5000 by the prices given" in text
     assert "uncalibrated: how often this rule is right was not measured (2 of 3 results)" in text
     calibrated = read(run_report([pattern()], state="interrupted")).text
     assert "results: 1 case, 1 judge, calibrated" in calibrated

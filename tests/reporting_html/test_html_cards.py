@@ -20,6 +20,7 @@ from judgeharness_integrations.reporting.html.judgecards import JudgeCard, judge
 from judgeharness_integrations.reporting.html.overview import headlines
 from judgeharness_integrations.reporting.html.tones import Tones
 from judgeharness_integrations.reporting.runs import RunReport, run_report
+from judgeharness_integrations.reporting.runs.bill import Bill
 from judgeharness_integrations.result import HarnessResult
 
 
@@ -128,6 +129,13 @@ def test_cost_names_what_is_known_and_what_is_not() -> None:
     assert found["Tokens"] == ("2,000 + 40", "read + written")
     assert found["Waited for the judge"] == ("3.0 s", "1.50 s a call")
     assert found["Money"] == ("0", "by the prices given")
+    cached = measured(sampled(["PASS"], input_tokens=1000, output_tokens=20, cached_input_tokens=800))
+    bill = Bill(usage=cached.usage, cost=0.5, cost_remarks=("at most", "by a table"))
+    told = {fact.name: (fact.value, fact.note) for fact in card(cached, bills={"judge": bill}).cost}
+    assert told["Tokens"] == ("1,000 + 20 (800 cached)", "read + written")
+    assert told["Money"] == ("0.5", "at most; by a table")
+    unknown = {"judge": replace(bill, cost=None, cost_remarks=("no price",))}
+    assert {fact.name: fact.note for fact in card(cached, bills=unknown).cost}["Money"] == "no price"
     again = {fact.name: (fact.value, fact.note) for fact in card(curtailed()).cost}
     assert again["Re-used"] == ("4", "paid for by an earlier run")
     text = facts_of(run_report([measured(paid, rewrites=3)]))["Cost"]

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from support.measured import calibration, pattern, shapes
+from support.measured import calibration, measured, pattern, shapes
 from support.rows import both_orders, sampled
 from support.written_documents import ADAPTERS, BY_HAND, JUDGES, PAIRS, TERSE, TOY, Written
 
@@ -78,14 +78,16 @@ def results(made: Written) -> None:
         stopping_rule="majority",
     )
     evidence = {"run": "r", "reasoning": "so it is", "attempts": 1, "error": "late", "probe_hash": "0", "call_id": "k"}
+    evidence |= {"cached_input_tokens": 4, "cache_write_tokens": 2, "service_tier": "flex", "finish_reason": "stop"}
     early = measure(sampled(["PASS"] * 3, **evidence), case_id="c1", judge="judge", design=stopped)
-    for result in (early, texts, *shapes().values()):
+    down = measured([], planned=8, state="judge_down", ended="judge 'j' is down: no call was answered")
+    for result in (early, texts, down, *shapes().values()):
         made.take(json.dumps(result.to_dict(rows=True), allow_nan=False))
         made.take(json.dumps(result.to_dict(), allow_nan=False))
 
 
 def runs(made: Written) -> None:
-    prices = {"execution": {"prices": {"gpt-4o": {"input": 1, "output": 2}}}}
+    prices = {"execution": {"prices": {"gpt-4o": {"input": 1, "output": 2, "cached_input": 1, "cache_write": 1}}}}
     unfit = {**TERSE, "aggregation_rule": "median"}
     several = {"perturbations": ["none"], "repetitions": 2, "aggregation_rule": "median"}
     often = {"perturbations": ["none"], "repetitions": 3, "aggregation_rule": "majority", "curtail": True}
@@ -104,6 +106,7 @@ def runs(made: Written) -> None:
             (),
             made.configured("curtailed", "grade", harness=often, cases="labels.csv", calibration="cal.json"),
         ),
+        ("known", 0, (), made.configured("known", judges=[{"name": "good", "callable": "schema_judges:good"}])),
         ("modelled", 0, (), made.configured("modelled", "good", calibration=people | {"source": "model:o3"})),
     ):
         made.run("run", configured, "--out", name, "--yes", *options, code=code)
@@ -261,15 +264,15 @@ def plans(made: Written) -> None:
 
 
 def rankings(made: Written) -> None:
-    from judgeharness_integrations.cli._rank import (  # noqa: PLC0415 - what the command does
+    from judgeharness_integrations.cli._rank import (
         LogSource,
         Wishes,
         _document,
         _material,
     )
-    from judgeharness_integrations.ranking import RankRequest  # noqa: PLC0415
-    from judgeharness_integrations.ranking.judges.facts import read_judge_facts  # noqa: PLC0415
-    from judgeharness_integrations.ranking.portfolio import portfolio_of  # noqa: PLC0415
+    from judgeharness_integrations.ranking import RankRequest
+    from judgeharness_integrations.ranking.judges.facts import read_judge_facts
+    from judgeharness_integrations.ranking.portfolio import portfolio_of
 
     made.run("rank", RANKED / "verdicts.csv", "--judges-info", RANKED / "judges.csv", "--by", "domain")
     made.run("rank", RANKED / "verdicts.csv", "--cluster", "domain")

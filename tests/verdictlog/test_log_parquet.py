@@ -30,6 +30,13 @@ def test_parquet_keeps_every_type(tmp_path: Path) -> None:
     assert [type(row.verdict) for row in back] == [int, float, float, int]
 
 
+def test_a_file_of_an_earlier_version_has_fewer_columns(tmp_path: Path) -> None:
+    path = write_log(ROWS, tmp_path / "log.parquet")
+    newest = pq.read_table(path)
+    pq.write_table(newest.drop_columns(["cached_input_tokens", "cache_write_tokens", "service_tier"]), path)
+    assert read_log(path) == ROWS
+
+
 def test_the_same_rows_give_the_same_bytes(tmp_path: Path) -> None:
     first, second = (write_log(ROWS, tmp_path / name) for name in ("a.parquet", "b.PARQUET"))
     assert first.read_bytes() == second.read_bytes()

@@ -82,19 +82,27 @@ def test_a_schema_without_a_log_holds_none() -> None:
         SqlLog(url, create=False)
 
 
-def test_an_old_log_keeps_its_rows_and_gets_the_new_tables(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("version", range(1, len(migrations.MIGRATIONS)))
+def test_a_log_of_every_earlier_version_keeps_its_rows(
+    database: str, version: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written = ("case_id", "verdict", "run", "judge", "criterion", "perturbation", "repetition", "swapped", "outcome")
+    values = ("c", '"A"', "", "judge", "verdict", "none", 0, False, "ok", "h")
     with monkeypatch.context() as patched:
         for module in (migrations, store):
-            patched.setattr(module, "MIGRATIONS", migrations.MIGRATIONS[:1])
-        with SqlLog(database) as log:
-            log.append([ROW])
-            with log._store.engine.connect() as connection:
-                assert migrations.schema_version(connection, "") == 1
-                assert not connection.dialect.has_table(connection, "judgeharness_rewrites")
+            patched.setattr(module, "MIGRATIONS", migrations.MIGRATIONS[:version])
+        with SqlLog(database) as log, log._store.engine.begin() as connection:
+            assert migrations.schema_version(connection, "") == version
+            names = (*written, "probe_hash")
+            slots = ", ".join(f":{name}" for name in names)
+            insert = text(f"INSERT INTO judgeharness_verdicts ({', '.join(names)}) VALUES ({slots})")  # noqa: S608
+            connection.execute(insert, dict(zip(names, values, strict=True)))
     with SqlLog(database, create=False) as log:
         with log._store.engine.connect() as connection:
-            assert migrations.schema_version(connection, "") == len(migrations.MIGRATIONS) == 2
-        assert log.add([ROW, VerdictRow(case_id="d", verdict="B")]) == 1
+            assert migrations.schema_version(connection, "") == len(migrations.MIGRATIONS)
+        paid = VerdictRow(case_id="d", verdict="B", cached_input_tokens=7, service_tier="flex", finish_reason="stop")
+        assert log.add([ROW, paid]) == 1
+        assert list(log.rows()) == [ROW, paid]
         assert list(log.known(["h"], except_run="mine").values()) == [[[ROW]]]
         assert log.add_rewrite("w", "text", "words") == "words"
 
@@ -118,7 +126,7 @@ def test_a_log_of_a_newer_version_is_refused(database: str) -> None:
         connection.execute(text("INSERT INTO judgeharness_schema VALUES (99, 'tomorrow')"))
         connection.commit()
     with pytest.raises(
-        LogStorageError, match=r"newer version of judgeharness \(schema 99, this one knows 2\): upgrade"
+        LogStorageError, match=r"newer version of judgeharness \(schema 99, this one knows 3\): upgrade"
     ):
         SqlLog(database)
 
@@ -147,14 +155,15 @@ def test_a_schema_that_is_missing_is_told_in_one_sentence() -> None:
 
 
 def test_the_columns_that_statements_name_are_those_of_the_tables(database: str) -> None:
-    from sqlalchemy import inspect  # noqa: PLC0415
+    from sqlalchemy import inspect
 
-    from judgeharness_integrations.verdictlog.sql import schema  # noqa: PLC0415
+    from judgeharness_integrations.verdictlog.sql import schema
 
     with SqlLog(database) as log:
         inspector = inspect(log._store.engine)
         for table in (schema.VERDICTS, schema.RUNS, schema.CLAIMS, schema.REWRITES):
-            assert [one["name"] for one in inspector.get_columns(table.name)] == [one.name for one in table.columns]
+            there = sorted(one["name"] for one in inspector.get_columns(table.name))
+            assert there == sorted(one.name for one in table.columns)
 
 
 def test_a_role_without_rights_is_told_so() -> None:

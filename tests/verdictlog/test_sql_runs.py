@@ -118,6 +118,7 @@ def test_usage_counts_what_a_run_used(sql_log: SqlLog) -> None:
         errors=1,
         largest_input=2**40,
         largest_output=5,
+        least_cached_input=0,  # nothing came from the provider's cache
     )
     unmeasured = by_judge["other\x00"]
     assert (unmeasured.model, unmeasured.calls, unmeasured.reused_calls) == (None, 1, 0)
