@@ -196,9 +196,7 @@ def test_what_a_module_warns_of_changes_nothing(written: Written) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         module = written(source)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        first = source_digest(module.judge)
+    first = source_digest(module.judge)
     assert first == source_digest(written(source.replace("\\d", "d")).judge)
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-import time
 import unicodedata
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.cpu import assert_linear
 
 from judgeharness_integrations.quotations import only_quotes, quotations, quoted_keys, without_quoted
 
@@ -156,12 +156,9 @@ HOSTILE = {
 @pytest.mark.untraced
 @pytest.mark.parametrize("part", HOSTILE.values(), ids=HOSTILE)
 def test_the_time_is_linear_in_the_answer(part: str | None) -> None:
-    def taken(size: int) -> float:
+    def read(size: int) -> None:
         text = " ".join(map(str, range(size // 6))) if part is None else part * (size // len(part))
-        started = time.thread_time()
         without_quoted(text, [text[:-1]], BRACKET.finditer)
         quotations(text, [text[:-1]])
-        return time.thread_time() - started
 
-    small, large = min(taken(30_000) for _ in range(3)), taken(240_000)
-    assert large < 40 * small + 0.5  # eight times as long; quadratic would be sixty-four
+    assert_linear(read, length=30_000, slack=0.5)

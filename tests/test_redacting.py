@@ -9,13 +9,13 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from time import perf_counter
 from types import SimpleNamespace
 from typing import Any
 from urllib.parse import quote
 
 import pytest
 from pydantic import BaseModel, PrivateAttr, SecretStr
+from support.cpu import assert_linear
 
 from judgeharness_integrations import AnswerCase
 from judgeharness_integrations._errors import ConfigError, JudgeHarnessError, UsageError
@@ -182,16 +182,10 @@ def test_hostile_texts_cost_linear_time(unit: str) -> None:
     every_gate = " @ % = _ - K J z 9 : earer asic sk- :// %3A%2F PRIVATE KEY- key"
     redact = Redactor([KEY, f"{KEY}{KEY}"])
 
-    def seconds(length: int) -> float:
-        text = (unit * (length // len(unit) + 1))[:length] + every_gate
-        times = []
-        for _ in range(3):
-            began = perf_counter()
-            redact.text(text)
-            times.append(perf_counter() - began)
-        return min(times)
+    def read(length: int) -> str:
+        return redact.text((unit * (length // len(unit) + 1))[:length] + every_gate)
 
-    assert seconds(200_000) < 5 * seconds(100_000) + 0.05
+    assert_linear(read, length=25_000)
 
 
 # Where secrets are -----------------------------------------------------------------------------------------------

@@ -256,10 +256,10 @@ def test_many_headings_take_little_time() -> None:
             Token(type="inline", content="H", map=[line, line + 1]),
             Token(type="paragraph_open", map=[line + 2, line + 3]),
         ]
-    began = time.perf_counter()
+    began = time.thread_time()
     found = list(_passages("# H\n\ntext\n\n" * n, tokens))
     assert len(found) == n
-    assert time.perf_counter() - began < 5
+    assert time.thread_time() - began < 5
 
 
 @given(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
-import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -341,7 +340,7 @@ def test_failing_samples_are_errors_and_the_observer_stays(langsmith_server: Lan
         return answer
 
     server = langsmith_server()
-    with traced(server), warnings.catch_warnings(action="error"):
+    with traced(server):
         harness(repetitions=3, min_valid=1).evaluate(judge, PAIR)
     raised, unread, fine = (server.named(f"sample[none#{number}]")[0] for number in range(3))
     assert raised["error"] == "ValueError: no key"
