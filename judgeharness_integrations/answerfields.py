@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
-__all__ = ["REASONING", "AnswerFields", "answer_fields", "described", "of_an_array"]
+__all__ = ["REASONING", "AnswerFields", "answer_fields", "described", "numbered", "of_an_array"]
 
 REASONING = ("reasoning", "explanation", "comment", "reason", "rationale", "justification", "feedback")
 _VERDICT = ("verdict", "label", "score", "value", "grade")
@@ -61,6 +61,18 @@ def of_an_array(value: object) -> object:
     """Return what a NumPy scalar or an array of no dimension holds, anything else as it is."""
     item = getattr(value, "item", None)
     return item() if getattr(value, "ndim", None) == 0 and callable(item) else value
+
+
+def numbered(names: Iterable[str]) -> list[str]:
+    """Return the names of several results; of those with the same name the second is `name_2`, and so on."""
+    found: dict[str, None] = {}
+    for own in names:
+        name, number = own, 1
+        while name in found:
+            number += 1
+            name = f"{own}_{number}"
+        found[name] = None
+    return list(found)
 
 
 def _fields(value: object) -> Mapping[str, Any] | None:

@@ -156,11 +156,11 @@ class Judge(Protocol):
     Optional attributes: `supports`, names of perturbations that change the judge's own prompt
     (`slot_names`, `prompt_variant`); `instructions`, the text `prompt_variant` rewords; `view(case)`, the case as the
     judge is shown it, None when it is not its to judge; `fits(case)`, why a case cannot be judged, or None;
-    `takes_values`, that it reads the values of a `StructuredCase` rather than texts; `discrete`, that its scores are
-    choices with nothing in between; `learn(facts)`, which is told the attributes of rows of earlier answers before it
-    is asked, and with it `lesson`, what a copy of the judge has to learn to go on alike: none where it is empty, None
-    while only an answer can tell, until when copies are asked one question at a time; `unidentified`, why `identity`
-    is None.
+    `takes_values`, that it reads the values of a `StructuredCase` rather than texts, and `takes_attachments`, those in
+    its `extra`, too; `discrete`, that its scores are choices with nothing in between; `learn(facts)`, which is told the
+    attributes of rows of earlier answers before it is asked, and with it `lesson`, what a copy of the judge has to
+    learn to go on alike: none where it is empty, None while only an answer can tell, until when copies are asked one
+    question at a time; `unidentified`, why `identity` is None.
     """
 
     @property

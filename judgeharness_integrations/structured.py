@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import json
 from collections.abc import Callable, Mapping
@@ -9,14 +10,15 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 from judgeharness_integrations._errors import CaseError
+from judgeharness_integrations.attachments import Attachments, attachments_in
 from judgeharness_integrations.cases import AnswerCase
 
-__all__ = ["StructuredCase", "structured_case", "value_text"]
+__all__ = ["StructuredCase", "own_copy", "structured_case", "value_text"]
 
 # Whose words are judged in a list of messages, as OpenAI and LangChain name the role.
 _ANSWERING = frozenset({"assistant", "ai", "AIMessageChunk"})
 _ROLES = _ANSWERING | {"user", "human", "system", "developer", "tool", "function"}
-_UNCHANGED = frozenset({"attachments"})  # extras that hold images, sounds and files
+_ATTACHED = "attachments"  # the extra that holds images, sounds and files
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,13 +28,31 @@ class StructuredCase(AnswerCase):
     `extra` holds what else a judge takes by name. `output`, `input` and `reference` are the same as texts, for reports
     and for judges that read texts. Perturbations change the texts inside the values, where they stand: in a message
     its content, elsewhere every text that is a value, never a key. Of a mapping of several keys, what has no space in
-    it is an identifier, an address or a label, and stays as it is when the answer is changed.
+    it is an identifier, an address or a label, and stays as it is when the answer is changed. `extra["attachments"]` as
+    LangSmith gives them are read once (`attachments.Attachments`); each call of a judge reads them whole.
     """
 
     outputs: Any
     inputs: Any = None
     reference_outputs: Any = None
     extra: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Read what is attached.
+
+        Raises:
+            CaseError: an attachment cannot be read.
+
+        """
+        if _ATTACHED in self.extra:
+            object.__setattr__(self, "extra", _with_attachments(self.extra))
+
+    def afresh(self) -> Self:
+        """Return the case for one more call: what is attached is read from its beginning."""
+        attached = self.extra.get(_ATTACHED)
+        if not isinstance(attached, Attachments):
+            return self
+        return replace(self, extra={**self.extra, _ATTACHED: attached.afresh()})
 
     def texts(self) -> tuple[str, ...]:
         """Return the texts of the answer; of a conversation, what the assistant said."""
@@ -53,7 +73,7 @@ class StructuredCase(AnswerCase):
         return replace(
             self,
             **_values(inputs, outputs, reference),
-            extra={n: v if n in _UNCHANGED else _mapped(v, change) for n, v in self.extra.items()},
+            extra={n: v if n == _ATTACHED else _mapped(v, change) for n, v in self.extra.items()},
         )
 
 
@@ -62,19 +82,42 @@ def structured_case(
 ) -> StructuredCase:
     """Return a case of values; `fields` are further fields of `StructuredCase`.
 
-    Without a `case_id` it is a digest of the values, `extra` included.
+    Without a `case_id` it is a digest of the values, `extra` and what attachments hold included.
 
     Raises:
-        CaseError: a value contains itself.
+        CaseError: a value contains itself, or an attachment cannot be read.
 
     """
     for name, value in {"outputs": outputs, "inputs": inputs, "reference_outputs": reference_outputs}.items():
         if _contains_itself(value, frozenset()):
             raise CaseError(f"{name} contain themselves: give values that come to an end.")
+    if fields.get("extra"):
+        fields["extra"] = _with_attachments(fields["extra"])
     if case_id is None:
         content = _json([inputs, outputs, reference_outputs, fields.get("extra")])
         case_id = "case-" + hashlib.sha256(content.encode(errors="surrogatepass")).hexdigest()[:12]
     return StructuredCase(case_id=case_id, **_values(inputs, outputs, reference_outputs), **fields)
+
+
+def own_copy(value: Any) -> Any:
+    """Return a deep copy for one call of a judge, which may change what it is given; what cannot be copied is shared.
+
+    Attachments become a dict with readers of its own.
+    """
+    if isinstance(value, Attachments):
+        return dict(value.afresh())
+    try:
+        return copy.deepcopy(value)
+    except Exception:  # noqa: BLE001 - clients, locks, whatever an application returns
+        if isinstance(value, Mapping):
+            return {key: own_copy(part) for key, part in value.items()}
+        return [own_copy(part) for part in value] if isinstance(value, list) else value
+
+
+def _with_attachments(extra: Mapping[str, Any]) -> Mapping[str, Any]:
+    if _ATTACHED not in extra:
+        return extra
+    return {**extra, _ATTACHED: attachments_in(extra[_ATTACHED])}
 
 
 def _contains_itself(value: Any, around: frozenset[int]) -> bool:
@@ -117,6 +160,8 @@ def _plain(value: Any) -> Any:
         said = {"role": getattr(value, "type", type(value).__name__), "content": value.content}
         calls = getattr(value, "tool_calls", None)
         return said | ({"tool_calls": calls} if calls else {})
+    if isinstance(value, Attachments):
+        return value.described()
     dump = getattr(value, "model_dump", None)
     return dump(mode="json") if callable(dump) and not isinstance(value, type) else str(value)
 

@@ -1,10 +1,11 @@
-"""What the adapter needs of LangSmith's client that is not public; checked against langsmith 0.14.17."""
+"""What the adapter needs of LangSmith that is not public; checked against langsmith 0.14.17."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from datetime import UTC, datetime
+from inspect import Parameter, Signature, signature
 from typing import Any
 
 from langsmith import Client
@@ -13,13 +14,20 @@ from langsmith.schemas import Run, TracerSession
 
 from judgeharness_integrations._errors import UsageError
 
-__all__ = ["runs_by_id"]
+__all__ = ["fetching_attachments", "runs_by_id"]
 
 _MOST = 100  # ids a request
 
 # Both ways to query runs exist for now: `list_runs` is deprecated, `runs.query_v2` needs servers from 0.16 on and a
 # project. As LangSmith's own `evaluate` does, the second is taken only where the server no longer answers the first.
 _quietly: Any = getattr(_beta_decorator, "suppress_deprecation_warning", nullcontext)
+
+
+def fetching_attachments(evaluator: Callable[..., Any]) -> Signature:
+    """Return the signature by which `evaluate` fetches attachments: it looks for a parameter of that name."""
+    own = signature(evaluator)
+    taken = Parameter("attachments", Parameter.POSITIONAL_OR_KEYWORD, default=None)
+    return own.replace(parameters=[*own.parameters.values(), taken])
 
 
 def runs_by_id(client: Client, run_ids: Sequence[str], *, project: TracerSession | None = None) -> Iterator[Run]:

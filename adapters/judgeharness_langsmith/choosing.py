@@ -15,8 +15,9 @@ from judgeharness_integrations.calibration import CalibrationReport
 from judgeharness_integrations.defaulting import check_harness, standard_for
 from judgeharness_integrations.harness import JudgeHarness
 from judgeharness_integrations.judging import Judge, as_judge
+from judgeharness_langsmith.runjudge import RunJudge, of_runs
 
-__all__ = ["Calibration", "harness_for", "judge_in"]
+__all__ = ["Calibration", "harness_for", "judge_in", "judge_of_runs"]
 
 Calibration = CalibrationReport | str | PathLike[str] | None
 _OF_RUNS = frozenset({"run", "runs", "example"})  # what LangSmith's own evaluators may take and a judge may not
@@ -38,6 +39,22 @@ def judge_in(judge: Any) -> Judge:
         name = getattr(judge, "__name__", type(judge).__name__)
         raise UsageError(f"{name} takes a run: give a function of (inputs, outputs, reference_outputs), or of a case.")
     return recognised(judge) or as_judge(judge)
+
+
+def judge_of_runs(judge: Any) -> Judge:
+    """Return the judge for `evaluate`: what `judge_in` takes, or what LangSmith itself takes, of a run and its example.
+
+    Raises:
+        UsageError: it is none of these.
+
+    """
+    if isinstance(judge, RunEvaluator) and callable(made_of := getattr(judge, "__wrapped__", None)):
+        judge = made_of  # @run_evaluator
+    if isinstance(judge, Judge) or not callable(judge) or isinstance(judge, (type, RunEvaluator)):
+        return judge_in(judge)
+    return (None if _OF_RUNS & _needed(judge) else recognised(judge)) or (
+        RunJudge.of(judge) if of_runs(judge) else judge_in(judge)
+    )
 
 
 def _needed(function: Callable[..., Any]) -> set[str]:

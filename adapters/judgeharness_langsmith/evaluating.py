@@ -10,14 +10,17 @@ from langsmith.evaluation import EvaluationResults, RunEvaluator
 from langsmith.schemas import Example, Run
 from langsmith.utils import tracing_is_enabled
 
+from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.cases import AnswerCase
 from judgeharness_integrations.execution.observing import is_private
 from judgeharness_integrations.harness import JudgeHarness
 from judgeharness_integrations.result import HarnessResult
-from judgeharness_langsmith.choosing import Calibration, harness_for, judge_in
+from judgeharness_langsmith._seams import fetching_attachments
+from judgeharness_langsmith.choosing import Calibration, harness_for, judge_of_runs
 from judgeharness_langsmith.feedback import Family
 from judgeharness_langsmith.preparing import Prepare, checked_prepare, default_case, prepared_case
 from judgeharness_langsmith.privacy import without_words
+from judgeharness_langsmith.runjudge import RunCase, RunJudge
 from judgeharness_langsmith.tracing import traced
 
 __all__ = ["HarnessRunEvaluator"]
@@ -38,12 +41,14 @@ class HarnessRunEvaluator(RunEvaluator):
         *,
         key: str | None = None,
         private: bool = False,
+        attachments: bool | None = None,
     ) -> None:
         """Prepare; nothing is asked.
 
         Args:
             judge: a core Judge or a callable that takes a case, a LangChain evaluator, an openevals judge, harnessed or
-                not.
+                not, or an evaluator as LangSmith takes it: a function of `(run, example)`, or of some of `run`,
+                `example`, `inputs`, `outputs`, `reference_outputs` and `attachments`.
             harness: the design; by default the judge's own where it is harnessed, else the standard one for what the
                 judge answers (six calls a run).
             prepare: (run, example) -> the case, or a mapping with `output` (or `prediction`), `input`, `reference`;
@@ -53,14 +58,24 @@ class HarnessRunEvaluator(RunEvaluator):
             key: the feedback key; the criterion's name by default, the judge's where the criterion has none.
             private: no judge prompt, no trace of the harness and none of the judge's reasons and error texts are
                 uploaded; verdicts and counts are.
+            attachments: whether the examples' attachments are fetched and shown to the judge, for one of cases in
+                `case.extra["attachments"]`; by default where a function has a parameter of that name, or an openevals
+                prompt names them.
 
         Raises:
             UsageError: `judge` is none, `harness` or `prepare` cannot be used, or `key` is no name.
 
         """
-        self.judge = judge_in(judge)
+        self.judge = judge_of_runs(judge)
         self.harness = harness_for(judge, self.judge, harness, calibration)
         self.prepare = checked_prepare(prepare)
+        self._of_runs = isinstance(self.judge, RunJudge)
+        if self._of_runs and prepare is not None:
+            raise UsageError(f"{self.judge.name} takes what LangSmith gives it, and no case: leave prepare= out.")
+        self.attachments = attachments
+        if bool(getattr(self.judge, "takes_attachments", False) if attachments is None else attachments):
+            self.attachments = True
+            self.__signature__ = fetching_attachments(self)
         self.private = private or is_private(self.harness.observers)
         self.family = Family.of(self.judge, self.harness, key)
         self._measured: dict[str, tuple[AnswerCase, HarnessResult]] = {}
@@ -84,6 +99,10 @@ class HarnessRunEvaluator(RunEvaluator):
         """What was judged, for a labelling sheet."""
         return [case for case, _ in self._measured.values()]
 
+    def __call__(self, run: Run, example: Example | None = None) -> EvaluationResults:
+        """Measure one run; see `evaluate_run`."""
+        return self.evaluate_run(run, example)
+
     def evaluate_run(
         self, run: Run, example: Example | None = None, evaluator_run_id: UUID | None = None
     ) -> EvaluationResults:
@@ -106,7 +125,11 @@ class HarnessRunEvaluator(RunEvaluator):
     def _case(self, run: Run, example: Example | None) -> AnswerCase:
         if self.prepare is not None:
             return prepared_case(self.prepare(run, example))
-        return default_case(run, example, values=bool(getattr(self.judge, "takes_values", False)))
+        # a function of an example may read what is attached to it wherever LangSmith has fetched that
+        shown = self._of_runs if self.attachments is None else self.attachments
+        values = bool(getattr(self.judge, "takes_values", False))
+        case = default_case(run, example, values=values, attachments=shown)
+        return RunCase.of(case, run, example) if self._of_runs else case
 
     def _harness(self, case: AnswerCase, source: UUID) -> JudgeHarness:
         return traced(self.harness, private=self.private, run_ids={case.case_id: source})

@@ -9,8 +9,9 @@ from typing import Any, TypeAlias
 from langsmith.schemas import Example, Run
 
 from judgeharness_integrations._errors import CaseError, UsageError
-from judgeharness_integrations.cases import AnswerCase, case_from_mapping, case_id_of
-from judgeharness_integrations.structured import structured_case
+from judgeharness_integrations.attachments import Attachments, attachments_in
+from judgeharness_integrations.cases import AnswerCase, PairwiseCase, case_from_mapping, case_id_of
+from judgeharness_integrations.structured import StructuredCase, structured_case
 
 __all__ = ["Prepare", "PreparePair", "checked_prepare", "default_case", "default_pair", "prepared_case"]
 
@@ -35,7 +36,7 @@ def checked_prepare(prepare: Any) -> Any:
     return prepare
 
 
-def default_case(run: Run, example: Example | None, *, values: bool) -> AnswerCase:
+def default_case(run: Run, example: Example | None, *, values: bool, attachments: bool = False) -> StructuredCase:
     """Return the run's output with the example's input and reference; the attribute `run_id` names the run.
 
     Its id is a digest of what is judged, so that the same output is perturbed alike in every experiment.
@@ -44,9 +45,11 @@ def default_case(run: Run, example: Example | None, *, values: bool) -> AnswerCa
         run: what is judged.
         example: where input and reference come from; without one the input is the run's and there is no reference.
         values: the judge takes values, of any number of fields; otherwise each must hold one.
+        attachments: the judge takes the example's attachments, too; what they hold is part of the id.
 
     Raises:
-        CaseError: the run has no output, or which of several fields to judge is not clear.
+        CaseError: the run has no output, which of several fields to judge is not clear, or an attachment cannot be
+            read.
 
     """
     inputs, outputs, reference = _parts(run, example)
@@ -54,8 +57,13 @@ def default_case(run: Run, example: Example | None, *, values: bool) -> AnswerCa
         _check_single(outputs, f"the outputs of run {run.id}")
         _check_single(inputs, f"the inputs of example {run.reference_example_id}")
         _check_single(reference, f"the reference outputs of example {run.reference_example_id}")
+    attached = example.attachments if attachments and example is not None else None
     return structured_case(
-        inputs=inputs, outputs=outputs, reference_outputs=reference, attributes={"run_id": str(run.id)}
+        inputs=inputs,
+        outputs=outputs,
+        reference_outputs=reference,
+        attributes={"run_id": str(run.id)},
+        extra={"attachments": attached} if attached else {},
     )
 
 
@@ -74,10 +82,11 @@ def default_pair(runs: Sequence[Run], example: Example | None) -> AnswerCase:
 def prepared_case(prepared: Prepared) -> AnswerCase:
     """Return what a `prepare` function returned as a case; a mapping may use the names of `prepare_data`.
 
-    A mapping without a case id gets a digest of its content.
+    A mapping without a case id gets a digest of its content; its `attachments` are for the judge to read.
 
     Raises:
-        CaseError: it is neither a case nor a mapping with an output.
+        CaseError: it is neither a case nor a mapping with an output, two answers have attachments, or one of these
+            cannot be read.
 
     """
     if isinstance(prepared, AnswerCase):
@@ -87,7 +96,24 @@ def prepared_case(prepared: Prepared) -> AnswerCase:
             f"prepare returns an AnswerCase, a PairwiseCase or a mapping with 'output', not {type(prepared).__name__}."
         )
     columns = {_RENAMED.get(name, name): value for name, value in prepared.items()}
-    return case_from_mapping({"case_id": case_id_of(columns), **columns}, where="what prepare returned")
+    attached = attachments_in(columns.pop("attachments", None))
+    told = {**columns, "attachments": attached.described()} if isinstance(attached, Attachments) else columns
+    case = case_from_mapping({"case_id": case_id_of(told), **columns}, where="what prepare returned")
+    return _with_attachments(case, attached) if attached else case
+
+
+def _with_attachments(case: AnswerCase, attached: Any) -> StructuredCase:
+    if isinstance(case, PairwiseCase):
+        raise CaseError("what prepare returned: attachments go with one answer, not with an output_b.")
+    context = {} if case.context is None else {"context": case.context}
+    return structured_case(
+        case_id=case.case_id,
+        inputs=case.input,
+        outputs=case.output,
+        reference_outputs=case.reference,
+        extra={**context, "attachments": attached},
+        **{name: getattr(case, name) for name in ("names", "author", "gold", "attributes", "context")},
+    )
 
 
 def _parts(run: Run, example: Example | None) -> tuple[Any, Any, Any]:

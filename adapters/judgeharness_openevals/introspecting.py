@@ -19,10 +19,11 @@ from openevals.trajectory.llm import create_async_trajectory_llm_as_judge, creat
 from judgeharness_integrations.cases import Criterion
 from judgeharness_integrations.judging import JudgeIdentity, model_family, text_hash
 from judgeharness_integrations.modelparameters import model_name, model_parameters
+from judgeharness_integrations.structured import own_copy
 from judgeharness_openevals._seams import closure_of
 from judgeharness_openevals.chatmodels import chat_model
 from judgeharness_openevals.checking import check_arguments, template_names
-from judgeharness_openevals.protocol import own_copy, unwrapped
+from judgeharness_openevals.protocol import unwrapped
 from judgeharness_openevals.schemas import PASS_FAIL, field_criteria, is_discrete, json_schema, sent_schema
 
 __all__ = ["Introspected", "introspect"]

@@ -16,7 +16,7 @@ from judgeharness_openevals.asking import Asker
 from judgeharness_openevals.introspecting import Introspected, introspect
 from judgeharness_openevals.protocol import Protocol, unwrapped
 from judgeharness_openevals.reading import Reading, read
-from judgeharness_openevals.showing import as_messages, is_plain, texts_of, values_of
+from judgeharness_openevals.showing import as_messages, for_prompt, is_plain, texts_of, values_of
 
 __all__ = ["OpenevalsJudge", "Sample"]
 
@@ -118,6 +118,12 @@ class OpenevalsJudge:
         return inspect.iscoroutinefunction(self.function) or inspect.iscoroutinefunction(call)
 
     @property
+    def takes_attachments(self) -> bool:
+        """Whether it asks for attachments: by a parameter, or by `{attachments}` in its prompt."""
+        details = self.details
+        return "attachments" in (self.protocol.names if details is None else details.variables or ())
+
+    @property
     def discrete(self) -> bool:
         """Whether its scores are all of given ones, so that one between two of them, a median say, is none."""
         return self.details is not None and self.details.discrete
@@ -179,6 +185,9 @@ class OpenevalsJudge:
     def _values(self, case: AnswerCase) -> dict[str, Any]:
         """Return what the evaluator may be given, by name."""
         if isinstance(case, StructuredCase):
-            return values_of(case)
+            values = values_of(case)
+            if self.details is not None and "attachments" in values:
+                values["attachments"] = for_prompt(values["attachments"])
+            return values
         wanted = set(self.protocol.names) | (set() if self.details is None else self.details.variables or set())
         return texts_of(case, wanted)

@@ -140,7 +140,7 @@ class _Pair:
             reference=values.reference,
             output=value_text(first),
             output_b=value_text(second),
-            extra=self.extra,
+            extra=values.extra,
         )
 
 

@@ -27,6 +27,7 @@ from judgeharness_integrations.structured import value_text
 from judgeharness_openevals.asking import Asker
 from judgeharness_openevals.checking import template_names
 from judgeharness_openevals.introspecting import Introspected
+from judgeharness_openevals.showing import for_prompt
 
 __all__ = ["LABELS", "PAIRWISE_PROMPT", "RESERVED", "PreferenceCase", "PreferenceJudge", "preference_judge"]
 
@@ -110,7 +111,7 @@ class PreferenceJudge:
         """Return what the prompt may name, the texts between marks that carry a code none of them holds; the code."""
         named = self.details.variables or frozenset()
         more = {**case.attributes, **getattr(case, "extra", {})}
-        attached = {name: more.pop(name) for name in _ATTACHED & more.keys()}
+        attached = {name: for_prompt(more.pop(name)) for name in _ATTACHED & more.keys()}
         texts = {n: value_text(v) for n, v in more.items() if n in named - RESERVED and v is not None}
         texts |= {"context": case.context} if case.context is not None else {}
         texts |= {"output_a": case.output, "output_b": case.output_b}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -11,8 +10,9 @@ from inspect import Parameter, Signature
 from typing import Any
 
 from judgeharness_integrations._errors import UnsupportedEvaluatorError
+from judgeharness_integrations.structured import own_copy
 
-__all__ = ["PROTOCOL", "Protocol", "own_copy", "unwrapped"]
+__all__ = ["PROTOCOL", "Protocol", "unwrapped"]
 
 PROTOCOL = ("inputs", "outputs", "reference_outputs")
 _VARIABLE = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
@@ -91,13 +91,3 @@ def unwrapped(function: Any) -> tuple[Any, dict[str, Any]]:
     while isinstance(function, partial) and not function.args:
         function, keywords = function.func, {**function.keywords, **keywords}
     return function, keywords
-
-
-def own_copy(value: Any) -> Any:
-    """Return a deep copy, since openevals changes the messages it is given; what cannot be copied is shared."""
-    try:
-        return copy.deepcopy(value)
-    except Exception:  # noqa: BLE001 - clients, locks, whatever an application returns
-        if isinstance(value, Mapping):
-            return {key: own_copy(part) for key, part in value.items()}
-        return [own_copy(part) for part in value] if isinstance(value, list) else value

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
-from judgeharness_integrations.answerfields import REASONING
+from judgeharness_integrations.answerfields import REASONING, numbered
 from judgeharness_integrations.cases import Criterion
 from judgeharness_integrations.judging import Answer, as_answer
 from judgeharness_integrations.verdictlog.row import is_number
@@ -77,16 +77,10 @@ def _is_result(result: Mapping[str, Any]) -> bool:
 
 
 def _numbered(results: list[Mapping[str, Any]], key: str) -> dict[str, Mapping[str, Any]]:
-    """Return the results by key; of several with the same key the second is `key_2`, and so on."""
-    found: dict[str, Mapping[str, Any]] = {}
-    for result in results:
-        name = own = str(result.get("key") or key)
-        number = 1
-        while name in found:
-            number += 1
-            name = f"{own}_{number}"
-        found[name] = result if name == own else {**result, "key": name}
-    return found
+    """Return the results by key, each of its own."""
+    own = [str(result.get("key") or key) for result in results]
+    names = zip(numbered(own), own, results, strict=True)
+    return {name: result if name == said else {**result, "key": name} for name, said, result in names}
 
 
 def _reading(

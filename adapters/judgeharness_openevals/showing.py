@@ -6,10 +6,11 @@ import json
 from collections.abc import Collection, Mapping
 from typing import Any
 
+from judgeharness_integrations.attachments import Attachments
 from judgeharness_integrations.cases import AnswerCase, Case, PairwiseCase
 from judgeharness_integrations.structured import StructuredCase, structured_case
 
-__all__ = ["as_messages", "is_plain", "texts_of", "values_of"]
+__all__ = ["as_messages", "for_prompt", "is_plain", "texts_of", "values_of"]
 
 _SHARED_FIELDS = ("names", "author", "gold", "attributes", "presentation", "criteria")
 
@@ -23,6 +24,14 @@ def values_of(case: StructuredCase) -> dict[str, Any]:
     """Return the values of a case by name."""
     outputs = {"inputs": case.inputs, "outputs": case.outputs, "reference_outputs": case.reference_outputs}
     return {**case.extra, **outputs}
+
+
+def for_prompt(attached: Any) -> Any:
+    """Return attachments in the form openevals' prompts take them; None where there are none."""
+    if not isinstance(attached, Attachments):
+        return attached or None
+    files = attached.files.items()
+    return [{"mime_type": f.mime_type or "", "data": f.data_uri, "name": name} for name, f in files] or None
 
 
 def texts_of(case: AnswerCase, wanted: Collection[str]) -> dict[str, Any]:

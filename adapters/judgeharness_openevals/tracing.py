@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 from langsmith import testing, trace, tracing_context
 from langsmith.utils import tracing_is_enabled
 
+from judgeharness_integrations.attachments import without_content
 from judgeharness_integrations.notgraded import OnNotGraded, raise_where_all_failed
 from judgeharness_integrations.result import HarnessResult
 from judgeharness_openevals._seams import in_test_case
@@ -47,7 +48,7 @@ def one_verdict(
     """
     stamp = {"__ls_framework": "openevals", "__ls_evaluator": run_name, "__ls_language": "python"}
     tested, ended = in_test_case(), list[tuple[Native, HarnessResult]]()
-    opened = trace(name=run_name, inputs=dict(arguments), metadata=stamp, tags=["judge-harness"])
+    opened = trace(name=run_name, inputs=_inputs(arguments), metadata=stamp, tags=["judge-harness"])
     with _unuploaded(), testing.trace_feedback(name=run_name) if tested else nullcontext():
         with nullcontext() if private else opened as run:
 
@@ -62,6 +63,10 @@ def one_verdict(
             _log(ended[0][0], key, reasons=not private)
     if on_not_graded == "raise":
         raise_where_all_failed([ended[0][1]])
+
+
+def _inputs(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    return {n: without_content(value) if n == "attachments" else value for n, value in arguments.items()}
 
 
 def _unuploaded() -> AbstractContextManager[None]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator
-from dataclasses import dataclass, field
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from time import perf_counter
@@ -25,6 +25,7 @@ from judgeharness_integrations.execution.rates import Rates
 from judgeharness_integrations.judging import Judge, Judgment, Probe, as_judgment
 from judgeharness_integrations.modelanswer import ModelAnswer
 from judgeharness_integrations.prices import Spent, spent_by
+from judgeharness_integrations.structured import StructuredCase
 from judgeharness_integrations.verdictlog.row import is_number
 
 if TYPE_CHECKING:
@@ -264,7 +265,7 @@ class _Crew:
             judged = self.judge.judge if self.asking.contact.made else self._first
 
             answer, attempts = await policy.attempt(
-                partial(judged, probe), budget, limiter=self.limiter, spent=self._spent, book=billed.append
+                _attempting(judged, probe), budget, limiter=self.limiter, spent=self._spent, book=billed.append
             )
         call = CallFacts(asked_at, perf_counter() - started, attempts, billed)
         rows = self.asking.rows.of(pending, answer, call)
@@ -306,3 +307,11 @@ class _Crew:
             raise
         except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001
             return own_failure(error)
+
+
+def _attempting(judge: Callable[[Probe], Awaitable[Judgment]], probe: Probe) -> Callable[[], Awaitable[Judgment]]:
+    """Return what makes one attempt at a probe; each reads what is attached to the case from its beginning."""
+    case = probe.case
+    if isinstance(case, StructuredCase) and case.extra:
+        return lambda: judge(replace(probe, case=case.afresh()))
+    return partial(judge, probe)

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
+from judgeharness_integrations.attachments import Attachments
+
 if TYPE_CHECKING:
     from judgeharness_integrations.cases import Case
     from judgeharness_integrations.judging import Judge
@@ -57,17 +59,21 @@ def _digest(text: str) -> bytes:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value as JSON can keep it, its kind included; gold labels and authors are not shown to a judge.
+    """Return a value as JSON can keep it, its kind included.
+
+    Gold labels and authors are not shown to a judge, and what a case is not compared by is none of its content.
 
     Raises:
         TypeError: nobody knows how.
 
     """
     if is_dataclass(value) and not isinstance(value, type):
-        shown = {f.name: getattr(value, f.name) for f in fields(value) if f.name not in _NOT_SHOWN}
+        shown = {f.name: getattr(value, f.name) for f in fields(value) if f.compare and f.name not in _NOT_SHOWN}
         return {"kind": type(value).__name__, **shown}
     if isinstance(value, (str, int, float, list, tuple, dict)) or value is None:
         return value
+    if isinstance(value, Attachments):  # by their content: an answer about another picture is no answer
+        return value.described()
     if isinstance(value, Mapping):
         return dict(value)
     if isinstance(value, (set, frozenset)):

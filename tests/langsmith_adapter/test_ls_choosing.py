@@ -87,17 +87,20 @@ def test_a_name_the_package_has_not() -> None:
 @pytest.mark.parametrize(
     "judge",
     [
-        lambda run: True,
-        lambda run, inputs: True,
-        lambda outputs, example: True,
         lambda runs, example: True,
         HarnessRunEvaluator(ScriptedJudge([True])),
         int,
     ],
 )
-def test_evaluators_of_runs_are_no_judges(judge: Any) -> None:
+def test_evaluators_of_several_runs_are_no_judges(judge: Any) -> None:
     with pytest.raises(UsageError, match=r"(takes a run|is no judge): give .*a function of \(inputs, outputs"):
         HarnessRunEvaluator(judge)
+
+
+@pytest.mark.parametrize("judge", [lambda run: True, lambda run, inputs: True, lambda outputs, example: True])
+def test_evaluators_of_a_run_compare_nothing(judge: Any) -> None:
+    with pytest.raises(UsageError, match=r"takes a run: give a function of \(inputs, outputs"):
+        harness_comparative(judge)
 
 
 def test_a_parameter_with_a_default_is_no_need() -> None:

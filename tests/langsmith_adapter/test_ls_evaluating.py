@@ -234,7 +234,7 @@ def test_the_position_flip_of_a_pair_is_reported(langsmith_unset: None) -> None:
 
 
 def test_a_judge_that_takes_runs_or_is_none_is_refused_in_one_sentence(langsmith_unset: None) -> None:
-    def by_run(run: Run, example: Example) -> bool:
+    def by_run(runs: list[Run], example: Example) -> bool:
         return True
 
     with pytest.raises(UsageError, match="by_run takes a run: give a function of"):

@@ -213,6 +213,11 @@ def _update_example(server: LangSmithServer, request: Request, thing_id: str) ->
     return server.store.update_example(thing_id, request.body)
 
 
+@_route("GET", "/files/{thing_id}")
+def _read_file(server: LangSmithServer, request: Request, thing_id: str) -> Any:
+    return server.store.file(thing_id)
+
+
 # annotation queues
 
 

@@ -169,6 +169,11 @@ class LangSmithServer:
             row = {"key": key, "run_id": str(run_id), "session_id": session, "feedback_source": source, **row}
             return self.store.add_feedback({"id": str(uuid4()), "trace_id": str(run_id), **row})
 
+    def attach(self, dataset: str, name: str, *contents: bytes, mime_type: str = "image/png") -> None:
+        """Attach a file to each example of a dataset, in order; clients fetch it from its presigned URL."""
+        with self._lock:
+            self.store.attach(dataset, name, contents, url=f"{self.url}/files", mime_type=mime_type)
+
     def flush(self) -> None:
         """Have the clients it made send what they hold."""
         for client in self._clients:
@@ -209,9 +214,9 @@ class _Handler(BaseHTTPRequestHandler):
             status, reply = refused.status, {"detail": str(refused)}
         except Exception as error:  # noqa: BLE001 - a fault of the server is the client's to show
             status, reply = 500, {"detail": repr(error)}
-        content = json.dumps(reply).encode()
+        content = reply if isinstance(reply, bytes) else json.dumps(reply).encode()
         self.send_response(status)
-        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Type", "application/octet-stream" if content is reply else "application/json")
         self.send_header("Content-Length", str(len(content)))
         self.end_headers()
         with contextlib.suppress(ConnectionError):  # the client gave up

@@ -24,6 +24,7 @@ class LangSmithStore:
         self.projects: dict[str, Document] = {}
         self.datasets: dict[str, Document] = {}
         self.examples: dict[str, Document] = {}
+        self.files: dict[str, bytes] = {}
         self.comparisons: dict[str, Document] = {}
         self.queues: dict[str, Document] = {}
         self.queued: dict[str, list[str]] = {}
@@ -213,7 +214,25 @@ class LangSmithStore:
             and metadata.items() <= example["metadata"].items()
             and (not splits or splits & set(example["metadata"]["dataset_split"]))
         ]
-        return page(found, query)
+        fetched = "attachment_urls" in query.get("select", ())
+        shown = [one if fetched else {n: v for n, v in one.items() if n != "attachment_urls"} for one in found]
+        return page(shown, query)
+
+    def attach(self, dataset: str, name: str, contents: Iterable[bytes], *, url: str, mime_type: str) -> None:
+        """Attach a file to each example of a dataset, in order."""
+        (kept,) = (one for one in self.datasets.values() if one["name"] == dataset)
+        examples = (one for one in self.examples.values() if one["dataset_id"] == kept["id"])
+        for example, content in zip(examples, contents, strict=True):
+            file_id = str(uuid4())
+            self.files[file_id] = content
+            place = {"presigned_url": f"{url}/{file_id}?signature=secret", "mime_type": mime_type}
+            example.setdefault("attachment_urls", {})[f"attachment.{name}"] = place
+
+    def file(self, file_id: str) -> bytes:
+        """Return what a file holds."""
+        if file_id not in self.files:
+            raise Refused(404, f"File {file_id} not found")
+        return self.files[file_id]
 
     def add_comparison(self, body: Document) -> Document:
         """Make a comparative experiment."""

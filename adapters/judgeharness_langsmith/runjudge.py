@@ -1,0 +1,225 @@
+"""Evaluators as LangSmith takes them, of a run and its example above all, as judges."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from datetime import UTC, datetime
+from functools import partial
+from inspect import Parameter, Signature
+from typing import Any, ClassVar, Self
+from uuid import uuid4
+
+from langsmith.schemas import Example, Run
+
+from judgeharness_integrations.answerfields import answer_fields, numbered
+from judgeharness_integrations.cases import AnswerCase, Case, Criterion, PairwiseCase
+from judgeharness_integrations.functionsource import UnreadableError, source_digest
+from judgeharness_integrations.judging import (
+    DEFAULT_CRITERION,
+    JudgeIdentity,
+    Judgment,
+    Probe,
+    as_judgment,
+    call_maybe_async,
+)
+from judgeharness_integrations.structured import StructuredCase, own_copy
+
+__all__ = ["RunCase", "RunJudge", "of_runs"]
+
+_TAKEN = frozenset({"run", "example", "inputs", "outputs", "reference_outputs", "attachments"})
+_VARIABLE = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
+_RUN_AND_EXAMPLE = 2
+_RUN_INPUTS = "run_inputs"  # the extra that holds what the run was given, where that is not the example's inputs
+
+
+@dataclass(frozen=True)
+class _Source:
+    """What a case was made of."""
+
+    run: Run
+    example: Example | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunCase(StructuredCase):
+    """A run's outputs with its example's inputs and reference outputs, and both of them for who reads more."""
+
+    source: _Source = field(repr=False, compare=False)
+
+    @classmethod
+    def of(cls, case: StructuredCase, run: Run, example: Example | None) -> Self:
+        """Return the case as one of a run."""
+        told = {part.name: getattr(case, part.name) for part in fields(case)}
+        given = run.inputs or {}
+        if example is not None and given != (example.inputs or {}):
+            told["extra"] = {**case.extra, _RUN_INPUTS: given}
+        return cls(**told, source=_Source(run, example))
+
+    def arguments(self) -> dict[str, Any]:
+        """Return what LangSmith gives an evaluator, by name, with the texts of this case: copies for one call."""
+        run, example = self.source.run, self.source.example
+        given = self.extra.get(_RUN_INPUTS, self.inputs)
+        run = _copied(run, inputs=own_copy(given) or {}, outputs=own_copy(self.outputs))
+        if example is not None:
+            example = _copied(
+                example,
+                inputs=own_copy(self.inputs) or {},
+                outputs=own_copy(self.reference_outputs) or ({} if example.outputs == {} else None),
+                attachments=own_copy(self.extra.get("attachments")),
+            )
+        return _arguments(run, example)
+
+
+def of_runs(function: Callable[..., Any]) -> bool:
+    """Whether LangSmith would call a function with a run and an example, or with values by their names."""
+    names = _parameters(function)
+    needed = {name for name, one in names.items() if one.default is Parameter.empty}
+    return bool(needed) and (needed <= _TAKEN or (len(needed) == _RUN_AND_EXAMPLE and "runs" not in needed))
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunJudge:
+    """Asks a function of `(run, example)`, or of values by LangSmith's names. Build it with `RunJudge.of`.
+
+    An answer that names no key is about the criterion of the function's name.
+    """
+
+    takes_values: ClassVar[bool] = True
+
+    function: Callable[..., Any]
+    name: str
+    identity: JudgeIdentity | None = None
+    criteria: tuple[Criterion, ...] | None = None
+    unidentified: str | None = None
+
+    @classmethod
+    def of(cls, function: Callable[..., Any]) -> Self:
+        """Return a function as a judge, known again by its name and source where its source can be read."""
+        own = getattr(function, "__name__", type(function).__name__)
+        name = "judge" if own == "<lambda>" else own
+        try:
+            identity = JudgeIdentity(name=name, source=source_digest(function))
+        except UnreadableError as error:
+            return cls(function=function, name=name, unidentified=str(error))
+        return cls(function=function, name=name, identity=identity)
+
+    @property
+    def takes_attachments(self) -> bool:
+        """Whether it asks LangSmith for attachments: by a parameter of that name."""
+        return "attachments" in _parameters(self.function)
+
+    def fits(self, case: Case) -> str | None:
+        """Return why it cannot judge a case, None when it can."""
+        if isinstance(case, AnswerCase) and not isinstance(case, PairwiseCase):
+            return None
+        return f"it judges a run, of which a {type(case).__name__} tells no outputs"
+
+    async def judge(self, probe: Probe) -> Judgment:
+        """Call the function once, with copies of its own."""
+        case = probe.case
+        positional, named = _call(self.function, case.arguments() if isinstance(case, RunCase) else _told(case))
+        native = await call_maybe_async(partial(self.function, *positional, **named))
+        return _judgment(native, self.name)
+
+
+def _parameters(function: Callable[..., Any]) -> Mapping[str, Parameter]:
+    try:
+        parameters = inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        parameters = Signature().parameters
+    return {name: one for name, one in parameters.items() if one.kind not in _VARIABLE}
+
+
+def _call(function: Callable[..., Any], values: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+    """Return positional and keyword arguments, as LangSmith would have them."""
+    names = _parameters(function)
+    needed = [name for name, one in names.items() if one.default is Parameter.empty]
+    if not _TAKEN.issuperset(needed):
+        return [values["run"], values["example"]], {}
+    taken = {name: one for name, one in names.items() if name in _TAKEN}
+    first = [values[name] for name, one in taken.items() if one.kind is Parameter.POSITIONAL_ONLY]
+    return first, {name: values[name] for name, one in taken.items() if one.kind is not Parameter.POSITIONAL_ONLY}
+
+
+def _arguments(run: Run, example: Example | None) -> dict[str, Any]:
+    by_example: dict[str, Any] = {"inputs": {}, "reference_outputs": {}, "attachments": {}}
+    if example is not None:
+        by_example = {
+            "inputs": example.inputs or {},
+            "reference_outputs": example.outputs or {},
+            "attachments": example.attachments or {},
+        }
+    return {"run": run, "example": example, "outputs": run.outputs or {}, **by_example}
+
+
+def _told(case: AnswerCase) -> dict[str, Any]:
+    """Return the arguments for a case that was made of no run, of a calibration set say."""
+    inputs: Any = case.input
+    outputs: Any = case.output
+    reference: Any = case.reference
+    attached = None
+    if isinstance(case, StructuredCase):
+        inputs, outputs, reference = case.inputs, case.outputs, case.reference_outputs
+        attached = own_copy(case.extra.get("attachments"))
+    given, answered, right = _mapping("input", inputs), _mapping("output", outputs), _mapping("output", reference)
+    own: dict[str, Any] = {"inputs": given, "outputs": answered}
+    run_id, now = uuid4(), datetime.now(UTC)
+    run = Run(id=run_id, trace_id=run_id, name=case.case_id, run_type="chain", start_time=now, **own)
+    example = Example(id=uuid4(), inputs=own_copy(given), outputs=right, attachments=attached)
+    return _arguments(run, example)
+
+
+def _mapping(name: str, value: Any) -> dict[str, Any]:
+    """Return a value as LangSmith keeps it: a text under the name it gives it there."""
+    if value is None:
+        return {}
+    return own_copy(dict(value)) if isinstance(value, Mapping) else {name: own_copy(value)}
+
+
+def _copied(model: Any, **changes: Any) -> Any:
+    """Return a copy of a run or an example whose containers are its own; clients and parents are shared."""
+    own = {
+        name: [_copied(child) for child in value] if name == "child_runs" else own_copy(value)
+        for name, value in vars(model).items()
+        if name not in changes and isinstance(value, (dict, list))
+    }
+    return model.model_copy(update=own | changes)
+
+
+def _judgment(native: Any, key: str) -> Judgment:
+    """Read what an evaluator returned: one result, a list of them or LangSmith's `{"results": [...]}`."""
+    several = native.get("results") if isinstance(native, Mapping) else native
+    if not isinstance(several, list):
+        return _about(_key(native) or key, as_judgment(_scored(native)))
+    names = numbered(_key(one) or key for one in several)
+    read = [_about(name, as_judgment(_scored(one))) for name, one in zip(names, several, strict=True)]
+    return Judgment(
+        answers=tuple(answer for one in read for answer in one.answers),
+        unreadable=next((one.unreadable for one in read if one.unreadable), None),
+    )
+
+
+def _about(key: str, judgment: Judgment) -> Judgment:
+    """Return the judgment with the criterion of an answer that names none."""
+    answers = (replace(one, criterion=key) if one.criterion == DEFAULT_CRITERION else one for one in judgment.answers)
+    return replace(judgment, answers=tuple(answers))
+
+
+def _key(result: Any) -> str | None:
+    key = result.get("key") if isinstance(result, Mapping) else getattr(result, "key", None)
+    return str(key) if key else None
+
+
+def _scored(result: Any) -> Any:
+    """Return a result without its value where there is a score, which LangSmith takes for the measure of both.
+
+    Where a key is named and nothing about it is said, the score is none.
+    """
+    given = answer_fields(result)
+    if given is not None and given.one and {"score", "value"} <= given.verdicts.keys():
+        return {"score": given.verdicts["score"], "comment": given.reasoning}
+    if given is not None and not given.one and _key(result):
+        return {"score": None, "comment": given.reasoning}
+    return result

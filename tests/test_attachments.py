@@ -1,0 +1,116 @@
+"""Attachments as `Attachments`: read once, whole for every call, known by what they hold, and not written down."""
+
+from __future__ import annotations
+
+import copy
+import io
+import pickle
+from typing import Any
+
+import pytest
+
+from judgeharness_integrations import JudgeHarness
+from judgeharness_integrations._errors import CaseError
+from judgeharness_integrations.attachments import Attachments, attachments_in, without_content
+from judgeharness_integrations.execution.probehash import content_digest
+from judgeharness_integrations.judging import Judgment, Probe, as_judgment
+from judgeharness_integrations.structured import own_copy, structured_case
+
+
+def given(content: bytes, *, url: str = "https://example.org/1", mime_type: str = "image/png") -> dict[str, Any]:
+    return {"photo": {"presigned_url": url, "reader": io.BytesIO(content), "mime_type": mime_type}}
+
+
+def test_what_is_attached_is_known_by_its_content_and_not_by_its_address() -> None:
+    def attached(content: bytes, **more: str) -> Any:
+        return structured_case(outputs="a", extra={"attachments": given(content, **more)})
+
+    first, again, other = attached(b"red"), attached(b"red", url="https://example.org/2"), attached(b"blue")
+    assert first == again != other
+    assert first.case_id == again.case_id != other.case_id
+    assert content_digest(first) == content_digest(again) != content_digest(other)
+    assert content_digest(first) is not None
+    assert attached(b"red", mime_type="image/jpeg").case_id != first.case_id
+
+
+@pytest.mark.parametrize("copied", [lambda one: pickle.loads(pickle.dumps(one)), copy.copy, own_copy])  # noqa: S301
+def test_a_copy_is_read_from_the_beginning(copied: Any) -> None:
+    attached = attachments_in(given(b"red"))
+    assert isinstance(attached, Attachments)
+    assert attached["photo"]["reader"].read(1) == b"r"
+    assert attached["photo"]["reader"].read() == b"ed"
+    assert copied(attached)["photo"]["reader"].read() == b"red"
+    assert list(attached) == ["photo"]
+    assert len(attached) == 1
+    assert "gone" not in attached
+
+
+def test_a_judge_of_one_s_own_reads_the_whole_file_each_time() -> None:
+    class Looking:
+        name, identity, criteria = "looking", None, None
+
+        async def judge(self, probe: Probe) -> Judgment:
+            return as_judgment(probe.case.extra["attachments"]["photo"]["reader"].read() == b"red")
+
+    harness = JudgeHarness(perturbations=["none", "format_change"], repetitions=2, aggregation_rule="majority")
+    for case in (
+        structured_case(outputs="a *text*", extra={"attachments": given(b"red")}),
+        structured_case(case_id="own", outputs="a *text*", extra={"attachments": given(b"red")}),
+    ):
+        assert harness.evaluate(Looking(), case).verdict == "PASS"
+
+
+def test_a_text_is_read_as_its_bytes_and_a_stream_once() -> None:
+    class Stream:
+        def read(self) -> str:
+            return "größer"
+
+    found = attachments_in({"note": {"reader": Stream(), "mime_type": "text/plain"}})
+    assert found["note"]["reader"].read() == "größer".encode()
+    assert found.files["note"].data_uri.startswith("data:text/plain;base64,Z3L")
+
+
+@pytest.mark.parametrize(
+    "value", [None, [], {}, "https://example.org/1", [{"mime_type": "image/png", "data": "data:"}]]
+)
+def test_attachments_of_another_form_stay_as_they_are(value: Any) -> None:
+    assert attachments_in(value) is value
+
+
+def test_one_that_cannot_be_read_is_said_without_its_address() -> None:
+    closed = given(b"red")
+    closed["photo"]["reader"].close()
+    with pytest.raises(CaseError, match=r"attachment 'photo' cannot be read \(ValueError\)") as raised:
+        structured_case(outputs="a", extra={"attachments": closed})
+    assert "example.org" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (
+            [{"mime_type": "image/png", "data": "data:image/png;base64,AAAA"}],
+            [{"mime_type": "image/png", "data": "26 characters"}],
+        ),
+        ("https://example.org/1.png", "https://example.org/1.png"),
+        (
+            {"input_audio": {"data": "A" * 2_000, "seconds": 3}},
+            {"input_audio": {"data": "2000 characters", "seconds": 3}},
+        ),
+        ((b"red", io.BytesIO(b"red"), None), ["3 bytes", "BytesIO", None]),
+    ],
+)
+def test_a_trace_is_shown_nothing_of_a_file(value: Any, shown: Any) -> None:
+    assert without_content(value) == shown
+
+
+def test_what_stands_in_a_trace_of_a_file_is_its_digest() -> None:
+    described = without_content(given(b"red"))
+    assert described == {
+        "photo": {
+            "mime_type": "image/png",
+            "sha256": "b1f51a511f1da0cd348b8f8598db32e61cb963e5fc69e2b41485bf99590ed75a",
+            "bytes": 3,
+        }
+    }
+    assert repr(attachments_in(given(b"red"))) == f"Attachments({described})"
