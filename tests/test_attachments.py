@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import copy
 import io
 import pickle
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,8 +15,12 @@ from judgeharness_integrations import JudgeHarness
 from judgeharness_integrations._errors import CaseError
 from judgeharness_integrations.attachments import Attachments, attachments_in, without_content
 from judgeharness_integrations.execution.probehash import content_digest
-from judgeharness_integrations.judging import Judgment, Probe, as_judgment
+from judgeharness_integrations.judging import JudgeIdentity, Judgment, Probe, as_judgment
 from judgeharness_integrations.structured import own_copy, structured_case
+from judgeharness_integrations.testing import ScriptedJudge
+from judgeharness_integrations.verdictlog import SqlLog
+
+_RED = b"\x89PNG Red"
 
 
 def given(content: bytes, *, url: str = "https://example.org/1", mime_type: str = "image/png") -> dict[str, Any]:
@@ -58,6 +64,18 @@ def test_a_judge_of_one_s_own_reads_the_whole_file_each_time() -> None:
         structured_case(case_id="own", outputs="a *text*", extra={"attachments": given(b"red")}),
     ):
         assert harness.evaluate(Looking(), case).verdict == "PASS"
+
+
+def test_a_verdict_about_a_picture_is_used_again_for_this_picture_alone(tmp_path: Path) -> None:
+    judge = ScriptedJudge([True], identity=JudgeIdentity(name="looking", model="gpt-4o"))
+    design: dict[str, Any] = {"perturbations": ["none"], "repetitions": 2, "aggregation_rule": "majority"}
+    with SqlLog(tmp_path / "log.sqlite") as log:
+        for run, content, asked in (("r1", _RED, 2), ("r2", _RED, 0), ("r3", b"blue", 2)):
+            case = structured_case(case_id="c", outputs="It is red.", extra={"attachments": given(content, url=run)})
+            rows = JudgeHarness(**design, log=log, run=run).evaluate(judge, case).rows
+            assert sum("reused_from" not in row.attributes for row in rows) == asked
+    written = (tmp_path / "log.sqlite").read_bytes()
+    assert [secret in written for secret in (b"Red", base64.b64encode(_RED), _RED.hex().encode())] == [False] * 3
 
 
 def test_a_text_is_read_as_its_bytes_and_a_stream_once() -> None:
