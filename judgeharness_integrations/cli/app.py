@@ -113,10 +113,8 @@ def _run(arguments: Sequence[str] | None) -> int:
         given = list(sys.argv[1:] if arguments is None else arguments)
         code = _command(app).main(args=given or ["--help"], prog_name="judgeharness", standalone_mode=False)
         sys.stdout.flush()
-    except BrokenPipeError:
-        return _closed_pipe()
-    except SystemExit as error:  # typer exits by itself for a closed pipe, and after completing a command line
-        return _closed_pipe() if isinstance(error.__context__, OSError) else int(error.code or OK)
+    except (BrokenPipeError, SystemExit) as error:
+        return _exited(error)
     except (KeyboardInterrupt, typer.Abort, Terminated) as error:
         terminated = isinstance(error, Terminated)
         return _fail("terminated.", TERMINATED) if terminated else _fail("interrupted.", INTERRUPTED)
@@ -158,6 +156,13 @@ def _fail(sentence: str, code: int) -> int:
 
     typer.echo(f"error: {safe_text(sentence, _LONGEST_SENTENCE)}", err=True)
     return code
+
+
+def _exited(error: BrokenPipeError | SystemExit) -> int:
+    """Return the exit code where typer exits by itself: for a closed pipe, and when it has completed a line."""
+    if isinstance(error, SystemExit) and not isinstance(error.__context__, OSError):
+        return error.code if isinstance(error.code, int) else OK
+    return _closed_pipe()
 
 
 def _closed_pipe() -> int:
