@@ -1,7 +1,7 @@
 """A LangChain judge, before and after the one changed line.
 
 With OPENAI_API_KEY set it asks gpt-4o-mini; without it, a scripted model that likes whatever is shown first.
-Needs: pip install 'judgeharness-integrations[langchain-classic]' (and langchain-openai with a key).
+Needs: pip install '.[langchain-classic]' (and langchain-openai with a key).
 """
 
 import os

@@ -2,7 +2,7 @@
 
 With LANGSMITH_API_KEY and OPENAI_API_KEY set it uploads an experiment and asks gpt-4o-mini; without them nothing leaves
 the machine and a scripted model judges, which likes answers in bold.
-Needs: pip install 'judgeharness-integrations[langsmith,openevals]' pandas (and langchain-openai with a key).
+Needs: pip install '.[langsmith,openevals]' pandas (and langchain-openai with a key).
 """
 
 import os

@@ -1,7 +1,7 @@
 """An openevals judge, before and after the one changed line.
 
 With OPENAI_API_KEY set it asks gpt-4o-mini; without it, a scripted model that likes answers in bold.
-Needs: pip install 'judgeharness-integrations[openevals]' (and langchain-openai with a key).
+Needs: pip install '.[openevals]' (and langchain-openai with a key).
 """
 
 import os

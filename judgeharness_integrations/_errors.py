@@ -100,7 +100,12 @@ class NotInstalledError(UsageError):
 
     def __init__(self, what: str, extra: str) -> None:
         """Name what is missing and the exact pip line that brings it."""
-        super().__init__(f"{what} is not installed: pip install 'judgeharness-integrations[{extra}]'")
+        super().__init__(f"{what} is not installed: {self.command(extra)} in the source folder of judgeharness")
+
+    @staticmethod
+    def command(extra: str) -> str:
+        """Return what installs an extra of this package: from its source, for no package index has it."""
+        return f"pip install '.[{extra}]'"
 
 
 class LogStorageError(JudgeHarnessError):

@@ -20,10 +20,16 @@ from typing import Any
 
 from judgeharness_integrations._modulesource import Needed, Statement, UnreadableError, bindings, needed
 
-__all__ = ["UnreadableError", "source_digest"]
+__all__ = ["UnreadableError", "function_name", "source_digest"]
 
 _GLOBAL = frozenset({"LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"})
 _PLAIN = (str, bytes, int, float, complex, bool, type(None), type(Ellipsis), re.Pattern)
+
+
+def function_name(function: object) -> str:
+    """Return what reports call a function: its name, else that of its class; a lambda is a judge."""
+    name = str(getattr(function, "__name__", type(function).__name__))
+    return "judge" if name == "<lambda>" else name
 
 
 def source_digest(function: object) -> str:

@@ -17,7 +17,7 @@ from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations._threads import thread_pool
 from judgeharness_integrations.answerfields import AnswerFields, answer_fields, described, of_an_array
 from judgeharness_integrations.cases import Case, Criterion
-from judgeharness_integrations.functionsource import UnreadableError, source_digest
+from judgeharness_integrations.functionsource import UnreadableError, function_name, source_digest
 from judgeharness_integrations.perturbations import Perturbation
 from judgeharness_integrations.verdictlog.row import ABSTAIN, Outcome, Verdict, verdict_from_json
 
@@ -392,8 +392,8 @@ def as_judge(judge: JudgeLike) -> Judge:
         if (known := recognised(judge)) is not None:
             return known
     if callable(judge):
-        name = getattr(judge, "__name__", type(judge).__name__)
-        return FunctionJudge.of(judge, "judge" if name == "<lambda>" else name)
+        known = FunctionJudge.of(judge, function_name(judge))
+        return replace(known, name=function_name(judge.func)) if isinstance(judge, partial) else known
     raise UsageError(
         f"a {type(judge).__name__} is not a judge: give a callable that takes a case, or an object with "
         "name, identity, criteria and an async judge(probe)."

@@ -14,6 +14,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
+from dataclasses import replace
 from pathlib import Path
 from typing import Final, TypeAlias
 
@@ -27,6 +28,7 @@ from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES
 __all__ = ["RECORD", "Listener", "case_texts", "ready", "record", "recording", "to_file", "unrecorded"]
 
 RECORD: Final = "JUDGEHARNESS_RECORD"
+_TEST: Final = "PYTEST_CURRENT_TEST"
 _TEXTS = ("input", "output", "output_b", "reference", "context")
 
 # what is told of a result: the measurement, and the texts that were judged, field by field
@@ -61,13 +63,19 @@ class _Appending:
 
         from judgeharness_integrations.reporting.runs.recorded import recorded_line  # noqa: PLC0415
 
-        line = json.dumps(recorded_line(result, texts), ensure_ascii=False, allow_nan=False)
+        asked = replace(result, test=_test_running())
+        line = json.dumps(recorded_line(asked, texts), ensure_ascii=False, allow_nan=False)
         self._path.parent.mkdir(parents=True, exist_ok=True)
         with (
             FileLock(f"{self._path}.lock"),
             open(self._path, "a", encoding="utf-8", errors=LONE_SURROGATES, opener=owner_only) as file,
         ):
             file.write(line + "\n")
+
+
+def _test_running() -> str | None:
+    """Return the node id of pytest's test that runs, which pytest tells everybody as `node id (phase)`."""
+    return os.environ.get(_TEST, "").rpartition(" ")[0] or None
 
 
 def to_file(path: Path) -> Listener:

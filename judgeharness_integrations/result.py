@@ -116,7 +116,8 @@ class HarnessResult:
     `model_families` names makers of judge and answers, where known, as (judge, *authors). `unasked` says of every
     sample that early stopping left out, in plan order, whether it would have swapped the texts. `probe_rows` are those
     of adversarial probes, which do not vote (`judgeharness_integrations.checking`). `ended` says why a judge that is
-    down was asked nothing more, and what to do about it.
+    down was asked nothing more, and what to do about it. `test` is pytest's node id of the test that asked, in reports
+    and records.
     """
 
     case_id: str
@@ -137,6 +138,7 @@ class HarnessResult:
     temperature: float | None = None
     unasked: tuple[bool, ...] = ()
     probe_rows: tuple[VerdictRow, ...] = field(default=(), repr=False)
+    test: str | None = field(default=None, compare=False)  # who asked is no part of what was measured
 
     @property
     def perturbations(self) -> tuple[str, ...]:

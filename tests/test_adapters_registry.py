@@ -58,7 +58,8 @@ def test_the_first_extra_is_what_an_adapter_needs() -> None:
     with pytest.raises(NotInstalledError) as caught:
         MISSING.require()
     assert str(caught.value) == (
-        "missing (no_such_module, json.no.such) is not installed: pip install 'judgeharness-integrations[gone]'"
+        "missing (no_such_module, json.no.such) is not installed: "
+        "pip install '.[gone]' in the source folder of judgeharness"
     )
 
 

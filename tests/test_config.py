@@ -468,7 +468,7 @@ def refuse_clearly(spec: Any) -> Any:
         (
             Adapter(name="fake", extras={"fake": ("no_such_module_here",)}, build_judge=refuse),
             NotInstalledError,
-            "pip install 'judgeharness-integrations[fake]'",
+            "pip install '.[fake]'",
         ),
     ],
 )

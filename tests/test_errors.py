@@ -44,7 +44,7 @@ def test_an_unknown_name_offers_the_nearest_known(name: str, known: list[str], s
 def test_errors_say_where_and_what_to_do() -> None:
     assert str(LogFormatError.at("log.csv", 3, "case_id is empty.")) == "log.csv, line 3: case_id is empty."
     assert str(NotInstalledError("langchain-core", "langchain")) == (
-        "langchain-core is not installed: pip install 'judgeharness-integrations[langchain]'"
+        "langchain-core is not installed: pip install '.[langchain]' in the source folder of judgeharness"
     )
 
 

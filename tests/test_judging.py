@@ -379,7 +379,8 @@ def test_any_callable_is_a_judge(function: Any) -> None:
         (sync_function, "sync_function", True),
         (lambda _: "PASS", "judge", False),
         (SyncCallable(), "SyncCallable", False),
-        (functools.partial(sync_function), "partial", True),
+        (functools.partial(sync_function), "sync_function", True),
+        (functools.partial(functools.partial(async_function)), "async_function", True),
     ],
 )
 def test_a_judge_is_named_after_its_function(function: Any, name: str, *, known: bool) -> None:

@@ -18,7 +18,7 @@ from judgeharness_integrations.presets import Shape
 from judgeharness_integrations.verdictlog.row import Verdict
 from judgeharness_langchain.caching import active_cache, isolated, namespace_of
 from judgeharness_langchain.fitting import fitting_case, misfit
-from judgeharness_langchain.kinds import Kind, kind_of
+from judgeharness_langchain.kinds import Kind, kind_of, short_name
 from judgeharness_langchain.messages import Capture
 from judgeharness_langchain.models import family_of, innermost, model_name
 from judgeharness_langchain.options import CallOptions
@@ -63,7 +63,7 @@ class EvaluatorJudge:
 
         Args:
             evaluator: the evaluator.
-            name: the judge's name in the log; the evaluation's name by default.
+            name: the judge's name in the log; the evaluation's by default, as `correctness` or `pairwise_string`.
             shape: `labels` or `scores` for a string evaluator of the caller's own.
 
         Raises:
@@ -73,11 +73,10 @@ class EvaluatorJudge:
         kind = kind_of(evaluator, shape)
         model = getattr(evaluator, "llm", None)
         criterion = str(getattr(evaluator, "criterion_name", None) or "verdict")
-        judge_name = name or str(getattr(evaluator, "evaluation_name", None) or type(evaluator).__name__)
         return cls(
             evaluator=evaluator,
             kind=kind,
-            name=judge_name,
+            name=name or short_name(evaluator),
             identity=JudgeIdentity(
                 name=type(evaluator).__name__,
                 model=model_name(model) if model is not None else None,

@@ -12,7 +12,7 @@ from judgeharness_integrations.parsing import Grammar, label_grammar, score_gram
 from judgeharness_integrations.presets import Shape
 from judgeharness_integrations.verdictlog.row import Verdict
 
-__all__ = ["Kind", "NativeValue", "is_deterministic", "kind_of"]
+__all__ = ["Kind", "NativeValue", "is_deterministic", "kind_of", "short_name"]
 
 NativeValue = tuple[Any, float | None]  # (value, score) of the evaluator's result dict
 
@@ -129,11 +129,22 @@ _BY_CLASS = {
     "QAEvalChain": CORRECTNESS,
     "ContextQAEvalChain": CORRECTNESS,
 }
+# what LangChain loads them by; the others say it themselves
+_SHORT_NAMES = {
+    "PairwiseStringEvalChain": "pairwise_string",
+    "LabeledPairwiseStringEvalChain": "labeled_pairwise_string",
+}
 _BY_SHAPE = {"labels": CUSTOM_LABELS, "scores": CUSTOM_SCORE}
 
 
 def _class_names(evaluator: object) -> list[str]:
     return [kind.__name__ for kind in type(evaluator).__mro__]
+
+
+def short_name(evaluator: object) -> str:
+    """Return what reports call an evaluator: its evaluation's name, as `correctness`, else that of its class."""
+    own = type(evaluator).__name__
+    return str(getattr(evaluator, "evaluation_name", None) or _SHORT_NAMES.get(own, own))
 
 
 def is_deterministic(evaluator: object) -> bool:

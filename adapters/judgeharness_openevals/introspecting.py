@@ -67,6 +67,11 @@ class Introspected:
         return "llm_as_judge" if self.key == "score" and not self.trajectory else f"llm_as_{self.key}_judge"
 
     @property
+    def short_name(self) -> str:
+        """What reports call it: its feedback key, but for `score`, which says nothing."""
+        return self.run_name if self.key == "score" else self.key
+
+    @property
     def raw(self) -> bool:
         """Whether it returns what the model answered, without key and comment."""
         return not self.trajectory and self._output is not None

@@ -60,7 +60,7 @@ class OpenevalsJudge:
 
         Args:
             evaluator: what `create_llm_as_judge` and its like make, or a function of the same protocol.
-            name: the judge's name in the log; the name of openevals' runs, or the function's, by default.
+            name: the judge's name in the log; the feedback key, or the function's name, by default.
             key: the criterion of answers that name none; the feedback key, or the function's name, by default.
 
         Raises:
@@ -87,7 +87,7 @@ class OpenevalsJudge:
             )
         return cls(
             function=evaluator,
-            name=name or (details.run_name if details else "judge" if own in _UNNAMED else own),
+            name=name or (details.short_name if details else "judge" if own in _UNNAMED else own),
             key=key,
             keyed=keyed and (details is None or not details.raw),
             criteria=criteria,

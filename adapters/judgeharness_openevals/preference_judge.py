@@ -163,7 +163,7 @@ def preference_judge(
     details.check()
     run_name = f"llm_as_{feedback_key}_judge"
     asker = Asker(function=factory(**arguments), details=details)
-    return PreferenceJudge(name=name or run_name, key=feedback_key, run_name=run_name, details=details, asker=asker)
+    return PreferenceJudge(name=name or feedback_key, key=feedback_key, run_name=run_name, details=details, asker=asker)
 
 
 def _checked_prompt(prompt: object) -> str:

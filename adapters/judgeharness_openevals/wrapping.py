@@ -166,7 +166,7 @@ def _harnessed(evaluation: _Evaluation) -> Callable[..., Any]:
         return evaluation.run(args, kwargs)
 
     harnessed: Any = asynchronous if judge.asynchronous else synchronous
-    harnessed.__name__ = harnessed.__qualname__ = judge.name  # where the evaluator itself has no name
+    harnessed.__name__ = harnessed.__qualname__ = judge.run_name  # where the evaluator itself has no name
     update_wrapper(harnessed, judge.function, updated=())
     harnessed.judge, harnessed.harness = judge, evaluation.harness
     return harnessed  # type: ignore[no-any-return]

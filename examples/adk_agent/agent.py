@@ -1,6 +1,6 @@
 """A weather agent whose judge is measured. It runs offline: two scripted models stand in for the real ones.
 
-    pip install 'judgeharness-integrations[adk]'
+    pip install '.[adk]'
     adk eval examples/adk_agent examples/adk_agent/weather.test.json --print_detailed_results
 
 For real models change `model` below and `judge_model` in `test_config.json`: "gemini-2.5-flash" with a Google key,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-from judgeharness_integrations._errors import UnknownNameError
+from judgeharness_integrations._errors import NotInstalledError, UnknownNameError
 from judgeharness_integrations.adapters import GROUP, Adapter, load_adapter
 from judgeharness_integrations.cli._checking import checked, print_checks
 from judgeharness_integrations.cli._json import print_json
@@ -65,7 +65,7 @@ def _facts(point: EntryPoint, *, check: bool) -> dict[str, Any]:
         "name": adapter.name,
         "ready": ready,
         "missing": [
-            {"extra": extra, "modules": list(modules), "pip": f"pip install 'judgeharness-integrations[{extra}]'"}
+            {"extra": extra, "modules": list(modules), "pip": NotInstalledError.command(extra)}
             for extra, modules in missing.items()
         ],
         "error": None,

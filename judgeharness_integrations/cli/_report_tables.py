@@ -49,9 +49,8 @@ def print_report(report: RunReport, screen: Console) -> None:
     for section in report.judges:
         for line in _about(section):
             screen.print(Text(safe_text(f"{section.judge}: {line}", 400)))
-    state = report.state.replace("_", " ")
     run = f"run {safe_text(report.run, 60)}, " if report.run else ""
-    screen.print(f"{run}state: {state}, {report.cases} cases; intervals are at 95 % over cases")
+    screen.print(f"{run}state: {report.state_text}, {report.cases} cases; intervals are at 95 % over cases")
 
 
 def _designs(report: RunReport) -> Iterator[str]:

@@ -13,6 +13,7 @@ from judgeharness_integrations.cli._printing import console, percent, safe, shar
 from judgeharness_integrations.cli._replay_tables import stopping_sentences
 from judgeharness_integrations.reporting.billtext import cost_text, tokens_text
 from judgeharness_integrations.reporting.plain import safe_text
+from judgeharness_integrations.reporting.statetext import state_text
 
 if TYPE_CHECKING:
     from judgeharness_integrations.replay import JudgeReplay
@@ -56,7 +57,9 @@ def print_summary(document: Mapping[str, Any], folder: Path, *, log: str) -> Non
     screen.print(Text(safe_text(told + ("" if cost is None else f", {cost}"), 2000)), soft_wrap=True)
     for run, calls in document["reused_from"].items():
         screen.print(Text(f"re-used: {calls} calls that run {safe_text(run)} paid for"))
-    screen.print(f"run: {document['run']}, state: {document['state'].replace('_', ' ')}")
+    cases = document["judged_cases"] + document["not_asked_cases"]
+    state = state_text(document["state"], not_graded=document["not_graded_cases"], cases=cases)
+    screen.print(f"run: {document['run']}, state: {state}")
     written = f"log: {safe_text(log)}; written to {safe_text(str(folder))}: verdicts.jsonl, results.jsonl, summary.json"
     screen.print(Text(written), soft_wrap=True)
 

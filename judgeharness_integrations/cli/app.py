@@ -38,7 +38,7 @@ from judgeharness_integrations.cli import (
     selftest,
 )
 from judgeharness_integrations.cli._stopping import Terminated
-from judgeharness_integrations.cli.exits import INTERRUPTED, NOT_GRADED, PIPE_CLOSED, TERMINATED, USAGE
+from judgeharness_integrations.cli.exits import INTERRUPTED, NOT_GRADED, OK, PIPE_CLOSED, TERMINATED, USAGE
 
 __all__ = ["app", "main"]
 
@@ -51,7 +51,6 @@ app = typer.Typer(
     epilog="Exit codes: 0 ok; 1 a gate failed (--fail-under and the like, a judge has drifted or fails a check, a "
     "self-test misses); 2 wrong usage or configuration; 3 judge infrastructure: a case ended not_graded for too few "
     "valid samples, a judge is down or a cluster is not there, which goes before 1; 130 interrupted; 143 terminated.",
-    add_completion=False,
     rich_markup_mode=None,
     # a traceback with local variables could print keys
     pretty_exceptions_enable=False,
@@ -114,8 +113,8 @@ def _run(arguments: Sequence[str] | None) -> int:
         given = list(sys.argv[1:] if arguments is None else arguments)
         code = _command(app).main(args=given or ["--help"], prog_name="judgeharness", standalone_mode=False)
         sys.stdout.flush()
-    except (BrokenPipeError, SystemExit):  # a closed pipe is all that typer exits for by itself in this mode
-        return _closed_pipe()
+    except (BrokenPipeError, SystemExit) as error:
+        return _exited(error)
     except (KeyboardInterrupt, typer.Abort, Terminated) as error:
         terminated = isinstance(error, Terminated)
         return _fail("terminated.", TERMINATED) if terminated else _fail("interrupted.", INTERRUPTED)
@@ -157,6 +156,13 @@ def _fail(sentence: str, code: int) -> int:
 
     typer.echo(f"error: {safe_text(sentence, _LONGEST_SENTENCE)}", err=True)
     return code
+
+
+def _exited(error: BrokenPipeError | SystemExit) -> int:
+    """Return the exit code where typer exits by itself: for a closed pipe, and when it has completed a line."""
+    if isinstance(error, SystemExit) and not isinstance(error.__context__, OSError):
+        return error.code if isinstance(error.code, int) else OK
+    return _closed_pipe()
 
 
 def _closed_pipe() -> int:

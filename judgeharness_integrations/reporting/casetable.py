@@ -59,6 +59,7 @@ CASE_COLUMNS: Final = (
     "latency_s",
     "cached_input_tokens",
     "cache_write_tokens",
+    "test",
 )
 
 _Cell = str | float | None
@@ -71,7 +72,7 @@ def case_table(report: RunReport) -> str:
     `{verdict, count}` over valid samples, `flip_rates` a JSON object perturbation -> share; a set of labels is a JSON
     list. `outcome` is `passed`, `failed`, `abstained` or `not_graded` (see `case_outcome`). What a case cost stands on
     the line of its first criterion alone, so that sums are right; `latency_s` is in seconds. `calibration` is `valid`,
-    `expired`, `unverifiable` or `none`; where labels are a model's, `agreement with` it.
+    `expired`, `unverifiable` or `none`; where labels are a model's, `agreement with` it. `test` is pytest's node id.
     """
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
@@ -125,6 +126,7 @@ def _cells(result: HarnessResult, measured: CriterionResult) -> dict[str, _Cell]
         "calibrated_recall": None if recall is None else recall.value,
         "judge_model": result.judge_model,
         "state": result.state,
+        "test": result.test,
     }
 
 

@@ -52,6 +52,8 @@ def result_document(result: HarnessResult, *, rows: bool = False) -> dict[str, A
         document["unasked"] = list(result.unasked)
     if result.ended is not None:
         document["ended"] = result.ended
+    if result.test is not None:
+        document["test"] = result.test
     if rows:
         document["calibration_report"] = calibration_record(result.calibration)
         document["rows"] = [row_record(row) for row in (*result.rows, *result.probe_rows)]

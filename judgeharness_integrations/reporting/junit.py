@@ -153,6 +153,8 @@ def _facts(result: HarnessResult, measured: CriterionResult, found: CaseOutcome)
     yield "calibration", word if state is None or state.valid else str(state)
     if result.state != "complete":
         yield "state", result.state
+    if result.test is not None:
+        yield "test", result.test
     if (anchor := result.calibrated(measured.criterion)) is not None:
         yield "calibrated_precision", str(anchor.precision or "none")
         yield "calibrated_recall", str(anchor.recall or "none")

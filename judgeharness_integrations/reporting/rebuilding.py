@@ -44,7 +44,7 @@ def rebuilt_result(document: Mapping[str, Any], *, rule: RuleLike | None = None)
     kinds = {name: "numbers" if measured.numeric else "labels" for name, measured in result.criteria.items()}
     if kinds != {name: criterion["kind"] for name, criterion in document["criteria"].items()}:
         raise _damaged("its rows hold other criteria, or other kinds of verdicts, than its criteria say")
-    return result
+    return replace(result, test=document.get("test"))
 
 
 def _damaged(problem: str) -> ConfigError:

@@ -92,5 +92,6 @@ class ResultShape(Shape):
     model_families: list[Text | None]
     unasked: list[bool] = Field(default_factory=list)
     ended: Text | None = None
+    test: Text | None = None
     calibration_report: dict[str, Any] | None
     rows: list[_Row]

@@ -160,7 +160,7 @@ for name in ("register", "hallucinations_v1"):
         print(error)
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=60)  # noqa: S603
-    sentence = "adk (google.adk) is not installed: pip install 'judgeharness-integrations[adk]'"
+    sentence = "adk (google.adk) is not installed: pip install '.[adk]' in the source folder of judgeharness"
     assert done.stdout.splitlines() == [sentence] * 2, done.stderr
 
 

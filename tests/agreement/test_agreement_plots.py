@@ -118,7 +118,7 @@ def test_without_matplotlib_the_pip_line_is_named(
     for name in [name for name in sys.modules if name.split(".")[0] == "matplotlib"]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(NotInstalledError, match=r"pip install 'judgeharness-integrations\[report\]'"):
+    with pytest.raises(NotInstalledError, match=r"pip install '\.\[report\]'"):
         draw_alt_test(report, tmp_path)
 
 

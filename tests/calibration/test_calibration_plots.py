@@ -76,5 +76,5 @@ def test_a_picture_that_cannot_be_drawn_is_refused_before_a_judge_is_asked(
     given = ["calibrate", str(config), "--labels", str(tmp_path / "cases.csv"), "--out", str(out), "--plot", str(plots)]
     assert main([*given, "--yes"]) == 2
     told = capsys.readouterr().err
-    assert ("is a file: name a folder" if drawer else "judgeharness-integrations[report]") in told
+    assert ("is a file: name a folder" if drawer else "'.[report]'") in told
     assert not out.exists()

@@ -79,7 +79,7 @@ def test_adapters_that_conform(command: Command, frameworks: Callable[..., None]
     assert "opted out: good · graded · original_frame: one answer has no order" in ran.out
     assert "bare: not checked, no benches" in ran.out
     assert "absent: not checked, not ready" in ran.out
-    assert "absent: pip install 'judgeharness-integrations[absent]'" in ran.out
+    assert "absent: pip install '.[absent]'" in ran.out
 
 
 @pytest.mark.slow

@@ -102,7 +102,7 @@ def frameworks(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_adapters_say_what_is_ready_and_the_pip_line_of_what_is_not(command: Command) -> None:
     ran = command("adapters")
     assert ran.code == 0
-    assert "pip install 'judgeharness-integrations[absent]'" in ran.out
+    assert "pip install '.[absent]'" in ran.out
     assert "ready; not installed: second" in ran.out
     assert "broken: ImportError: gone" in ran.out
 
@@ -121,7 +121,7 @@ def test_adapters_as_json(command: Command) -> None:
         {
             "extra": "absent",
             "modules": ["no_such_module_here"],
-            "pip": "pip install 'judgeharness-integrations[absent]'",
+            "pip": "pip install '.[absent]'",
         }
     ]
 

@@ -13,6 +13,7 @@ from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.cli._failures import failures, told, without_replay_advice
 from judgeharness_integrations.execution import retrying
 from judgeharness_integrations.harness import JudgeHarness
+from judgeharness_integrations.reporting.runs.reading import read_report
 from judgeharness_integrations.result import HarnessResult
 from judgeharness_integrations.verdictlog import VerdictRow, read_log
 
@@ -266,3 +267,15 @@ def test_a_folder_in_the_place_of_a_result_is_refused(command: Command, configur
     assert ran.code == 2
     assert "summary.json is a folder" in ran.err
     assert [path.name for path in (folder / "out").iterdir()] == ["summary.json"]
+
+
+def test_complete_is_not_said_beside_exit_code_3(command: Command, configure: Command, folder: Path) -> None:
+    ran = command("run", configure("good", "broken_on_second"), "--out", folder / "out")
+    assert (ran.code, "state: complete" in ran.out) == (3, False)
+    assert "state: all asked, 1 of 6 cases not graded" in ran.out
+
+    gated = command("report", folder / "out", "--fail-under", "coverage>=0.05", "--markdown", folder / "report.md")
+    assert (gated.code, "state: complete" in gated.out) == (3, False)
+    assert "state: all asked, 1 of 6 cases not graded, 3 cases;" in gated.out
+    assert "all asked, 1 of 6 cases not graded" in (folder / "report.md").read_text(encoding="utf-8")
+    assert "all asked, 1 of 6 cases not graded" in read_report(folder / "out").to_html()

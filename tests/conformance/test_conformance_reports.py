@@ -96,7 +96,7 @@ def test_opting_out_needs_a_reason_and_a_check() -> None:
 
 
 def test_an_adapter_whose_framework_is_missing_is_not_checked() -> None:
-    with pytest.raises(NotInstalledError, match=r"pip install 'judgeharness-integrations\[toy\]'"):
+    with pytest.raises(NotInstalledError, match=r"pip install '\.\[toy\]'"):
         check_adapter(adapter(toy_bench(), module="no_such_module"))
     with pytest.raises(UnknownNameError, match="did you mean 'langchain'"):
         check_adapter("langchian")

@@ -76,6 +76,21 @@ def test_recorded_results_come_back_as_they_were(tmp_path: Path) -> None:
     assert read_report(file, judges=["scripted"]).case_texts == report.case_texts
 
 
+def test_a_record_says_which_test_asked(
+    tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, harness = tmp_path / "today.jsonl", JudgeHarness.single("labels")
+    with recording(to_file(file)):
+        measured = harness.evaluate(ScriptedJudge(["PASS"]), "asked in a test")
+        monkeypatch.delenv("PYTEST_CURRENT_TEST")
+        harness.evaluate(ScriptedJudge(["PASS"]), "asked in none")
+    asked, other = read_report(file).results
+    assert (asked.test, other.test) == (request.node.nodeid, None)
+    assert HarnessResult.from_dict(asked.to_dict(rows=True)).test == request.node.nodeid
+    assert "test" not in other.to_dict()
+    assert measured == asked
+
+
 def test_a_line_that_was_cut_off_is_left_out_and_a_damaged_one_is_named(tmp_path: Path) -> None:
     file = tmp_path / "today.jsonl"
     with recording(to_file(file)):

@@ -13,7 +13,7 @@ from support.openai_server import OpenAIServer, Reply, Request
 Serve = Callable[..., OpenAIServer]
 MISSING = (
     "evaluator 'exact_match' of langchain-classic is not installed: "
-    "pip install 'judgeharness-integrations[langchain-classic]'"
+    "pip install '.[langchain-classic]' in the source folder of judgeharness"
 )
 BLOCK = """
 import sys
@@ -46,7 +46,8 @@ def test_without_langchain_the_package_imports_and_says_what_to_install() -> Non
             print(error)
         """,
     )
-    assert shown == "langchain (langchain_core) is not installed: pip install 'judgeharness-integrations[langchain]'"
+    line = "pip install '.[langchain]' in the source folder of judgeharness"
+    assert shown == f"langchain (langchain_core) is not installed: {line}"
 
 
 def first_is_better(request: Request) -> Reply:

@@ -201,7 +201,7 @@ def test_without_libcst_the_pip_line_is_named(
 ) -> None:
     monkeypatch.setattr(sources, "find_spec", lambda name: None)
     assert main(["migrate", "suite.py"]) == 2
-    assert "pip install 'judgeharness-integrations[migration]'" in capsys.readouterr().err
+    assert "pip install '.[migration]'" in capsys.readouterr().err
 
 
 def test_without_libcst_nothing_is_imported_that_needs_it(
@@ -212,7 +212,7 @@ def test_without_libcst_nothing_is_imported_that_needs_it(
     monkeypatch.delitem(sys.modules, "judgeharness_integrations.cli._migrate", raising=False)
     monkeypatch.setattr(sources, "find_spec", lambda name: None)
     assert main(["migrate", "suite.py"]) == 2
-    assert "pip install 'judgeharness-integrations[migration]'" in capsys.readouterr().err
+    assert "pip install '.[migration]'" in capsys.readouterr().err
 
 
 @pytest.mark.slow

@@ -211,7 +211,7 @@ def test_without_libcst_the_pip_line_is_named(command: Callable[..., Ran], monke
     monkeypatch.setattr(sources, "find_spec", lambda _: None)
     for arguments in ([], ["--list"], ["--explain", "JH001"]):
         code, _, err = command(*arguments)
-        assert (code, "pip install 'judgeharness-integrations[migration]'" in err) == (2, True)
+        assert (code, "pip install '.[migration]'" in err) == (2, True)
 
 
 def test_progress_is_shown_on_a_terminal_only(command: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -153,7 +153,7 @@ def test_broken_files_do_not_stop_the_rest(tree: Path) -> None:
 
 def test_without_libcst_the_pip_line_is_named(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sources, "find_spec", lambda _: None)
-    with pytest.raises(NotInstalledError, match=r"pip install 'judgeharness-integrations\[migration\]'"):
+    with pytest.raises(NotInstalledError, match=r"pip install '\.\[migration\]'"):
         scan([tree])
 
 

@@ -131,5 +131,5 @@ def test_without_openevals_the_package_imports_and_says_what_to_install() -> Non
     done = subprocess.run(  # noqa: S603
         [sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, check=True, timeout=60
     )
-    assert "openevals (openevals) is not installed: pip install 'judgeharness-integrations[openevals]'" in done.stdout
+    assert "openevals (openevals) is not installed: pip install '.[openevals]'" in done.stdout
     assert "has no attribute 'no_such_name'" in done.stdout

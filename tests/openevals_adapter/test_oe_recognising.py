@@ -41,6 +41,19 @@ def test_its_own_are_known(openai_server: Serve) -> None:
         recognise(partial(harnessed, context="c"))
 
 
+def test_a_judge_is_named_after_its_feedback_key(openai_server: Serve) -> None:
+    model = chat_model(openai_server([scored(score=True)]))
+    right = create_llm_as_judge(prompt=PROMPT, judge=model, feedback_key="correctness")
+    assert as_judge(right).name == as_judge(harness_judge(right)).name == "correctness"
+    assert OpenevalsJudge.of(right, name="mine").name == "mine"
+    assert as_judge(create_llm_as_judge(prompt=PROMPT, judge=model)).name == "llm_as_judge"  # `score` says nothing
+    assert as_judge(create_trajectory_llm_as_judge(judge=model)).name == "trajectory_accuracy"
+    assert create_harnessed_pairwise_judge(judge=model, feedback_key="kinder").judge.name == "kinder"
+    assert as_judge(scorer).name == "scorer"
+    harnessed = harness_judge(partial(right, context="c"))
+    assert (harnessed.__name__, harnessed.judge.name) == ("llm_as_correctness_judge", "correctness")  # as in a trace
+
+
 class Case:
     def __init__(self, outputs: str) -> None: ...
 

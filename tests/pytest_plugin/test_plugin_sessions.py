@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import importlib.util
 import json
 import sys
@@ -403,6 +404,22 @@ def test_a_report_takes_in_what_migrated_evaluators_measure(run: Run, pytester: 
     report = read_report(pytester.path / "all.jsonl")
     assert [result.case_id for result in report.results] == ["own", "fixture"]  # each once
     assert report.case_texts["own"] == {"output": "Hello *you*"}
+
+
+def test_reports_say_which_test_asked(run: Run, pytester: pytest.Pytester) -> None:
+    ran = run(MIGRATED, "--judgeharness-out", "out")
+    ran.assert_outcomes(passed=2)
+    out, name = pytester.path / "out", "test_suite.py::test_with"
+    asked = [f"{name}_a_harness_of_its_own", f"{name}_the_fixture"]
+    assert [result.test for result in read_report(out / "recorded.jsonl").results] == asked
+    document = json.loads((out / "report.json").read_text(encoding="utf-8"))
+    assert [(one["test"], one["case_id"]) for one in document["tests"]] == [(asked[0], "own"), (asked[1], "fixture")]
+    table = csv.DictReader((out / "cases.csv").read_text(encoding="utf-8").splitlines())
+    assert [row["test"] for row in table] == asked
+    suites = ET.parse(out / "junit.xml").getroot()  # noqa: S314 - our own
+    assert [one.get("value") for one in suites.iterfind(".//testcase//property[@name='test']")] == asked
+    page = (out / "report.html").read_text(encoding="utf-8")
+    assert all(json.dumps(["Test", test], separators=(",", ":")) in page for test in asked)
 
 
 def test_where_nothing_is_asked_of_the_session_the_fixture_alone_is_shown(run: Run) -> None:

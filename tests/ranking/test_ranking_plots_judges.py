@@ -406,5 +406,5 @@ def test_without_matplotlib_the_pip_line_is_named(tmp_path: Path, monkeypatch: p
     for name in [name for name in sys.modules if name.split(".")[0] == "matplotlib"]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(NotInstalledError, match=r"pip install 'judgeharness-integrations\[report\]'"):
+    with pytest.raises(NotInstalledError, match=r"pip install '\.\[report\]'"):
         draw_leaderboard(report, tmp_path)

@@ -219,7 +219,7 @@ def test_agreement_is_one_row_a_pair_and_of_sets_a_label() -> None:
 
 def test_without_pandas_one_sentence_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pandas", None)
-    sentence = "pandas, which holds data frames, is not installed: pip install 'judgeharness-integrations[pandas]'"
+    sentence = "pandas, which holds data frames, is not installed: pip install '.[pandas]'"
     with pytest.raises(NotInstalledError, match=re.escape(sentence)):
         pattern().to_pandas()
 

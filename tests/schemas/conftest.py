@@ -22,6 +22,8 @@ from judgeharness_integrations.calibration import Judged, measure_calibration
 from judgeharness_integrations.cli import main
 from judgeharness_integrations.design import Design
 from judgeharness_integrations.measure import measure
+from judgeharness_integrations.reporting.runs.building import run_report
+from judgeharness_integrations.reporting.runs.document import report_document
 from judgeharness_integrations.reporting.runs.recorded import recorded_line
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -163,7 +165,10 @@ def gates(made: Written) -> None:
     made.run("compare", "points.jsonl", made.log("later", later), "--rule", "median", "--permutations", 20)
     for result in shapes().values():
         made.take(json.dumps(recorded_line(result, {"output": "an answer"}), allow_nan=False))
-    made.take(json.dumps(recorded_line(pattern(), {}) | {"test": "tests/test_it.py::test_it"}))
+    tested = replace(pattern(), test="tests/test_it.py::test_it")
+    made.take(json.dumps(recorded_line(tested, {})))
+    made.take(json.dumps(tested.to_dict()))
+    made.take(json.dumps(report_document(run_report([tested]))))
 
 
 def sources(made: Written) -> None:

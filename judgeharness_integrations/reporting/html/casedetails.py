@@ -63,6 +63,8 @@ def _facts(row: CaseRow) -> list[list[str]]:
     if measured.unbiased_rate is not None:
         found.append(["Unbiased rate", f"{percent(measured.unbiased_rate)}, without the bias of stopping early"])
     found.append(["Judge", result.judge + (f" ({result.judge_model})" if result.judge_model else "")])
+    if result.test is not None:
+        found.append(["Test", result.test])
     found.append(["Cost", _cost(result)])
     if result.skipped:
         found.append(["Skipped", "; ".join(f"{name}: {reason}" for name, reason in result.skipped.items())])

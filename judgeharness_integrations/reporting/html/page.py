@@ -29,11 +29,8 @@ __all__ = ["html_report"]
 _MOST_BADGES = 6
 _AT_ONCE = 200  # rows of one piece of the table; later pieces cost nothing until the script needs them
 _STATES = {
-    "complete": "complete",
     "budget_exhausted": "stopped: the budget is used up",
-    "interrupted": "interrupted",
     "judge_down": "stopped: a judge is down",
-    "failed": "failed",
     "unfinished": "not finished",
 }
 
@@ -64,7 +61,7 @@ def html_report(report: RunReport, *, gates: GateReport | None = None) -> str:
         title=_title(report),
         report=report,
         source=PurePath(report.source).name or report.source,
-        state=_STATES[report.state],
+        state=_STATES.get(report.state, report.state_text),
         headlines=lines,
         columns=column_names(lines),
         gates=gates or report.gates,

@@ -34,8 +34,7 @@ def _lines(report: RunReport, gates: GateReport | None, *, all_cases: bool) -> I
     yield "## LLM judges, measured"
     yield ""
     run = f" · run {escaped(report.run, 60)}" if report.run else ""
-    state = report.state.replace("_", " ")
-    yield f"{escaped(report.source, 200)}{run} · {report.cases} cases · {state}"
+    yield f"{escaped(report.source, 200)}{run} · {report.cases} cases · {report.state_text}"
     yield ""
     if (shown := gates or report.gates) is not None:
         yield from gate_lines(shown, of_run=gates is None)

@@ -29,6 +29,9 @@ def report_document(report: RunReport, *, gates: GateReport | None = None, resul
 
     """
     tested, shown = report.annotators, gates or report.gates
+    tests = [
+        {"test": one.test, "judge": one.judge, "case_id": one.case_id} for one in report.results if one.test is not None
+    ]
     return {
         "schema": REPORT_SCHEMA,
         "source": report.source,
@@ -43,6 +46,7 @@ def report_document(report: RunReport, *, gates: GateReport | None = None, resul
         "gates": None if shown is None else shown.to_dict(),
         "gates_of": None if shown is None else "report" if gates is not None else "run",
         "results": [result.to_dict() for result in report.results] if results else None,
+        **({"tests": tests} if tests else {}),
     }
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from judgeharness_integrations.calibration.report import CalibrationReport, CalibrationState
 from judgeharness_integrations.gates.report import GateReport
 from judgeharness_integrations.reporting.runs.summary import CriterionSummary
+from judgeharness_integrations.reporting.statetext import state_text
 from judgeharness_integrations.result import HarnessResult
 from judgeharness_integrations.usage import Usage
 
@@ -93,6 +94,13 @@ class RunReport:
     def cases(self) -> int:
         """Number of different cases."""
         return len({result.case_id for result in self.results})
+
+    @property
+    def state_text(self) -> str:
+        """How the run ended, in words: one with cases that are not graded is not called complete."""
+        results = [any(one.status == "not_graded" for one in result.criteria.values()) for result in self.results]
+        never = sum(section.not_asked for section in self.judges)
+        return state_text(self.state, not_graded=sum(results) + never, cases=len(results) + never)
 
     @property
     def informal(self) -> bool:

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from judgeharness_integrations.config.importing import imported_rule
-from judgeharness_integrations.reporting.rebuilding import rebuilt_result
-from judgeharness_integrations.reporting.runs.recorded import recorded_line
+from judgeharness_integrations.reporting.runs.recorded import recorded_line, recorded_result
 from judgeharness_integrations.result import HarnessResult
 
 __all__ = ["Record", "as_line", "from_line", "texts_by_case"]
@@ -18,17 +17,20 @@ __all__ = ["Record", "as_line", "from_line", "texts_by_case"]
 
 @dataclass(frozen=True, kw_only=True)
 class Record:
-    """A result, the test that asked for it, and the texts that were judged."""
+    """A result, which knows the test that asked for it, and the texts that were judged."""
 
-    test: str
     result: HarnessResult
     texts: Mapping[str, str]
+
+    @property
+    def test(self) -> str:
+        """The test's node id."""
+        return self.result.test or ""
 
 
 def as_line(record: Record) -> str:
     """Return a record as one line of ASCII: `judgeharness report` reads files of such lines."""
-    document = recorded_line(record.result, record.texts) | {"test": record.test}
-    return json.dumps(document, allow_nan=False)
+    return json.dumps(recorded_line(record.result, record.texts), allow_nan=False)
 
 
 def from_line(line: str, *, folder: Path) -> Record:
@@ -43,7 +45,7 @@ def from_line(line: str, *, folder: Path) -> Record:
     shown = document["aggregation_rule"] or ""
     if document["design"]["rule"] is None and ":" in shown:
         rule = imported_rule(shown, folder=folder, where="aggregation_rule")
-    return Record(test=found["test"], result=rebuilt_result(document, rule=rule), texts=found["case"])
+    return Record(result=recorded_result(found, rule=rule), texts=found["case"])
 
 
 def texts_by_case(records: Iterable[Record]) -> dict[str, Mapping[str, str]]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -99,19 +100,20 @@ class Suite:
     def record(self, test: str, result: HarnessResult, case: Case, *, with_texts: bool) -> None:
         """Keep a result of the fixture for the report, unless every result of the test is kept anyway."""
         if not self._listens:
-            self._records.append(
-                Record(test=test, result=result, texts=redactor().data(case_texts(case)) if with_texts else {})
-            )
+            self._keep(test, result, redactor().data(case_texts(case)) if with_texts else {})
 
     @contextmanager
     def listening(self, test: str) -> Iterator[None]:
         """Keep every measurement that is made while a test runs, those of migrated evaluators too."""
         self._listens = True
         try:
-            with recording(lambda result, texts: self._records.append(Record(test=test, result=result, texts=texts))):
+            with recording(lambda result, texts: self._keep(test, result, texts)):
                 yield
         finally:
             self._listens = False
+
+    def _keep(self, test: str, result: HarnessResult, texts: Mapping[str, str]) -> None:
+        self._records.append(Record(result=replace(result, test=test), texts=texts))
 
     def is_not_graded(self, raised: pytest.ExceptionInfo[BaseException] | None) -> bool:
         """Return whether a test ended because its judge gave no verdict."""
