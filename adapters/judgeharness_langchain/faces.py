@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator, Mapping
 from types import MethodType
-from typing import Any
+from typing import Any, cast
 
 from langchain_core.output_parsers import StrOutputParser
 from langchain_core.outputs import RunInfo
@@ -86,19 +86,19 @@ class ChainFaces(Runnable[Any, dict[str, Any]]):
         """Evaluate what the prompt's variables hold; return them and the output."""
         return await self._faces().ainvoke(input, config, **options)
 
-    def batch(self, inputs: list[Any], config: Any = None, **options: Any) -> list[Any]:  # type: ignore[override]
+    def batch(self, inputs: list[Any], config: Any = None, **options: Any) -> list[Any]:
         """Evaluate a list."""
         return self._faces().batch(inputs, config, **options)
 
-    async def abatch(self, inputs: list[Any], config: Any = None, **options: Any) -> list[Any]:  # type: ignore[override]
+    async def abatch(self, inputs: list[Any], config: Any = None, **options: Any) -> list[Any]:
         """Evaluate a list."""
         return await self._faces().abatch(inputs, config, **options)
 
-    def batch_as_completed(self, inputs: Any, config: Any = None, **options: Any) -> Iterator[Any]:  # type: ignore[override]
+    def batch_as_completed(self, inputs: Any, config: Any = None, **options: Any) -> Iterator[Any]:
         """Evaluate a list and yield (place, answer) as they come."""
         return self._faces().batch_as_completed(inputs, config, **options)
 
-    def abatch_as_completed(self, inputs: Any, config: Any = None, **options: Any) -> AsyncIterator[Any]:  # type: ignore[override]
+    def abatch_as_completed(self, inputs: Any, config: Any = None, **options: Any) -> AsyncIterator[Any]:
         """Evaluate a list and yield (place, answer) as they come."""
         return self._faces().abatch_as_completed(inputs, config, **options)
 
@@ -218,4 +218,4 @@ class ChainFaces(Runnable[Any, dict[str, Any]]):
 
 
 def _config(**given: Any) -> RunnableConfig:
-    return RunnableConfig(**{name: value for name, value in given.items() if value is not None})  # type: ignore[typeddict-item]
+    return cast("RunnableConfig", {name: value for name, value in given.items() if value is not None})
