@@ -54,8 +54,8 @@ def policy(attempts: int = 4, **options: Any) -> AsyncRetrying:
 
 
 def harness(retrying: AsyncRetrying | None, **options: Any) -> JudgeHarness:
-    defaults = {"perturbations": ["none"], "repetitions": 1, "aggregation_rule": "majority", "observers": ()}
-    return JudgeHarness(**(defaults | options), retrying=retrying)
+    defaults: dict[str, Any] = {"perturbations": ["none"], "repetitions": 1, "aggregation_rule": "majority"}
+    return JudgeHarness(**(defaults | {"observers": ()} | options), retrying=retrying)
 
 
 def evaluated_sync(judge: Any, *arguments: Any, **options: Any) -> HarnessResult:
