@@ -52,7 +52,6 @@ class ChainFaces(Runnable[Any, dict[str, Any]]):
 
     judge: Any
     harness: Any
-    _bare: bool
 
     def __getattr__(self, name: str) -> Any:
         """Return an attribute of the chain, or a method of it that asks by way of the faces here."""
@@ -211,7 +210,7 @@ class ChainFaces(Runnable[Any, dict[str, Any]]):
     def _text(self, answer: Mapping[str, Any], result: HarnessResult) -> str:
         """Return the chain's text: that of the only sample, or the verdict, which readers find first, and reasons."""
         reasoning = str(answer["reasoning"])
-        if self._bare:
+        if getattr(self, "_bare"):  # noqa: B009 - the harnessed evaluator's
             raw = result.rows[0].raw if result.rows and self.harness.keep == "text" else None
             return reasoning if result.only.status == "decided" else raw or reasoning
         return reasoning if answer["value"] is None else f"GRADE: {answer['value']}\n{reasoning}"
