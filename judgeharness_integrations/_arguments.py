@@ -24,6 +24,7 @@ __all__ = [
     "check_curtail",
     "check_design",
     "check_kinds",
+    "check_policy",
     "check_running",
     "loaded",
 ]
@@ -103,6 +104,14 @@ def check_running(
             raise PlanError(f"{name} is a limit of the executor: give it Rates({name}={rate!r}) instead.")
 
 
+def check_policy(retrying: object, executor: object) -> None:
+    """Raise a PlanError for a retry policy that an executor would not hear of."""
+    if retrying is None or executor is None:
+        return
+    if getattr(getattr(executor, "policy", None), "retrying", None) is not retrying:
+        raise PlanError("retrying is a matter of the executor: give it policy=CallPolicy(retrying=...) instead.")
+
+
 def check_curtail(design: Design) -> None:
     """Raise a PlanError for a rule whose decision can change until the last sample."""
     if not design.curtail:
@@ -126,7 +135,7 @@ def check_design(perturbations: Sequence[Perturbation], **numbers: float | None)
     for name, value in numbers.items():
         whole = name not in ("timeout_s", "tolerance")
         least = 0 if name == "tolerance" else 1 if whole else 1e-9
-        if value is None and name in ("min_valid", "max_calls", "timeout_s"):
+        if value is None and name in ("min_valid", "max_attempts", "max_calls", "timeout_s"):
             continue
         if isinstance(value, bool) or not isinstance(value, (int,) if whole else (int, float)) or not value >= least:
             kind = "a whole number of at least 1" if whole else "a number of at least 0" if least == 0 else "above 0"

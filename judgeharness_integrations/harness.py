@@ -17,6 +17,7 @@ from judgeharness_integrations._arguments import (
     check_curtail,
     check_design,
     check_kinds,
+    check_policy,
     check_running,
     loaded,
 )
@@ -47,6 +48,8 @@ from judgeharness_integrations.running import Run
 if TYPE_CHECKING:
     from os import PathLike
 
+    from tenacity import AsyncRetrying
+
     from judgeharness_integrations.calibration.labels import CalibrationSet
     from judgeharness_integrations.cases import Case
     from judgeharness_integrations.execution.answering import Keep
@@ -72,6 +75,7 @@ class JudgeHarness:
         min_valid: valid samples a verdict needs; at least half of the planned ones when None.
         seed: seed of every random choice a perturbation makes.
         max_concurrency, timeout_s, max_attempts: see `LocalExecutor`; `executor` replaces it.
+        retrying: the caller's own retry policy, a `tenacity.AsyncRetrying`, instead of `max_attempts`.
         requests_per_minute, tokens_per_minute: limits of the judge's model, shared by every run of this process;
             an `executor` has limits of its own.
         max_calls: upper limit for a run, checked against the plan before the first call.
@@ -109,7 +113,8 @@ class JudgeHarness:
         seed: int = 0,
         max_concurrency: int = 16,
         timeout_s: float | None = 120.0,
-        max_attempts: int = 4,
+        max_attempts: int | None = None,
+        retrying: AsyncRetrying | None = None,
         requests_per_minute: float | None = None,
         tokens_per_minute: float | None = None,
         max_calls: int | None = None,
@@ -137,6 +142,7 @@ class JudgeHarness:
         )
         limits = {"requests_per_minute": requests_per_minute, "tokens_per_minute": tokens_per_minute}
         check_running(budget=budget, curtail=curtail, reuse=reuse, run=run, executor=executor, rates=limits)
+        check_policy(retrying, executor)
         check_choices(on_unfit=on_unfit, keep=keep, log=log, observers=observers)
         check_calibration(known := loaded(calibration), calibration_set)
         self.perturbations = chosen
@@ -152,7 +158,7 @@ class JudgeHarness:
         check_curtail(self.design)
         self.seed, self.max_calls, self.budget, self.on_unfit, self.keep = seed, max_calls, budget, on_unfit, keep
         self.log, self.run, self.reuse, self.observers = log, run, reuse, observers
-        self.policy = CallPolicy(timeout_s=timeout_s, max_attempts=max_attempts)
+        self.policy = CallPolicy(timeout_s=timeout_s, max_attempts=max_attempts, retrying=retrying)
         local = LocalExecutor(max_concurrency=max_concurrency, policy=self.policy, rates=Rates(**limits))
         self.executor, self._rewritten = executor or local, Rewritten()
         self._anchor = Anchor(

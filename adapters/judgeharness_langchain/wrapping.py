@@ -20,13 +20,20 @@ from judgeharness_integrations.presets import Shape
 from judgeharness_integrations.result import HarnessResult
 from judgeharness_langchain.chat_judge import ChatJudge
 from judgeharness_langchain.evaluator_judge import EvaluatorJudge
+from judgeharness_langchain.faces import ChainFaces, is_chain
 from judgeharness_langchain.interfaces import PairwiseStringEvaluator, StringEvaluator
 from judgeharness_langchain.kinds import is_deterministic
 from judgeharness_langchain.options import CallOptions
 from judgeharness_langchain.results import harness_entry, result_dict
 from judgeharness_langchain.runnable import EvaluatorRunnable
 
-__all__ = ["HarnessedPairwiseEvaluator", "HarnessedStringEvaluator", "harness_evaluator"]
+__all__ = [
+    "HarnessedPairwiseChain",
+    "HarnessedPairwiseEvaluator",
+    "HarnessedStringChain",
+    "HarnessedStringEvaluator",
+    "harness_evaluator",
+]
 
 
 class _Harnessed:
@@ -58,7 +65,23 @@ class _Harnessed:
         if isinstance(self.judge, ChatJudge):
             input_ = input_ if self.requires_input else None
             reference = reference if self.requires_reference else None
+        elif (check := getattr(self._evaluator, "_check_evaluation_args", None)) is not None:
+            check(reference=reference, input_=input_)  # in whose words the evaluator is called by its own name
+            return
         super()._check_evaluation_args(reference=reference, input_=input_)  # type: ignore[misc]
+
+    @property
+    def _skip_input_warning(self) -> str:
+        return self._skipping("input")
+
+    @property
+    def _skip_reference_warning(self) -> str:
+        return self._skipping("reference")
+
+    def _skipping(self, word: str) -> str:
+        name = type(self._evaluator).__name__
+        own = getattr(self._evaluator, f"_skip_{word}_warning", None)
+        return str(own or f"Ignoring {word} in {name}, as it is not expected.")
 
     @property
     def _evaluator(self) -> Any:
@@ -144,6 +167,14 @@ class HarnessedStringEvaluator(_Harnessed, StringEvaluator):  # type: ignore[mis
         return await self._async(*_single(options))
 
 
+class HarnessedPairwiseChain(ChainFaces, HarnessedPairwiseEvaluator):
+    """A pairwise chain of LangChain's under a harness."""
+
+
+class HarnessedStringChain(ChainFaces, HarnessedStringEvaluator):
+    """A scoring, criteria or question answering chain of LangChain's under a harness."""
+
+
 def _judged(options: dict[str, Any], name: str) -> str:
     """Take an answer out of the arguments of a call."""
     text = options.pop(name, None)
@@ -200,5 +231,7 @@ def harness_evaluator(
         return evaluator
     judge = evaluator if isinstance(evaluator, ChatJudge) else EvaluatorJudge.of(evaluator, shape=shape)
     harness = (harness or JudgeHarness.standard(judge.kind.shape)).with_calibration(calibration)
-    wrapper = HarnessedPairwiseEvaluator if judge.kind.shape == "pairwise" else HarnessedStringEvaluator
-    return wrapper(judge, harness, on_not_graded)
+    chain = is_chain(evaluator)
+    if judge.kind.shape == "pairwise":
+        return (HarnessedPairwiseChain if chain else HarnessedPairwiseEvaluator)(judge, harness, on_not_graded)
+    return (HarnessedStringChain if chain else HarnessedStringEvaluator)(judge, harness, on_not_graded)

@@ -66,8 +66,8 @@ def check_judge(
             scale that the judge or the case declares, else of the range of the scores it gave.
         seed: seed of the draw of cases, and of every random choice a change makes.
         asking: options of `JudgeHarness`: `rewriter`, `instructions`, `log`, `run`, `reuse`, `keep`, `observers`,
-            `max_concurrency`, `timeout_s`, `max_attempts`, `requests_per_minute`, `tokens_per_minute`, `max_calls`,
-            `budget`, `executor`. With a `SqlLog` and a `run` nothing is asked twice.
+            `max_concurrency`, `timeout_s`, `max_attempts`, `retrying`, `requests_per_minute`, `tokens_per_minute`,
+            `max_calls`, `budget`, `executor`. With a `SqlLog` and a `run` nothing is asked twice.
 
     Raises:
         UsageError: cases, judge and options do not fit together; nothing was asked.

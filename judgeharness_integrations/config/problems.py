@@ -24,6 +24,9 @@ _KINDS = {
     "dict_type": "a mapping of keys",
     "model_type": "a mapping of keys",
 }
+_IN_CODE = {
+    "retrying": "is a Python object, which no file holds: give JudgeHarness(retrying=...) in code, or max_attempts here"
+}
 _CLASSES = {"str": "a text"}
 _LONGEST_VALUE = 80
 
@@ -46,6 +49,8 @@ def first_problem(problems: Sequence[ErrorDetails], source: str, schema: type[Ba
         return ConfigError(f"{source}: {_sentence(problem)}.")
     *parent, key = problem["loc"]
     dot = f"{dotted(parent)}." if parent else ""
+    if key in _IN_CODE:
+        return ConfigError(f"{source}: {dot}{key} {_IN_CODE[key]}.")
     return UnknownNameError("key", f"{dot}{key}", [dot + name for name in _keys_at(schema, parent)])
 
 

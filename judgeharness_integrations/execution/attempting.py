@@ -8,18 +8,30 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from judgeharness_integrations._threads import thread_pool
 from judgeharness_integrations.execution.budget import Budget, BudgetExhausted
 from judgeharness_integrations.execution.limits import Limits
-from judgeharness_integrations.execution.retrying import is_refusal, is_transient, remedy_of, retry, retry_after_s
+from judgeharness_integrations.execution.retrying import (
+    check_retrying,
+    is_refusal,
+    is_transient,
+    remedy_of,
+    retry,
+    retry_after_s,
+    retry_by,
+)
 from judgeharness_integrations.modelanswer import EmptyAnswerError, ModelAnswer
 from judgeharness_integrations.prices import Spent
+
+if TYPE_CHECKING:
+    from tenacity import AsyncRetrying
 
 __all__ = ["CallPolicy", "own_failure", "read_apart", "unhurried"]
 
 _T = TypeVar("_T")
+_MOST_ATTEMPTS = 4
 _LONG_TEXT = 50_000  # characters; some tens of milliseconds of reading
 _deadline: ContextVar[asyncio.Timeout | None] = ContextVar("judgeharness_deadline", default=None)
 
@@ -76,11 +88,28 @@ async def read_apart(text: str, read: Callable[..., _T], *arguments: object) -> 
 
 @dataclass(frozen=True, kw_only=True)
 class CallPolicy:
-    """`timeout_s` seconds an attempt, up to `max_attempts`; `transient` says which errors are worth another one."""
+    """How long and how often a call is tried.
+
+    Args:
+        timeout_s: seconds an attempt.
+        max_attempts: attempts at most; 4 when None.
+        transient: which errors are worth another attempt.
+        retrying: the caller's own policy instead of `max_attempts` and `transient`: which failures are tried again,
+            how often and after which wait. A `Retry-After` that is longer than its wait is kept.
+
+    Raises:
+        PlanError: `retrying` stands beside `max_attempts`, never stops, or is no policy of tenacity's.
+
+    """
 
     timeout_s: float | None = 120.0
-    max_attempts: int = 4
+    max_attempts: int | None = None
     transient: Callable[[BaseException], bool] = is_transient
+    retrying: AsyncRetrying | None = None
+
+    def __post_init__(self) -> None:
+        """Check the caller's own policy."""
+        check_retrying(self.retrying, self.max_attempts)
 
     async def attempt(
         self,
@@ -105,23 +134,26 @@ class CallPolicy:
         """
         one = _Attempts(call, self.timeout_s, budget, limiter, spent=spent, book=book)
         try:
-            return await one.make(), one.made
+            if self.retrying is not None:
+                return await retry_by(self.retrying, one.make, final=BudgetExhausted), one.made
+            return await self._made(one), one.made
         except BudgetExhausted:
             raise
         except Exception as error:  # noqa: BLE001 - whatever a judge raises becomes a row
-            if self.max_attempts <= 1 or not self.transient(error):
-                return error, one.made
-            first_error = error
-        left = self.max_attempts - 1
+            return error, one.made
+
+    async def _made(self, one: _Attempts[_T]) -> _T:
+        """Return the answer of the first attempt that has one, or raise what the last one raised."""
+        left = (_MOST_ATTEMPTS if self.max_attempts is None else self.max_attempts) - 1
         try:
-            answer = await retry(
-                one.make, first_error=first_error, attempts_left=left, transient=self._is_worth_another
-            )
+            return await one.make()
         except BudgetExhausted:
             raise
-        except Exception as error:  # noqa: BLE001 - the last attempt's
-            return error, one.made
-        return answer, one.made
+        except Exception as error:
+            if left < 1 or not self.transient(error):
+                raise
+            first_error = error
+        return await retry(one.make, first_error=first_error, attempts_left=left, transient=self._is_worth_another)
 
     def remedy(self, error: BaseException) -> str | None:
         """Return what the user has to mend before any call can succeed; None for an error that may heal."""

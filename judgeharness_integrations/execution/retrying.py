@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import math
 import socket
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
-if TYPE_CHECKING:
-    from tenacity import RetryCallState
+from judgeharness_integrations._errors import PlanError
 
-__all__ = ["is_refusal", "is_transient", "remedy_of", "retry", "retry_after_s", "status_of"]
+if TYPE_CHECKING:
+    from tenacity import AsyncRetrying, RetryCallState
+
+__all__ = [
+    "check_retrying",
+    "is_refusal",
+    "is_transient",
+    "remedy_of",
+    "retry",
+    "retry_after_s",
+    "retry_by",
+    "status_of",
+]
 
 _T = TypeVar("_T")
 _TRANSIENT_STATUS = frozenset({408, 409, 425, 429})
@@ -195,3 +207,79 @@ async def retry(
     )
     result: _T = await policy(next_attempt)
     return result
+
+
+def check_retrying(retrying: object, max_attempts: int | None) -> None:
+    """Raise a PlanError for a retry policy that cannot be followed, or that stands beside `max_attempts`."""
+    if retrying is None:
+        return
+    import tenacity  # noqa: PLC0415 - imported already by whoever gives a policy of it
+
+    if not isinstance(retrying, tenacity.AsyncRetrying):
+        kind = retrying.__name__ if isinstance(retrying, type) else type(retrying).__name__
+        raise PlanError(f"retrying is a tenacity.AsyncRetrying(...), not {kind}.")
+    if max_attempts is not None:
+        raise PlanError(
+            "give max_attempts or retrying, not both: retrying says itself when to stop, "
+            f"as in retrying=AsyncRetrying(stop=stop_after_attempt({max_attempts}))."
+        )
+    if retrying.stop is tenacity.stop_never:
+        raise PlanError("retrying never stops: give it an end, as in AsyncRetrying(stop=stop_after_attempt(4)).")
+    if retrying.retry_error_callback is not None:
+        raise PlanError(
+            "retrying has a retry_error_callback, which would answer in the judge's place: leave it out, "
+            "a call that fails for good is a row with its error."
+        )
+
+
+async def retry_by(retrying: AsyncRetrying, attempt: Callable[[], Awaitable[_T]], *, final: type[BaseException]) -> _T:
+    """Make the attempts of one call as the caller's own policy says.
+
+    Only attempts that raised are made again: what was answered stands, also where the policy looks at results. The
+    wait is the policy's, or as long as the server asked where that is longer.
+
+    Args:
+        retrying: the policy; calls run at once, so a copy of it is used.
+        attempt: makes one attempt.
+        final: what ends the call whatever the policy says.
+
+    Raises:
+        Exception: what the last attempt raised.
+
+    """
+    asked = 0.0
+
+    async def made() -> _T:
+        nonlocal asked
+        try:
+            return await attempt()
+        except Exception as error:
+            asked = min(retry_after_s(error) or 0.0, _LONGEST_RETRY_AFTER_S)
+            raise
+
+    async def pause(seconds: float) -> None:
+        paused: Any = retrying.sleep(max(seconds, asked))
+        if inspect.isawaitable(paused):
+            await paused
+
+    worth: Any = _failures(retrying.retry, final)
+    policy: Any = retrying.copy(retry=worth, sleep=pause, reraise=True)
+    result: _T = await policy(made)
+    return result
+
+
+def _failures(worth: Callable[[RetryCallState], Any], final: type[BaseException]) -> Callable[[RetryCallState], Any]:
+    """Return a policy's question of what is worth another attempt, asked about failures alone."""
+
+    def failed(state: RetryCallState) -> bool:
+        error = state.outcome.exception() if state.outcome is not None else None
+        return isinstance(error, Exception) and not isinstance(error, final)
+
+    async def asked(state: RetryCallState) -> bool:
+        return failed(state) and bool(await worth(state))
+
+    def told(state: RetryCallState) -> bool:
+        return failed(state) and bool(worth(state))
+
+    is_async = inspect.iscoroutinefunction(worth) or inspect.iscoroutinefunction(getattr(worth, "__call__", None))  # noqa: B004
+    return asked if is_async else told

@@ -292,7 +292,7 @@ def test_missing_and_unexpected_arguments_are_said_once(openai_server: Serve) ->
         warnings.simplefilter("always")
         harnessed.evaluate_string_pairs(**PAIR, reference="ignored")
     assert [str(w.message).split(",")[0] for w in caught if w.category is UserWarning] == [
-        "Ignoring reference in HarnessedPairwiseEvaluator"
+        "Ignoring reference in PairwiseStringEvalChain"
     ]
 
 

@@ -33,6 +33,7 @@ _OPTIONS = (
     "max_concurrency",
     "observers",
     "requests_per_minute",
+    "retrying",
     "reuse",
     "rewriter",
     "run",

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from math import ceil
 from typing import Any
 
-from judgeharness_integrations._errors import ClusterError
+from judgeharness_integrations._errors import ClusterError, PlanError
 from judgeharness_integrations.execution.attempting import CallPolicy
 from judgeharness_integrations.execution.local import Asking, LocalExecutor, Rows
 from judgeharness_integrations.execution.preparing import Pending
@@ -40,10 +40,13 @@ class RayExecutor:
         workers: number of worker processes.
         concurrency_per_worker: calls a worker has in flight at most.
         rates: requests and tokens a minute, for all runs on the cluster that ask the same model together.
-        policy: how long and how often each call is tried.
+        policy: how long and how often each call is tried; it holds no `retrying`.
         cpus_per_worker: processors the cluster reserves for a worker; 0: none, workers mostly wait.
         resources: other resources it reserves, such as `{"judging": 1}`, to choose nodes.
         start_timeout_s: how long a worker may take to start.
+
+    Raises:
+        PlanError: the policy holds a `retrying`.
 
     """
 
@@ -55,6 +58,14 @@ class RayExecutor:
     cpus_per_worker: float = 0.0
     resources: Mapping[str, float] = field(default_factory=dict)
     start_timeout_s: float = 60.0
+
+    def __post_init__(self) -> None:
+        """Refuse a policy that would ask about errors which never arrive here."""
+        if self.policy.retrying is not None:
+            raise PlanError(
+                "a retrying policy looks at the judge's own errors, which stay on Ray's workers: "
+                "give RayExecutor CallPolicy(max_attempts=...) instead."
+            )
 
     @property
     def max_concurrency(self) -> int:

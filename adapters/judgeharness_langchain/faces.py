@@ -1,0 +1,220 @@
+"""A harnessed chain keeps the faces LangChain's chains have beside their evaluation, each with the measurement."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator, Mapping
+from types import MethodType
+from typing import Any, cast
+
+from langchain_core.output_parsers import StrOutputParser
+from langchain_core.outputs import RunInfo
+from langchain_core.runnables import Runnable, RunnableConfig
+
+from judgeharness_integrations._errors import UnsupportedEvaluatorError
+from judgeharness_integrations.result import HarnessResult
+from judgeharness_langchain.options import Kept
+from judgeharness_langchain.runnable import EvaluatorRunnable
+
+__all__ = ["ChainFaces", "MeasuredText", "is_chain"]
+
+_ARGUMENTS: Mapping[str, str] = {  # a variable of a chain's prompt -> the argument of its evaluation
+    "prediction": "prediction",
+    "prediction_b": "prediction_b",
+    "output": "prediction",
+    "result": "prediction",
+    "input": "input",
+    "query": "input",
+    "reference": "reference",
+    "answer": "reference",
+    "context": "reference",
+}
+_BUILT_ON_FACES = frozenset({"apredict", "arun", "evaluate", "predict", "run", "_run_output_key"})
+
+
+class MeasuredText(str):
+    """The text a chain answers with; `harness` is the measurement it stands for."""
+
+    __slots__ = ("harness",)
+    harness: Mapping[str, Any]
+
+
+def is_chain(evaluator: object) -> bool:
+    """Whether an evaluator is a chain of LangChain's, with faces beside its evaluation."""
+    return all(hasattr(evaluator, name) for name in ("input_keys", "output_keys", "prep_inputs", "invoke"))
+
+
+class ChainFaces(Runnable[Any, dict[str, Any]]):
+    """`invoke`, `batch`, `apply`, `evaluate` and their like take and return what the chain does.
+
+    A chain whose output is a result dict returns it with its `harness` key. One whose output is a text returns a
+    `MeasuredText`: the verdict on a line of its own and the reasons, or why there is no verdict.
+    """
+
+    judge: Any
+    harness: Any
+
+    def __getattr__(self, name: str) -> Any:
+        """Return an attribute of the chain, or a method of it that asks by way of the faces here."""
+        judge = self.__dict__.get("judge")
+        if judge is None or (name.startswith("_") and name not in _BUILT_ON_FACES):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        chain = judge.evaluator
+        given = getattr(type(chain), name, None)
+        if name in _BUILT_ON_FACES:
+            if isinstance(given, property):
+                return given.__get__(self)
+            if given is not None:
+                return MethodType(given, self)
+        value = getattr(chain, name)
+        if callable(given):
+            kind = type(chain).__name__
+            raise AttributeError(  # noqa: TRY004 - there is no such attribute here
+                f"{kind}.{name} would go round the harness: call {self._evaluation}, invoke, batch or apply."
+            )
+        return value
+
+    def get_name(self, suffix: str | None = None, *, name: str | None = None) -> str:
+        """Return the chain's own name."""
+        return str(self.judge.evaluator.get_name(suffix, name=name))
+
+    def invoke(self, input: Any, config: RunnableConfig | None = None, **options: Any) -> dict[str, Any]:  # noqa: A002
+        """Evaluate what the prompt's variables hold; return them and the output."""
+        return self._faces().invoke(input, config, **options)
+
+    async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **options: Any) -> dict[str, Any]:  # noqa: A002
+        """Evaluate what the prompt's variables hold; return them and the output."""
+        return await self._faces().ainvoke(input, config, **options)
+
+    def batch(self, inputs: list[Any], config: Any = None, **options: Any) -> list[Any]:
+        """Evaluate a list."""
+        return self._faces().batch(inputs, config, **options)
+
+    async def abatch(self, inputs: list[Any], config: Any = None, **options: Any) -> list[Any]:
+        """Evaluate a list."""
+        return await self._faces().abatch(inputs, config, **options)
+
+    def batch_as_completed(self, inputs: Any, config: Any = None, **options: Any) -> Iterator[Any]:
+        """Evaluate a list and yield (place, answer) as they come."""
+        return self._faces().batch_as_completed(inputs, config, **options)
+
+    def abatch_as_completed(self, inputs: Any, config: Any = None, **options: Any) -> AsyncIterator[Any]:
+        """Evaluate a list and yield (place, answer) as they come."""
+        return self._faces().abatch_as_completed(inputs, config, **options)
+
+    def apply(self, input_list: list[dict[str, Any]], callbacks: Any = None) -> list[dict[str, Any]]:
+        """Evaluate a list; return the outputs alone."""
+        return self.batch(input_list, _config(callbacks=callbacks), return_only_outputs=True)
+
+    async def aapply(self, input_list: list[dict[str, Any]], callbacks: Any = None) -> list[dict[str, Any]]:
+        """Evaluate a list; return the outputs alone."""
+        return await self.abatch(input_list, _config(callbacks=callbacks), return_only_outputs=True)
+
+    def __call__(
+        self,
+        inputs: Any,
+        return_only_outputs: bool = False,  # noqa: FBT001, FBT002 - as the chain's own
+        callbacks: Any = None,
+        *,
+        include_run_info: bool = False,
+        **config: Any,
+    ) -> dict[str, Any]:
+        """Evaluate what the prompt's variables hold; `config` is tags, metadata and run_name."""
+        shape = {"return_only_outputs": return_only_outputs, "include_run_info": include_run_info}
+        return self.invoke(inputs, _config(callbacks=callbacks, **config), **shape)
+
+    async def acall(
+        self,
+        inputs: Any,
+        return_only_outputs: bool = False,  # noqa: FBT001, FBT002 - as the chain's own
+        callbacks: Any = None,
+        *,
+        include_run_info: bool = False,
+        **config: Any,
+    ) -> dict[str, Any]:
+        """Evaluate what the prompt's variables hold; `config` is tags, metadata and run_name."""
+        shape = {"return_only_outputs": return_only_outputs, "include_run_info": include_run_info}
+        return await self.ainvoke(inputs, _config(callbacks=callbacks, **config), **shape)
+
+    @property
+    def _evaluation(self) -> str:
+        return "evaluate_string_pairs" if self.judge.kind.shape == "pairwise" else "evaluate_strings"
+
+    def _prepared(self, given: Any) -> dict[str, Any]:
+        """Return the inputs of a run, checked by the chain itself.
+
+        Raises:
+            ValueError: a variable of the prompt is missing.
+            UnsupportedEvaluatorError: the prompt has a variable of which an evaluation knows nothing.
+
+        """
+        chain = self.judge.evaluator
+        inputs: dict[str, Any] = chain.prep_inputs(given)
+        chain._validate_inputs(inputs)  # noqa: SLF001 - what it raises is what the chain raises
+        strange = next((key for key in chain.input_keys if key not in _ARGUMENTS), None)
+        if strange is not None:
+            raise UnsupportedEvaluatorError(
+                f"{type(chain).__name__}.invoke takes {strange!r}, which the harness cannot place: "
+                f"call {self._evaluation}(prediction=...)."
+            )
+        return inputs
+
+    def _arguments(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
+        return {_ARGUMENTS[key]: inputs[key] for key in self.judge.evaluator.input_keys}
+
+    def _faces(self) -> EvaluatorRunnable:
+        evaluate = getattr(self, f"_{self._evaluation}")
+        aevaluate = getattr(self, f"_a{self._evaluation}")
+
+        def run(given: Any, config: RunnableConfig, **options: Any) -> Any:
+            own: Kept = []
+            inputs = self._prepared(given)
+            evaluate(**self._arguments(inputs), config=config, kept=own)
+            return self._shaped(inputs, own[0], config, **options)
+
+        async def arun(given: Any, config: RunnableConfig, **options: Any) -> Any:
+            own: Kept = []
+            inputs = self._prepared(given)
+            await aevaluate(**self._arguments(inputs), config=config, kept=own)
+            return self._shaped(inputs, own[0], config, **options)
+
+        return EvaluatorRunnable(run, afunc=arun, name=self.get_name())
+
+    def _shaped(
+        self,
+        inputs: dict[str, Any],
+        measured: tuple[dict[str, Any], HarnessResult],
+        config: RunnableConfig,
+        *,
+        return_only_outputs: bool = False,
+        include_run_info: bool = False,
+        kept: Kept | None = None,
+    ) -> dict[str, Any]:
+        """Return a measurement in the shape of the chain's answer."""
+        answer, result = measured
+        chain = self.judge.evaluator
+        output: Any = answer
+        divisor = getattr(chain, "normalize_by", None)
+        if divisor and answer["score"] is not None:  # the chain's own output comes before its evaluation divides it
+            output = {**answer, "score": answer["score"] * divisor}
+        if isinstance(chain.output_parser, StrOutputParser):
+            output = MeasuredText(self._text(answer, result))
+            output.harness = answer["harness"]
+        shaped = {**({} if return_only_outputs else inputs), chain.output_key: output}
+        run_id = getattr(config.get("callbacks"), "parent_run_id", None)
+        if include_run_info and run_id is not None:
+            shaped["__run"] = RunInfo(run_id=run_id)
+        if kept is not None:
+            kept.append((shaped, result))
+        return shaped
+
+    def _text(self, answer: Mapping[str, Any], result: HarnessResult) -> str:
+        """Return the chain's text: that of the only sample, or the verdict, which readers find first, and reasons."""
+        reasoning = str(answer["reasoning"])
+        if getattr(self, "_bare"):  # noqa: B009 - the harnessed evaluator's
+            raw = result.rows[0].raw if result.rows and self.harness.keep == "text" else None
+            return reasoning if result.only.status == "decided" else raw or reasoning
+        return reasoning if answer["value"] is None else f"GRADE: {answer['value']}\n{reasoning}"
+
+
+def _config(**given: Any) -> RunnableConfig:
+    return cast("RunnableConfig", {name: value for name, value in given.items() if value is not None})
