@@ -86,7 +86,9 @@ class Asker:
 
     function: Callable[..., Any]
     details: Introspected | None
-    _variants: dict[tuple[str, ...], tuple[tuple[object, ...], Callable[..., Any]]] = field(default_factory=dict, compare=False, repr=False)
+    _variants: dict[tuple[str, ...], tuple[tuple[object, ...], Callable[..., Any]]] = field(
+        default_factory=dict, compare=False, repr=False
+    )
 
     async def ask(
         self,

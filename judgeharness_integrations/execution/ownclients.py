@@ -199,8 +199,8 @@ class _Copies:
             task.add_done_callback(self._closing.discard)
 
     async def _close_all(self) -> None:
-        for kept in [kept for kept in self._kept.values() if kept.close is not None]:
-            await _quietly(kept.close)
+        for close in [kept.close for kept in self._kept.values() if kept.close is not None]:
+            await _quietly(close)
 
 
 # One a loop; a forked child leaves its parent's alone, whose connections it may not close.
@@ -260,7 +260,7 @@ def _fresh(transport: Any) -> Any:
     """Return a copy of a transport of httpx's own without its connections."""
     if transport is None:  # no proxy
         return None
-    pool = getattr(transport, "_pool", None)
+    pool: Any = getattr(transport, "_pool", None)
     if not _is_of(type(transport), "httpx", {"AsyncHTTPTransport"}) or not _is_of(type(pool), "httpcore", _POOLS):
         raise _SharedError
     own, own_pool = copy.copy(transport), copy.copy(pool)
@@ -278,6 +278,6 @@ def _in_threads(model: Any) -> Any:
         manager = None if run_manager is None else run_manager.get_sync()
         return await call_maybe_async(partial(own._generate, messages, stop, manager, **options))  # noqa: SLF001
 
-    base = next(kind for kind in type(model).__mro__ if kind.__name__ == "BaseChatModel")
+    base: Any = next(kind for kind in type(model).__mro__ if kind.__name__ == "BaseChatModel")
     vars(own).update(_agenerate=_agenerate, _astream=partial(base._astream, own))  # noqa: SLF001 - asks `_stream`
     return own

@@ -10,18 +10,15 @@ import httpx
 import openai
 import pytest
 from openevals.llm import create_async_llm_as_judge
-from support.openai_server import OpenAIServer, chat_model
-from support.openevals_judging import CASE, PROMPT, Serve, scored
+from support.openai_server import OpenAIServer, Reply, chat_model
+from support.openevals_judging import PROMPT, Serve, scored
 
-from judgeharness_integrations import JudgeHarness
-from judgeharness_openevals import create_harnessed_llm_as_judge, create_harnessed_pairwise_judge, harness_judge
+from judgeharness_integrations import AnswerCase, JudgeHarness
+from judgeharness_openevals import create_harnessed_pairwise_judge
 
 HARNESS = JudgeHarness(perturbations=["none"], repetitions=3, aggregation_rule="majority", observers=())
+CASE = AnswerCase(case_id="c1", input="What is the capital of France?", output="It is Paris, of course.")
 PAIR = {"inputs": "What is the capital?", "outputs": ["It is Paris.", "It is Rome."]}
-
-
-def serving(_: object = None) -> Any:
-    return scored(True)
 
 
 def client_of(server: OpenAIServer) -> Any:
@@ -35,6 +32,26 @@ def connections(client: Any) -> int:
 
 @pytest.mark.parametrize("made", [client_of, chat_model])
 def test_no_connection_of_ours_is_in_the_callers_pool(openai_server: Serve, made: Callable[..., Any]) -> None:
-    server = openai_server(serving)
+    server = openai_server(lambda _: scored(score=True))
     client = made(server)
-    judge = harness_judge(create_async_llm_as_judge(prompt=PROMPT, judge=client, model="gpt-4o"), HARNESS)
+    judge = create_async_llm_as_judge(prompt=PROMPT, judge=client, model="gpt-4o" if made is client_of else None)
+    assert [row.attempts for row in HARNESS.evaluate(judge, CASE).rows] == [1, 1, 1]
+    assert connections(client) == 0
+
+    async def app() -> None:
+        assert (await HARNESS.aevaluate(judge, CASE)).verdict == "PASS"
+        assert connections(client) > 0  # which are the caller's loop's
+        await getattr(client, "root_async_client", client).close()
+
+    asyncio.run(app())
+    assert server.calls == 6
+
+
+def test_a_pairwise_judge_leaves_its_chat_model_to_the_caller(openai_server: Serve) -> None:
+    model = chat_model(openai_server(lambda _: Reply.json({"preferred": "A"})))
+    judge = create_harnessed_pairwise_judge(judge=model, harness=HARNESS, on_not_graded="report")
+    judge(inputs="What is the capital?", outputs=["It is Paris.", "It is Rome."])
+    assert connections(model) == 0
+    model.temperature = 0.5  # is what the judge asks with from now on
+    judge(inputs="What is the capital?", outputs=["It is Paris.", "It is Rome."])
+    assert connections(model) == 0
