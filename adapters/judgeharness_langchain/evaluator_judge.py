@@ -11,6 +11,7 @@ from langchain_core.exceptions import OutputParserException
 
 from judgeharness_integrations.cases import AnswerCase, Case, Criterion, PairwiseCase
 from judgeharness_integrations.execution.attempting import read_apart
+from judgeharness_integrations.execution.ownclients import own_model
 from judgeharness_integrations.judging import Answer, JudgeIdentity, Judgment, Probe
 from judgeharness_integrations.modelanswer import UNREACHABLE, EmptyAnswerError, ModelAnswer, answer_behind
 from judgeharness_integrations.modelparameters import SEVERAL_CHOICES, single_choice
@@ -108,7 +109,7 @@ class EvaluatorJudge:
         sample = self.samples[probe.case_id, probe.perturbation.name, probe.repetition] = Sample()
         evaluator, warnings = self._isolated(probe, case.presentation.slot_names)
         try:
-            sample.answer = await self._evaluate(evaluator, probe, capture)
+            sample.answer = await self._evaluate(own_model(evaluator), probe, capture)
         except Exception as error:
             sample.error = error
             if capture.empty is not None:

@@ -8,6 +8,7 @@ from typing import Any
 from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.runnables import Runnable
 
+from judgeharness_integrations.execution.ownclients import own_model
 from judgeharness_integrations.judging import text_hash
 from judgeharness_integrations.marks import MARKED_TEXT, TEXT_MARKS, code_of
 from judgeharness_integrations.modelanswer import message_answer
@@ -47,7 +48,7 @@ class ChatRewriter:
         """
         code = code_of([text])
         messages = self._prompt.format_messages(text=text, code=code)
-        return message_answer(await self._model.ainvoke(messages)).rewritten(code)
+        return message_answer(await own_model(self._model).ainvoke(messages)).rewritten(code)
 
 
 def chat_rewriter(model: Runnable[Any, Any], prompt: ChatPromptTemplate | None = None) -> ChatRewriter:

@@ -13,6 +13,7 @@ from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
 
 from judgeharness_integrations.execution.attempting import unhurried
+from judgeharness_integrations.execution.ownclients import own_model
 from judgeharness_integrations.execution.retrying import status_of
 from judgeharness_integrations.modelanswer import EmptyAnswerError, ModelAnswer, answer_behind, message_answer
 from judgeharness_integrations.parsing import json_of
@@ -84,7 +85,7 @@ async def answer_of(model: Any, messages: list[BaseMessage], config: RunnableCon
     """
     capture = Capture()
     try:
-        return message_answer(await model.ainvoke(messages, with_handlers(config, capture)))
+        return message_answer(await own_model(model).ainvoke(messages, with_handlers(config, capture)))
     except Exception as error:
         if capture.empty is not None:
             raise EmptyAnswerError(capture.empty.answer) from error

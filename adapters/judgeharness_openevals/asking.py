@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
+from operator import is_
 from typing import Any
 
 from langchain_core.caches import BaseCache
@@ -15,6 +16,7 @@ from pydantic import ValidationError
 
 from judgeharness_integrations.cases import AnswerCase, output_texts
 from judgeharness_integrations.execution.attempting import read_apart
+from judgeharness_integrations.execution.ownclients import own_client, own_model
 from judgeharness_integrations.execution.retrying import is_transient
 from judgeharness_integrations.judging import Answer, Judgment, Probe, call_maybe_async
 from judgeharness_integrations.modelanswer import (
@@ -84,7 +86,9 @@ class Asker:
 
     function: Callable[..., Any]
     details: Introspected | None
-    _variants: dict[str, tuple[object, Callable[..., Any]]] = field(default_factory=dict, compare=False, repr=False)
+    _variants: dict[tuple[str, ...], tuple[tuple[object, ...], Callable[..., Any]]] = field(
+        default_factory=dict, compare=False, repr=False
+    )
 
     async def ask(
         self,
@@ -148,22 +152,28 @@ class Asker:
         details = self.details
         if details is None:
             return self.function
-        if (client := details.client) is not None:
-            return self._variant(details, "client", client, lambda: watched_client(client))
-        if (model := details.model) is None:
+        if details.client is not None:
+            client = own_client(details.client)
+            asked = "client" if client is details.client else "own client"
+            return self._variant(details, (asked,), (client,), lambda: watched_client(client))
+        if details.model is None:
             return self.function
         namespace = f"{probe.perturbation.name}#{probe.repetition}" if cache is not None else "strict"
+        model = own_model(details.model)
 
-        def own(model: BaseChatModel) -> BaseChatModel:
+        def own() -> BaseChatModel:
             single: BaseChatModel = single_choice(model)
             return single if cache is None else isolated(single, cache, namespace)
 
-        return self._variant(details, namespace, cache or model, lambda: strict_model(own(model)))
+        asked = "model" if model is details.model else "own model"
+        return self._variant(details, (asked, namespace), (cache, model), lambda: strict_model(own()))
 
-    def _variant(self, details: Introspected, name: str, over: object, judge: Callable[[], Any]) -> Callable[..., Any]:
+    def _variant(
+        self, details: Introspected, name: tuple[str, ...], over: tuple[object, ...], judge: Callable[[], Any]
+    ) -> Callable[..., Any]:
         """Return the judge over another model or client, made anew where what that stands on has changed."""
         found = self._variants.get(name)
-        if found is None or found[0] is not over:
+        if found is None or not all(map(is_, found[0], over)):
             found = self._variants[name] = (over, details.rebuilt(judge()))
         return found[1]
 

@@ -10,14 +10,14 @@ import asyncio
 import atexit
 import os
 import threading
-from collections.abc import AsyncGenerator, Coroutine, Iterator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterator
 from concurrent.futures import Future
 from contextlib import suppress
 from typing import Any, TypeVar
 
 from judgeharness_integrations._errors import JudgeHarnessError
 
-__all__ = ["run_sync", "stream_sync"]
+__all__ = ["at_end", "background", "in_background", "run_sync", "stream_sync"]
 
 _T = TypeVar("_T")
 _CLEAN_UP_S = 5.0
@@ -26,6 +26,7 @@ _loop: asyncio.AbstractEventLoop | None = None
 _thread: threading.Thread | None = None
 _streams: set[AsyncGenerator[Any, None]] = set()  # open ones
 _closing: set[asyncio.Task[None]] = set()
+_ends: list[Callable[[], Awaitable[None]]] = []
 
 
 def _background_loop() -> asyncio.AbstractEventLoop:
@@ -49,6 +50,8 @@ def _serve(loop: asyncio.AbstractEventLoop) -> None:
     loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
     while _streams:  # from the outside in: the generators inside a stream cannot be closed before it
         loop.run_until_complete(_streams.pop().aclose())
+    while _ends:
+        loop.run_until_complete(_ends.pop()())
     loop.run_until_complete(loop.shutdown_asyncgens())
     loop.close()
 
@@ -64,10 +67,28 @@ def _forget() -> None:
     global _lock, _loop, _thread
     _lock, _loop, _thread = threading.Lock(), None, None  # a forked child has no copy of the thread
     _streams.clear()
+    _ends.clear()
 
 
 with suppress(AttributeError):  # Windows does not fork
     os.register_at_fork(after_in_child=_forget)
+
+
+def background() -> asyncio.AbstractEventLoop | None:
+    """Return the background loop where it is the one that runs here, else None."""
+    return _loop if threading.current_thread() is _thread else None
+
+
+def in_background(loop: asyncio.AbstractEventLoop, function: Callable[[], object]) -> None:
+    """Have a function called in a loop, from any thread; not where that has ended, or was left behind by a fork."""
+    if loop is _loop:
+        with suppress(RuntimeError):  # it was closed
+            loop.call_soon_threadsafe(function)
+
+
+def at_end(close: Callable[[], Awaitable[None]]) -> None:
+    """Have something awaited when the background loop ends."""
+    _ends.append(close)
 
 
 def run_sync(coroutine: Coroutine[Any, Any, _T]) -> _T:
