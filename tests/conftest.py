@@ -15,6 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy  # noqa: F401, ICN001 - a session of `pytester` puts `sys.modules` back, and NumPy bears no second import
 import pytest
 from hypothesis import HealthCheck, settings
 
