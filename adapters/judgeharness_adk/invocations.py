@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, Self, TypeAlias
 
@@ -69,9 +70,14 @@ class InvocationCase(AnswerCase):
 
     def all_texts(self) -> tuple[str, ...]:
         """Return every text of the invocations, the expected one and the questions."""
+        return self._every_text
+
+    @cached_property
+    def _every_text(self) -> tuple[str, ...]:
         found: list[str] = []
-        self.with_all_texts(lambda text: found.append(text) or text)  # type: ignore[func-returns-value]
-        return tuple(found)
+        for turn in (*self.conversation, *filter(None, (self.expected,))):
+            _mapped(turn, lambda text: found.append(text) or text, readable=False)  # type: ignore[func-returns-value]
+        return (*found, *(question.text for question in self.questions), *filter(None, (self.reference,)))
 
     def with_texts(self, change: Callable[[str], str]) -> Self:
         """Return the case with the agent's words changed where the prompt shows them."""

@@ -39,6 +39,7 @@ __all__ = ["LABELS", "NOTHING_SAID", "Ask", "MetricJudge", "NoQuestionsError", "
 Ask: TypeAlias = Callable[[str], Awaitable[ModelAnswer | Exception]]  # a prompt -> the model's reply, or what it raised
 
 LABELS = ("PASS", "FAIL")
+_PROMPTS_KEPT = 64  # cases whose samples are under way
 NOTHING_SAID = Invocation(user_content=Content(role="user", parts=[Part(text="-")]))
 C = TypeVar("C", RubricsBasedCriterion, LlmAsAJudgeCriterion, HallucinationsCriterion)
 
@@ -87,6 +88,7 @@ class MetricJudge(ABC, Generic[C]):
         self.evaluator = hooks.evaluator if hooks else self.evaluator
         self.hooks = hooks
         self.eval_metric = eval_metric
+        self._prompts: dict[int, tuple[InvocationCase, str]] = {}  # by identity: invocations have no hash
         self.criterion: C = self._checked(eval_metric)
         self._instance = models.get(self.options.judge_model)
         self.model = JudgeModel(self.options.judge_model, self.options.judge_model_config, instance=self._instance)
@@ -194,9 +196,19 @@ class MetricJudge(ABC, Generic[C]):
     async def judge(self, probe: Probe) -> Judgment:
         """Ask the model once."""
         case = probe.case
-        answer = await self.model.ask(self.prompt(case))
+        answer = await self.model.ask(self._prompt_of(case))
         read = await read_apart(answer.text, self._answers, answer, case)
         return answer.judgment(read.answers, adk_score=read.score)
+
+    def _prompt_of(self, case: InvocationCase) -> str:
+        """Return the prompt, which all samples of a case share as it was perturbed."""
+        kept, prompt = self._prompts.pop(id(case), (None, ""))
+        if kept is not case:
+            prompt = self.prompt(case)
+        self._prompts[id(case)] = case, prompt
+        if len(self._prompts) > _PROMPTS_KEPT:
+            del self._prompts[next(iter(self._prompts))]
+        return prompt
 
     def _answers(self, answer: ModelAnswer, case: InvocationCase) -> Hooked:
         """Return what an answer says: nothing where it is a half one, which may end within a quotation of the agent."""
