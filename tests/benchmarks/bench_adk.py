@@ -110,7 +110,11 @@ def measure() -> dict[str, object]:
     unkept = metric_of("quick-judge", parallelism=CONCURRENCY, sidecar=False)
     cpus: dict[str, list[float]] = {"adk": [], "ours": [], "ours_without_sidecar": []}
     for _ in range(CPU_REPEATS):
-        for name, registry, metric in (("adk", adk, quick), ("ours", ours, quick), ("ours_without_sidecar", ours, unkept)):
+        for name, registry, metric in (
+            ("adk", adk, quick),
+            ("ours", ours, quick),
+            ("ours_without_sidecar", ours, unkept),
+        ):
             seconds = asyncio.run(evaluate(registry, metric, CPU_INVOCATIONS))
             cpus[name].append(seconds / (CPU_INVOCATIONS * SAMPLES) * 1e6)
     wall = {name: min(found) for name, found in walls.items()}

@@ -51,7 +51,8 @@ def read_rubrics(
     """
     known, whole = _known(tuple(rubrics)), text or ""
     own = own_text(whole, shown, _STATED)
-    if own != whole and not _answered(whole, known) <= _answered(own, known):  # a copied passage runs over the only head of a rubric
+    # a copied passage runs over the only head of a rubric
+    if own != whole and not _answered(whole, known) <= _answered(own, known):
         return tuple(Answer(criterion=name, outcome="unparsed", reasoning=_COPIED) for name, _ in rubrics)
     about: list[list[_Block]] = [[] for _ in rubrics]
     later: list[set[str | None]] = [set() for _ in rubrics]
