@@ -87,7 +87,7 @@ class Reporter:
         )
 
     def _units(self, rubrics: list[_Rubric]) -> list[_Rubric]:
-        """Return what counts of an invocation: of a conjunctive metric its worst, where an open one is worse than passed."""
+        """Return what counts of an invocation: of a conjunctive metric its worst: failed, open, passed."""
         if not self.conjunctive:
             return rubrics
         return sorted(rubrics, key=lambda rubric: 0.5 if rubric.score is None else rubric.score)[:1]

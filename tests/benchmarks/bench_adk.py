@@ -35,7 +35,7 @@ METRIC = "rubric_based_final_response_quality_v1"
 RUBRIC = "The answer is polite."
 INVOCATIONS, SAMPLES, LATENCY_S, CONCURRENCY = 20, 5, 0.050, 16
 CPU_INVOCATIONS = 20
-REPEATS, CPU_REPEATS = 3, 40
+REPEATS, CPU_REPEATS = 3, 15
 
 
 class SlowJudge(BaseLlm):
