@@ -15,6 +15,7 @@ import time
 import warnings
 from collections.abc import AsyncGenerator
 from functools import partial
+from typing import Any
 
 from _measuring import Target, report, spread, wall_s
 
@@ -88,7 +89,8 @@ async def evaluate(registry: MetricEvaluatorRegistry, metric: EvalMetric, count:
     invocations, evaluator = invocations_of(count), registry.get_evaluator(metric)
     gc.collect()
     started = time.process_time()
-    result = await evaluator.evaluate_invocations(invocations)
+    judged: Any = evaluator.evaluate_invocations(invocations)
+    result = await judged
     taken = time.process_time() - started
     if result.overall_score != 1.0 or len(result.per_invocation_results) != count:
         raise RuntimeError(f"not what was scripted: {result.overall_score}")
@@ -103,9 +105,7 @@ def measure() -> dict[str, object]:
     walls: dict[str, list[float]] = {"adk": [], "adk_wide": [], "ours": []}
     for _ in range(REPEATS):
         for name, registry, metric in (("adk", adk, slow), ("adk_wide", adk, wide), ("ours", ours, slow)):
-            walls[name].append(
-                wall_s(lambda r=registry, m=metric: asyncio.run(evaluate(r, m, INVOCATIONS)))  # type: ignore[misc]
-            )
+            walls[name].append(wall_s(lambda r=registry, m=metric: asyncio.run(evaluate(r, m, INVOCATIONS))))
     quick = metric_of("quick-judge", parallelism=CONCURRENCY)
     unkept = metric_of("quick-judge", parallelism=CONCURRENCY, sidecar=False)
     cpus: dict[str, list[float]] = {"adk": [], "ours": [], "ours_without_sidecar": []}
