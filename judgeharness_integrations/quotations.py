@@ -14,6 +14,7 @@ import re
 import unicodedata
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
 __all__ = ["Quotations", "Verdicts", "holds", "only_quotes", "quotations", "quoted_keys", "without_quoted"]
@@ -80,7 +81,7 @@ def quotations(
     words = _words(text, verdicts)
     if len(words) < _FEWEST:
         return Quotations(())
-    known = {gram for one in shown for gram in _grams(_words(one, verdicts))}
+    known = _known(tuple(shown)) if verdicts is _none else _every_gram(shown, verdicts)
     copied = [place for place, gram in enumerate(_grams(words)) if gram in known]
     if not copied:
         return Quotations(())
@@ -89,6 +90,16 @@ def quotations(
         exempt = Quotations(repeated)
         weights = [0 if exempt.around(*place) else weight for place, weight in zip(places, weights, strict=True)]
     return Quotations([(places[begin][0], places[end - 1][1]) for begin, end in _runs(copied, weights)])
+
+
+@lru_cache(maxsize=16)
+def _known(shown: tuple[str, ...]) -> frozenset[int]:
+    """Return the grams of texts, which the answers of all samples of a case are compared with."""
+    return _every_gram(shown, _none)
+
+
+def _every_gram(shown: Iterable[str], verdicts: Verdicts) -> frozenset[int]:
+    return frozenset(gram for one in shown for gram in _grams(_words(one, verdicts)))
 
 
 def holds(shown: Iterable[str], passage: str, verdicts: Verdicts) -> bool:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
         HarnessedFinalResponseMatchV2Evaluator,
         HarnessedHallucinationsV1Evaluator,
         HarnessedLlmAsJudge,
+        HarnessedPerTurnUserSimulatorQualityV1,
         HarnessedRubricBasedFinalResponseQualityV1Evaluator,
         HarnessedRubricBasedMultiTurnTrajectoryEvaluator,
         HarnessedRubricBasedToolUseV1Evaluator,
@@ -28,6 +29,7 @@ __all__ = [
     "HarnessedFinalResponseMatchV2Evaluator",
     "HarnessedHallucinationsV1Evaluator",
     "HarnessedLlmAsJudge",
+    "HarnessedPerTurnUserSimulatorQualityV1",
     "HarnessedRubricBasedFinalResponseQualityV1Evaluator",
     "HarnessedRubricBasedMultiTurnTrajectoryEvaluator",
     "HarnessedRubricBasedToolUseV1Evaluator",
@@ -44,6 +46,7 @@ _HOMES = {
     "HarnessedFinalResponseMatchV2Evaluator": "dropins",
     "HarnessedHallucinationsV1Evaluator": "dropins",
     "HarnessedLlmAsJudge": "dropins",
+    "HarnessedPerTurnUserSimulatorQualityV1": "dropins",
     "HarnessedRubricBasedFinalResponseQualityV1Evaluator": "dropins",
     "HarnessedRubricBasedMultiTurnTrajectoryEvaluator": "dropins",
     "HarnessedRubricBasedToolUseV1Evaluator": "dropins",
@@ -58,6 +61,7 @@ _METRICS = (
     "rubric_based_multi_turn_trajectory_quality_v1",
     "final_response_match_v2",
     "hallucinations_v1",
+    "per_turn_user_simulator_quality_v1",
 )
 
 

@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING, Any
 from judgeharness_integrations._errors import UsageError
 
 if TYPE_CHECKING:
+    from google.adk.evaluation.conversation_scenarios import ConversationScenario
     from google.adk.evaluation.eval_case import Invocation
     from google.adk.evaluation.eval_rubrics import Rubric
     from google.adk.evaluation.hallucinations_v1 import EvaluationStep, HallucinationsV1Evaluator
+    from google.adk.evaluation.simulation.per_turn_user_simulator_quality_v1 import PerTurnUserSimulatorQualityV1
+    from google.genai.types import Content
 
 __all__ = [
     "STAND_IN",
@@ -20,6 +23,7 @@ __all__ = [
     "aggregates_itself",
     "ask_anew",
     "asks_itself",
+    "content_text",
     "evaluated_agent",
     "evaluator_class",
     "needs_expected",
@@ -31,6 +35,7 @@ __all__ = [
     "steps_of",
     "summarizes_itself",
     "tested",
+    "user_turn_prompt",
 ]
 
 TESTED = ">=2.13,<2.14"  # the versions the tests run against; the extra asks for these
@@ -168,3 +173,21 @@ def steps_of(evaluator: HallucinationsV1Evaluator, invocation: Invocation) -> li
     """Return what the agent said in an invocation and the context of each, as a hallucination evaluator sees it."""
     steps: list[EvaluationStep] = _seam(evaluator, "_get_steps_to_evaluate")(invocation)
     return steps
+
+
+def content_text(content: Content) -> str:
+    """Return the text of a content as ADK shows it to judges."""
+    from google.adk.evaluation import llm_as_judge_utils  # noqa: PLC0415
+
+    return llm_as_judge_utils.get_text_from_content(content) or ""
+
+
+def user_turn_prompt(
+    evaluator: PerTurnUserSimulatorQualityV1, conversation: Sequence[Invocation], scenario: ConversationScenario
+) -> str:
+    """Return the prompt about the last thing a simulated user said."""
+    *before, judged = conversation
+    prompt: str = _seam(evaluator, "_format_llm_prompt")(
+        invocation=judged, conversation_scenario=scenario, previous_invocations=before
+    )
+    return prompt

@@ -29,10 +29,10 @@ def judge_from_spec(spec: JudgeSpec) -> MetricJudge[Any]:
         UsageError: name, model or options cannot be used.
 
     """
-    known = [name for name, judge in JUDGES.items() if judge.pooled is None]
+    known = [name for name, judge in JUDGES.items() if judge.adk_only is None]
     if spec.evaluator in JUDGES and spec.evaluator not in known:
         raise ConfigError(
-            f"judge {spec.name!r}: {spec.evaluator} judges sentences that only adk's own evaluation segments: "
+            f"judge {spec.name!r}: {spec.evaluator} judges {JUDGES[spec.evaluator].adk_only}: "
             "measure it there, with judgeharness_adk.register()."
         )
     if spec.evaluator not in known:

@@ -15,6 +15,7 @@ from google.adk.evaluation.llm_as_judge import AutoRaterScore, LlmAsJudge
 from google.adk.evaluation.rubric_based_final_response_quality_v1 import RubricBasedFinalResponseQualityV1Evaluator
 from google.adk.evaluation.rubric_based_multi_turn_trajectory_evaluator import RubricBasedMultiTurnTrajectoryEvaluator
 from google.adk.evaluation.rubric_based_tool_use_quality_v1 import RubricBasedToolUseV1Evaluator
+from google.adk.evaluation.simulation.per_turn_user_simulator_quality_v1 import PerTurnUserSimulatorQualityV1
 from google.adk.models.llm_response import LlmResponse
 
 from judgeharness_adk import _seams
@@ -30,6 +31,7 @@ __all__ = [
     "HarnessedFinalResponseMatchV2Evaluator",
     "HarnessedHallucinationsV1Evaluator",
     "HarnessedLlmAsJudge",
+    "HarnessedPerTurnUserSimulatorQualityV1",
     "HarnessedRubricBasedFinalResponseQualityV1Evaluator",
     "HarnessedRubricBasedMultiTurnTrajectoryEvaluator",
     "HarnessedRubricBasedToolUseV1Evaluator",
@@ -164,6 +166,13 @@ class HarnessedHallucinationsV1Evaluator(HarnessedEvaluator):
     criterion_type = HallucinationsV1Evaluator.criterion_type
 
 
+class HarnessedPerTurnUserSimulatorQualityV1(HarnessedEvaluator):
+    """`per_turn_user_simulator_quality_v1`, harnessed; ADK's own has no public hooks."""
+
+    judge = JUDGES["per_turn_user_simulator_quality_v1"]
+    criterion_type = PerTurnUserSimulatorQualityV1.criterion_type
+
+
 # ADK's name of a metric -> the evaluator that measures it
 EVALUATORS: Mapping[str, type[HarnessedEvaluator]] = MappingProxyType(
     {
@@ -174,6 +183,7 @@ EVALUATORS: Mapping[str, type[HarnessedEvaluator]] = MappingProxyType(
             HarnessedRubricBasedMultiTurnTrajectoryEvaluator,
             HarnessedFinalResponseMatchV2Evaluator,
             HarnessedHallucinationsV1Evaluator,
+            HarnessedPerTurnUserSimulatorQualityV1,
         )
     }
 )

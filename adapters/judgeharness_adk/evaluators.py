@@ -57,10 +57,9 @@ class HarnessedEvaluator(Evaluator):
         conversation_scenario: ConversationScenario | None = None,
     ) -> EvaluationResult:
         """Measure the invocations of one eval case."""
-        del conversation_scenario
         name = self._eval_metric.metric_name
         try:
-            return await self._evaluated(actual_invocations, expected_invocations)
+            return await self._evaluated(actual_invocations, expected_invocations, conversation_scenario)
         except JudgeHarnessError as error:
             sentence = _with_turns(str(error), actual_invocations)
             _LOGGER.error("metric %s was not measured: %s", name, sentence)  # noqa: TRY400 - the sentence says it all
@@ -69,7 +68,9 @@ class HarnessedEvaluator(Evaluator):
             _LOGGER.exception("metric %s was not measured", name)
         return unmeasured(name, actual_invocations, expected_invocations, sentence)
 
-    async def _evaluated(self, actual: list[Invocation], expected: list[Invocation] | None) -> EvaluationResult:
+    async def _evaluated(
+        self, actual: list[Invocation], expected: list[Invocation] | None, scenario: ConversationScenario | None
+    ) -> EvaluationResult:
         metric = self._eval_metric
         judge = self._made()
         block = block_of(judge.criterion, metric=metric.metric_name)
@@ -84,6 +85,7 @@ class HarnessedEvaluator(Evaluator):
             keep=partial(self._keep, judge=judge, harness=harness, directory=directory),
             names=block.names,
             concurrency=concurrency_of(block, judge.options),
+            scenario=scenario,
         )
         reporter = Reporter(
             threshold=judge.criterion.threshold,
@@ -91,6 +93,7 @@ class HarnessedEvaluator(Evaluator):
             standing=frozenset(criterion.name for criterion in judge.criteria),
             pooled=judge.pooled,
             balanced=judge.pooled is not None,
+            conjunctive=judge.conjunctive,
         )
         _warn(metric.metric_name, judged, block)
         return self._finished(judge, judged, reporter.result(judged, actual, expected))

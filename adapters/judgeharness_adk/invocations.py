@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, Self, TypeAlias
 
+from google.adk.evaluation.conversation_scenarios import ConversationScenario
 from google.adk.evaluation.eval_case import IntermediateData, Invocation, InvocationEvents
 from google.adk.evaluation.eval_rubrics import Rubric, RubricContent
 from google.genai.types import Part
@@ -15,13 +17,13 @@ from pydantic import BaseModel
 from judgeharness_adk import _seams
 from judgeharness_integrations.cases import AnswerCase
 
-__all__ = ["InvocationCase", "Question", "Shown", "invocation_case", "question_of"]
+__all__ = ["InvocationCase", "Question", "Shown", "invocation_case", "question_of", "rewritten_scenario", "user_text"]
 
 # What of the agent's words a prompt shows: the final responses, everything it said, or nothing.
 Shown: TypeAlias = Literal["final", "spoken", "nothing"]
 
 # The keys whose texts a judge reads, wherever they stand in an invocation; ids, authors and tool names keep theirs.
-_READABLE = frozenset({"text", "args", "response", "instructions", "description", "text_property"})
+_READABLE = frozenset({"text", "args", "response", "instructions", "description", "text_property", "conversation_plan"})
 
 
 class Question(NamedTuple):
@@ -47,7 +49,8 @@ class InvocationCase(AnswerCase):
 
     What a metric's prompt shows of it is filled in by the metric's judge: `questions` in the order shown, which of the
     agent's words are `shown`, whether response and reference stand side by side (`swappable`) and in which order
-    (`reference_first`).
+    (`reference_first`). `scenario` is what a simulated user was to do; `part` names what of the invocation this case is
+    about, where it is not the whole.
     """
 
     conversation: tuple[Invocation, ...] = field(repr=False)
@@ -57,6 +60,8 @@ class InvocationCase(AnswerCase):
     shown: Shown = "final"
     swappable: bool = False
     reference_first: bool = False
+    scenario: ConversationScenario | None = field(default=None, repr=False)
+    part: str = ""
 
     @property
     def judged(self) -> Invocation:
@@ -69,9 +74,16 @@ class InvocationCase(AnswerCase):
 
     def all_texts(self) -> tuple[str, ...]:
         """Return every text of the invocations, the expected one and the questions."""
+        return self._every_text
+
+    @cached_property
+    def _every_text(self) -> tuple[str, ...]:
         found: list[str] = []
-        self.with_all_texts(lambda text: found.append(text) or text)  # type: ignore[func-returns-value]
-        return tuple(found)
+        for turn in (*self.conversation, *filter(None, (self.expected,))):
+            _mapped(turn, lambda text: found.append(text) or text, readable=False)  # type: ignore[func-returns-value]
+        if self.scenario is not None:
+            rewritten_scenario(self.scenario, lambda text: found.append(text) or text)  # type: ignore[func-returns-value]
+        return (*found, *(question.text for question in self.questions), *filter(None, (self.reference,)))
 
     def with_texts(self, change: Callable[[str], str]) -> Self:
         """Return the case with the agent's words changed where the prompt shows them."""
@@ -102,6 +114,7 @@ def invocation_case(
     case_id: str,
     is_last: bool = True,
     names: Sequence[str] = (),
+    scenario: ConversationScenario | None = None,
     attributes: Mapping[str, str | float] = MappingProxyType({}),
 ) -> InvocationCase:
     """Return the last of the given invocations as a case, before any metric has looked at it."""
@@ -115,6 +128,7 @@ def invocation_case(
         conversation=tuple(conversation),
         expected=expected,
         is_last=is_last,
+        scenario=scenario,
     )
 
 
@@ -152,6 +166,12 @@ def _texts(parts: Sequence[Part] | None) -> Iterator[Part]:
 def _rewritten(invocation: Invocation, change: Callable[[str], str]) -> Invocation:
     """Return a copy with every readable text changed in its place: what is left alone prints as it did."""
     copy: Invocation = _mapped(invocation.model_copy(deep=True), change, readable=False)
+    return copy
+
+
+def rewritten_scenario(scenario: ConversationScenario, change: Callable[[str], str]) -> ConversationScenario:
+    """Return a scenario with the texts changed that a judge reads: its plan, and what a persona is said to be like."""
+    copy: ConversationScenario = _mapped(scenario.model_copy(deep=True), change, readable=False)
     return copy
 
 

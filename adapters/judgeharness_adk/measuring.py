@@ -9,10 +9,11 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+from google.adk.evaluation.conversation_scenarios import ConversationScenario
 from google.adk.evaluation.eval_case import Invocation
 
 from judgeharness_adk.invocations import InvocationCase, invocation_case
-from judgeharness_adk.judges import MetricJudge, NoQuestionsError, Unready
+from judgeharness_adk.judges import MetricJudge, NoQuestionsError, Settled, Unready
 from judgeharness_adk.preparing import Preparation
 from judgeharness_integrations import HarnessResult, JudgeHarness
 from judgeharness_integrations._errors import CaseError, JudgeHarnessError
@@ -26,12 +27,13 @@ __all__ = ["Judged", "Keep", "measure_invocations"]
 
 @dataclass(kw_only=True, eq=False)
 class Judged:
-    """One invocation: its cases (one, or one a step), their measurements, and what could not be judged of it."""
+    """One invocation: its cases (one, or one a step), their measurements, and what could or need not be judged."""
 
     invocation_id: str
     cases: list[InvocationCase] = field(default_factory=list)
     results: list[HarnessResult] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
+    settled: list[Settled] = field(default_factory=list)
     replies: list[ModelAnswer] = field(default_factory=list)  # the judge's model was asked what there is to judge
     unasked: NoQuestionsError | None = None
 
@@ -54,6 +56,7 @@ async def measure_invocations(
     keep: Keep,
     names: Sequence[str] = (),
     concurrency: int = 1,
+    scenario: ConversationScenario | None = None,
 ) -> list[Judged]:
     """Measure the invocations of an eval case; one the metric does not judge has no cases.
 
@@ -65,6 +68,7 @@ async def measure_invocations(
         keep: told every measurement as it comes, so that none is lost when the evaluation ends early.
         names: names that `name_swap` may exchange.
         concurrency: calls of the judge's model at a time.
+        scenario: what the simulated user was to do, if there was one.
 
     Raises:
         UsageError: the cases cannot be judged as the harness is set; no sample was asked.
@@ -79,6 +83,7 @@ async def measure_invocations(
             case_id=case_id,
             is_last=place == len(actual) - 1,
             names=names,
+            scenario=scenario,
         )
         for place, case_id in enumerate(_ids(actual))
     ]
@@ -114,6 +119,7 @@ async def _prepared(preparation: Preparation, case: InvocationCase) -> Judged:
     else:
         judged.cases = [one for one in found if isinstance(one, InvocationCase)]
         judged.problems = [one.why for one in found if isinstance(one, Unready)]
+        judged.settled = [one for one in found if isinstance(one, Settled)]
     return judged
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import aclosing
+from copy import copy
+from functools import lru_cache
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -18,6 +20,7 @@ from google.genai.types import (
     HttpRetryOptions,
     Part,
 )
+from pydantic import BaseModel
 
 from judgeharness_adk import _seams
 from judgeharness_adk.replies import answer_of
@@ -27,6 +30,8 @@ from judgeharness_integrations.modelanswer import ModelAnswer
 
 __all__ = ["JudgeModel", "config_of", "new_model"]
 
+_REQUESTS_KEPT = 64
+_SHARED = frozenset({str, int, float, bool, type(None)})
 _UNTOLD = frozenset({"http_options", "automatic_function_calling", "labels"})  # no matter of what it answers
 
 
@@ -61,6 +66,7 @@ class JudgeModel:
         http = self._config.http_options = self._config.http_options or HttpOptions()
         # the harness tries again itself; the clients' own attempts would multiply with its
         http.retry_options = http.retry_options or HttpRetryOptions(attempts=0)
+        self._request = lru_cache(maxsize=_REQUESTS_KEPT)(self._made)  # the samples of a case ask the same
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -78,16 +84,20 @@ class JudgeModel:
             RuntimeError: it answered nothing at all, or with an error of its own.
 
         """
-        request = LlmRequest(
-            model=self._llm.model,
-            contents=[Content(parts=[Part(text=prompt)], role="user")],
-            config=self._config.model_copy(deep=True),
-        )
+        request = _copied(self._request(prompt))
         _seams.ask_anew(self._llm)
         with model_span(self.name, provider=type(self._llm).__name__) as outcome:
             answer = await self._answer(request)
             outcome.update(model=answer.model or self.name, **answer.usage)
         return answer
+
+    def _made(self, prompt: str) -> LlmRequest:
+        return LlmRequest(
+            model=self._llm.model,
+            contents=[Content(parts=[Part(text=prompt)], role="user")],
+            config=self._config,
+            tools_dict={},
+        )
 
     async def _answer(self, request: LlmRequest) -> ModelAnswer:
         async with aclosing(self._llm.generate_content_async(request)) as responses:
@@ -95,6 +105,20 @@ class JudgeModel:
         if not whole:
             raise RuntimeError(f"model {self.name!r} gave no response")
         return answer_of(whole)
+
+
+def _copied(value: Any) -> Any:
+    """Return what a model may change of a request as its own: models and containers; what they hold is shared."""
+    if type(value) is list:
+        return [_copied(part) for part in value]
+    if type(value) is dict:
+        return {key: _copied(part) for key, part in value.items()}
+    if not isinstance(value, BaseModel):
+        return value
+    new, held = copy(value), vars(value)
+    # past the validation, which the values passed before
+    vars(new).update((name, _copied(held[name])) for name in value.model_fields_set if type(held[name]) not in _SHARED)
+    return new
 
 
 def _named(value: Any) -> str:

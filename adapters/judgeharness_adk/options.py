@@ -20,13 +20,13 @@ from judgeharness_integrations.execution.observing import Observer
 from judgeharness_integrations.perturbations import Rewriter, perturbation
 from judgeharness_integrations.presets import preset
 
-__all__ = ["HarnessBlock", "OnAbstain", "block_of", "concurrency_of", "harness_of"]
+__all__ = ["DEFAULT_RULE", "HarnessBlock", "OnAbstain", "block_of", "concurrency_of", "harness_of"]
 
 OnAbstain: TypeAlias = Literal["fail", "not_evaluated", "informational"]
 KEY, _CAMEL = "judge_harness", "judgeHarness"
 _PLAIN = ("judgeharness", "harness")
 _CONCURRENCY = 16
-_DEFAULT_RULE = "supermajority(2/3)"
+DEFAULT_RULE = "supermajority(2/3)"
 _MOST_CALLS = 10_000  # of a metric and eval case: a request asks for repetitions, the owner of the key pays for them
 
 
@@ -123,7 +123,7 @@ def harness_of(
     options: dict[str, Any] = {
         "perturbations": ("none",),
         "repetitions": judged_by.num_samples,
-        "aggregation_rule": _DEFAULT_RULE,
+        "aggregation_rule": DEFAULT_RULE,
     }
     # what a preset brings need not fit every metric: the tool use prompt shows no response to lay out anew
     options |= preset(block.preset, "labels") | {"on_unfit": "skip"} if block.preset else {}

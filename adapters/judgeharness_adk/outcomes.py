@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -45,9 +44,9 @@ class _Rubric:
 class Reporter:
     """Tells ADK what was measured.
 
-    `standing` are the rubrics of the metric's own criterion. `pooled` is the id of the metric's one overall row where
-    its questions differ between invocations (sentences); `balanced` gives each invocation the same weight, as ADK's
-    metric does.
+    `standing` are the rubrics of the metric's own criterion; of a `conjunctive` metric an invocation is one decision.
+    `pooled` is the id of the metric's one overall row where its questions differ between invocations (sentences);
+    `balanced` gives each invocation the same weight, as ADK's metric does.
     """
 
     threshold: float
@@ -55,16 +54,18 @@ class Reporter:
     standing: frozenset[str]
     pooled: str | None = None
     balanced: bool = False
+    conjunctive: bool = False
 
     def result(
         self, judged: Sequence[Judged], actual: Sequence[Invocation], expected: Sequence[Invocation] | None
     ) -> EvaluationResult:
         """Return one result an invocation, and the metric's own."""
         decided = [list(self._rubrics(one)) for one in judged]
+        units = [self._units(rubrics) for rubrics in decided]
         tokens = [details_of(one) for one in judged]
         invocations = []
         for place, rubrics in enumerate(decided):
-            score = self._fold(rubrics)
+            score = self._fold(units[place])
             invocations.append(
                 PerInvocationResult(
                     actual_invocation=actual[place],
@@ -76,7 +77,7 @@ class Reporter:
                 )
             )
         every = [rubric for rubrics in decided for rubric in rubrics]
-        overall = self._fold(every)
+        overall = self._fold([unit for one in units for unit in one])
         return EvaluationResult(
             overall_score=overall.value,
             overall_eval_status=overall.status,
@@ -84,6 +85,12 @@ class Reporter:
             overall_rubric_scores=[*self._overall(every, overall)] or None,
             overall_token_usage_details=average_of(tokens),
         )
+
+    def _units(self, rubrics: list[_Rubric]) -> list[_Rubric]:
+        """Return what counts of an invocation: of a conjunctive metric its worst: failed, open, passed."""
+        if not self.conjunctive:
+            return rubrics
+        return sorted(rubrics, key=lambda rubric: 0.5 if rubric.score is None else rubric.score)[:1]
 
     def _fold(self, rubrics: Sequence[_Rubric]) -> Score:
         scores, weights = [rubric.score for rubric in rubrics], [rubric.weight for rubric in rubrics]
@@ -96,11 +103,18 @@ class Reporter:
             yield _Rubric(
                 id=_UNPREPARED, score=None, weight=Fraction(1, units), word="NOT GRADED", headline=text, rationale=text
             )
+        for known in judged.settled:
+            word = "PASS" if known.passed else "FAIL"
+            text = f"{word} · {known.why} · compared, no judge asked"
+            yield _Rubric(
+                id=known.id, score=_SCORES[word], weight=Fraction(1), word=word, headline=text, rationale=text
+            )
+        parts = {case.case_id: case.part for case in judged.cases}
         for result in judged.results:
             for name, measured in result.criteria.items():
                 standing = name in self.standing
                 yield _Rubric(
-                    id=name,
+                    id=".".join(filter(None, (name, parts[result.case_id]))),
                     score=_SCORES.get(str(measured.verdict)) if measured.status == "decided" else None,
                     weight=Fraction(1, len(result.criteria) * units if self.balanced else 1),
                     word=_WORDS.get(measured.status, str(measured.verdict)),
@@ -141,14 +155,12 @@ def _counted(rubrics: Sequence[_Rubric]) -> str:
 
 
 def _summary(group: Sequence[_Rubric]) -> str:
-    """Return the only invocation's rationale, or the count of decisions, for programs too, and a line an invocation."""
+    """Return the only invocation's line, or the count of decisions and a line an invocation; its row has the rest."""
     if len(group) == 1:
-        return group[0].rationale
-    facts = {"judgeharness": 1, "invocations": len(group), "decisions": Counter(rubric.word for rubric in group)}
+        return group[0].headline
     lines = [f"{place}. {rubric.headline}" for place, rubric in enumerate(group[:_LISTED], start=1)]
     more = [f"… and {len(group) - _LISTED} more"] if len(group) > _LISTED else []
-    told = json.dumps(facts, separators=(",", ":"))
-    return "\n".join([f"{len(group)} invocations: {_counted(group)}", told, *lines, *more])
+    return "\n".join([f"{len(group)} invocations: {_counted(group)}", *lines, *more])
 
 
 def unmeasured(

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from judgeharness_adk.invocations import InvocationCase
-from judgeharness_adk.judges import MetricJudge, Unready
+from judgeharness_adk.judges import MetricJudge, Settled, Unready
 from judgeharness_integrations import JudgeHarness
 from judgeharness_integrations.execution.budget import Budget, BudgetExhausted
 from judgeharness_integrations.execution.limiter import Limiter
@@ -26,7 +26,7 @@ class Preparation:
     harness: JudgeHarness
     limiter: Limiter
 
-    async def cases(self, case: InvocationCase, replies: list[ModelAnswer]) -> list[InvocationCase | Unready]:
+    async def cases(self, case: InvocationCase, replies: list[ModelAnswer]) -> list[InvocationCase | Unready | Settled]:
         """Return the cases of an invocation; what the model answered is added to `replies`."""
 
         async def ask(prompt: str) -> ModelAnswer | Exception:

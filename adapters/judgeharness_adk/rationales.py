@@ -1,4 +1,4 @@
-"""The measurement of one rubric as the text ADK carries: a line for people, a line for programs, the reasons."""
+"""The measurement of one rubric as the text ADK carries: a line for people, a short one for programs, the reasons."""
 
 from __future__ import annotations
 
@@ -45,25 +45,20 @@ def headline(result: HarnessResult, criterion: str, *, standing: bool = True) ->
 
 
 def _facts(result: HarnessResult, measured: CriterionResult) -> dict[str, Any]:
-    """Return what a program may want of the measurement without the sidecar."""
-    state = result.calibration_state
-    return {
-        "judgeharness": 1,
-        "verdict": measured.verdict,
-        "status": measured.status,
+    """Return what a program may want of the measurement without the sidecar; what is empty is left out."""
+    independence = measured.independence.status
+    counted = {
         "samples": {verdict_text(verdict): count for verdict, count in measured.sample_distribution.items()},
-        "planned": measured.planned,
         "failed": {name: count for name, count in measured.outcomes.items() if name != "ok" and count},
         "rule": None if result.informal else result.aggregation_rule,
-        "consistency": None if result.informal else measured.consistency_rate,
-        "agreement": measured.agreement,
-        "independent": measured.independence.status,
-        "flips": {name: rate for name, rate in measured.flip_rates.items() if rate is not None},
+        "independent": None if independence == "independent" else independence,
+        "flips": {name: rate for name, rate in measured.flip_rates.items() if rate},
         "skipped": list(result.skipped),
         "model": result.judge_model,
         "fingerprint": result.fingerprint,
-        "calibration": None if state is None else str(state),
     }
+    told = {name: value for name, value in counted.items() if value}
+    return {"judgeharness": 2, "verdict": measured.verdict, "planned": measured.planned, **told}
 
 
 def _reasons(result: HarnessResult, criterion: str) -> Iterator[str]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from google.adk.evaluation import metric_evaluator_registry
 from google.adk.evaluation.eval_case import ConversationScenario, Invocation
-from google.adk.evaluation.eval_metrics import EvalMetric
+from google.adk.evaluation.eval_metrics import EvalMetric, JudgeModelOptions
 from google.adk.evaluation.evaluator import EvaluationResult
 from google.adk.evaluation.llm_as_judge import LlmAsJudge
 from google.adk.evaluation.metric_evaluator_registry import MetricEvaluatorRegistry
@@ -19,6 +19,7 @@ from google.adk.evaluation.metric_evaluator_registry import MetricEvaluatorRegis
 from judgeharness_adk import _seams
 from judgeharness_adk.dropins import EVALUATORS, evaluator_of, harnessed
 from judgeharness_adk.evaluators import HarnessedEvaluator
+from judgeharness_adk.options import DEFAULT_RULE
 from judgeharness_adk.registrations import Registered, registered_by, registered_for_this_agent, share
 from judgeharness_integrations._errors import ConfigError
 
@@ -36,7 +37,6 @@ MetricFunction: TypeAlias = Callable[..., Awaitable[EvaluationResult]]
 
 # LLM metrics of ADK that stay single-call, and why
 LEFT_ALONE: Mapping[str, str] = {
-    "per_turn_user_simulator_quality_v1": "it judges ADK's simulated user turn by turn, not the agent",
     "response_evaluation_score": "Vertex AI's evaluation service judges it: there is no prompt to ask again",
     "safety_v1": "Vertex AI's evaluation service judges it: there is no prompt to ask again",
     "multi_turn_task_success_v1": "Vertex AI's evaluation service judges it: there is no prompt to ask again",
@@ -63,6 +63,18 @@ class Registration:
         lines += [f"single call: {name} ({reason})" for name, reason in self.left_alone.items()]
         lines += [f"left alone: {name} ({kind}, which is not ADK's own)" for name, kind in self.others.items()]
         return "\n".join(lines)
+
+    @property
+    def line(self) -> str:
+        """What was done in one line: metrics, rule and calls where their blocks say nothing else."""
+        samples = JudgeModelOptions.model_fields["num_samples"].default
+        told = [
+            f"harnessed: {', '.join(self.harnessed) or 'nothing'}",
+            f"unless judge_harness says otherwise under {DEFAULT_RULE} of num_samples calls (ADK's default: {samples})",
+        ]
+        told += [f"single call: {', '.join(self.left_alone)}"] if self.left_alone else []
+        told += [f"left alone: {', '.join(self.others)}"] if self.others else []
+        return "; ".join(told)
 
 
 def register(
@@ -119,7 +131,7 @@ def register(
     if registry is default:
         share(registered)
     registration = _registration(there | new)
-    _LOGGER.info("%s", registration)
+    _LOGGER.info("%s", registration.line)
     return registration
 
 

@@ -62,12 +62,20 @@ def record(
 
 def write(line: Mapping[str, Any], directory: Path) -> None:
     """Append a line to this process's file in a directory; one that cannot be written to is a warning, not an error."""
-    text = json.dumps(redactor().data(dict(line)), ensure_ascii=False, default=str) + "\n"
+    text = json.dumps(_redacted(line), ensure_ascii=False, default=str) + "\n"
     try:
         with _lock, open(_path(directory), "a", encoding="utf-8", errors=LONE_SURROGATES, opener=owner_only) as file:
             file.write(text)
     except OSError as error:
         _LOGGER.warning("the measurement is not kept: %s cannot be written to (%s).", directory, error.strerror)
+
+
+def _redacted(line: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a line without secrets; its rows were made without them."""
+    result = line.get("result", {})
+    rows = {"rows": result["rows"]} if "rows" in result else {}
+    clean: dict[str, Any] = redactor().data({**line, "result": {**result, "rows": []}} if rows else dict(line))
+    return {**clean, "result": {**clean["result"], **rows}} if rows else clean
 
 
 def _path(directory: Path) -> Path:

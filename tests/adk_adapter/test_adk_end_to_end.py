@@ -245,12 +245,15 @@ def test_what_register_leaves_alone_is_named(caplog: pytest.LogCaptureFixture) -
     left = {
         "safety_v1",
         "response_evaluation_score",
-        "per_turn_user_simulator_quality_v1",
         "multi_turn_task_success_v1",
     }
     assert left <= set(done.left_alone)
     assert "single call: safety_v1 (Vertex AI's evaluation service judges it" in str(done)
-    assert str(done) in caplog.text
+    [logged] = [record.message for record in caplog.records if record.name == "judgeharness_adk"]
+    assert logged == done.line
+    assert "\n" not in logged
+    assert logged.startswith(f"harnessed: {FINAL_RESPONSE}, ")
+    assert "under supermajority(2/3) of num_samples calls (ADK's default: 5); single call: " in logged
     everything = {info.metric_name for info in DEFAULT_METRIC_EVALUATOR_REGISTRY.get_registered_metrics()}
     measured = {"tool_trajectory_avg_score", "response_match_score", "tool_call_count_v1", "inference_call_count_v1"}
     measured |= {"token_usage_v1", "invocation_duration_v1"}  # no judge is asked

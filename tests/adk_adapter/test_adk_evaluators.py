@@ -72,7 +72,7 @@ def test_a_tie_abstains_where_adk_fails() -> None:
     tie = outcomes.two_two_tie(OURS)
     assert (tie.status, tie.score, tie.rubrics) == ("FAILED", 0.0, [{"polite": None}])
     assert rationale(tie).startswith("ABSTAIN · 2 PASS, 2 FAIL of 4 · supermajority(2/3) · consistency 0.50")
-    assert facts(tie)["status"] == "abstained"
+    assert facts(tie)["verdict"] == "ABSTAIN"
 
 
 def test_one_failed_sample_does_not_void_the_others() -> None:
@@ -410,7 +410,6 @@ def test_the_overall_row_repeats_the_line_of_every_invocation() -> None:
     [row] = both.result.overall_rubric_scores or ()
     assert str(row.rationale).splitlines() == [
         "2 invocations: 2 PASS",
-        '{"judgeharness":1,"invocations":2,"decisions":{"PASS":2}}',
         "1. 5 PASS of 5 · supermajority(2/3) · consistency 1.00 · uncalibrated",
         "2. 5 PASS of 5 · supermajority(2/3) · consistency 1.00 · uncalibrated",
     ]
@@ -419,7 +418,7 @@ def test_the_overall_row_repeats_the_line_of_every_invocation() -> None:
 def test_a_single_sample_is_informal() -> None:
     single = ours(always("yes"), samples=1)
     assert rationale(single).splitlines()[0] == "1 PASS of 1 · one sample, informal · uncalibrated"
-    assert facts(single)["rule"] is None
+    assert "rule" not in facts(single)
 
 
 def test_extra_rows_are_opt_in_and_do_not_change_the_score() -> None:
@@ -760,3 +759,28 @@ def test_a_rubric_is_asked_no_further_once_nothing_can_change() -> None:
     assert stopped.status == "PASSED"
     whole = ours(in_turn("yes", "no"), samples=5, block={"curtail": True, "aggregation_rule": "majority"})
     assert whole.judge.calls == 5
+
+
+def test_a_prompt_is_made_once_for_the_samples_of_a_case(monkeypatch: pytest.MonkeyPatch) -> None:
+    judge = JUDGES[FINAL_RESPONSE]
+    made: list[str] = []
+    plain = judge.prompt
+
+    def counted(self: Any, case: Any) -> str:
+        made.append(case.case_id)
+        return plain(self, case)
+
+    monkeypatch.setattr(judge, "prompt", counted)
+    block = {"perturbations": ["none", "format_change"], "repetitions": 5}
+    done = ours(always("yes"), turns=[invocation("Oslo"), invocation("Rome")], block=block)
+    assert done.judge.calls == 20
+    assert len([name for name in made if name != "-"]) == 4  # two invocations, each with two wordings
+
+
+def test_the_machine_line_is_short_and_stands_in_one_row_alone() -> None:
+    done = ours(per_rubric({"polite": ["yes", "yes", "no", "yes", "yes"]}))
+    line = rationale(done).splitlines()[1]
+    assert set(json.loads(line)) == {"judgeharness", "verdict", "planned", "samples", "rule", "model", "fingerprint"}
+    assert len(line) < 200
+    [overall] = done.result.overall_rubric_scores or ()
+    assert overall.rationale == rationale(done).splitlines()[0]

@@ -198,3 +198,50 @@ def test_a_rewriter_rewords_and_is_known_by_model_and_parameters() -> None:
     RESPONSES[:] = [says()]
     with pytest.raises(RuntimeError, match="the rewriter gave no text"):
         asyncio.run(rewriter("words"))
+
+
+class Meddling(Replying):
+    """Changes what it is sent, as ADK's classes do."""
+
+    @classmethod
+    def supported_models(cls) -> list[str]:
+        return ["meddling"]
+
+    async def generate_content_async(
+        self,
+        llm_request: LlmRequest,
+        stream: bool = False,  # noqa: FBT001, FBT002 - ADK's signature
+    ) -> AsyncGenerator[LlmResponse, None]:
+        before = (llm_request.config.labels, llm_request.config.stop_sequences, len(llm_request.contents))
+        assert before == ({"team": "a"}, ["END"], 1)
+        [content] = llm_request.contents
+        assert content.parts is not None
+        assert [part.text for part in content.parts] == ["Well?"]
+        http = llm_request.config.http_options
+        assert http is not None
+        assert http.headers == {"x-own": "1"}
+        assert http.headers is not None
+        http.headers["x-tracked"] = "1"
+        http.api_version = "v9"
+        llm_request.config.labels = None
+        llm_request.config.stop_sequences.append("more")  # type: ignore[union-attr]
+        content.parts[0].text = "changed"
+        content.parts.append(Part(text="more"))
+        llm_request.contents.append(content)
+        llm_request.tools_dict["one"] = None  # type: ignore[assignment]
+        async for response in super().generate_content_async(llm_request, stream):
+            yield response
+
+
+def test_what_a_model_changes_of_a_request_stays_in_this_request() -> None:
+    LLMRegistry.register(Meddling)
+    config = GenerateContentConfig(
+        labels={"team": "a"}, stop_sequences=["END"], http_options=HttpOptions(headers={"x-own": "1"})
+    )
+    RESPONSES[:] = [LlmResponse(content=Content(role="model", parts=[Part(text="yes")]))]
+    model = JudgeModel("meddling", config)
+    for _ in range(3):
+        assert asyncio.run(model.ask("Well?")).text == "yes"
+    assert all(list(request.tools_dict) == ["one"] for request in REQUESTS)
+    assert config.http_options is not None
+    assert config.http_options.headers == {"x-own": "1"}

@@ -4,12 +4,13 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from judgeharness_adk.judges.base import MetricJudge, NoQuestionsError, Unready
+from judgeharness_adk.judges.base import MetricJudge, NoQuestionsError, Settled, Unready
 from judgeharness_adk.judges.match import FinalResponseMatchJudge
 from judgeharness_adk.judges.rubrics import FinalResponseQualityJudge, ToolUseQualityJudge, TrajectoryQualityJudge
 from judgeharness_adk.judges.sentences import HallucinationsJudge
+from judgeharness_adk.judges.simulator import UserSimulatorJudge
 
-__all__ = ["JUDGES", "MetricJudge", "NoQuestionsError", "Unready"]
+__all__ = ["JUDGES", "MetricJudge", "NoQuestionsError", "Settled", "Unready"]
 
 # ADK's name of a metric -> its judge
 JUDGES: Mapping[str, type[MetricJudge[Any]]] = MappingProxyType(
@@ -21,6 +22,7 @@ JUDGES: Mapping[str, type[MetricJudge[Any]]] = MappingProxyType(
             TrajectoryQualityJudge,
             FinalResponseMatchJudge,
             HallucinationsJudge,
+            UserSimulatorJudge,
         )
     }
 )

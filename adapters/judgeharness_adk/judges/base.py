@@ -16,6 +16,7 @@ from google.adk.evaluation.eval_metrics import (
     HallucinationsCriterion,
     JudgeModelOptions,
     LlmAsAJudgeCriterion,
+    LlmBackedUserSimulatorCriterion,
     RubricsBasedCriterion,
 )
 from google.adk.evaluation.evaluator import Evaluator
@@ -34,13 +35,14 @@ from judgeharness_integrations.execution.attempting import read_apart
 from judgeharness_integrations.judging import Answer, JudgeIdentity, Judgment, Probe, model_family, text_hash
 from judgeharness_integrations.modelanswer import ModelAnswer
 
-__all__ = ["LABELS", "NOTHING_SAID", "Ask", "MetricJudge", "NoQuestionsError", "Unready"]
+__all__ = ["LABELS", "NOTHING_SAID", "Ask", "MetricJudge", "NoQuestionsError", "Settled", "Unready"]
 
 Ask: TypeAlias = Callable[[str], Awaitable[ModelAnswer | Exception]]  # a prompt -> the model's reply, or what it raised
 
 LABELS = ("PASS", "FAIL")
+_PROMPTS_KEPT = 64  # cases whose samples are under way
 NOTHING_SAID = Invocation(user_content=Content(role="user", parts=[Part(text="-")]))
-C = TypeVar("C", RubricsBasedCriterion, LlmAsAJudgeCriterion, HallucinationsCriterion)
+C = TypeVar("C", RubricsBasedCriterion, LlmAsAJudgeCriterion, HallucinationsCriterion, LlmBackedUserSimulatorCriterion)
 
 
 class NoQuestionsError(CaseError):
@@ -53,6 +55,14 @@ class Unready(NamedTuple):
     why: str
 
 
+class Settled(NamedTuple):
+    """What is decided of an invocation without asking: the question, whether it is fulfilled, and why."""
+
+    id: str
+    passed: bool
+    why: str
+
+
 class MetricJudge(ABC, Generic[C]):
     """One LLM metric of ADK with its configuration; a subclass says how its prompt is built and its answer read."""
 
@@ -62,6 +72,8 @@ class MetricJudge(ABC, Generic[C]):
     last_only: ClassVar[bool] = False  # ADK judges the last invocation, in view of those before it
     needs_expected: ClassVar[bool] = False
     pooled: ClassVar[str | None] = None  # what its questions are called where they differ between invocations
+    conjunctive: ClassVar[bool] = False  # an invocation counts as one: it passes if all that is asked of it does
+    adk_only: ClassVar[str | None] = None  # what it judges, where that exists inside ADK's own evaluation only
 
     def __init__(
         self,
@@ -87,9 +99,14 @@ class MetricJudge(ABC, Generic[C]):
         self.evaluator = hooks.evaluator if hooks else self.evaluator
         self.hooks = hooks
         self.eval_metric = eval_metric
+        self._prompts: dict[int, tuple[InvocationCase, str]] = {}  # by identity: invocations have no hash
         self.criterion: C = self._checked(eval_metric)
         self._instance = models.get(self.options.judge_model)
         self.model = JudgeModel(self.options.judge_model, self.options.judge_model_config, instance=self._instance)
+        self._set_up()
+
+    def _set_up(self) -> None:
+        """Check and prepare what else a metric needs, once its criterion is known."""
 
     def _checked(self, eval_metric: EvalMetric) -> C:
         if eval_metric.criterion is None:
@@ -178,7 +195,7 @@ class MetricJudge(ABC, Generic[C]):
             return "it compares with an expected response, which the case does not have"
         return None
 
-    async def cases(self, case: InvocationCase, ask: Ask) -> list[InvocationCase | Unready]:
+    async def cases(self, case: InvocationCase, ask: Ask) -> list[InvocationCase | Unready | Settled]:
         """Return what is to be judged of an invocation; a metric may have to `ask` its model what that is."""
         del ask
         return [] if (seen := self.view(case)) is None else [seen]
@@ -194,9 +211,19 @@ class MetricJudge(ABC, Generic[C]):
     async def judge(self, probe: Probe) -> Judgment:
         """Ask the model once."""
         case = probe.case
-        answer = await self.model.ask(self.prompt(case))
+        answer = await self.model.ask(self._prompt_of(case))
         read = await read_apart(answer.text, self._answers, answer, case)
         return answer.judgment(read.answers, adk_score=read.score)
+
+    def _prompt_of(self, case: InvocationCase) -> str:
+        """Return the prompt, which all samples of a case share as it was perturbed."""
+        kept, prompt = self._prompts.pop(id(case), (None, ""))
+        if kept is not case:
+            prompt = self.prompt(case)
+        self._prompts[id(case)] = case, prompt
+        if len(self._prompts) > _PROMPTS_KEPT:
+            del self._prompts[next(iter(self._prompts))]
+        return prompt
 
     def _answers(self, answer: ModelAnswer, case: InvocationCase) -> Hooked:
         """Return what an answer says: nothing where it is a half one, which may end within a quotation of the agent."""

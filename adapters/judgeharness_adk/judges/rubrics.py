@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property, lru_cache
-from types import MappingProxyType
 from typing import Any, cast
 
-from google.adk.evaluation.eval_metrics import EvalMetric, RubricsBasedCriterion
+from google.adk.evaluation.eval_metrics import RubricsBasedCriterion
 from google.adk.evaluation.rubric_based_evaluator import RubricBasedEvaluator
 from google.adk.evaluation.rubric_based_final_response_quality_v1 import RubricBasedFinalResponseQualityV1Evaluator
 from google.adk.evaluation.rubric_based_multi_turn_trajectory_evaluator import RubricBasedMultiTurnTrajectoryEvaluator
 from google.adk.evaluation.rubric_based_tool_use_quality_v1 import RubricBasedToolUseV1Evaluator
-from google.adk.models.base_llm import BaseLlm
 
 from judgeharness_adk import _seams
-from judgeharness_adk.hooks import Hooks
 from judgeharness_adk.invocations import InvocationCase, Question, Shown, invocation_case, question_of
 from judgeharness_adk.judges.base import LABELS, NOTHING_SAID, MetricJudge, NoQuestionsError
 from judgeharness_adk.reading import read_rubrics
@@ -35,16 +31,7 @@ class RubricJudge(MetricJudge[RubricsBasedCriterion]):
 
     criterion_kind = RubricsBasedCriterion
 
-    def __init__(
-        self,
-        eval_metric: EvalMetric,
-        *,
-        name: str | None = None,
-        hooks: Hooks | None = None,
-        models: Mapping[str, BaseLlm] = MappingProxyType({}),
-    ) -> None:
-        """Check criterion and rubrics as ADK does; nothing is asked."""
-        super().__init__(eval_metric, name=name, hooks=hooks, models=models)
+    def _set_up(self) -> None:
         self.standing = tuple(question_of(rubric) for rubric in self.criterion.rubrics or ())
         self._evaluator = lru_cache(maxsize=_ORDERS_KEPT)(self._asking)  # each builds a model, which may be heavy
         ids = [question.id for question in self.standing]

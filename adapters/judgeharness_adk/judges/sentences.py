@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 from typing import Any, Self
 
-from google.adk.evaluation.eval_metrics import EvalMetric, HallucinationsCriterion
+from google.adk.evaluation.eval_metrics import HallucinationsCriterion
 from google.adk.evaluation.hallucinations_v1 import EvaluationStep, HallucinationsV1Evaluator
-from google.adk.models.base_llm import BaseLlm
 
 from judgeharness_adk import _seams
-from judgeharness_adk.hooks import Hooks
 from judgeharness_adk.invocations import InvocationCase, Question
-from judgeharness_adk.judges.base import LABELS, Ask, MetricJudge, Unready
+from judgeharness_adk.judges.base import LABELS, Ask, MetricJudge, Settled, Unready
 from judgeharness_adk.reading import read_sentences, split_sentences
 from judgeharness_integrations.cases import Case, Criterion
 from judgeharness_integrations.judging import Answer
@@ -57,17 +54,9 @@ class HallucinationsJudge(MetricJudge[HallucinationsCriterion]):
     metric = "hallucinations_v1"
     evaluator = HallucinationsV1Evaluator
     pooled = "sentences"
+    adk_only = "sentences that only adk's own evaluation segments"
 
-    def __init__(
-        self,
-        eval_metric: EvalMetric,
-        *,
-        name: str | None = None,
-        hooks: Hooks | None = None,
-        models: Mapping[str, BaseLlm] = MappingProxyType({}),
-    ) -> None:
-        """Check the criterion as ADK does; nothing is asked."""
-        super().__init__(eval_metric, name=name, hooks=hooks, models=models)
+    def _set_up(self) -> None:
         self._adk = HallucinationsV1Evaluator(self.shown_to_adk())
 
     @property
@@ -90,9 +79,9 @@ class HallucinationsJudge(MetricJudge[HallucinationsCriterion]):
         """Return why a case cannot be judged, or None."""
         if isinstance(case, SentencesCase):
             return None
-        return "it judges sentences that were segmented before, which happens inside adk's own evaluation only"
+        return f"it judges {self.adk_only}"
 
-    async def cases(self, case: InvocationCase, ask: Ask) -> list[InvocationCase | Unready]:
+    async def cases(self, case: InvocationCase, ask: Ask) -> list[InvocationCase | Unready | Settled]:
         """Return one case a step of the agent; the judge's model segments what was said, once."""
         steps = _seams.steps_of(self._adk, case.judged)
         return [

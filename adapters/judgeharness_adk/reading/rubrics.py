@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from judgeharness_adk.reading._fields import MARKUP, Field, bare, clip, comparable, fields, own_text, stated, unique
 from judgeharness_integrations.judging import Answer
@@ -48,9 +49,10 @@ def read_rubrics(
         shown: the texts it was shown; a verdict inside a passage of one of them is none.
 
     """
-    known, whole = _known(rubrics), text or ""
+    known, whole = _known(tuple(rubrics)), text or ""
     own = own_text(whole, shown, _STATED)
-    if not _answered(whole, known) <= _answered(own, known):  # a copied passage runs over the only head of a rubric
+    # a copied passage runs over the only head of a rubric
+    if own != whole and not _answered(whole, known) <= _answered(own, known):
         return tuple(Answer(criterion=name, outcome="unparsed", reasoning=_COPIED) for name, _ in rubrics)
     about: list[list[_Block]] = [[] for _ in rubrics]
     later: list[set[str | None]] = [set() for _ in rubrics]
@@ -188,7 +190,8 @@ class _Known:
         return next((place for place in found if place is not None), None)
 
 
-def _known(rubrics: Sequence[tuple[str, str]]) -> _Known:
+@lru_cache(maxsize=64)  # the answers of all samples of a case are about the same
+def _known(rubrics: tuple[tuple[str, str], ...]) -> _Known:
     ids = [_id_keys(name) for name, _ in rubrics]
     texts = [comparable(_untagged(text)[1]) for _, text in rubrics]
     return _Known(ids=tuple(unique([keys[level] for keys in ids]) for level in range(3)), texts=unique(texts))

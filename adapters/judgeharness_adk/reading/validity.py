@@ -1,8 +1,8 @@
-"""The answer of ADK's `final_response_match_v2` judge -> one `Answer`.
+"""The answer of ADK's judges of validity (response match, simulated user) -> one `Answer`.
 
-It is asked for JSON with `is_the_agent_response_valid`. Every statement of that key counts: in the JSON objects that
-parse, and anywhere outside them, for models copy the unquoted `[valid]` of the prompt. The key inside a string of such
-an object does not count, and statements that differ are unparsed.
+It is asked for JSON with `is_the_agent_response_valid` or `is_valid`. Every statement of that key counts: in the JSON
+objects that parse, and anywhere outside them, for models copy the unquoted `[valid]` of the prompt. The key inside a
+string of such an object does not count, and statements that differ are unparsed.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 
 from judgeharness_adk.reading._fields import bare, clip
 from judgeharness_integrations.judging import Answer
@@ -22,43 +23,64 @@ __all__ = ["read_validity"]
 _VERDICTS: dict[str, Verdict] = {"valid": "PASS", "true": "PASS", "invalid": "FAIL", "false": "FAIL"}
 _VERDICTS |= dict.fromkeys(("almost", "partially", "partially_valid"), "FAIL")  # as ADK counts them
 _MISNAMED: dict[str, Verdict] = {"invalid": "FAIL", "true": "FAIL", "valid": "PASS", "false": "PASS"}
-_KEYS = {"is_the_agent_response_valid": _VERDICTS, "is_the_agent_response_invalid": _MISNAMED}
-_KEYED = re.compile(  # key, value, and an end of the value, without which it goes on: ["valid" or "invalid"]
-    r"\b(is_the_agent_response_(?:in)?valid)[\"'`]?\s*+:[\s\[\"'`*]*+([^\n\"'`,}\]]*+)"
-    r"(?:(?=([ \t\r\"'`*\]]*+(?:\Z|[\n}]|,\s*+(?:\Z|[}`]|[\"']?\w++[\"']?\s*+:))))|)",
-    re.IGNORECASE,
+_KEY = "is_the_agent_response_valid"
+_ENDED = (  # value, and an end of the value, without which it goes on: ["valid" or "invalid"]
+    r"[\"'`]?\s*+:[\s\[\"'`*]*+([^\n\"'`,}\]]*+)"
+    r"(?:(?=([ \t\r\"'`*\]]*+(?:\Z|[\n}]|,\s*+(?:\Z|[}`]|[\"']?\w++[\"']?\s*+:))))|)"
 )
 _VALUE = r"[\"'`]?\s*+:[\s\[\"'`*]*+(\w++)"
-_STATED = re.compile(rf"\bis_the_agent_response_(?:in)?valid{_VALUE}", re.IGNORECASE)
-_MEMBER = re.compile(rf"\b(is_the_agent_response_(?:in)?valid){_VALUE}", re.IGNORECASE)  # the key as one word
 _REASONING = re.compile(r"\"reasoning\"\s*+:", re.IGNORECASE)
+_PASSES = re.compile(r"\"passes\"\s*+:", re.IGNORECASE)
+_UNMET = re.compile(  # one of the `criteria`, in the order that the prompt asks for
+    r"\"name\"\s*+:\s*+\"([^\"\n]{0,200})\"\s*+,\s*+\"reasoning\"\s*+:\s*+\"([^\"\n]{0,4000})\"\s*+,\s*+"
+    r"\"passes\"\s*+:\s*+\"?false",
+    re.IGNORECASE,
+)
 _DECODER = json.JSONDecoder(object_pairs_hook=tuple, strict=False)  # pairs, so that a key given twice is seen
 _MOST_OBJECTS = 100  # decoding is tried at so many braces; what stands later is read by its keys
 
 _Pairs = tuple[tuple[str, object], ...]
 
 
-def read_validity(text: str | None, criterion: str, *, shown: Iterable[str] = ()) -> Answer:
+class _Spelling:
+    """A key that ends in `valid`, and the one that says the opposite, wherever an answer states them."""
+
+    def __init__(self, key: str) -> None:
+        opposite = key.removesuffix("valid") + "invalid"
+        name = rf"{re.escape(key.removesuffix('valid'))}(?:in)?valid"
+        self.key = key
+        self.verdicts = {key: _VERDICTS, opposite: _MISNAMED}
+        self.keyed = re.compile(rf"\b({name}){_ENDED}", re.IGNORECASE)
+        self.stated = re.compile(rf"\b{name}{_VALUE}", re.IGNORECASE)
+        self.member = re.compile(rf"\b({name}){_VALUE}", re.IGNORECASE)  # the key as one word
+
+
+_spelling = lru_cache(maxsize=8)(_Spelling)
+
+
+def read_validity(text: str | None, criterion: str, *, shown: Iterable[str] = (), key: str = _KEY) -> Answer:
     """Return "PASS" for valid, "FAIL" for invalid (almost and partially valid too), else unparsed and why.
 
     Args:
         text: what the judge answered, None for nothing.
         criterion: the name of the answer's criterion.
         shown: the texts the judge was shown; a statement inside a passage of one of them is none.
+        key: the key of the answer's JSON object, which ends in `valid`.
 
     """
+    spelling = _spelling(key)
     # the key has words enough for a quotation, but in an object as a whole the judge has to write it
-    verdict = _STATED if object_of(text or "") is None else _MEMBER
+    verdict = spelling.stated if object_of(text or "") is None else spelling.member
     answered = without_quoted(text or "", shown, verdict.finditer)
-    objects = [(pairs, span) for pairs, span in _objects(answered) if list(_keyed(pairs))]
+    objects = [(pairs, span) for pairs, span in _objects(answered) if list(_keyed(pairs, spelling))]
     rest = _without(answered, [span for _, span in objects])
-    stated = [found for pairs, _ in objects for found in _keyed(pairs)]
-    stated += _stated(rest)
-    verdicts = {_KEYS[key].get(_word(value)) for key, value in stated}
+    stated = [found for pairs, _ in objects for found in _keyed(pairs, spelling)]
+    stated += _stated(rest, spelling)
+    verdicts = {spelling.verdicts[name].get(_word(value)) for name, value in stated}
     if len(verdicts) == 1 and None not in verdicts:
-        reasoning = _reasoning(objects[0][0]) if objects else _sloppy_reasoning(rest)
+        reasoning = _reasoning(objects[0][0]) if objects else _sloppy_reasoning(rest, spelling)
         return Answer(criterion=criterion, verdict=verdicts.pop(), reasoning=reasoning)
-    return Answer(criterion=criterion, outcome="unparsed", reasoning=_why(stated))
+    return Answer(criterion=criterion, outcome="unparsed", reasoning=_why(stated, spelling))
 
 
 def _objects(text: str) -> Iterator[tuple[_Pairs, tuple[int, int]]]:
@@ -76,13 +98,13 @@ def _objects(text: str) -> Iterator[tuple[_Pairs, tuple[int, int]]]:
         start = text.find("{", end)
 
 
-def _keyed(pairs: _Pairs) -> Iterator[tuple[str, object]]:
-    return ((key.strip().casefold(), value) for key, value in pairs if key.strip().casefold() in _KEYS)
+def _keyed(pairs: _Pairs, spelling: _Spelling) -> Iterator[tuple[str, object]]:
+    return ((key.strip().casefold(), value) for key, value in pairs if key.strip().casefold() in spelling.verdicts)
 
 
-def _stated(text: str) -> list[tuple[str, object]]:
+def _stated(text: str, spelling: _Spelling) -> list[tuple[str, object]]:
     """Return what is said of either key in a text that is no JSON; a value that goes on ends in an ellipsis."""
-    found = _KEYED.finditer(text)
+    found = spelling.keyed.finditer(text)
     return [(match[1].casefold(), match[2] + ("\u2026" if match[3] is None else "")) for match in found]
 
 
@@ -101,10 +123,10 @@ def _word(value: object) -> str:
     return "_".join(bare(str(value)).casefold().replace("-", " ").replace("_", " ").split())
 
 
-def _why(stated: list[tuple[str, object]]) -> str:
+def _why(stated: list[tuple[str, object]], spelling: _Spelling) -> str:
     if not stated:
-        return "no is_the_agent_response_valid in the answer"
-    unknown = [value for key, value in stated if _word(value) not in _KEYS[key]]
+        return f"no {spelling.key} in the answer"
+    unknown = [value for name, value in stated if _word(value) not in spelling.verdicts[name]]
     if not unknown:
         return "answered twice: valid and invalid"
     return (
@@ -116,13 +138,25 @@ def _reasoning(pairs: _Pairs) -> str | None:
     texts = [value for key, value in pairs if key.strip().casefold() == "reasoning"]
     if texts and isinstance(texts[0], list):
         texts = texts[0]
+    texts = texts or [*_objections(pairs)]
     return "\n".join(text for text in texts if isinstance(text, str)).strip() or None
 
 
-def _sloppy_reasoning(text: str) -> str | None:
-    """Return what stands between `"reasoning":` and the key after it."""
-    begin = _REASONING.search(text)
-    end = _KEYED.search(text, begin.end()) if begin else None
+def _objections(pairs: _Pairs) -> Iterator[str]:
+    """Yield what is said of each of the `criteria` that the answer says is not met."""
+    listed = next((value for key, value in pairs if key.strip().casefold() == "criteria"), None)
+    for one in listed if isinstance(listed, list) else ():
+        told = {name: value for name, value in one if isinstance(name, str)} if isinstance(one, tuple) else {}
+        if _VERDICTS.get(_word(told.get("passes"))) == "FAIL":
+            yield f"{told.get('name', '?')}: {told.get('reasoning', '?')}"
+
+
+def _sloppy_reasoning(text: str, spelling: _Spelling) -> str | None:
+    """Return what is said of the criteria that are not met, or what stands between `"reasoning":` and the key."""
+    if unmet := [f"{name}: {why}" for name, why in _UNMET.findall(text)]:
+        return "\n".join(unmet)
+    begin = None if _PASSES.search(text) else _REASONING.search(text)
+    end = spelling.keyed.search(text, begin.end()) if begin else None
     if begin is None or end is None:
         return None
     return text[begin.end() : end.start()].strip(' \t\r\n,[]"') or None

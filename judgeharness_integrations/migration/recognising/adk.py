@@ -18,11 +18,12 @@ JUDGES: dict[str, JudgeShape] = {
     "rubric_based_multi_turn_trajectory_quality_v1": "labels",
     "final_response_match_v2": "labels",
     "hallucinations_v1": "labels",
+    "per_turn_user_simulator_quality_v1": "labels",
 }
-# LLM metrics that no harness reaches: a service judges, or ADK's own simulated user is judged
+# LLM metrics that no harness reaches: a service judges
 UNREACHABLE = frozenset(
     {
-        *("safety_v1", "response_evaluation_score", "per_turn_user_simulator_quality_v1"),
+        *("safety_v1", "response_evaluation_score"),
         *("multi_turn_task_success_v1", "multi_turn_trajectory_quality_v1", "multi_turn_tool_use_quality_v1"),
     }
 )

@@ -21,11 +21,11 @@ class AdkMetric:
     """What of a metric's prompt can be varied, and how often ADK itself asks.
 
     `other_order` is the perturbation that puts its parts in another order; `reformat` stands in for it where there is
-    one rubric alone. `segments` is whether a question is asked first that finds the sentences, and `once` whether ADK
-    ignores `num_samples`.
+    one rubric alone, or no order at all. `segments` is whether a question is asked first that finds the sentences, and
+    `once` whether ADK ignores `num_samples`.
     """
 
-    other_order: str
+    other_order: str | None
     reformat: str | None = None
     rubrics: bool = True
     segments: bool = False
@@ -42,6 +42,8 @@ METRICS: Mapping[str, AdkMetric] = {
     "rubric_based_multi_turn_trajectory_quality_v1": AdkMetric(other_order="rubric_order", reformat="format_change"),
     "final_response_match_v2": AdkMetric(other_order="position_swap", rubrics=False),
     "hallucinations_v1": AdkMetric(other_order="rubric_order", rubrics=False, segments=True),
+    # no rubrics and no second text: the other wording of a turn is its format; the first turn and the end have none
+    "per_turn_user_simulator_quality_v1": AdkMetric(other_order=None, reformat="format_change", rubrics=False),
 }
 
 
@@ -60,7 +62,7 @@ def block_for(metric: str, level: Level, criterion: Any) -> dict[str, Any]:
     if level == "single":
         repetitions = {"repetitions": 1} if facts.once else {}
         return {"perturbations": ["none"], "aggregation_rule": _NEUTRAL_RULE} | repetitions
-    if not facts.rubrics or _rubrics(criterion) >= _FEWEST:
+    if facts.other_order is not None and (not facts.rubrics or _rubrics(criterion) >= _FEWEST):
         names = ["none", facts.other_order]
     else:
         names = ["none", *([facts.reformat] if facts.reformat else [])]
