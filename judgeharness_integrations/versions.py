@@ -73,7 +73,13 @@ def beyond_tested(parts: Iterable[object]) -> tuple[str, ...]:
 
     A part says in `tested` what it was tried with; one that does not is of no framework.
     """
-    return tuple(dict.fromkeys(sentence for part in parts for sentence in untested(getattr(part, "tested", {}))))
+    return tuple(dict.fromkeys(sentence for part in parts for sentence in untested(_tested(part))))
+
+
+def _tested(part: object) -> dict[str, VersionRange]:
+    told = getattr(part, "tested", None)  # a judge of somebody else's may call something of its own so
+    ranges = told if isinstance(told, Mapping) else {}
+    return {package: series for package, series in ranges.items() if isinstance(series, VersionRange)}
 
 
 def seam(holder: object, name: str, *, package: str, tested: Mapping[str, VersionRange], extra: str = "") -> Any:

@@ -101,6 +101,16 @@ def test_what_the_tests_run_against_was_tried(name: str) -> None:
     assert untested(ALL[name]) == ()
 
 
+def test_a_judge_may_call_something_of_its_own_so() -> None:
+    class Own(Framed):
+        tested: Any = True
+
+    class Mapped(Framed):
+        tested: Any = {"numpy": "yes"}  # noqa: RUF012 - as people write it
+
+    assert measured(Own()).untested == measured(Mapped()).untested == ()
+
+
 # a result
 
 

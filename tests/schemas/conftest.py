@@ -164,7 +164,8 @@ def gates(made: Written) -> None:
     made.run("compare", "points.jsonl", made.log("later", later), "--rule", "median", "--permutations", 20)
     for result in shapes().values():
         made.take(json.dumps(recorded_line(result, {"output": "an answer"}), allow_nan=False))
-    made.take(json.dumps(recorded_line(pattern(), {}) | {"test": "tests/test_it.py::test_it"}))
+    noted = replace(pattern(), untested=("langsmith 0.16.1 is newer than the versions tried here (0.8 to 0.15)",))
+    made.take(json.dumps(recorded_line(noted, {}) | {"test": "tests/test_it.py::test_it"}))
 
 
 def sources(made: Written) -> None:
