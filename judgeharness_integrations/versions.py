@@ -24,12 +24,6 @@ class VersionRange:
         """Return the range in words."""
         return self.lowest if self.lowest == self.newest else f"{self.lowest} to {self.newest}"
 
-    @property
-    def specifier(self) -> str:
-        """The range as pip takes it."""
-        major, minor = _series(self.newest)
-        return f">={self.lowest},<{major}.{minor + 1}"
-
     def beside(self, found: str) -> str | None:
         """Return `older` or `newer` of a version outside of the range, None of one inside."""
         if _series(found) < _series(self.lowest):
@@ -86,7 +80,7 @@ def seam(holder: object, name: str, *, package: str, tested: Mapping[str, Versio
     """Return an attribute that the makers of a framework did not make public.
 
     Raises:
-        UsageError: the installed version does not have it; the sentence names that version and those tried.
+        UsageError: the installed version does not have it; the sentence names that one and the newest that was tried.
 
     """
     try:
@@ -95,5 +89,5 @@ def seam(holder: object, name: str, *, package: str, tested: Mapping[str, Versio
         owner = getattr(holder, "__name__", type(holder).__name__)
         raise UsageError(
             f"{package} {installed_version(package)} has no {owner}.{name}: "
-            f"install a version that was tried, pip install '{package}{extra}{tested[package].specifier}'."
+            f"install the newest that was tried, pip install '{package}{extra}=={tested[package].newest}.*'."
         ) from error

@@ -15,7 +15,6 @@ from typing import Any
 
 import pytest
 from matrix.run import LANES, PAGE, Lane, Outcome, page_with, read_lanes, run_lane, table
-from packaging.specifiers import SpecifierSet
 
 from judgeharness_adk.versions import TESTED as ADK
 from judgeharness_integrations import Criterion, HarnessResult, JudgeHarness, JudgeIdentity
@@ -78,7 +77,6 @@ def measured(judge: Any, **options: Any) -> HarnessResult:
 )
 def test_a_release_series_is_compared(found: str, beside: str | None) -> None:
     assert TRIED.beside(found) == beside
-    assert SpecifierSet(TRIED.specifier).contains(found, prereleases=True) == (beside is None)
 
 
 def test_a_range_in_words() -> None:
@@ -141,7 +139,7 @@ def test_a_part_that_has_gone_is_named_with_both_versions() -> None:
     with pytest.raises(UsageError) as caught:
         seam(json, "_no_such", package="numpy", tested=OLD, extra="[more]")
     assert str(caught.value) == (
-        f"numpy {NUMPY} has no json._no_such: install a version that was tried, pip install 'numpy[more]>=0.1,<0.3'."
+        f"numpy {NUMPY} has no json._no_such: install the newest that was tried, pip install 'numpy[more]==0.2.*'."
     )
     assert seam(json, "dumps", package="numpy", tested=OLD) is json.dumps
 

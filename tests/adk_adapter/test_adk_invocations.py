@@ -109,7 +109,9 @@ def test_adks_judges_need_adks_cases(judge: Any) -> None:
 
 
 def test_a_version_without_a_seam_is_told_which_ones_work() -> None:
-    with pytest.raises(UsageError, match=r"has no object\._assemble_dialogue_history: install a version"):
+    with pytest.raises(
+        UsageError, match=r"has no object\._assemble_dialogue_history: install the newest that was tried"
+    ):
         _seams.show_conversation(object(), [invocation("Oslo")])
 
 
