@@ -14,6 +14,7 @@ from judgeharness_integrations._errors import NotInstalledError, UnknownNameErro
 from judgeharness_integrations.cases import AnswerCase
 from judgeharness_integrations.judging import Judge
 from judgeharness_integrations.perturbations import Perturbation, Rewriter
+from judgeharness_integrations.versions import VersionRange
 
 if TYPE_CHECKING:
     from judgeharness_integrations.chatmodels import ChatModel
@@ -50,6 +51,7 @@ class Adapter:
         perturbations: name -> what makes it, for perturbations of those cases that the core does not have.
         recognise: an evaluator of the framework -> the judge in it; None for anything else.
         benches: the adapter's evaluators as `testing.check_adapter` puts them on the bench.
+        tested: distribution of the framework -> the versions the adapter was tried with.
 
     """
 
@@ -62,6 +64,7 @@ class Adapter:
     perturbations: Mapping[str, Callable[[], Perturbation]] = field(default_factory=dict)
     recognise: Callable[[object], Judge | None] | None = None
     benches: Callable[[], Sequence[Bench]] | None = None
+    tested: Mapping[str, VersionRange] = field(default_factory=dict)
 
     def missing(self) -> dict[str, tuple[str, ...]]:
         """Return extra -> modules of it that are not installed."""

@@ -113,7 +113,8 @@ class HarnessResult:
 
     `rows` are the verdict-log rows the measurement is computed from; it can be rebuilt from them, also under another
     rule (`judgeharness_integrations.measure.remeasure`). `skipped` maps perturbations that did not fit to the reason.
-    `model_families` names makers of judge and answers, where known, as (judge, *authors). `unasked` says of every
+    `model_families` names makers of judge and answers, where known, as (judge, *authors). `untested` names versions of
+    frameworks that took part and that their adapter was not tried with. `unasked` says of every
     sample that early stopping left out, in plan order, whether it would have swapped the texts. `probe_rows` are those
     of adversarial probes, which do not vote (`judgeharness_integrations.checking`). `ended` says why a judge that is
     down was asked nothing more, and what to do about it. `test` is pytest's node id of the test that asked, in reports
@@ -137,6 +138,7 @@ class HarnessResult:
     model_families: tuple[str | None, ...] = ()
     temperature: float | None = None
     unasked: tuple[bool, ...] = ()
+    untested: tuple[str, ...] = ()
     probe_rows: tuple[VerdictRow, ...] = field(default=(), repr=False)
     test: str | None = field(default=None, compare=False)  # who asked is no part of what was measured
 

@@ -36,6 +36,7 @@ from judgeharness_integrations.recording import record
 from judgeharness_integrations.redacting import Redactor
 from judgeharness_integrations.result import HarnessResult
 from judgeharness_integrations.verdictlog.log import VerdictLog
+from judgeharness_integrations.versions import beyond_tested
 
 __all__ = ["Run", "fingerprint_parts"]
 
@@ -294,6 +295,7 @@ class Run:
             skipped=plan.skipped,
             remaining=[p.perturbation.swaps for p in case.unanswered()] if case.stopping is not None else (),
             model_families=(model_family(self._model), *_author_families(plan.case)),
+            untested=beyond_tested((self.judge, *self.spans.observers)),
             **state,
         )
 

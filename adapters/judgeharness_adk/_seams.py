@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING
 
-from judgeharness_integrations._errors import UsageError
+from judgeharness_adk.versions import TESTED
+from judgeharness_integrations.versions import seam
 
 if TYPE_CHECKING:
     from google.adk.evaluation.conversation_scenarios import ConversationScenario
     from google.adk.evaluation.eval_case import Invocation
+    from google.adk.evaluation.eval_metrics import TokenUsageDetails
     from google.adk.evaluation.eval_rubrics import Rubric
     from google.adk.evaluation.hallucinations_v1 import EvaluationStep, HallucinationsV1Evaluator
     from google.adk.evaluation.simulation.per_turn_user_simulator_quality_v1 import PerTurnUserSimulatorQualityV1
@@ -18,7 +23,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "STAND_IN",
-    "TESTED",
     "addresses_of",
     "aggregates_itself",
     "ask_anew",
@@ -26,6 +30,7 @@ __all__ = [
     "content_text",
     "evaluated_agent",
     "evaluator_class",
+    "knows_informational",
     "needs_expected",
     "parses_itself",
     "reference_first",
@@ -36,35 +41,33 @@ __all__ = [
     "summarizes_itself",
     "tested",
     "user_turn_prompt",
+    "token_usage_details",
 ]
 
-TESTED = ">=2.13,<2.14"  # the versions the tests run against; the extra asks for these
-
 STAND_IN = "gemini-2.5-flash"  # a model every ADK resolves, in evaluators that are never asked
-
-_FIRST, _BEFORE = (2, 13), (2, 14)
 
 _ADDRESSES = ("base_url", "api_base", "azure_endpoint", "endpoint", "url")  # as models and their clients call it
 
 _RESPONSE, _REFERENCE = '  "Agent response": {response},\n', '  "Reference response": {golden_response},\n'
 
 
-def tested(version: str) -> bool:
-    """Whether a version of google-adk is one the tests run against."""
-    numbers = tuple(int(part) for part in version.split(".")[:2] if part.isdecimal())
-    return _FIRST <= numbers < _BEFORE
+_seam = partial(seam, package="google-adk", tested=TESTED, extra="[eval]")
 
 
-def _seam(holder: object, name: str) -> Any:
-    try:
-        return getattr(holder, name)
-    except AttributeError as error:
-        from importlib.metadata import version  # noqa: PLC0415
+def knows_informational() -> bool:
+    """Whether a metric's status can be INFORMATIONAL; since 2.10."""
+    return hasattr(_metrics().EvalStatus, "INFORMATIONAL")
 
-        raise UsageError(
-            f"google-adk {version('google-adk')} has no {type(holder).__name__}.{name} any more: "
-            f"install one that is supported, pip install 'google-adk[eval]{TESTED}'."
-        ) from error
+
+def token_usage_details() -> type[TokenUsageDetails] | None:
+    """Return what results hold a judge's tokens in; None before 2.10, whose results hold none."""
+    kind: type[TokenUsageDetails] | None = getattr(_metrics(), "TokenUsageDetails", None)
+    return kind
+
+
+def _metrics() -> ModuleType:
+    """Return ADK's module of metrics."""
+    return import_module("google.adk.evaluation.eval_metrics")
 
 
 def evaluated_agent() -> object | None:

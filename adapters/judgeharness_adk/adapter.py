@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from judgeharness_adk.perturbing import PERTURBATIONS
+from judgeharness_adk.versions import TESTED
 from judgeharness_integrations.adapters import Adapter, JudgeSpec
 from judgeharness_integrations.cases import AnswerCase
 from judgeharness_integrations.judging import Judge
@@ -55,4 +56,5 @@ ADAPTER = Adapter(
     read_cases=_read_cases,
     perturbations=PERTURBATIONS,
     benches=_benches,
+    tested=TESTED,
 )

@@ -127,7 +127,7 @@ R = TypeVar("R", PerInvocationResult, EvaluationResult)
 
 def _filled(result: R, told: R, *names: str) -> R:
     """Return what a hook made, with what it left empty of why it is so and at what cost."""
-    missing = {name: getattr(told, name) for name in names if getattr(result, name) is None}
+    missing = {name: getattr(told, name) for name in names if getattr(result, name, told) is None}
     return result.model_copy(update=missing) if missing and result is not told else result
 
 

@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeAlias
 from google.adk.evaluation.eval_metrics import BaseCriterion, JudgeModelOptions
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from judgeharness_adk import _seams
 from judgeharness_adk.perturbing import PERTURBATIONS
 from judgeharness_adk.registrations import DEFAULT_SIDECAR, Registered
 from judgeharness_adk.rewriting import model_rewriter
@@ -19,6 +20,7 @@ from judgeharness_integrations.execution.budget import Budget
 from judgeharness_integrations.execution.observing import Observer
 from judgeharness_integrations.perturbations import Rewriter, perturbation
 from judgeharness_integrations.presets import preset
+from judgeharness_integrations.versions import installed_version
 
 __all__ = ["DEFAULT_RULE", "HarnessBlock", "OnAbstain", "block_of", "concurrency_of", "harness_of"]
 
@@ -75,16 +77,22 @@ def block_of(criterion: BaseCriterion, *, metric: str) -> HarnessBlock:
 
     Raises:
         UnknownNameError: it has a key nobody knows; the nearest is offered.
-        ConfigError: a key holds a wrong value.
+        ConfigError: a key holds a wrong value, or one that the installed ADK does not know.
 
     """
     given = criterion.model_extra or {}
     _check_place(given, metric)
     block = given.get(KEY, given.get(_CAMEL, {}))
     try:
-        return _Criterion.model_validate({KEY: block}).judge_harness
+        made = _Criterion.model_validate({KEY: block}).judge_harness
     except ValidationError as error:
         raise first_problem(error.errors(include_url=False), f"metric {metric!r}", _Criterion) from None
+    if made.on_abstain == "informational" and not _seams.knows_informational():
+        raise ConfigError(
+            f"metric {metric!r}: on_abstain 'informational' needs google-adk 2.10 or later, and "
+            f"{installed_version('google-adk')} is installed: take 'not_evaluated', or a later version."
+        )
+    return made
 
 
 def _check_place(given: Mapping[str, Any], metric: str) -> None:

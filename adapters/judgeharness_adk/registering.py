@@ -6,7 +6,6 @@ import logging
 import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib.metadata import version
 from typing import TYPE_CHECKING, TypeAlias
 
 from google.adk.evaluation import metric_evaluator_registry
@@ -21,7 +20,9 @@ from judgeharness_adk.dropins import EVALUATORS, evaluator_of, harnessed
 from judgeharness_adk.evaluators import HarnessedEvaluator
 from judgeharness_adk.options import DEFAULT_RULE
 from judgeharness_adk.registrations import Registered, registered_by, registered_for_this_agent, share
+from judgeharness_adk.versions import TESTED
 from judgeharness_integrations._errors import ConfigError
+from judgeharness_integrations.versions import untested
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -113,8 +114,8 @@ def register(
     registry = default if registry is None else registry
     registered = registered_by(sys._getframe(1).f_globals, rules, folder, models)  # noqa: SLF001 - whose file it is
     infos = {info.metric_name: info for info in registry.get_registered_metrics()}
-    if not _seams.tested(version("google-adk")):
-        _LOGGER.warning("google-adk %s is not among the tested versions, %s", version("google-adk"), _seams.TESTED)
+    for sentence in untested(TESTED):
+        _LOGGER.warning("%s", sentence)
     there = {name: _seams.evaluator_class(registry, name) for name in infos}
     knows = registered_for_this_agent if registry is default else lambda: registered
     new = {

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from judgeharness_integrations.adapters import Adapter, JudgeSpec
 from judgeharness_integrations.judging import Judge
 from judgeharness_integrations.perturbations import Rewriter
+from judgeharness_langchain.versions import TESTED
 
 if TYPE_CHECKING:
     from judgeharness_integrations.chatmodels import ChatModel
@@ -64,4 +65,5 @@ ADAPTER = Adapter(
     build_model=_build_model,
     recognise=_recognise,
     benches=_benches,
+    tested=TESTED,
 )

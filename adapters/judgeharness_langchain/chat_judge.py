@@ -29,6 +29,7 @@ from judgeharness_langchain.options import CallOptions
 from judgeharness_langchain.parameters import model_parameters
 from judgeharness_langchain.prompting import prompt_hash, template_texts
 from judgeharness_langchain.structured import Mode, Output, answer_of, arguments_of, with_tool
+from judgeharness_langchain.versions import TESTED
 
 __all__ = ["DEFAULT_SLOTS", "ChatJudge", "JudgeOptions", "OutputMode", "Reading", "known_options"]
 
@@ -83,6 +84,7 @@ class ChatJudge(ABC):
     a verdict alone on the last line, which ends no passage of six words or more copied from the case.
     """
 
+    tested = TESTED
     kind: Kind
     supports: frozenset[str] = frozenset({"prompt_variant"})
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 from langchain_core.caches import BaseCache
 from langchain_core.exceptions import OutputParserException
@@ -17,6 +17,7 @@ from judgeharness_integrations.modelanswer import UNREACHABLE, EmptyAnswerError,
 from judgeharness_integrations.modelparameters import SEVERAL_CHOICES, single_choice
 from judgeharness_integrations.presets import Shape
 from judgeharness_integrations.verdictlog.row import Verdict
+from judgeharness_integrations.versions import VersionRange
 from judgeharness_langchain.caching import active_cache, isolated, namespace_of
 from judgeharness_langchain.fitting import fitting_case, misfit
 from judgeharness_langchain.kinds import Kind, kind_of, short_name
@@ -25,6 +26,7 @@ from judgeharness_langchain.models import family_of, innermost, model_name
 from judgeharness_langchain.options import CallOptions
 from judgeharness_langchain.parameters import model_parameters
 from judgeharness_langchain.prompting import prompt_hash, relabelled, template_texts
+from judgeharness_langchain.versions import TESTED
 
 __all__ = ["EvaluatorJudge", "Sample"]
 
@@ -47,6 +49,8 @@ class EvaluatorJudge:
     Its text is read by our grammar where the evaluator has its stock parser, and every difference is counted as a
     parser conflict; with `own_parser` the evaluator's reading is taken as it is. Build it with `EvaluatorJudge.of`.
     """
+
+    tested: ClassVar[Mapping[str, VersionRange]] = TESTED
 
     evaluator: Any
     kind: Kind

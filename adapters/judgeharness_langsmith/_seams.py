@@ -1,4 +1,5 @@
 """What the adapter needs of LangSmith that is not public; checked against langsmith 0.14.17."""
+"""What the adapter needs of LangSmith's client that is not public."""
 
 from __future__ import annotations
 
@@ -6,6 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from datetime import UTC, datetime
 from inspect import Parameter, Signature, signature
+from functools import partial
+from importlib import import_module
 from typing import Any
 
 from langsmith import Client
@@ -13,10 +16,13 @@ from langsmith._internal import _beta_decorator
 from langsmith.schemas import Run, TracerSession
 
 from judgeharness_integrations._errors import UsageError
+from judgeharness_integrations.versions import seam
+from judgeharness_langsmith.versions import TESTED
 
 __all__ = ["fetching_attachments", "runs_by_id"]
 
 _MOST = 100  # ids a request
+_seam = partial(seam, package="langsmith", tested=TESTED)
 
 # Both ways to query runs exist for now: `list_runs` is deprecated, `runs.query_v2` needs servers from 0.16 on and a
 # project. As LangSmith's own `evaluate` does, the second is taken only where the server no longer answers the first.
@@ -53,16 +59,15 @@ def _needs_project(client: Client) -> bool:
 
 
 def _within(client: Client, batch: list[str], project: TracerSession | None) -> Iterator[Run]:
-    from langsmith._internal._v2_migration_utils import _V2_RUN_SELECTS, _v2_run_to_schema  # noqa: PLC0415
-
     if project is None:
         raise UsageError("this LangSmith server finds runs within a project only: give project=, the name of theirs.")
-    api = client._get_langsmith_api_sync()  # noqa: SLF001 - its public face is for async code only
+    api = _seam(client, "_get_langsmith_api_sync")()  # its public face is for async code only
+    migration = import_module("langsmith._internal._v2_migration_utils")
     pages = api.runs.query_v2(
         project_ids=[str(project.id)],
         ids=batch,
         min_start_time=project.start_time,  # by default the last day only
         max_start_time=datetime.now(UTC),
-        selects=_V2_RUN_SELECTS,
+        selects=_seam(migration, "_V2_RUN_SELECTS"),
     )
-    yield from map(_v2_run_to_schema, pages)
+    yield from map(_seam(migration, "_v2_run_to_schema"), pages)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from judgeharness_integrations._errors import ConfigError
 from judgeharness_integrations.adapters import Adapter, JudgeSpec
 from judgeharness_integrations.judging import Judge
+from judgeharness_langsmith.versions import TESTED
 
 if TYPE_CHECKING:
     from judgeharness_integrations.testing import Bench
@@ -30,4 +31,5 @@ ADAPTER = Adapter(
     extras={"langsmith": ("langsmith",), "otel": ("opentelemetry",)},
     build_judge=_build_judge,
     benches=_benches,
+    tested=TESTED,
 )

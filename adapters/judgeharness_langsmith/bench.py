@@ -12,8 +12,8 @@ from typing import Any
 from uuid import UUID
 
 from langsmith import Client
-from langsmith.evaluation import EvaluationResult, EvaluationResults, RunEvaluator, run_evaluator
-from langsmith.evaluation.evaluator import ComparisonEvaluationResult
+from langsmith.evaluation import EvaluationResult, EvaluationResults, RunEvaluator
+from langsmith.evaluation.evaluator import ComparisonEvaluationResult, DynamicRunEvaluator
 from langsmith.run_helpers import tracing_context
 from langsmith.schemas import Example, Run
 
@@ -181,12 +181,18 @@ def benches() -> list[Bench]:
     """Return the evaluator of single runs, and the one that compares two."""
 
     def bare(script: Script) -> Evaluator:
-        async def right(run: Run, example: Example | None) -> dict[str, Any]:
-            del example
-            label = await script.aask(f"{_QUESTION}\n{(run.outputs or {})['answer']}")
-            return {"key": _KEY, "score": label == "PASS"}
+        def asked(run: Run) -> str:
+            return f"{_QUESTION}\n{(run.outputs or {})['answer']}"
 
-        return _Evaluated(evaluator=run_evaluator(right))
+        def right(run: Run, example: Example | None) -> dict[str, Any]:
+            del example
+            return {"key": _KEY, "score": script.ask(asked(run)) == "PASS"}
+
+        async def aright(run: Run, example: Example | None) -> dict[str, Any]:
+            del example
+            return {"key": _KEY, "score": await script.aask(asked(run)) == "PASS"}
+
+        return _Evaluated(evaluator=DynamicRunEvaluator(right, aright))
 
     def harnessed(script: Script, harness: JudgeHarness) -> HarnessedEvaluator:
         judge = _ScriptedJudge(script=script, pairwise=False)

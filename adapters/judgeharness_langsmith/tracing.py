@@ -28,6 +28,7 @@ from judgeharness_langsmith.spanfacts import (
     row_facts,
     step_facts,
 )
+from judgeharness_langsmith.versions import TESTED
 
 __all__ = ["LangSmithTracing", "traced"]
 
@@ -76,6 +77,8 @@ class LangSmithTracing:
     harness is called, such as a `@traceable` function or an evaluator, is the parent of `judge_harness`. Where tracing
     is "local", as in `evaluate(upload_results=False)`, it is private: LangChain would upload the judge's prompts.
     """
+
+    tested = TESTED
 
     def __init__(
         self,

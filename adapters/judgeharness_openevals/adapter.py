@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from judgeharness_integrations.adapters import Adapter, JudgeSpec
 from judgeharness_integrations.judging import Judge
+from judgeharness_openevals.versions import TESTED
 
 if TYPE_CHECKING:
     from judgeharness_integrations.testing import Bench
@@ -38,4 +39,5 @@ ADAPTER = Adapter(
     build_judge=_build_judge,
     recognise=_recognise,
     benches=_benches,
+    tested=TESTED,
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar
@@ -12,11 +12,14 @@ from judgeharness_integrations._errors import CaseError, UnsupportedEvaluatorErr
 from judgeharness_integrations.cases import AnswerCase, Case, Criterion, PairwiseCase, case_id_of
 from judgeharness_integrations.judging import Answer, JudgeIdentity, Judgment, Probe
 from judgeharness_integrations.structured import StructuredCase
+from judgeharness_integrations.versions import VersionRange
 from judgeharness_openevals.asking import Asker
 from judgeharness_openevals.introspecting import Introspected, introspect
 from judgeharness_openevals.protocol import Protocol, unwrapped
 from judgeharness_openevals.reading import Reading, read
 from judgeharness_openevals.showing import as_messages, for_prompt, is_plain, texts_of, values_of
+from judgeharness_openevals.showing import as_messages, is_plain, texts_of, values_of
+from judgeharness_openevals.versions import TESTED
 
 __all__ = ["OpenevalsJudge", "Sample"]
 
@@ -42,6 +45,7 @@ class OpenevalsJudge:
     """
 
     takes_values: ClassVar[bool] = True
+    tested: ClassVar[Mapping[str, VersionRange]] = TESTED
 
     function: Callable[..., Any]
     name: str

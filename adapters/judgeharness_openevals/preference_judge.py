@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 from langchain_core.language_models import BaseChatModel
 from openevals.llm import create_async_llm_as_judge, create_llm_as_judge
@@ -24,10 +24,12 @@ from judgeharness_integrations.marks import (
     marked,
 )
 from judgeharness_integrations.structured import value_text
+from judgeharness_integrations.versions import VersionRange
 from judgeharness_openevals.asking import Asker
 from judgeharness_openevals.checking import template_names
 from judgeharness_openevals.introspecting import Introspected
 from judgeharness_openevals.showing import for_prompt
+from judgeharness_openevals.versions import TESTED
 
 __all__ = ["LABELS", "PAIRWISE_PROMPT", "RESERVED", "PreferenceCase", "PreferenceJudge", "preference_judge"]
 
@@ -67,6 +69,8 @@ class PreferenceCase(PairwiseCase):
 @dataclass(frozen=True, kw_only=True)
 class PreferenceJudge:
     """Asks a model of openevals which of two answers is better: A, B or TIE."""
+
+    tested: ClassVar[Mapping[str, VersionRange]] = TESTED
 
     name: str
     key: str

@@ -11,6 +11,7 @@ from judgeharness_integrations.adapters import GROUP, Adapter, load_adapter
 from judgeharness_integrations.cli._checking import checked, print_checks
 from judgeharness_integrations.cli._json import print_json
 from judgeharness_integrations.cli._printing import console, safe, table
+from judgeharness_integrations.versions import installed_version, untested
 
 __all__ = ["show_adapters"]
 
@@ -47,8 +48,8 @@ def _print(found: Sequence[dict[str, Any]], *, check: bool) -> None:
     screen = console()
     screen.print(table("frameworks", ("adapter", "state"), rows, texts=2))
     for facts in found:
-        for missing in facts["missing"]:
-            screen.print(f"{facts['name']}: {missing['pip']}", soft_wrap=True)
+        for sentence in (*(missing["pip"] for missing in facts["missing"]), *facts["untested"]):
+            screen.print(f"{facts['name']}: {safe(sentence, 300)}", soft_wrap=True)
     if check:
         print_checks(screen, found)
 
@@ -59,7 +60,8 @@ def _facts(point: EntryPoint, *, check: bool) -> dict[str, Any]:
         missing, needed = adapter.missing(), next(iter(adapter.extras))
     except Exception as error:  # noqa: BLE001 - a broken adapter must not hide the others
         problem = f"{type(error).__name__}: {error}"
-        return {"name": point.name, "ready": False, "missing": [], "error": problem} | _checks(None, check=check)
+        facts = {"name": point.name, "ready": False, "missing": [], "versions": [], "untested": [], "error": problem}
+        return facts | _checks(None, check=check)
     ready = needed not in missing
     return {
         "name": adapter.name,
@@ -68,6 +70,16 @@ def _facts(point: EntryPoint, *, check: bool) -> dict[str, Any]:
             {"extra": extra, "modules": list(modules), "pip": NotInstalledError.command(extra)}
             for extra, modules in missing.items()
         ],
+        "versions": [
+            {
+                "package": package,
+                "installed": installed_version(package),
+                "lowest": series.lowest,
+                "newest": series.newest,
+            }
+            for package, series in adapter.tested.items()
+        ],
+        "untested": list(untested(adapter.tested)),
         "error": None,
     } | _checks(adapter if ready else None, check=check)
 

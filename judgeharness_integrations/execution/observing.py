@@ -81,6 +81,11 @@ class Spans:
         """Whether anybody watches."""
         return bool(self._observers)
 
+    @property
+    def observers(self) -> tuple[Observer, ...]:
+        """Who watches."""
+        return self._observers
+
     def begin(self, kind: SpanKind, name: str, parent: Span | None = None, **facts: Any) -> Span:
         """Begin a span."""
         span = Span(kind=kind, name=name, facts=self._redact.data(facts) if self._observers else facts, parent=parent)

@@ -17,6 +17,7 @@ def boundary(result: HarnessResult) -> tuple[str, ...]:
     judge, *authors = result.model_families or (None,)
     if judge is not None and judge in authors:
         sentences.append(f"judge and author share a model family ({judge}): self-preference was not measured")
+    sentences += result.untested
     return tuple(dict.fromkeys(sentences))
 
 

@@ -50,6 +50,8 @@ def result_document(result: HarnessResult, *, rows: bool = False) -> dict[str, A
     }
     if result.unasked:
         document["unasked"] = list(result.unasked)
+    if result.untested:
+        document["untested"] = list(result.untested)
     if result.ended is not None:
         document["ended"] = result.ended
     if result.test is not None:

@@ -91,6 +91,7 @@ def _measured(document: Mapping[str, Any], own: RuleLike | None) -> HarnessResul
         fingerprint=document["fingerprint"],
         skipped=dict(document["skipped"]),
         model_families=tuple(document["model_families"]),
+        untested=tuple(document.get("untested", ())),
         **_calibration(document),
     )
 

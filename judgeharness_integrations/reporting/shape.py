@@ -91,6 +91,7 @@ class ResultShape(Shape):
     temperature: Number | None
     model_families: list[Text | None]
     unasked: list[bool] = Field(default_factory=list)
+    untested: list[Text] = Field(default_factory=list)
     ended: Text | None = None
     test: Text | None = None
     calibration_report: dict[str, Any] | None

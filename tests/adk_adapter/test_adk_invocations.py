@@ -4,28 +4,27 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import tomllib
 from dataclasses import replace
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 import pytest
 from google.adk.evaluation import llm_as_judge_utils
 from google.adk.evaluation.eval_case import Invocation
+from google.adk.evaluation.eval_metrics import BaseCriterion, TokenUsageDetails
 from google.genai.types import Content, Part
-from packaging.specifiers import SpecifierSet
 from support.adk_folder import invocation
 
 import judgeharness_adk
 from judgeharness_adk import _seams
 from judgeharness_adk.invocations import invocation_case
 from judgeharness_adk.judges import JUDGES
+from judgeharness_adk.options import block_of
 from judgeharness_adk.perturbing import PERTURBATIONS
+from judgeharness_adk.tokens import average_of
 from judgeharness_integrations import AnswerCase
-from judgeharness_integrations._errors import UsageError
-
-ROOT = Path(__file__).parents[2]
+from judgeharness_integrations._errors import ConfigError, UsageError
+from judgeharness_integrations.versions import VersionRange
 
 
 def said(text: str) -> dict[str, Any]:
@@ -110,7 +109,9 @@ def test_adks_judges_need_adks_cases(judge: Any) -> None:
 
 
 def test_a_version_without_a_seam_is_told_which_ones_work() -> None:
-    with pytest.raises(UsageError, match=r"has no object\._assemble_dialogue_history any more: install one"):
+    with pytest.raises(
+        UsageError, match=r"has no object\._assemble_dialogue_history: install the newest that was tried"
+    ):
         _seams.show_conversation(object(), [invocation("Oslo")])
 
 
@@ -121,25 +122,38 @@ def test_another_prompt_does_not_allow_a_swap() -> None:
     assert not _seams.reference_first(Reworded())
 
 
-def test_the_versions_are_the_same_everywhere() -> None:
-    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
-    assert extras["adk"] == [f"google-adk[eval]{_seams.TESTED}"]
-    assert version("google-adk") in SpecifierSet(_seams.TESTED)
+@pytest.mark.parametrize("on_abstain", ["informational", "not_evaluated"])
+def test_a_status_that_adk_does_not_know_yet_is_refused(on_abstain: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    criterion = BaseCriterion(threshold=0.5, judge_harness={"on_abstain": on_abstain})
+    assert block_of(criterion, metric="m").on_abstain == on_abstain
+    monkeypatch.setattr(_seams, "knows_informational", lambda: False)
+    if on_abstain == "not_evaluated":
+        assert block_of(criterion, metric="m").on_abstain == on_abstain
+        return
+    with pytest.raises(ConfigError) as caught:
+        block_of(criterion, metric="m")
+    assert str(caught.value) == (
+        f"metric 'm': on_abstain 'informational' needs google-adk 2.10 or later, and {version('google-adk')} is "
+        "installed: take 'not_evaluated', or a later version."
+    )
 
 
-@pytest.mark.parametrize(
-    ("installed", "tested"),
-    [("2.12.9", False), ("2.13.0", True), ("2.13.7", True), ("2.14.0rc1", False), ("3.0", False)],
-)
-def test_other_versions_are_named(
-    installed: str, *, tested: bool, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_an_adk_without_fields_for_tokens_is_told_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    counted = TokenUsageDetails(input_tokens=1)
+    assert average_of([counted, counted]) == counted
+    monkeypatch.setattr("judgeharness_adk.tokens._KIND", None)
+    assert average_of([counted]) is None
+
+
+@pytest.mark.parametrize(("newest", "named"), [("2.13", False), ("2.9", True)])
+def test_other_versions_are_named(*, newest: str, named: bool, monkeypatch: pytest.MonkeyPatch, caplog: Any) -> None:
     from google.adk.evaluation.metric_evaluator_registry import MetricEvaluatorRegistry
 
-    monkeypatch.setattr("judgeharness_adk.registering.version", lambda _: installed)
+    tested = {"google-adk": VersionRange(lowest="2.8", newest=newest)}
+    monkeypatch.setattr("judgeharness_adk.registering.TESTED", tested)
     judgeharness_adk.register(MetricEvaluatorRegistry())
-    assert ("is not among the tested versions" in caplog.text) != tested
-    assert (installed in SpecifierSet(_seams.TESTED)) == tested
+    sentence = f"google-adk {version('google-adk')} is newer than the versions tried here (2.8 to 2.9)"
+    assert (sentence in caplog.messages) == named
 
 
 def test_without_google_adk_the_package_imports_and_says_what_to_install() -> None:

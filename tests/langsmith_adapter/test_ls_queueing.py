@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.metadata import version
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -158,3 +159,18 @@ def test_more_runs_than_fit_into_a_request(server: LangSmithServer, client: Clie
     assert queue_abstentions(dict.fromkeys(ids, undecided), queue="q", client=client).queued == tuple(ids)
     assert queued(server) == {"q": ids}
     assert [len(r.body) for r in server.posted if r.path.endswith("/runs/by-key")] == [100, 1]
+
+
+def test_an_older_client_of_a_newer_server_is_told_what_to_install(
+    server: LangSmithServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ask_within_projects(server)
+    client = server.client()
+    undecided = [(answered(client, "q"), result("abstained"))]
+    monkeypatch.delattr(Client, "_get_langsmith_api_sync")  # 0.8 has none
+    with pytest.raises(UsageError) as caught:
+        queue_abstentions(undecided, queue="people", client=client, project="prod")
+    assert str(caught.value) == (
+        f"langsmith {version('langsmith')} has no Client._get_langsmith_api_sync: "
+        "install the newest that was tried, pip install 'langsmith==0.15.*'."
+    )

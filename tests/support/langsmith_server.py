@@ -191,7 +191,7 @@ class LangSmithServer:
 
     def _close_clients(self) -> None:
         for client in self._clients:
-            client.close()
+            getattr(client, "close", client.cleanup)()  # before 0.9 or so there is no `close`
 
 
 class _Http(ThreadingHTTPServer):

@@ -29,11 +29,13 @@ from judgeharness_adk import _seams
 from judgeharness_adk.hooks import Hooked, Hooks, reread
 from judgeharness_adk.invocations import InvocationCase, Shown, invocation_case
 from judgeharness_adk.models import JudgeModel
+from judgeharness_adk.versions import TESTED
 from judgeharness_integrations._errors import CaseError, ConfigError
 from judgeharness_integrations.cases import Case, Criterion
 from judgeharness_integrations.execution.attempting import read_apart
 from judgeharness_integrations.judging import Answer, JudgeIdentity, Judgment, Probe, model_family, text_hash
 from judgeharness_integrations.modelanswer import ModelAnswer
+from judgeharness_integrations.versions import VersionRange
 
 __all__ = ["LABELS", "NOTHING_SAID", "Ask", "MetricJudge", "NoQuestionsError", "Settled", "Unready"]
 
@@ -66,6 +68,7 @@ class Settled(NamedTuple):
 class MetricJudge(ABC, Generic[C]):
     """One LLM metric of ADK with its configuration; a subclass says how its prompt is built and its answer read."""
 
+    tested: ClassVar[Mapping[str, VersionRange]] = TESTED
     metric: ClassVar[str]
     evaluator: type[Evaluator]
     criterion_kind: ClassVar[type[BaseCriterion]] = LlmAsAJudgeCriterion  # where the evaluator does not name it

@@ -1,0 +1,17 @@
+"""The versions of LangChain the adapter was tried with; imports no framework."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from judgeharness_integrations.versions import VersionRange
+
+__all__ = ["TESTED"]
+
+TESTED: Mapping[str, VersionRange] = MappingProxyType(
+    {
+        "langchain-core": VersionRange(lowest="1.0", newest="1.8"),
+        "langchain-classic": VersionRange(lowest="1.0", newest="1.0"),
+    }
+)

@@ -1,0 +1,12 @@
+"""The versions of LangSmith's client the adapter was tried with; imports no framework."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from judgeharness_integrations.versions import VersionRange
+
+__all__ = ["TESTED"]
+
+TESTED: Mapping[str, VersionRange] = MappingProxyType({"langsmith": VersionRange(lowest="0.8", newest="0.15")})
