@@ -39,9 +39,8 @@ __all__ = [
     "shows_thoughts",
     "steps_of",
     "summarizes_itself",
-    "tested",
-    "user_turn_prompt",
     "token_usage_details",
+    "user_turn_prompt",
 ]
 
 STAND_IN = "gemini-2.5-flash"  # a model every ADK resolves, in evaluators that are never asked

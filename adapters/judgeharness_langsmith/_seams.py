@@ -1,14 +1,13 @@
-"""What the adapter needs of LangSmith that is not public; checked against langsmith 0.14.17."""
-"""What the adapter needs of LangSmith's client that is not public."""
+"""What the adapter needs of LangSmith that is not public."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from datetime import UTC, datetime
-from inspect import Parameter, Signature, signature
 from functools import partial
 from importlib import import_module
+from inspect import Parameter, Signature, signature
 from typing import Any
 
 from langsmith import Client

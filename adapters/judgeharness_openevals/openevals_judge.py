@@ -18,7 +18,6 @@ from judgeharness_openevals.introspecting import Introspected, introspect
 from judgeharness_openevals.protocol import Protocol, unwrapped
 from judgeharness_openevals.reading import Reading, read
 from judgeharness_openevals.showing import as_messages, for_prompt, is_plain, texts_of, values_of
-from judgeharness_openevals.showing import as_messages, is_plain, texts_of, values_of
 from judgeharness_openevals.versions import TESTED
 
 __all__ = ["OpenevalsJudge", "Sample"]
