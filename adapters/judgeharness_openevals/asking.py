@@ -80,10 +80,11 @@ class Asked:
 
 @dataclass(frozen=True, kw_only=True)
 class Asker:
-    """Calls a judge; `details` is what it was made of, where that is known."""
+    """Calls a judge; `details` is what it was made of, where that is known, `logs` whether it logs its feedback."""
 
     function: Callable[..., Any]
     details: Introspected | None
+    logs: bool = False
     _variants: dict[str, tuple[object, Callable[..., Any]]] = field(default_factory=dict, compare=False, repr=False)
 
     async def ask(
@@ -104,7 +105,7 @@ class Asker:
         cache = active_cache(None if details is None else details.model)
         function = self._for_sample(probe, cache)
         # openevals logs each sample; what a caller's own function logs is none of ours
-        hidden = nullcontext() if details is None else outside_test_case()
+        hidden = outside_test_case() if self.logs else nullcontext()
         with hidden, marked(*_marks(probe)), captured() as capture:
             try:
                 native = await call_maybe_async(partial(function, *positional, **arguments))
