@@ -28,17 +28,15 @@ from judgeharness_openevals.schemas import PASS_FAIL, field_criteria, is_discret
 
 __all__ = ["Introspected", "introspect"]
 
+_MAKERS: tuple[Callable[..., Any], ...] = (
+    create_llm_as_judge,
+    create_async_llm_as_judge,
+    create_trajectory_llm_as_judge,
+    create_async_trajectory_llm_as_judge,
+    *agentevals_factories(),
+)
 _FACTORIES: Mapping[tuple[str, str], Callable[..., Any]] = {
-    **{
-        (factory.__module__, factory.__qualname__): factory
-        for factory in (
-            create_llm_as_judge,
-            create_async_llm_as_judge,
-            create_trajectory_llm_as_judge,
-            create_async_trajectory_llm_as_judge,
-            *agentevals_factories(),
-        )
-    },
+    **{(maker.__module__, maker.__qualname__): maker for maker in _MAKERS},
     ("openevals.code.base", "_create_base_code_evaluator"): create_code_llm_as_judge,
     ("openevals.code.base", "_create_async_base_code_evaluator"): create_async_code_llm_as_judge,
 }
