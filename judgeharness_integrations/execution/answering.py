@@ -164,7 +164,7 @@ class RowMaker:
     ) -> Mapping[str, str | float]:
         given = {**case, **call} if call else case
         if self._once is not None:
-            given = {**given, "warning": "; ".join(filter(None, (call.get("warning"), self._once)))}
+            given = {**given, "warning": "; ".join(str(told) for told in (call.get("warning"), self._once) if told)}
         return {name: self._short(value) if isinstance(value, str) else value for name, value in given.items()}
 
     def _rows(
