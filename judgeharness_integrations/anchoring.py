@@ -71,14 +71,14 @@ class Anchor:
             results = [result async for result in measured]
         if any(result.state != "complete" for result in results):
             return None
-        parts = fingerprint_parts(run.judge, self.design, run.judge_model)
+        parts = fingerprint_parts(run.judge, run.design, run.judge_model)
         measured_at = self.clock().isoformat()
         return calibration_report(results, labels, judge=run.judge.name, parts=parts, measured_at=measured_at)
 
     async def _of(self, run: Run) -> tuple[CalibrationReport | None, CalibrationState | None]:
         """Return the calibration that goes with a run's results and whether it holds."""
         if self.given is not None:
-            parts = fingerprint_parts(run.judge, self.design, run.judge_model)
+            parts = fingerprint_parts(run.judge, run.design, run.judge_model)
             return self.given, self.given.state(
                 parts,
                 now=self.clock(),

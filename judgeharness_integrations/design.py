@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
-from judgeharness_integrations.aggregation.rules import Rule
+from judgeharness_integrations.aggregation.rules import Rule, of_both_kinds
 from judgeharness_integrations.verdictlog.probenames import is_probe
 
 __all__ = ["Design", "RuleFixed"]
@@ -34,6 +34,11 @@ class Design:
     wordings: tuple[str, ...] = ()
     curtail: bool = False
     stopping_rule: str | None = None
+
+    def asking_once(self) -> Design:
+        """Return the design of a judge of which one unperturbed call says all there is to know."""
+        rule, sample = of_both_kinds(self.rule), {"perturbations": ("none",), "repetitions": 1, "min_valid": None}
+        return replace(self, rule=rule, **sample, wordings=(), curtail=False)
 
     def parts(self) -> Mapping[str, object]:
         """Return what of the design belongs to a fingerprint.

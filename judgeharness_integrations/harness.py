@@ -220,6 +220,11 @@ class JudgeHarness:
         harness._anchor = replace(self._anchor, given=known)  # noqa: SLF001 - a copy of this one
         return harness
 
+    def design_for(self, judge: JudgeLike) -> Design:
+        """Return what is asked of a judge: the design, or one unperturbed call where that says all there is to know."""
+        once = getattr(as_judge(judge), "asked_once", None) is not None
+        return self.design.asking_once() if once else self.design
+
     def watched_by(self, *observers: Observer) -> Self:
         """Return the harness with other observers."""
         harness = copy.copy(self)
@@ -333,7 +338,7 @@ class JudgeHarness:
         redact = redactor(judge, self.perturbations)  # whose rewriters ask models of their own
         return Run(
             judge=judge,
-            design=self.design,
+            design=self.design_for(judge),
             executor=self.executor,
             policy=self.policy,
             budget=self.budget or Budget(max_calls=self.max_calls),

@@ -160,7 +160,8 @@ class Judge(Protocol):
     its `extra`, too; `discrete`, that its scores are choices with nothing in between; `learn(facts)`, which is told the
     attributes of rows of earlier answers before it is asked, and with it `lesson`, what a copy of the judge has to
     learn to go on alike: none where it is empty, None while only an answer can tell, until when copies are asked one
-    question at a time; `unidentified`, why `identity` is None.
+    question at a time; `unidentified`, why `identity` is None; `asked_once`, why one unperturbed call says all (`asks
+    no model`), None for a judge that is to be sampled.
     """
 
     @property

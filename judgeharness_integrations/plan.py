@@ -9,10 +9,10 @@ from typing import Any, Literal, TypeAlias
 
 from judgeharness_integrations._errors import CaseError, PlanError
 from judgeharness_integrations.aggregation.deciding import check_rule_fits
-from judgeharness_integrations.aggregation.rules import Rule
+from judgeharness_integrations.aggregation.rules import Rule, of_both_kinds
 from judgeharness_integrations.cases import AnswerCase, Case, Criterion, case_id_of, presented
 from judgeharness_integrations.judging import Judge
-from judgeharness_integrations.perturbations import Perturbation
+from judgeharness_integrations.perturbations import Perturbation, perturbation
 from judgeharness_integrations.verdictlog.probenames import is_probe
 
 __all__ = ["CasePlan", "OnUnfit", "Plan", "plan_case", "plan_cases"]
@@ -189,7 +189,7 @@ def plan_cases(
         judge: who is asked.
         rule: how the answers will be folded.
         unique: ids are known to be unique, as those of a checked `CaseFile`: none is kept to compare with.
-        options: those of `plan_case`.
+        options: those of `plan_case`; a judge that is `asked_once` is asked once, unperturbed.
 
     Raises:
         CaseError: two cases share an id, or a single case was given.
@@ -198,6 +198,9 @@ def plan_cases(
     """
     if isinstance(cases, (str, Mapping, AnswerCase)):
         raise CaseError(f"cases is a list or another iterable of cases, not a single {type(cases).__name__}.")
+    if getattr(judge, "asked_once", None) is not None:
+        rule = of_both_kinds(rule)
+        options |= {"perturbations": (perturbation("none"),), "repetitions": 1}
     _check_kinds(judge.criteria or (), rule)
     seen: set[str] = set()
     view = getattr(judge, "view", None)

@@ -6,15 +6,15 @@ Whatever is missing degrades: a judge that cannot be read is an unknown one, a t
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from importlib import import_module
 from typing import Any
 
 from langchain_core.runnables import config as runnable_config
 
-__all__ = ["closure_of", "in_test_case", "marked", "outside_test_case"]
+__all__ = ["agentevals_factories", "closure_of", "in_test_case", "marked", "outside_test_case"]
 
 
 def _variable(holder: object, name: str) -> ContextVar[Any]:
@@ -61,3 +61,11 @@ def closure_of(function: object) -> Mapping[str, Any]:
         return inspect.getclosurevars(function).nonlocals  # type: ignore[arg-type]
     except (TypeError, ValueError):
         return {}
+
+
+def agentevals_factories() -> Iterator[Callable[..., Any]]:
+    """Yield what makes the judges of agentevals, whose scorers are openevals'; nothing where it is not installed."""
+    for name in ("trajectory", "graph_trajectory"):
+        with suppress(ImportError, AttributeError):
+            module = import_module(f"agentevals.{name}.llm")
+            yield from (getattr(module, f"create_{kind}{name}_llm_as_judge") for kind in ("", "async_"))

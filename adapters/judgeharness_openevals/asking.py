@@ -82,10 +82,11 @@ class Asked:
 
 @dataclass(frozen=True, kw_only=True)
 class Asker:
-    """Calls a judge; `details` is what it was made of, where that is known."""
+    """Calls a judge; `details` is what it was made of, where known, `logs` that it logs its feedback all the same."""
 
     function: Callable[..., Any]
     details: Introspected | None
+    logs: bool = False
     _variants: dict[tuple[str, ...], tuple[tuple[object, ...], Callable[..., Any]]] = field(
         default_factory=dict, compare=False, repr=False
     )
@@ -108,7 +109,7 @@ class Asker:
         cache = active_cache(None if details is None else details.model)
         function = self._for_sample(probe, cache)
         # openevals logs each sample; what a caller's own function logs is none of ours
-        hidden = nullcontext() if details is None else outside_test_case()
+        hidden = outside_test_case() if self.logs or details is not None else nullcontext()
         with hidden, marked(*_marks(probe)), captured() as capture:
             try:
                 native = await call_maybe_async(partial(function, *positional, **arguments))

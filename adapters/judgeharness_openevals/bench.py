@@ -1,4 +1,4 @@
-"""openevals' judge, and our pairwise one, on the bench of the conformance suite."""
+"""Judges of openevals and agentevals, and our pairwise one, on the bench of the conformance suite."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, ToolCall
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langsmith import tracing_context
+from openevals.code.llm import create_async_code_llm_as_judge, create_code_llm_as_judge
 from openevals.llm import create_async_llm_as_judge, create_llm_as_judge
 
 from judgeharness_integrations.cases import AnswerCase, PairwiseCase
@@ -21,6 +22,7 @@ from judgeharness_integrations.harness import JudgeHarness
 from judgeharness_integrations.judging import Judge
 from judgeharness_integrations.structured import structured_case
 from judgeharness_integrations.testing import Bench, Evaluator, HarnessedEvaluator, Native, Script
+from judgeharness_openevals._seams import agentevals_factories
 from judgeharness_openevals.pairwise import create_async_harnessed_pairwise_judge, create_harnessed_pairwise_judge
 from judgeharness_openevals.wrapping import harness_judge
 
@@ -96,6 +98,7 @@ class _OnBench:
     marks: _Marks
     scores: Mapping[str, Any]
     pairwise: bool
+    shown: Callable[[str], Any] = str
 
     @property
     def judge(self) -> Judge:
@@ -104,7 +107,7 @@ class _OnBench:
 
     def case(self, first: str, second: str) -> AnswerCase:
         if not self.pairwise:
-            return structured_case(case_id="bench", inputs=_QUESTION, outputs=first)
+            return structured_case(case_id="bench", inputs=_QUESTION, outputs=self.shown(first))
         return PairwiseCase(case_id="bench", input=_QUESTION, output=first, output_b=second)
 
     def evaluate(self, first: str, second: str) -> Native:
@@ -116,7 +119,7 @@ class _OnBench:
             return self._native(await self.faces[1](**self._arguments(first, second)), marks)
 
     def _arguments(self, first: str, second: str) -> dict[str, Any]:
-        return {"inputs": _QUESTION, "outputs": [first, second] if self.pairwise else first}
+        return {"inputs": _QUESTION, "outputs": [first, second] if self.pairwise else self.shown(first)}
 
     @contextmanager
     def _marked(self) -> Iterator[list[tuple[str, int]]]:
@@ -149,13 +152,52 @@ def _cached() -> Iterator[None]:
         set_llm_cache(before)
 
 
-def _scored(model: BaseChatModel) -> Faces:
-    return tuple(make(prompt=_PROMPT, judge=model) for make in (create_llm_as_judge, create_async_llm_as_judge))  # type: ignore[return-value]
+@dataclass(frozen=True, kw_only=True)
+class _Kind:
+    """A kind of judge that answers with a truth value: what makes it, sync and async, and how it is shown a text."""
+
+    faces: tuple[Callable[..., Any], Callable[..., Any]]
+    shown: Callable[[str], Any] = str
+
+    def bench(self) -> Bench:
+        """Return the kind on the bench."""
+        replies = {label: {"reasoning": "So it seems.", "score": score} for label, score in _SCORES.items()}
+
+        def bare(script: Script) -> Evaluator:
+            return _on_bench(script, replies, self._made, pairwise=False, shown=self.shown)
+
+        def harnessed(script: Script, harness: JudgeHarness) -> HarnessedEvaluator:
+            def made(model: BaseChatModel) -> Faces:
+                one, other = self._made(model)
+                return harness_judge(one, harness), harness_judge(other, harness)
+
+            return _on_bench(script, replies, made, pairwise=False, shown=self.shown)
+
+        return Bench(
+            name=self.faces[0].__name__,
+            pairwise=False,
+            harnessed=harnessed,
+            bare=bare,
+            perturbation="format_change",
+            caching=_cached,
+            opted_out=_SINGLE,
+        )
+
+    def _made(self, model: BaseChatModel) -> Faces:
+        one, other = self.faces
+        return one(prompt=_PROMPT, judge=model), other(prompt=_PROMPT, judge=model)
 
 
-def _harnessed(model: BaseChatModel, harness: JudgeHarness) -> Faces:
-    one, other = _scored(model)
-    return harness_judge(one, harness), harness_judge(other, harness)
+def _said(text: str) -> list[dict[str, str]]:
+    return [{"role": "assistant", "content": text}]
+
+
+def _kinds() -> Iterator[_Kind]:
+    yield _Kind(faces=(create_llm_as_judge, create_async_llm_as_judge))
+    yield _Kind(faces=(create_code_llm_as_judge, create_async_code_llm_as_judge))
+    made = {factory.__name__: factory for factory in agentevals_factories()}
+    if (one := made.get("create_trajectory_llm_as_judge")) is not None:
+        yield _Kind(faces=(one, made["create_async_trajectory_llm_as_judge"]), shown=_said)
 
 
 def _compared(model: BaseChatModel, harness: JudgeHarness) -> Faces:
@@ -166,43 +208,31 @@ def _compared(model: BaseChatModel, harness: JudgeHarness) -> Faces:
 
 
 def benches() -> list[Bench]:
-    """Return openevals' judge of one answer, with a truth value as its score, and our judge of two."""
-    scored = {label: {"reasoning": "So it seems.", "score": score} for label, score in _SCORES.items()}
+    """Return judges of one answer, with a truth value as their score, and our judge of two."""
     preferred = {label: {"reasoning": "So it seems.", "preferred": label} for label in _PREFERENCES}
-
-    def bare(script: Script) -> Evaluator:
-        return _on_bench(script, scored, _scored, pairwise=False)
-
-    def harnessed(script: Script, harness: JudgeHarness) -> HarnessedEvaluator:
-        return _on_bench(script, scored, lambda model: _harnessed(model, harness), pairwise=False)
 
     def pairwise(script: Script, harness: JudgeHarness) -> HarnessedEvaluator:
         return _on_bench(script, preferred, lambda model: _compared(model, harness), pairwise=True)
 
-    return [
-        Bench(
-            name="create_llm_as_judge",
-            pairwise=False,
-            harnessed=harnessed,
-            bare=bare,
-            perturbation="format_change",
-            caching=_cached,
-            opted_out=_SINGLE,
-        ),
-        Bench(
-            name="create_harnessed_pairwise_judge",
-            pairwise=True,
-            harnessed=pairwise,
-            caching=_cached,
-            opted_out=_OURS,
-        ),
-    ]
+    ours = Bench(
+        name="create_harnessed_pairwise_judge",
+        pairwise=True,
+        harnessed=pairwise,
+        caching=_cached,
+        opted_out=_OURS,
+    )
+    return [*(kind.bench() for kind in _kinds()), ours]
 
 
 def _on_bench(
-    script: Script, replies: Mapping[str, dict[str, Any]], make: Callable[[BaseChatModel], Faces], *, pairwise: bool
+    script: Script,
+    replies: Mapping[str, dict[str, Any]],
+    make: Callable[[BaseChatModel], Faces],
+    *,
+    pairwise: bool,
+    shown: Callable[[str], Any] = str,
 ) -> _OnBench:
     marks = _Marks()
     model = ScriptedChat(script=script, replies=replies, callbacks=[marks])
     scores: Mapping[str, Any] = _PREFERENCES if pairwise else _SCORES
-    return _OnBench(faces=make(model), marks=marks, scores=scores, pairwise=pairwise)
+    return _OnBench(faces=make(model), marks=marks, scores=scores, pairwise=pairwise, shown=shown)

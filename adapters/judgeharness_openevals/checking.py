@@ -52,6 +52,8 @@ def _problems(arguments: Mapping[str, Any], *, asynchronous: bool) -> Iterator[s
         yield "the judge has no model: make it with model='openai:gpt-4o' or with judge= a chat model."
     if judge is not None and not isinstance(judge, BaseChatModel):
         yield from _problems_of_client(judge, arguments, asynchronous=asynchronous)
+    if arguments.get("code_extraction_strategy") == "llm" and not (judge is None or isinstance(judge, BaseChatModel)):
+        yield "code_extraction_strategy='llm' asks a chat model by tools: give judge= a chat model, not a client."
     if prompt is None:
         yield "the judge has no prompt: give it a text, as in prompt='Is this right? {outputs}'."
     if isinstance(prompt, str):

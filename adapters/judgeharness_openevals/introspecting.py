@@ -1,4 +1,4 @@
-"""What a judge of openevals was made of: it keeps its model, prompt and schema in closures."""
+"""What a judge of openevals or agentevals was made of: it keeps its model, prompt and schema in closures."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.load import dumps
 from langchain_core.prompts import BasePromptTemplate
 from langchain_core.prompts.structured import StructuredPrompt
+from openevals.code.llm import create_async_code_llm_as_judge, create_code_llm_as_judge
 from openevals.llm import create_async_llm_as_judge, create_llm_as_judge
 from openevals.trajectory.llm import create_async_trajectory_llm_as_judge, create_trajectory_llm_as_judge
 
@@ -20,7 +21,7 @@ from judgeharness_integrations.cases import Criterion
 from judgeharness_integrations.judging import JudgeIdentity, model_family, text_hash
 from judgeharness_integrations.modelparameters import model_name, model_parameters
 from judgeharness_integrations.structured import own_copy
-from judgeharness_openevals._seams import closure_of
+from judgeharness_openevals._seams import agentevals_factories, closure_of
 from judgeharness_openevals.chatmodels import chat_model
 from judgeharness_openevals.checking import check_arguments, template_names
 from judgeharness_openevals.protocol import unwrapped
@@ -28,15 +29,20 @@ from judgeharness_openevals.schemas import PASS_FAIL, field_criteria, is_discret
 
 __all__ = ["Introspected", "introspect"]
 
+_MAKERS: tuple[Callable[..., Any], ...] = (
+    create_llm_as_judge,
+    create_async_llm_as_judge,
+    create_trajectory_llm_as_judge,
+    create_async_trajectory_llm_as_judge,
+    *agentevals_factories(),
+)
 _FACTORIES: Mapping[tuple[str, str], Callable[..., Any]] = {
-    (factory.__module__, factory.__qualname__): factory
-    for factory in (
-        create_llm_as_judge,
-        create_async_llm_as_judge,
-        create_trajectory_llm_as_judge,
-        create_async_trajectory_llm_as_judge,
-    )
+    **{(maker.__module__, maker.__qualname__): maker for maker in _MAKERS},
+    ("openevals.code.base", "_create_base_code_evaluator"): create_code_llm_as_judge,
+    ("openevals.code.base", "_create_async_base_code_evaluator"): create_async_code_llm_as_judge,
 }
+_WITH_SCHEMA = (create_llm_as_judge, create_async_llm_as_judge)  # whose output by a schema is returned as it is
+_CODE = ("code_extraction_strategy", "code_extractor")
 _READ = ("choices", "continuous", "few_shot_examples", "judge", "model", "prompt", "system", "use_reasoning")
 _OPAQUE = '"type": "not_implemented"'  # what LangChain cannot write down: functions in a prompt
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+>")
@@ -57,14 +63,28 @@ class Introspected:
         return str(self.arguments["feedback_key"])
 
     @property
-    def trajectory(self) -> bool:
+    def graph(self) -> bool:
+        """Whether it judges the steps of a graph."""
+        return "graph_trajectory" in self.factory.__name__
+
+    @property
+    def messages(self) -> bool:
         """Whether it judges messages."""
-        return "trajectory" in self.factory.__name__
+        return "trajectory" in self.factory.__name__ and not self.graph
+
+    @property
+    def formatted(self) -> frozenset[str]:
+        """The variables of its prompt that it always makes a text of, whether or not a case has them."""
+        return frozenset(
+            {"reference_outputs"} if self.messages else {"reference_outputs", "thread"} if self.graph else ()
+        )
 
     @property
     def run_name(self) -> str:
-        """The name openevals gives its runs."""
-        return "llm_as_judge" if self.key == "score" and not self.trajectory else f"llm_as_{self.key}_judge"
+        """The name its framework gives its runs."""
+        if (name := self.arguments.get("run_name")) is not None:
+            return str(name)
+        return "llm_as_judge" if self.key == "score" and self.factory in _WITH_SCHEMA else f"llm_as_{self.key}_judge"
 
     @property
     def short_name(self) -> str:
@@ -74,7 +94,7 @@ class Introspected:
     @property
     def raw(self) -> bool:
         """Whether it returns what the model answered, without key and comment."""
-        return not self.trajectory and self._output is not None
+        return self.factory in _WITH_SCHEMA and self._output is not None
 
     @property
     def choices(self) -> tuple[float, ...] | None:
@@ -125,6 +145,7 @@ class Introspected:
         """Model, its parameters and a digest of all that makes the prompt; None where a function makes part of it."""
         prompt, given = self._prompt_text, self.arguments.get("structured_output_kwargs")
         parts = [*(self.arguments[name] for name in _HASHED), *([dict(self.keywords)] if self.keywords else ())]
+        parts += [self.arguments[name] for name in _CODE if name in self.arguments]
         told = repr((parts, self._told_schema, given))
         if prompt is None or self.model_name is None or _OPAQUE in prompt or _ADDRESS.search(told):
             return None
@@ -197,7 +218,7 @@ def _is_template(prompt: Any) -> bool:
 
 
 def introspect(function: Any) -> Introspected | None:
-    """Return what a judge of openevals was made of; None for any other function, and where it cannot be told."""
+    """Return what a judge of openevals or agentevals was made of; None for another function, or what hides it."""
     function, keywords = unwrapped(function)
     name = str(getattr(function, "__qualname__", "")).partition(".")[0]
     factory = _FACTORIES.get((getattr(function, "__module__", ""), name))
@@ -207,5 +228,5 @@ def introspect(function: Any) -> Introspected | None:
         return None
     told = {part: inner[part] for part in _READ}
     told |= {part: inner[part] for part in ("structured_output_kwargs",) if part in inner}
-    told |= {part: outer[part] for part in ("feedback_key", "output_schema") if part in outer}
+    told |= {part: outer[part] for part in ("feedback_key", "output_schema", "run_name", *_CODE) if part in outer}
     return Introspected(factory=factory, arguments=told, keywords=keywords)

@@ -14,6 +14,7 @@ from judgeharness_integrations.judging import Answer, JudgeIdentity, Judgment, P
 from judgeharness_integrations.structured import StructuredCase
 from judgeharness_integrations.versions import VersionRange
 from judgeharness_openevals.asking import Asker
+from judgeharness_openevals.comparing import Comparison, comparison_of, is_of_framework
 from judgeharness_openevals.introspecting import Introspected, introspect
 from judgeharness_openevals.protocol import Protocol, unwrapped
 from judgeharness_openevals.reading import Reading, read
@@ -38,9 +39,10 @@ class OpenevalsJudge:
     """Asks an evaluator of openevals' protocol. Build it with `OpenevalsJudge.of`.
 
     `details` is what openevals made it of, None for a function of the caller's own: then its criteria are learned
-    from its answers, and it has no identity. `key` names the criterion of an answer that names none; `keyed` is
-    whether the caller chose it, so that it goes into the result, too. With `own_reading` openevals' reading of an
-    answer is taken as it is; else an answer of text counts only where it is one JSON object and nothing besides.
+    from its answers, and it has no identity. `comparison` is what is known of one that compares. `key` names the
+    criterion of an answer that names none; `keyed` is whether the caller chose it, so that it goes into the result,
+    too. With `own_reading` openevals' reading of an answer is taken as it is; else an answer of text counts only where
+    it is one JSON object and nothing besides.
     """
 
     takes_values: ClassVar[bool] = True
@@ -52,6 +54,7 @@ class OpenevalsJudge:
     keyed: bool = False
     criteria: tuple[Criterion, ...] | None
     details: Introspected | None
+    comparison: Comparison | None = None
     protocol: Protocol
     asker: Asker
     own_reading: bool = False
@@ -79,8 +82,8 @@ class OpenevalsJudge:
             details.check()
             if key not in (None, details.key) and not details.raw:
                 raise UsageError(f"the judge has the feedback key {details.key!r}: make it with feedback_key={key!r}.")
-        function = unwrapped(evaluator)[0]
-        own = str(getattr(function, "__name__", type(function).__name__))
+        function, comparison = unwrapped(evaluator)[0], comparison_of(evaluator)
+        own = str(getattr(function, "__name__", type(function).__name__)) if comparison is None else comparison.name
         keyed = key is not None
         key = key or (details.key if details else "score" if own in _UNNAMED else own)
         criteria = None if details is None else details.criteria(key)
@@ -95,8 +98,9 @@ class OpenevalsJudge:
             keyed=keyed and (details is None or not details.raw),
             criteria=criteria,
             details=details,
+            comparison=comparison,
             protocol=protocol,
-            asker=Asker(function=evaluator, details=details),
+            asker=Asker(function=evaluator, details=details, logs=is_of_framework(evaluator)),
         )
 
     @property
@@ -108,6 +112,11 @@ class OpenevalsJudge:
     def model_name(self) -> str | None:
         """The name of the model it asks, where that is known."""
         return None if self.details is None else self.details.model_name
+
+    @property
+    def asked_once(self) -> str | None:
+        """Why one unperturbed call says all there is to know; None for a judge that is to be sampled."""
+        return None if self.comparison is None else self.comparison.asked_once
 
     @property
     def run_name(self) -> str:
@@ -136,9 +145,14 @@ class OpenevalsJudge:
         return replace(self, own_reading=own_reading, samples={})
 
     def view(self, case: Case) -> Case:
-        """Return the case as the judge is shown it: for a judge of trajectories, a text as messages."""
-        trajectory = self.details is not None and self.details.trajectory
-        return as_messages(case) if trajectory and is_plain(case) else case
+        """Return the case as the judge is shown it: for a judge of trajectories, a text as messages.
+
+        Where keys are compared by equality, perturbations change the others alone.
+        """
+        if self.comparison is not None:
+            return self.comparison.view(case)
+        messages = self.details is not None and self.details.messages
+        return as_messages(case) if messages and is_plain(case) else case
 
     def fits(self, case: Case) -> str | None:
         """Return why the evaluator cannot judge a case, None when it can."""
@@ -146,10 +160,12 @@ class OpenevalsJudge:
             return "it judges one answer and the case has two, of which it would ignore output_b"
         if not isinstance(case, AnswerCase):
             return f"it judges an AnswerCase or a StructuredCase, not a {type(case).__name__}"
+        if self.details is not None and self.details.graph and is_plain(case):
+            return "it judges the steps of a graph: give a StructuredCase, as extract_langgraph_trajectory makes them"
         if self.details is None or self.details.variables is None:
             return None
-        values, given = self._values(case), {"reference_outputs"} if self.details.trajectory else set()
-        lacking = sorted(n for n in self.details.variables - given if values.get(n) is None)
+        values = self._values(case)
+        lacking = sorted(n for n in self.details.variables - self.details.formatted if values.get(n) is None)
         return f"its prompt names {' and '.join(lacking)}, which the case lacks" if lacking else None
 
     async def judge(self, probe: Probe) -> Judgment:
@@ -177,7 +193,8 @@ class OpenevalsJudge:
     def _read(self, native: Any) -> Reading:
         details = self.details
         if details is None:
-            return read(native, key=self.key)
+            found = read(native, key=self.key)
+            return found.with_truth_values() if self.comparison is not None and self.comparison.binary else found
         measured = tuple(criterion.name for criterion in self.criteria or ()) if details.raw else ()
         asked = self.criteria or ()
         return read(native, key=self.key, raw=details.raw, fields=measured, choices=details.choices, asked=asked)

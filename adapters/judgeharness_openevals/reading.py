@@ -30,6 +30,16 @@ class Reading:
     answers: tuple[Answer, ...]
     parts: Mapping[str, Mapping[str, Any]]
 
+    def with_truth_values(self) -> Reading:
+        """Return the reading with scores 0 and 1 as FAIL and PASS, the labels of what is equal or is not."""
+        return replace(self, answers=tuple(map(_as_truth, self.answers)))
+
+
+def _as_truth(answer: Answer) -> Answer:
+    if not is_number(answer.verdict) or answer.verdict not in (0, 1):
+        return answer
+    return replace(answer, verdict=PASS_FAIL[0] if answer.verdict == 1 else PASS_FAIL[1])
+
 
 def read(
     native: Any,

@@ -9,7 +9,7 @@ from judgeharness_integrations.judging import DEFAULT_CRITERION
 from judgeharness_integrations.reporting import rationale
 from judgeharness_integrations.reporting.rationales import shown_order
 from judgeharness_integrations.result import CriterionResult, HarnessResult
-from judgeharness_integrations.verdictlog.row import EVERY_CRITERION, VerdictRow, verdict_to_json
+from judgeharness_integrations.verdictlog.row import EVERY_CRITERION, VerdictRow, is_number, verdict_to_json
 from judgeharness_openevals.openevals_judge import OpenevalsJudge, Sample
 from judgeharness_openevals.reading import VALUE, field_of, score_of
 from judgeharness_openevals.schemas import PASS_FAIL, SCORE
@@ -155,4 +155,7 @@ def _score(judge: OpenevalsJudge, result: HarnessResult, criterion: str) -> Any:
     readings = (sample.reading for sample in _samples(judge, result) if sample.reading is not None)
     parts = [reading.parts[criterion] for reading in readings if criterion in reading.parts]
     scores = [part[VALUE] if field_of(part) == VALUE else score_of(part, criterion) for part in parts]
-    return measured.verdict if any(isinstance(score, str) for score in scores) else measured.verdict == "PASS"
+    if any(isinstance(score, str) for score in scores):
+        return measured.verdict
+    passed = measured.verdict == PASS_FAIL[0]
+    return int(passed) if judge.comparison is not None and scores and is_number(scores[0]) else passed

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import update_wrapper
@@ -26,10 +25,6 @@ from judgeharness_openevals.tracing import one_verdict
 
 __all__ = ["harness_judge", "recognise"]
 
-_BY_RULE = (
-    *("openevals.exact", "openevals.string", "openevals.code.pyright", "openevals.code.mypy"),
-    *(f"openevals.trajectory.{name}" for name in ("match", "strict", "subset", "superset", "unordered")),
-)
 _TAKEN = frozenset({*PROTOCOL, "attachments"})
 
 
@@ -52,7 +47,8 @@ def harness_judge(
 
     Args:
         judge: what `create_llm_as_judge` and its like make, or a function that takes `outputs` and, where it needs
-            them, `inputs` and `reference_outputs`. One that asks no model is returned as it is.
+            them, `inputs` and `reference_outputs`. One of openevals' or agentevals' that asks no model is called once
+            whatever the design, unperturbed, and its result says so.
         harness: the design; by default `JudgeHarness.standard` for what the judge answers (six calls a case), where
             a format change that does not fit a case is skipped and reported. Scores of given `choices` are folded by
             `mode`: the most frequent one, and an abstention where two are; a median could lie between the choices.
@@ -75,11 +71,6 @@ def harness_judge(
     if isinstance(judge, Judge):
         raise UsageError(f"a {type(judge).__name__} is no openevals evaluator: use harness.evaluate(judge, case).")
     check_harness(harness)
-    module = str(getattr(function, "__module__", ""))
-    if any(module == name or module.startswith(f"{name}.") for name in _BY_RULE):
-        name = getattr(function, "__name__", module)
-        warnings.warn(f"{name} of {module} asks no model, so it is returned without a harness.", stacklevel=2)
-        return judge
     asked = OpenevalsJudge.of(judge, key=key)
     chosen = (harness or standard_for(asked, shape)).with_calibration(calibration)
     return _harnessed(_Evaluation(asked, chosen, on_not_graded))
@@ -147,7 +138,8 @@ class _Evaluation:
     @property
     def _bare(self) -> bool:
         """Whether the design is the evaluator itself: one sample, nothing perturbed."""
-        return self.harness.design.repetitions == 1 and self.harness.design.perturbations == ("none",)
+        design = self.harness.design_for(self.judge)
+        return design.repetitions == 1 and design.perturbations == ("none",)
 
 
 def _case(arguments: Mapping[str, Any]) -> StructuredCase:

@@ -14,7 +14,7 @@ from judgeharness_integrations.aggregation.by_kind import ByKind
 from judgeharness_integrations.aggregation.decision import Decision, abstained, decided
 from judgeharness_integrations.verdictlog.row import ABSTAIN, VerdictRow, verdict_from_json
 
-__all__ = ["RULE_NAMES", "Bound", "Kind", "Rule", "RuleLike", "rule"]
+__all__ = ["RULE_NAMES", "Bound", "Kind", "Rule", "RuleLike", "of_both_kinds", "rule"]
 
 Kind: TypeAlias = Literal["labels", "numbers", "any"]
 
@@ -119,6 +119,16 @@ def rule(spec: RuleLike) -> Rule:
     if name == "<lambda>":
         raise PlanError("a lambda has no name a report could carry: give Rule('my_rule', function) instead.")
     return Rule(name, spec)
+
+
+def of_both_kinds(given: Rule) -> Rule:
+    """Return the rule with `majority` for labels or `median` for scores beside it, whichever it does not fold."""
+    if given.kind == "any":
+        return given
+    if given.both_orders:
+        return rule("majority | median")
+    labels, numbers = (given, _by_name("median")) if given.kind == "labels" else (_by_name("majority"), given)
+    return Rule(f"{labels.name} | {numbers.name}", ByKind(labels, numbers))
 
 
 def _by_kind(*specs: str) -> Rule:

@@ -143,8 +143,8 @@ def check_config(path: Path | None, check: Check, *, rule: str | None, max_calls
     if not any(row.outcome != "error" for result in results for row in result.rows):
         typer.echo("no anchor could be judged, so nothing can be said about drift.", err=True)
         return NOT_GRADED
-    parts = fingerprint_parts(judge, harness.design, model)
-    report = _drift(check, _items(results, golds), parts, harness.design.parts())
+    design = harness.design_for(judge)
+    report = _drift(check, _items(results, golds), fingerprint_parts(judge, design, model), design.parts())
     _tell(report, check, judge.name, str(plan))
     return _code(report, check)
 

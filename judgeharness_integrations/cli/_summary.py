@@ -160,7 +160,7 @@ def _judge(
 
 def _sums(tally: JudgeTally, harness: JudgeHarness, log: CaseLog) -> JudgeSums:
     """Read every planned case of a judge from the log, a few hundred at a time, and what calibrating it took."""
-    design, run = harness.design, harness.run or ""
+    design, run = harness.design_for(tally.judge), harness.run or ""
     sums = JudgeSums(
         judge=tally.judge.name,
         rule=design.rule,

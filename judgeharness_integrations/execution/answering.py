@@ -98,6 +98,8 @@ class RowMaker:
         self._criteria: dict[str, Criterion] = {c.name: c for c in judge.criteria or ()}
         self._digest = digest
         self._folds = folds
+        once = getattr(judge, "asked_once", None)
+        self._once = None if once is None else f"{judge.name} {once}: called once, unperturbed"
         self._redact = redact or Redactor()
         self._short = lru_cache(maxsize=256)(self._redact.text)  # names and attributes, of which most come again
         self._numeric: dict[str, bool] = {}  # criterion -> whether its answers are scores, once one fitted the rule
@@ -161,6 +163,8 @@ class RowMaker:
         self, case: Mapping[str, str | float], call: Mapping[str, str | float]
     ) -> Mapping[str, str | float]:
         given = {**case, **call} if call else case
+        if self._once is not None:
+            given = {**given, "warning": "; ".join(str(told) for told in (call.get("warning"), self._once) if told)}
         return {name: self._short(value) if isinstance(value, str) else value for name, value in given.items()}
 
     def _rows(

@@ -166,8 +166,8 @@ def test_other_functions_may_be_partly_called_too() -> None:
 
     judge = harness_judge(functools.partial(near, limit=100))
     assert (judge.judge.name, judge(**TEXT)["key"], judge(**TEXT)["score"]) == ("near", "near", True)
-    with pytest.warns(UserWarning, match="exact_match of openevals.exact asks no model"):
-        harness_judge(functools.partial(exact_match))
+    same = harness_judge(functools.partial(exact_match, reference_outputs="Paris"))
+    assert (same(outputs="Paris")["score"], same.judge.asked_once) == (True, "asks no model")
 
     class Asynchronous:
         async def __call__(self, *, outputs: str, limit: int) -> bool:

@@ -11,10 +11,7 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 from langsmith.evaluation import EvaluationResult
-from openevals.exact import exact_match
 from openevals.llm import create_llm_as_judge
-from openevals.string.levenshtein import levenshtein_distance
-from openevals.trajectory.match import create_trajectory_match_evaluator
 from support.openai_server import chat_model
 from support.openevals_judging import Serve, once, scored, told, without
 
@@ -244,12 +241,6 @@ def test_extra_keywords_reach_the_prompt_and_the_case(openai_server: Serve) -> N
     first, second = (judge(outputs="an answer", context=text)["metadata"]["harness"]["case_id"] for text in "ab")
     assert first != second
     assert {request.user for request in server.requests} == {"a: an answer", "b: an answer"}
-
-
-@pytest.mark.parametrize("by_rule", [exact_match, levenshtein_distance, create_trajectory_match_evaluator()])
-def test_what_asks_no_model_comes_back_as_it_is(by_rule: Any) -> None:
-    with pytest.warns(UserWarning, match="asks no model"):
-        assert harness_judge(by_rule) is by_rule
 
 
 def test_samples_are_kept_only_by_the_call_that_returns_them() -> None:

@@ -166,7 +166,10 @@ def test_nothing_is_uploaded_in_private(langsmith_server: LangSmithServerFactory
 
 TESTS = """
 import pytest
+from agentevals.trajectory.llm import create_trajectory_llm_as_judge
+from agentevals.trajectory.match import create_trajectory_match_evaluator
 from langsmith import testing as t
+from openevals.json import create_json_match_evaluator
 from openevals.llm import create_async_llm_as_judge, create_llm_as_judge
 from support.openai_server import OpenAIServer, Reply, chat_model
 from support.openevals_judging import CASE, PROMPT, by_format, scored, told
@@ -213,6 +216,18 @@ def test_raw():
 def test_pairwise():
     with OpenAIServer([Reply.json({"reasoning": "r", "preferred": "TIE"})]) as server:
         assert create_harnessed_pairwise_judge(judge=chat_model(server))(outputs=["a", "b"])["score"] == 0.5
+
+@pytest.mark.langsmith
+def test_agentevals():
+    said = [{"role": "assistant", "content": "It rains."}]
+    with OpenAIServer([scored(score=True)]) as server:
+        judge = harness_judge(create_trajectory_llm_as_judge(judge=chat_model(server), feedback_key="path"))
+        assert judge(outputs=said, reference_outputs=said)["score"] is True
+    assert harness_judge(create_trajectory_match_evaluator())(outputs=said, reference_outputs=said)["score"] is True
+
+@pytest.mark.langsmith
+def test_json():
+    harness_judge(create_json_match_evaluator())(outputs={"a": 1, "b": 2}, reference_outputs={"a": 1, "b": 3})
 """
 
 
@@ -226,30 +241,37 @@ def test_one_verdict_is_one_feedback_row_and_one_trace(
             patch.setenv(name, value)
         patch.setenv("PYTHONPATH", str(pytestconfig.rootpath / "tests"))
         done = pytester.runpytest_subprocess("-p", "no:cacheprovider", "-p", "no:xdist", "-q")
-    done.assert_outcomes(passed=8)
+    done.assert_outcomes(passed=10)
     rows = sorted((row["key"], row.get("score"), row.get("value")) for row in server.feedback if row["key"] != "pass")
     assert rows == [
         ("abstained", None, "ABSTAIN"),
         ("async", 0.5, None),
         ("decided", 1, None),
+        ("json_match:a", 1, None),
+        ("json_match:b", 0, None),
         ("logged", 2, None),
         ("lost", None, "NOT GRADED"),
         ("one", 1, None),
         *[("own", 1, None)] * 6,  # a function's own feedback is its own affair
+        ("path", 1, None),
         ("preference", 0.5, None),
+        ("trajectory_strict_match", 1, None),
         ("two", None, "warm"),
     ]
     verdicts = [run for run in server.runs.values() if run.get("session_name") == "evaluators"]
     roots = [run["name"] for run in verdicts if not run.get("parent_run_id")]
     assert sorted(roots) == [
+        "json_match",
         "judge",
         "llm_as_abstained_judge",
         "llm_as_async_judge",
         "llm_as_decided_judge",
         "llm_as_judge",
         "llm_as_lost_judge",
+        "llm_as_path_judge",
         "llm_as_preference_judge",
         "logging",
+        "trajectory_strict_match",
     ]
     (decided,) = [run for run in verdicts if run["name"] == "llm_as_decided_judge" and not run.get("parent_run_id")]
     (verdict,) = [run for run in verdicts if run.get("parent_run_id") == decided["id"]]
