@@ -139,7 +139,7 @@ class Judgment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Probe:
-    """One question to a judge: the (perturbed) case, under which perturbation, the how-manieth time."""
+    """One question to a judge: the (perturbed) case, under which perturbation, and which repetition."""
 
     case: Case
     case_id: str
@@ -158,10 +158,9 @@ class Judge(Protocol):
     judge is shown it, None when it is not its to judge; `fits(case)`, why a case cannot be judged, or None;
     `takes_values`, that it reads the values of a `StructuredCase` rather than texts, and `takes_attachments`, those in
     its `extra`, too; `discrete`, that its scores are choices with nothing in between; `learn(facts)`, which is told the
-    attributes of rows of earlier answers before it is asked, and with it `lesson`, what a copy of the judge has to
-    learn to go on alike: none where it is empty, None while only an answer can tell, until when copies are asked one
-    question at a time; `unidentified`, why `identity` is None; `asked_once`, why one unperturbed call says all (`asks
-    no model`), None for a judge that is to be sampled.
+    attributes of rows of earlier answers before it is asked, and `lesson`, what a copy of the judge has to learn to go
+    on alike: none where it is empty, None while only an answer can tell, until when copies are asked one at a time;
+    `unidentified`, why `identity` is None; `asked_once`, why one unperturbed call says all (`asks no model`), or None.
     """
 
     @property
