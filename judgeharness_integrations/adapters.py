@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,14 +14,16 @@ from typing import TYPE_CHECKING, Any
 
 from judgeharness_integrations._errors import NotInstalledError, UnknownNameError, UsageError
 from judgeharness_integrations.cases import AnswerCase
+from judgeharness_integrations.execution.observing import is_private
 from judgeharness_integrations.judging import Judge
 from judgeharness_integrations.perturbations import Perturbation, Rewriter
 
 if TYPE_CHECKING:
     from judgeharness_integrations.chatmodels import ChatModel
+    from judgeharness_integrations.execution.observing import Observer
     from judgeharness_integrations.testing.bench import Bench
 
-__all__ = ["Adapter", "JudgeSpec", "adapters", "find_adapter", "load_adapter", "recognised"]
+__all__ = ["Adapter", "JudgeSpec", "adapters", "find_adapter", "load_adapter", "recognised", "watchers"]
 
 GROUP = "judgeharness.adapters"
 
@@ -50,6 +54,8 @@ class Adapter:
         perturbations: name -> what makes it, for perturbations of those cases that the core does not have.
         recognise: an evaluator of the framework -> the judge in it; None for anything else.
         benches: the adapter's evaluators as `testing.check_adapter` puts them on the bench.
+        observer: what watches every measurement while the framework's tracing is on, else None; asked once a
+            measurement, so it must be quick, and must import nothing of the framework while tracing is off.
 
     """
 
@@ -62,6 +68,7 @@ class Adapter:
     perturbations: Mapping[str, Callable[[], Perturbation]] = field(default_factory=dict)
     recognise: Callable[[object], Judge | None] | None = None
     benches: Callable[[], Sequence[Bench]] | None = None
+    observer: Callable[[], Observer | None] | None = None
 
     def missing(self) -> dict[str, tuple[str, ...]]:
         """Return extra -> modules of it that are not installed."""
@@ -110,12 +117,21 @@ def adapters() -> dict[str, Adapter]:
     A broken one is left out with a warning.
     """
     found: dict[str, Adapter] = {}
+    for name, adapter in _loaded():
+        if isinstance(adapter, Adapter):
+            found[name] = adapter
+        else:
+            warnings.warn(_broken(name, adapter), RuntimeWarning, stacklevel=2)
+    return found
+
+
+def _loaded() -> Iterator[tuple[str, Adapter | Exception]]:
+    """Yield every name with its adapter, or with what is wrong with it."""
     for name, point in _points().items():
         try:
-            found[name] = load_adapter(point)
+            yield name, load_adapter(point)
         except Exception as error:  # noqa: BLE001 - it is somebody else's, and anything may be wrong with it
-            warnings.warn(_broken(name, error), RuntimeWarning, stacklevel=2)
-    return found
+            yield name, error
 
 
 def find_adapter(name: str) -> Adapter:
@@ -146,3 +162,41 @@ def recognised(evaluator: object) -> Judge | None:
             if judge is not None:
                 return judge
     return None
+
+
+def watchers(given: Sequence[Observer] | None, default: Iterable[Observer] = ()) -> tuple[Observer, ...]:
+    """Return who watches a measurement: those given, and what installed frameworks offer while their tracing is on.
+
+    None stands for `default`. An empty list is nobody, whatever is traced. An observer is not offered beside one of
+    its class, nor beside one that is private.
+    """
+    if given is not None and not given:
+        return ()
+    watching = [*(default if given is None else given)]
+    for offer in _offers(entry_points):
+        offered = _offered(offer)
+        if offered is not None and not any(isinstance(one, type(offered)) or is_private([one]) for one in watching):
+            watching.append(offered)
+    return tuple(watching)
+
+
+@lru_cache(maxsize=4)
+def _offers(_source: Callable[..., object]) -> tuple[Callable[[], Observer | None], ...]:
+    """Return what offers observers, looked for once; `adapters` says what is wrong with those that are left out."""
+    loaded = (adapter for _, adapter in _loaded() if isinstance(adapter, Adapter))
+    return tuple(adapter.observer for adapter in loaded if adapter.observer is not None)
+
+
+def _offered(offer: Callable[[], Observer | None]) -> Observer | None:
+    try:
+        return offer()
+    except Exception as error:  # noqa: BLE001 - tracing must not end what is traced
+        _say_once(f"judgeharness: a measurement is not traced ({error!r:.200}); it is made all the same.")
+        return None
+
+
+@lru_cache(maxsize=64)
+def _say_once(sentence: str) -> None:
+    if sys.stderr is not None:
+        sys.stderr.write(f"{sentence}\n")
+

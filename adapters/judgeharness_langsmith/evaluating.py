@@ -38,6 +38,8 @@ class HarnessRunEvaluator(RunEvaluator):
         *,
         key: str | None = None,
         private: bool = False,
+        requests_per_minute: float | None = None,
+        tokens_per_minute: float | None = None,
     ) -> None:
         """Prepare; nothing is asked.
 
@@ -53,13 +55,18 @@ class HarnessRunEvaluator(RunEvaluator):
             key: the feedback key; the criterion's name by default, the judge's where the criterion has none.
             private: no judge prompt, no trace of the harness and none of the judge's reasons and error texts are
                 uploaded; verdicts and counts are.
+            requests_per_minute, tokens_per_minute: limits of the judge's model, which all rows share, whatever
+                `max_concurrency` of `evaluate` is; the lower one where the harness has one.
 
         Raises:
-            UsageError: `judge` is none, `harness` or `prepare` cannot be used, or `key` is no name.
+            UsageError: `judge` is none, `harness` or `prepare` cannot be used, `key` is no name, or a limit is no
+                number above 0.
 
         """
         self.judge = judge_in(judge)
-        self.harness = harness_for(judge, self.judge, harness, calibration)
+        self.harness = harness_for(judge, self.judge, harness, calibration).limited(
+            requests_per_minute=requests_per_minute, tokens_per_minute=tokens_per_minute
+        )
         self.prepare = checked_prepare(prepare)
         self.private = private or is_private(self.harness.observers)
         self.family = Family.of(self.judge, self.harness, key)

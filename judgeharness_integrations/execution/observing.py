@@ -25,6 +25,7 @@ __all__ = [
     "calling",
     "default_observers",
     "is_private",
+    "is_rooted",
     "model_span",
 ]
 
@@ -55,7 +56,8 @@ class Observer(Protocol):
 
     `begin` and `end` of a `call` or `rewrite` run in the task that makes the call, so a context variable set in
     `begin` reaches the judge; those of a `run` or `case` may run in different tasks. One whose attribute `private` is
-    true keeps what is judged from being uploaded, and what else uploads then has to keep it, too.
+    true keeps what is judged from being uploaded, and what else uploads then has to keep it, too. One that makes a
+    measurement the root of a trace names the tracing system in `roots_in`.
     """
 
     def begin(self, span: Span) -> object:
@@ -68,6 +70,11 @@ class Observer(Protocol):
 def is_private(observers: Iterable[Observer] | None) -> bool:
     """Whether one of the observers keeps what is judged from being uploaded."""
     return any(getattr(observer, "private", False) for observer in observers or ())
+
+
+def is_rooted(observers: Iterable[Observer] | None, system: str) -> bool:
+    """Whether one of the observers makes a measurement the root of its trace in a tracing system."""
+    return any(getattr(observer, "roots_in", None) == system for observer in observers or ())
 
 
 class Spans:

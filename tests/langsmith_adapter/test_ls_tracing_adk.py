@@ -106,6 +106,18 @@ def test_every_metric_has_a_tree(langsmith_server: LangSmithServerFactory, tmp_p
     assert sorted(judges) == sorted([FINAL_RESPONSE, TOOL_USE] * 2)
 
 
+def test_registering_is_enough_where_langsmith_traces(langsmith_server: LangSmithServerFactory, tmp_path: Path) -> None:
+    server = langsmith_server()
+    folder = agent(tmp_path, {FINAL_RESPONSE: one_by_one(1), HALLUCINATIONS: one_by_one(1)})
+    script = {"yes": always("yes"), "split": "<sentence>It is 10 degrees in Oslo.</sentence>"}
+    with tracing_context(enabled=True, client=server.client()):
+        with scripted_judge(lambda prompt: script["split"] if "sentence" in prompt else script["yes"](prompt)):
+            run_adk_eval(folder, in_process=True)
+    names = sorted(name.partition("[")[0] for name, _, _ in server.trees())
+    assert names == ["judge_harness", "judge_harness", "prepare"]
+    assert [one for one in server.trees() if one[0] == "judge_harness"] == [tree("none#0")] * 2
+
+
 def test_a_metric_that_asks_before_it_judges(langsmith_server: LangSmithServerFactory, tmp_path: Path) -> None:
     server = langsmith_server()
     folder = agent(tmp_path, {HALLUCINATIONS: one_by_one(1)})
