@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from judgeharness_integrations.execution.observing import Observer
     from judgeharness_integrations.testing.bench import Bench
 
-__all__ = ["Adapter", "JudgeSpec", "adapters", "find_adapter", "load_adapter", "recognised", "watchers"]
+__all__ = ["Adapter", "JudgeSpec", "adapters", "find_adapter", "load_adapter", "offered_observers", "recognised"]
 
 GROUP = "judgeharness.adapters"
 
@@ -55,7 +55,8 @@ class Adapter:
         recognise: an evaluator of the framework -> the judge in it; None for anything else.
         benches: the adapter's evaluators as `testing.check_adapter` puts them on the bench.
         observer: what watches every measurement while the framework's tracing is on, else None; asked once a
-            measurement, so it must be quick, and must import nothing of the framework while tracing is off.
+            measurement where LangSmith is imported or a variable `..._TRACING` is set, so it must be quick, and must
+            import nothing of the framework while tracing is off.
 
     """
 
@@ -164,20 +165,15 @@ def recognised(evaluator: object) -> Judge | None:
     return None
 
 
-def watchers(given: Sequence[Observer] | None, default: Iterable[Observer] = ()) -> tuple[Observer, ...]:
-    """Return who watches a measurement: those given, and what installed frameworks offer while their tracing is on.
-
-    None stands for `default`. An empty list is nobody, whatever is traced. An observer is not offered beside one of
-    its class, nor beside one that is private.
-    """
-    if given is not None and not given:
-        return ()
-    watching = [*(default if given is None else given)]
+def offered_observers(watching: Iterable[Observer]) -> list[Observer]:
+    """Return what installed frameworks offer beside those who watch: no second of a class, none beside private ones."""
+    given = list(watching)
+    found: list[Observer] = []
     for offer in _offers(entry_points):
         offered = _offered(offer)
-        if offered is not None and not any(isinstance(one, type(offered)) or is_private([one]) for one in watching):
-            watching.append(offered)
-    return tuple(watching)
+        if offered is not None and not any(isinstance(one, type(offered)) or is_private([one]) for one in given):
+            found.append(offered)
+    return found
 
 
 @lru_cache(maxsize=4)
@@ -199,4 +195,3 @@ def _offered(offer: Callable[[], Observer | None]) -> Observer | None:
 def _say_once(sentence: str) -> None:
     if sys.stderr is not None:
         sys.stderr.write(f"{sentence}\n")
-

@@ -21,7 +21,6 @@ from judgeharness_integrations._arguments import (
     loaded,
 )
 from judgeharness_integrations._errors import BudgetError, JudgeDownError, UsageError
-from judgeharness_integrations.adapters import watchers
 from judgeharness_integrations.aggregation.rules import RuleLike, rule
 from judgeharness_integrations.anchoring import Anchor
 from judgeharness_integrations.calibration.report import DEFAULT_MAX_AGE, CalibrationReport
@@ -32,7 +31,7 @@ from judgeharness_integrations.execution.budget import Budget
 from judgeharness_integrations.execution.contact import Contact
 from judgeharness_integrations.execution.local import Executor, LocalExecutor
 from judgeharness_integrations.execution.loop import run_sync, stream_sync
-from judgeharness_integrations.execution.observing import Observer, Spans, default_observers
+from judgeharness_integrations.execution.observing import Observer, Spans, default_observers, watchers
 from judgeharness_integrations.execution.preparing import Rewritten
 from judgeharness_integrations.execution.rates import Rates
 from judgeharness_integrations.execution.rewrites import rewriter_name, rewriter_places
@@ -216,9 +215,7 @@ class JudgeHarness:
         harness._anchor = replace(self._anchor, given=known)  # noqa: SLF001 - a copy of this one
         return harness
 
-    def limited(
-        self, *, requests_per_minute: float | None = None, tokens_per_minute: float | None = None
-    ) -> Self:
+    def limited(self, *, requests_per_minute: float | None = None, tokens_per_minute: float | None = None) -> Self:
         """Return the harness with limits of the judge's model, the lower one where it has one; itself without any.
 
         Raises:

@@ -12,8 +12,9 @@ import pytest
 from judgeharness_integrations import AnswerCase, JudgeHarness, Perturbation
 from judgeharness_integrations import adapters as registry
 from judgeharness_integrations._errors import CaseError, NotInstalledError, UnknownNameError, UsageError
-from judgeharness_integrations.adapters import Adapter, JudgeSpec, adapters, find_adapter, watchers
+from judgeharness_integrations.adapters import Adapter, JudgeSpec, adapters, find_adapter
 from judgeharness_integrations.config import Config, build_cases, build_harness_options, load_config
+from judgeharness_integrations.execution.observing import watchers
 from judgeharness_integrations.judging import Judge
 from judgeharness_integrations.testing import ScriptedJudge
 
@@ -132,6 +133,7 @@ def test_adapters_offer_observers_and_one_that_fails_stops_nothing(
         Point("e", lambda: READY),
     ]
     monkeypatch.setattr(registry, "entry_points", lambda group: points)
+    monkeypatch.setenv("THEIR_TRACING", "on")
     mine, private = Watcher(), Watcher()
     private.private = True
     for given, classes in (

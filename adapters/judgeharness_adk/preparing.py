@@ -9,10 +9,9 @@ from typing import Any
 from judgeharness_adk.invocations import InvocationCase
 from judgeharness_adk.judges import MetricJudge, Unready
 from judgeharness_integrations import JudgeHarness
-from judgeharness_integrations.adapters import watchers
 from judgeharness_integrations.execution.budget import Budget, BudgetExhausted
 from judgeharness_integrations.execution.limiter import Limiter
-from judgeharness_integrations.execution.observing import Spans, calling
+from judgeharness_integrations.execution.observing import Spans, calling, watchers
 from judgeharness_integrations.modelanswer import ModelAnswer
 from judgeharness_integrations.redacting import redactor
 

@@ -55,8 +55,9 @@ class HarnessRunEvaluator(RunEvaluator):
             key: the feedback key; the criterion's name by default, the judge's where the criterion has none.
             private: no judge prompt, no trace of the harness and none of the judge's reasons and error texts are
                 uploaded; verdicts and counts are.
-            requests_per_minute, tokens_per_minute: limits of the judge's model, which all rows share, whatever
-                `max_concurrency` of `evaluate` is; the lower one where the harness has one.
+            requests_per_minute: a limit of the judge's model, which all rows share, whatever `max_concurrency` of
+                `evaluate` is; the lower one where the harness has one.
+            tokens_per_minute: likewise.
 
         Raises:
             UsageError: `judge` is none, `harness` or `prepare` cannot be used, `key` is no name, or a limit is no

@@ -9,8 +9,7 @@ from typing import Any, TypeAlias
 from langsmith import testing, trace, tracing_context
 from langsmith.utils import tracing_is_enabled
 
-from judgeharness_integrations.adapters import watchers
-from judgeharness_integrations.execution.observing import Observer, is_private, is_rooted
+from judgeharness_integrations.execution.observing import Observer, is_private, is_rooted, watchers
 from judgeharness_integrations.notgraded import OnNotGraded, raise_where_all_failed
 from judgeharness_integrations.result import HarnessResult
 from judgeharness_openevals._seams import in_test_case

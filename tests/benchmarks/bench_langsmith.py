@@ -31,7 +31,7 @@ def application(inputs: dict[str, Any]) -> dict[str, Any]:
 def brief(inputs: dict[str, Any], outputs: dict[str, Any]) -> dict[str, Any]:
     """Judge without a model."""
     del inputs
-    return {"key": "brief", "score": len(outputs["answer"]) < 80}  # noqa: PLR2004 - a short answer
+    return {"key": "brief", "score": len(outputs["answer"]) < 80}
 
 
 def child(side: str, rows: int) -> None:
@@ -57,7 +57,7 @@ def child(side: str, rows: int) -> None:
 def measured(side: str, rows: int, environment: dict[str, str]) -> dict[str, float]:
     """Run one side in a process of its own."""
     command = [sys.executable, __file__, "--child", side, str(rows)]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)  # noqa: S603
     found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
     if found.pop("graded") != rows:
         raise RuntimeError(f"{side}: not every row was graded")
@@ -80,10 +80,12 @@ def main() -> int:
                 environment = {**os.environ, **server.environment(), "BENCH_DATASET": name}
                 found[side].append(measured(side, ROWS, environment))
     best = {f"{side}_{kind}": min(one[kind] for one in found[side]) for side in SIDES for kind in ("cpu", "wall")}
+    kinds = [(side, kind) for side in SIDES for kind in ("cpu", "wall")]
+    spreads = {f"{side}_{kind}_s": spread([one[kind] for one in found[side]], 2) for side, kind in kinds}
     result = {
         "benchmark": "langsmith",
         "rows": ROWS,
-        **{f"{side}_{kind}_s": spread([one[kind] for one in found[side]], 2) for side in SIDES for kind in ("cpu", "wall")},
+        **spreads,
         "difference_cpu_s": round(best["harnessed_cpu"] - best["bare_cpu"], 2),
         "difference_wall_s": round(best["harnessed_wall"] - best["bare_wall"], 2),
         "harnessed_to_bare_cpu": round(best["harnessed_cpu"] / best["bare_cpu"], 2),

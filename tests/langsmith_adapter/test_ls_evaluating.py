@@ -350,7 +350,9 @@ def test_rows_share_the_limits_of_the_judge_s_model(langsmith_server: Serve) -> 
 
 def test_limits_are_the_lower_ones_and_have_one_place(langsmith_unset: None) -> None:
     def executor_of(**options: Any) -> Any:
-        return HarnessRunEvaluator(knows_paris, JudgeHarness(**TWICE, requests_per_minute=60), **options).harness.executor
+        return HarnessRunEvaluator(
+            knows_paris, JudgeHarness(**TWICE, requests_per_minute=60), **options
+        ).harness.executor
 
     assert executor_of().rates == Rates(requests_per_minute=60)
     assert executor_of(requests_per_minute=90, tokens_per_minute=9).rates == Rates(

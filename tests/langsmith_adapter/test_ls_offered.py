@@ -193,7 +193,8 @@ def test_nothing_is_imported_while_tracing_is_off(
     for name, value in server.environment(LANGSMITH_TRACING=switch).items():
         monkeypatch.setenv(name, value)
     then = "from langsmith import run_trees; run_trees.get_cached_client().flush()" if loaded else ""
-    done = subprocess.run([sys.executable, "-c", OFF.format(then=then)], capture_output=True, text=True, check=True)
+    command = [sys.executable, "-c", OFF.format(then=then)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603
     assert done.stdout.strip() == repr(loaded)
     assert len(server.named("judge_harness")) == len(loaded) // 2
 

@@ -133,8 +133,8 @@ def test_a_verdict_nests_below_the_callers_run_and_failures_end_it(
     watched: bool,  # noqa: FBT001
 ) -> None:
     server = langsmith_server()
-    chosen: dict[str, Any] = {"perturbations": ["none"], "repetitions": 1, "observers": None if watched else ()}
-    harness = JudgeHarness(aggregation_rule="majority", **chosen)
+    observers: Any = None if watched else ()
+    harness = JudgeHarness.single("labels", observers=observers)
     model = chat_model(openai_server([Reply.text("no JSON")]))
     judge = harness_judge(create_llm_as_judge(prompt=PROMPT, judge=model), harness)
 
@@ -142,7 +142,8 @@ def test_a_verdict_nests_below_the_callers_run_and_failures_end_it(
     def suite() -> None:
         with pytest.raises(Exception, match=r"."):
             judge(**CASE)
-        harness_judge(lambda outputs: [{"key": "a", "score": 1}], harness)(outputs="a text")
+        scores = JudgeHarness.single("scores", observers=observers)
+        harness_judge(lambda outputs: [{"key": "a", "score": 1}], scores)(outputs="a text")
 
     with tracing_context(enabled=True, client=server.client()):
         suite()
