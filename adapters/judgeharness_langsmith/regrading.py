@@ -53,10 +53,13 @@ def grade_again(
     replaced: list[Feedback] = []
     try:
         for run in runs:
-            with tracing_context(**get_tracing_context() | {"project_name": _PROJECT}):
-                found = evaluator.evaluate_run(run, examples.get(str(run.reference_example_id)))["results"]
+            context: dict[str, Any] = get_tracing_context() | {"project_name": _PROJECT}
+            with tracing_context(**context):
+                found = evaluator.evaluate_run(run, examples.get(str(run.reference_example_id))).get("results", [])
             for one in found:
-                facts = {name: getattr(one, name) for name in _FIELDS} | {"source_info": _info(one.evaluator_info)}
+                facts: dict[str, Any] = {name: getattr(one, name) for name in _FIELDS} | {
+                    "source_info": _info(one.evaluator_info)
+                }
                 client.create_feedback(run.id, one.key, trace_id=run.trace_id, session_id=project.id, **facts)
             replaced += old[str(run.id)]
     finally:

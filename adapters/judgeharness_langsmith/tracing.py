@@ -180,7 +180,7 @@ class LangSmithTracing:
 
 def _below(run: RunTree, tags: list[str], metadata: Mapping[str, Any]) -> AbstractContextManager[None]:
     """Return what makes a run the parent of all that is traced inside, with marks of its own."""
-    where = {"project_name": run.session_name, "client": run.ls_client}
+    where: dict[str, Any] = {"project_name": run.session_name, "client": run.ls_client}
     return tracing_context(enabled=True, parent=run, tags=tags, metadata=dict(metadata), **where)
 
 
