@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,15 +14,17 @@ from typing import TYPE_CHECKING, Any
 
 from judgeharness_integrations._errors import NotInstalledError, UnknownNameError, UsageError
 from judgeharness_integrations.cases import AnswerCase
+from judgeharness_integrations.execution.observing import is_private
 from judgeharness_integrations.judging import Judge
 from judgeharness_integrations.perturbations import Perturbation, Rewriter
 from judgeharness_integrations.versions import VersionRange
 
 if TYPE_CHECKING:
     from judgeharness_integrations.chatmodels import ChatModel
+    from judgeharness_integrations.execution.observing import Observer
     from judgeharness_integrations.testing.bench import Bench
 
-__all__ = ["Adapter", "JudgeSpec", "adapters", "find_adapter", "load_adapter", "recognised"]
+__all__ = ["Adapter", "JudgeSpec", "adapters", "find_adapter", "load_adapter", "offered_observers", "recognised"]
 
 GROUP = "judgeharness.adapters"
 
@@ -52,6 +56,9 @@ class Adapter:
         recognise: an evaluator of the framework -> the judge in it; None for anything else.
         benches: the adapter's evaluators as `testing.check_adapter` puts them on the bench.
         tested: distribution of the framework -> the versions the adapter was tried with.
+        observer: what watches every measurement while the framework's tracing is on, else None; asked once a
+            measurement where LangSmith is imported or a variable `..._TRACING` is set, so it must be quick, and must
+            import nothing of the framework while tracing is off.
 
     """
 
@@ -65,6 +72,7 @@ class Adapter:
     recognise: Callable[[object], Judge | None] | None = None
     benches: Callable[[], Sequence[Bench]] | None = None
     tested: Mapping[str, VersionRange] = field(default_factory=dict)
+    observer: Callable[[], Observer | None] | None = None
 
     def missing(self) -> dict[str, tuple[str, ...]]:
         """Return extra -> modules of it that are not installed."""
@@ -113,12 +121,21 @@ def adapters() -> dict[str, Adapter]:
     A broken one is left out with a warning.
     """
     found: dict[str, Adapter] = {}
+    for name, adapter in _loaded():
+        if isinstance(adapter, Adapter):
+            found[name] = adapter
+        else:
+            warnings.warn(_broken(name, adapter), RuntimeWarning, stacklevel=2)
+    return found
+
+
+def _loaded() -> Iterator[tuple[str, Adapter | Exception]]:
+    """Yield every name with its adapter, or with what is wrong with it."""
     for name, point in _points().items():
         try:
-            found[name] = load_adapter(point)
+            yield name, load_adapter(point)
         except Exception as error:  # noqa: BLE001 - it is somebody else's, and anything may be wrong with it
-            warnings.warn(_broken(name, error), RuntimeWarning, stacklevel=2)
-    return found
+            yield name, error
 
 
 def find_adapter(name: str) -> Adapter:
@@ -149,3 +166,35 @@ def recognised(evaluator: object) -> Judge | None:
             if judge is not None:
                 return judge
     return None
+
+
+def offered_observers(watching: Iterable[Observer]) -> list[Observer]:
+    """Return what installed frameworks offer beside those who watch: no second of a class, none beside private ones."""
+    given = list(watching)
+    found: list[Observer] = []
+    for offer in _offers(entry_points):
+        offered = _offered(offer)
+        if offered is not None and not any(isinstance(one, type(offered)) or is_private([one]) for one in given):
+            found.append(offered)
+    return found
+
+
+@lru_cache(maxsize=4)
+def _offers(_source: Callable[..., object]) -> tuple[Callable[[], Observer | None], ...]:
+    """Return what offers observers, looked for once; `adapters` says what is wrong with those that are left out."""
+    loaded = (adapter for _, adapter in _loaded() if isinstance(adapter, Adapter))
+    return tuple(adapter.observer for adapter in loaded if adapter.observer is not None)
+
+
+def _offered(offer: Callable[[], Observer | None]) -> Observer | None:
+    try:
+        return offer()
+    except Exception as error:  # noqa: BLE001 - tracing must not end what is traced
+        _say_once(f"judgeharness: a measurement is not traced ({error!r:.200}); it is made all the same.")
+        return None
+
+
+@lru_cache(maxsize=64)
+def _say_once(sentence: str) -> None:
+    if sys.stderr is not None:
+        sys.stderr.write(f"{sentence}\n")

@@ -32,7 +32,7 @@ from judgeharness_integrations.execution.budget import Budget
 from judgeharness_integrations.execution.contact import Contact
 from judgeharness_integrations.execution.local import Executor, LocalExecutor
 from judgeharness_integrations.execution.loop import run_sync, stream_sync
-from judgeharness_integrations.execution.observing import Observer, Spans, default_observers
+from judgeharness_integrations.execution.observing import Observer, Spans, default_observers, watchers
 from judgeharness_integrations.execution.preparing import Rewritten
 from judgeharness_integrations.execution.rates import Rates
 from judgeharness_integrations.execution.rewrites import rewriter_name, rewriter_places
@@ -89,7 +89,8 @@ class JudgeHarness:
         log: where rows go as they come; a `SqlLog` also gives back what it holds, so that nothing is paid twice.
         run: the run their rows carry, which is continued when the log has rows of it; a new one each time when None.
         reuse: take answers that other runs of the log hold to the same probe of the same judge.
-        observers: who watches; a progress bar on a terminal when None.
+        observers: who watches, beside LangSmith where that traces; a progress bar on a terminal when None, and nobody
+            at all when empty.
         clock: returns the current time with offset, for expiry.
 
     Raises:
@@ -225,6 +226,22 @@ class JudgeHarness:
         once = getattr(as_judge(judge), "asked_once", None) is not None
         return self.design.asking_once() if once else self.design
 
+    def limited(self, *, requests_per_minute: float | None = None, tokens_per_minute: float | None = None) -> Self:
+        """Return the harness with limits of the judge's model, the lower one where it has one; itself without any.
+
+        Raises:
+            UsageError: a limit is no number above 0, or the harness has an executor of its own, which has its limits.
+
+        """
+        limits = Rates(requests_per_minute=requests_per_minute, tokens_per_minute=tokens_per_minute)
+        if limits == Rates():
+            return self
+        if not isinstance(self.executor, LocalExecutor):
+            raise UsageError("the harness has an executor of its own: give that the limits, as Rates(...).")
+        harness = copy.copy(self)
+        harness.executor = replace(self.executor, rates=Rates.strictest([self.executor.rates, limits]))
+        return harness
+
     def watched_by(self, *observers: Observer) -> Self:
         """Return the harness with other observers."""
         harness = copy.copy(self)
@@ -258,7 +275,7 @@ class JudgeHarness:
             BudgetError: the plan needs more than `max_calls`; nothing was asked.
 
         """
-        async with aclosing(self._stream(as_judge(judge), [case], judge_model, self.observers or ())) as results:
+        async with aclosing(self._stream(as_judge(judge), [case], judge_model)) as results:
             return await anext(results)
 
     def evaluate_many(
@@ -278,8 +295,7 @@ class JudgeHarness:
         as `not_graded`, in the state `judge_down`, and `HarnessResult.ended` says why.
         Closing the generator cancels the calls in flight; rows answered until then are in the log.
         """
-        observers = default_observers() if self.observers is None else self.observers
-        async with aclosing(self._stream(as_judge(judge), cases, judge_model, observers)) as results:
+        async with aclosing(self._stream(as_judge(judge), cases, judge_model, default_observers())) as results:
             async for result in results:
                 yield result
 
@@ -303,7 +319,7 @@ class JudgeHarness:
         check_calibration(None, calibration_set)
         judge = as_judge(judge)
         plans = list(self._plans(judge, calibration_set.cases))
-        run = self._run(judge, judge_model, default_observers() if self.observers is None else self.observers)
+        run = self._run(judge, judge_model, default_observers())
         cost = Plan.of(plans, rewritten=self._rewritten)
         self._check_budget(cost)
         run.contact = Contact.of(cost)
@@ -334,7 +350,7 @@ class JudgeHarness:
         if self.max_calls is not None and plan.total > self.max_calls:
             raise BudgetError(f"the plan is {plan}, more than max_calls={self.max_calls}: nothing was asked.")
 
-    def _run(self, judge: Judge, judge_model: str | None, observers: Sequence[Observer]) -> Run:
+    def _run(self, judge: Judge, judge_model: str | None, default: Sequence[Observer]) -> Run:
         redact = redactor(judge, self.perturbations)  # whose rewriters ask models of their own
         return Run(
             judge=judge,
@@ -342,7 +358,7 @@ class JudgeHarness:
             executor=self.executor,
             policy=self.policy,
             budget=self.budget or Budget(max_calls=self.max_calls),
-            spans=Spans(observers, redact),
+            spans=Spans(watchers(self.observers, default), redact),
             redact=redact,
             seed=self.seed,
             run=self._run_id(),
@@ -360,9 +376,9 @@ class JudgeHarness:
         return os.urandom(6).hex() if self.log is not None else ""
 
     async def _stream(
-        self, judge: Judge, cases: Iterable[Case], judge_model: str | None, observers: Sequence[Observer]
+        self, judge: Judge, cases: Iterable[Case], judge_model: str | None, default: Sequence[Observer] = ()
     ) -> AsyncGenerator[HarnessResult, None]:
-        run = self._run(judge, judge_model, observers)
+        run = self._run(judge, judge_model, default)
         plans: Iterable[CasePlan] = self._plans(judge, cases)
         cost: Plan | None = None
         if isinstance(cases, Sequence):

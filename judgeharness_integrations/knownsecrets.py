@@ -146,7 +146,8 @@ def _is_plain(name: str) -> bool:
 def _entries(one: Any) -> Iterator[tuple[str, Any]]:
     """Yield names and parts of plain data."""
     if isinstance(one, Mapping):
-        yield from ((_name(key), part) for key, part in one.items())
+        with suppress(Exception):  # a pool of connections, say, refuses to be walked through
+            yield from ((_name(key), part) for key, part in one.items())
     elif isinstance(one, (list, tuple, set, frozenset)):
         yield from (("", part) for part in one)
 

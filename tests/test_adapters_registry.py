@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 
-from judgeharness_integrations import AnswerCase, Perturbation
+from judgeharness_integrations import AnswerCase, JudgeHarness, Perturbation
 from judgeharness_integrations import adapters as registry
 from judgeharness_integrations._errors import CaseError, NotInstalledError, UnknownNameError, UsageError
 from judgeharness_integrations.adapters import Adapter, JudgeSpec, adapters, find_adapter
 from judgeharness_integrations.config import Config, build_cases, build_harness_options, load_config
+from judgeharness_integrations.execution.observing import watchers
 from judgeharness_integrations.judging import Judge
 from judgeharness_integrations.testing import ScriptedJudge
 
@@ -100,6 +101,54 @@ def test_a_broken_adapter_breaks_no_other(
     with pytest.raises(UsageError) as caught:
         find_adapter("broken")
     assert str(caught.value) == sentence
+
+
+class Watcher:
+    """Watches, and may keep what is judged."""
+
+    private = False
+
+    def begin(self, span: Any) -> None:
+        pass
+
+    def end(self, span: Any) -> None:
+        pass
+
+
+def offering(name: str, observer: Callable[[], Any]) -> Point:
+    made = Adapter(name=name, extras={"core": ("json",)}, build_judge=build_judge, observer=observer)
+    return Point(name, lambda: made)
+
+
+def test_adapters_offer_observers_and_one_that_fails_stops_nothing(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Theirs(Watcher):
+        pass
+
+    points = [
+        offering("a", refuse),
+        Point("b", refuse),
+        offering("c", lambda: None),
+        offering("d", Theirs),
+        Point("e", lambda: READY),
+    ]
+    monkeypatch.setattr(registry, "entry_points", lambda group: points)
+    monkeypatch.setenv("THEIR_TRACING", "on")
+    mine, private = Watcher(), Watcher()
+    private.private = True
+    for given, classes in (
+        (None, [Theirs]),
+        ([mine], [Watcher, Theirs]),
+        ([Theirs()], [Theirs]),
+        ([private], [Watcher]),
+        ([], []),
+    ):
+        assert [type(one) for one in watchers(given)] == classes
+    assert [type(one) for one in watchers(None, [mine])] == [Watcher, Theirs]
+    result = JudgeHarness.quick("labels").evaluate(lambda case: True, AnswerCase(case_id="c", output="a"))
+    assert result.verdict == "PASS"
+    assert capsys.readouterr().err.count("a measurement is not traced (ImportError('gone'))") == 1
 
 
 def test_paths_in_options_start_at_a_folder_which_is_here_by_default() -> None:

@@ -378,3 +378,11 @@ def test_what_a_cache_keeps_under_a_prompt_is_no_secret() -> None:
     assert redactor(held).text(text) == text
     tier = "a-service-of-2026-11"
     assert redactor({"token_usage": {"service": tier}}).text(tier) == tier
+
+
+def test_a_mapping_that_cannot_be_walked_through_is_passed_over() -> None:
+    class Pool(dict[str, object]):
+        def items(self) -> Any:
+            raise NotImplementedError("iteration over this class is unlikely to be threadsafe")
+
+    assert set(model_secrets(SimpleNamespace(pool=Pool(), api_key="beside-the-pool-0"))) == {"beside-the-pool-0"}

@@ -156,7 +156,7 @@ def _watched(harness: JudgeHarness | None) -> Iterator[_Marks]:
     try:
         yield marks
     finally:
-        observe(*before)
+        observe(*(before or ()))
 
 
 def _last_line(directory: Path) -> dict[str, Any]:

@@ -114,7 +114,7 @@ def concurrency_of(block: HarnessBlock, judged_by: JudgeModelOptions) -> int:
 
 
 def harness_of(
-    block: HarnessBlock, judged_by: JudgeModelOptions, *, own: Registered, observers: tuple[Observer, ...] = ()
+    block: HarnessBlock, judged_by: JudgeModelOptions, *, own: Registered, observers: tuple[Observer, ...] | None = None
 ) -> JudgeHarness:
     """Return the harness a block stands for.
 

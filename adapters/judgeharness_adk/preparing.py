@@ -11,7 +11,7 @@ from judgeharness_adk.judges import MetricJudge, Settled, Unready
 from judgeharness_integrations import JudgeHarness
 from judgeharness_integrations.execution.budget import Budget, BudgetExhausted
 from judgeharness_integrations.execution.limiter import Limiter
-from judgeharness_integrations.execution.observing import Spans, calling
+from judgeharness_integrations.execution.observing import Spans, calling, watchers
 from judgeharness_integrations.modelanswer import ModelAnswer
 from judgeharness_integrations.redacting import redactor
 
@@ -38,7 +38,7 @@ class Preparation:
         return await self.judge.cases(case, ask)
 
     async def _asked(self, prompt: str, case_id: str) -> ModelAnswer | Exception:
-        spans, budget = Spans(self.harness.observers or (), redactor(self)), self.harness.budget or Budget()
+        spans, budget = Spans(watchers(self.harness.observers), redactor(self)), self.harness.budget or Budget()
         await self.limiter.acquire()
         try:
             with spans.around("call", f"prepare[{case_id}]", case_id=case_id) as span, calling(spans, span):

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from judgeharness_langsmith.labels import HumanLabels, human_labels
     from judgeharness_langsmith.opentelemetry import OpenTelemetry
     from judgeharness_langsmith.queueing import queue_abstentions
+    from judgeharness_langsmith.regrading import grade_again
     from judgeharness_langsmith.tracing import LangSmithTracing
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "HumanLabels",
     "LangSmithTracing",
     "OpenTelemetry",
+    "grade_again",
     "harness_comparative",
     "human_labels",
     "queue_abstentions",
@@ -28,6 +30,7 @@ _HOMES = {
     "HumanLabels": "labels",
     "LangSmithTracing": "tracing",
     "OpenTelemetry": "opentelemetry",
+    "grade_again": "regrading",
     "harness_comparative": "comparing",
     "human_labels": "labels",
     "queue_abstentions": "queueing",

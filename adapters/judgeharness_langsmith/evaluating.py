@@ -42,6 +42,8 @@ class HarnessRunEvaluator(RunEvaluator):
         key: str | None = None,
         private: bool = False,
         attachments: bool | None = None,
+        requests_per_minute: float | None = None,
+        tokens_per_minute: float | None = None,
     ) -> None:
         """Prepare; nothing is asked.
 
@@ -61,13 +63,19 @@ class HarnessRunEvaluator(RunEvaluator):
             attachments: whether the examples' attachments are fetched and shown to the judge, for one of cases in
                 `case.extra["attachments"]`; by default where a function has a parameter of that name, or an openevals
                 prompt names them.
+            requests_per_minute: a limit of the judge's model, which all rows share, whatever `max_concurrency` of
+                `evaluate` is; the lower one where the harness has one.
+            tokens_per_minute: likewise.
 
         Raises:
-            UsageError: `judge` is none, `harness` or `prepare` cannot be used, or `key` is no name.
+            UsageError: `judge` is none, `harness` or `prepare` cannot be used, `key` is no name, or a limit is no
+                number above 0.
 
         """
         self.judge = judge_of_runs(judge)
-        self.harness = harness_for(judge, self.judge, harness, calibration)
+        self.harness = harness_for(judge, self.judge, harness, calibration).limited(
+            requests_per_minute=requests_per_minute, tokens_per_minute=tokens_per_minute
+        )
         self.prepare = checked_prepare(prepare)
         self._of_runs = isinstance(self.judge, RunJudge)
         if self._of_runs and prepare is not None:

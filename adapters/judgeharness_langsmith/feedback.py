@@ -24,10 +24,11 @@ from judgeharness_integrations.reporting.rationales import shown_order
 from judgeharness_integrations.result import CriterionResult, HarnessResult, PerturbationSummary
 from judgeharness_integrations.verdictlog.row import is_number, verdict_text
 
-__all__ = ["Family", "comment_of", "native"]
+__all__ = ["NOT_GRADED", "Family", "comment_of", "native"]
 
 _LONGEST_REASON = 2_000  # characters
-_UNDECIDED = {"abstained": "ABSTAIN", "not_graded": "NOT GRADED"}
+NOT_GRADED = "NOT GRADED"
+_UNDECIDED = {"abstained": "ABSTAIN", "not_graded": NOT_GRADED}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager, ExitStack
 from contextvars import Context, copy_context
 from dataclasses import dataclass, field
+from time import monotonic
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 from langsmith import Client
@@ -33,6 +34,7 @@ from judgeharness_langsmith.versions import TESTED
 __all__ = ["LangSmithTracing", "traced"]
 
 _TAG = "judge-harness"
+_LONGEST_HELD_S = 1.0
 _TEXTS = ("input", "output", "output_b", "reference", "context")
 _VALUES = ("inputs", "outputs", "reference_outputs")
 _TOKENS = ("input_tokens", "output_tokens")
@@ -50,16 +52,36 @@ class _Open:
     ends: ExitStack = field(default_factory=ExitStack)
     context: Context | None = None
     run: RunTree | None = None
+    case: _Open | None = None  # of a sample or rewrite, which is sent once, when it has ended, instead of twice
+    held: list[RunTree] = field(default_factory=list)  # ended below this one, and not sent yet
+    sent_at: float = field(default_factory=monotonic)
+    ended: bool = False
 
     def entered(self, *managers: AbstractContextManager[Any]) -> _Open:
-        """Enter the managers; the run of the last is the span's."""
+        """Enter the managers; the run of the last that makes one is the span's."""
         for manager in managers:
             entered = self.ends.enter_context
-            self.run = entered(manager) if self.context is None else self.context.run(entered, manager)
+            self.run = (entered(manager) if self.context is None else self.context.run(entered, manager)) or self.run
         return self
+
+    def hold(self, run: RunTree) -> None:
+        """Send what has ended below: quick samples together, since each time wakes the client's threads."""
+        self.held.append(run)
+        if self.ended or monotonic() - self.sent_at > _LONGEST_HELD_S:
+            self.send()
+
+    def send(self) -> None:
+        """Send what has ended below and was not sent yet."""
+        while self.held:
+            self.held.pop(0).post()
+        self.sent_at = monotonic()
 
     def end(self) -> None:
         """Leave what was entered."""
+        if self.case is not None and self.run is not None:
+            self.case.hold(self.run)
+        self.ended = True
+        self.send()
         if self.context is None:
             self.ends.close()
         else:
@@ -76,9 +98,11 @@ class LangSmithTracing:
     It follows LangSmith's own switches: nothing is sent while tracing is off. The run that is current where the
     harness is called, such as a `@traceable` function or an evaluator, is the parent of `judge_harness`. Where tracing
     is "local", as in `evaluate(upload_results=False)`, it is private: LangChain would upload the judge's prompts.
+    Harnesses without observers get one by themselves where tracing is on.
     """
 
     tested = TESTED
+    roots_in: Final = "langsmith"
 
     def __init__(
         self,
@@ -141,9 +165,10 @@ class LangSmithTracing:
         if not isinstance(case, _Open) or case.run is None:
             return _Open().entered(trace(name, metadata=facts, **self._where))
         # a rewrite begins inside the sample that needs it first, but is the case's: that sample's marks are not its own
-        tags = [tag for tag in case.run.tags or () if tag not in (_TAG, "calibration")]
-        marks = tracing_context(enabled=True, parent=False, metadata=facts, tags=tags)
-        return _Open().entered(marks, trace(name, parent=case.run))
+        tags = sorted(tag for tag in case.run.tags or () if tag not in (_TAG, "calibration"))
+        run = case.run.create_child(name, extra={"metadata": {**facts, "ls_method": "trace"}}, tags=tags)
+        run.serialized = None  # of the same name; each part of a run costs its sender as much as a judge's short answer
+        return _Open(run=run, case=case).entered(_below(run, tags, facts))
 
     def _model(self, span: Span) -> _Open:
         provider = provider_of(span)
@@ -153,6 +178,12 @@ class LangSmithTracing:
             "ls_model_type": "chat",
         }
         return _Open().entered(trace(span.name, "llm", metadata=metadata, **self._where))
+
+
+def _below(run: RunTree, tags: list[str], metadata: Mapping[str, Any]) -> AbstractContextManager[None]:
+    """Return what makes a run the parent of all that is traced inside, with marks of its own."""
+    where: dict[str, Any] = {"project_name": run.session_name, "client": run.ls_client}
+    return tracing_context(enabled=True, parent=run, tags=tags, metadata=dict(metadata), **where)
 
 
 def traced(harness: JudgeHarness, *, private: bool, run_ids: Mapping[str, UUID] = MappingProxyType({})) -> JudgeHarness:

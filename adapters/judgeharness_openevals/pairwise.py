@@ -13,7 +13,6 @@ from openevals.types import ModelClient
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.calibration import CalibrationReport
 from judgeharness_integrations.defaulting import check_harness
-from judgeharness_integrations.execution.observing import is_private
 from judgeharness_integrations.harness import JudgeHarness
 from judgeharness_integrations.notgraded import OnNotGraded, check_on_not_graded
 from judgeharness_integrations.result import HarnessResult
@@ -146,7 +145,7 @@ class _Pair:
 
 def _told(judge: PreferenceJudge, harness: JudgeHarness, on_not_graded: OnNotGraded) -> dict[str, Any]:
     """Return what `one_verdict` is told besides name and arguments."""
-    return {"key": judge.key, "private": is_private(harness.observers), "on_not_graded": on_not_graded}
+    return {"key": judge.key, "observers": harness.observers, "on_not_graded": on_not_graded}
 
 
 def _native(result: HarnessResult, key: str) -> Native:

@@ -1,8 +1,8 @@
-"""One verdict is one run and, in a test marked `@pytest.mark.langsmith`, one feedback row a key."""
+"""One verdict is one trace and, in a test marked `@pytest.mark.langsmith`, one feedback row a key."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, TypeAlias
 
@@ -10,6 +10,7 @@ from langsmith import testing, trace, tracing_context
 from langsmith.utils import tracing_is_enabled
 
 from judgeharness_integrations.attachments import without_content
+from judgeharness_integrations.execution.observing import Observer, is_private, is_rooted, watchers
 from judgeharness_integrations.notgraded import OnNotGraded, raise_where_all_failed
 from judgeharness_integrations.result import HarnessResult
 from judgeharness_openevals._seams import in_test_case
@@ -27,10 +28,12 @@ def one_verdict(
     *,
     key: str,
     on_not_graded: OnNotGraded,
-    private: bool = False,
+    observers: Sequence[Observer] | None = None,
     logs: bool = True,
 ) -> Iterator[Ending]:
     """Open the run that the samples nest below; what is yielded ends it with the result, and returns that.
+
+    There is none where an observer of the harness makes the measurement a run, since that is the root of its samples.
 
     A result that was not graded stands in the run and in the feedback before an error is raised for it.
 
@@ -39,7 +42,8 @@ def one_verdict(
         arguments: what the evaluator was called with.
         key: the feedback key of a result that names none.
         on_not_graded: whether to raise where all samples failed.
-        private: open no run, since it would hold what is judged, and log no reasons.
+        observers: those of the harness; where one is private no run is opened, since it would hold what is judged, and
+            no reasons are logged.
         logs: whether feedback is logged in a test case; openevals logs none for the output of a model by its schema.
 
     Raises:
@@ -49,8 +53,10 @@ def one_verdict(
     stamp = {"__ls_framework": "openevals", "__ls_evaluator": run_name, "__ls_language": "python"}
     tested, ended = in_test_case(), list[tuple[Native, HarnessResult]]()
     opened = trace(name=run_name, inputs=_inputs(arguments), metadata=stamp, tags=["judge-harness"])
+    private = is_private(observers)
+    unopened = private or is_rooted(watchers(observers), "langsmith")
     with _unuploaded(), testing.trace_feedback(name=run_name) if tested else nullcontext():
-        with nullcontext() if private else opened as run:
+        with nullcontext() if unopened else opened as run:
 
             def end(native: Native, result: HarnessResult) -> Native:
                 if run is not None:

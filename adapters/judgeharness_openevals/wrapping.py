@@ -11,7 +11,6 @@ from typing import Any
 from judgeharness_integrations._errors import UnsupportedEvaluatorError, UsageError
 from judgeharness_integrations.calibration import CalibrationReport
 from judgeharness_integrations.defaulting import check_harness, standard_for
-from judgeharness_integrations.execution.observing import is_private
 from judgeharness_integrations.harness import JudgeHarness
 from judgeharness_integrations.judging import Judge
 from judgeharness_integrations.notgraded import OnNotGraded, check_on_not_graded
@@ -132,8 +131,8 @@ class _Evaluation:
     @property
     def _told(self) -> dict[str, Any]:
         logs = self.judge.details is None or not self.judge.details.raw
-        private, choice = is_private(self.harness.observers), self.on_not_graded
-        return {"key": self.judge.key, "private": private, "logs": logs, "on_not_graded": choice}
+        watching, choice = self.harness.observers, self.on_not_graded
+        return {"key": self.judge.key, "observers": watching, "logs": logs, "on_not_graded": choice}
 
     @property
     def _bare(self) -> bool:

@@ -128,7 +128,7 @@ def check_config(path: Path | None, check: Check, *, rule: str | None, max_calls
     judge = build_judge(config, place)
     model = judge_model(judge, config.judges[place])
     limit = config.execution.max_calls if max_calls is None else max_calls
-    options = build_harness_options(config) | {"observers": default_observers(), "max_calls": limit}
+    options = build_harness_options(config) | {"observers": default_observers() or None, "max_calls": limit}
     harness = JudgeHarness(**options)
     plan = harness.plan(judge, cases)
     asked = Asking(judge=judge.name, model=config.judges[place].model, plan=plan)

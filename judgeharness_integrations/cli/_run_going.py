@@ -97,7 +97,7 @@ def _asked_all(going: RunGoing) -> BaseException | None:
         try:
             with finishing(going.harness.budget), noting_spent(going.log, going.run, going.harness.budget):
                 for tally in going.tallies:
-                    going.harness.observers = default_observers(calls=tally.plan.total)
+                    going.harness.observers = default_observers(calls=tally.plan.total) or None
                     _ask(going, tally, results)
         except (JudgeHarnessError, OSError, KeyboardInterrupt, Terminated) as error:
             return error

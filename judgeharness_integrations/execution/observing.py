@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
 from collections import Counter
@@ -25,8 +26,12 @@ __all__ = [
     "calling",
     "default_observers",
     "is_private",
+    "is_rooted",
     "model_span",
+    "watchers",
 ]
+
+_SWITCHES = ("_TRACING", "_TRACING_V2")  # as names of environment variables end
 
 SpanKind: TypeAlias = Literal["run", "case", "call", "rewrite", "model"]
 
@@ -55,7 +60,8 @@ class Observer(Protocol):
 
     `begin` and `end` of a `call` or `rewrite` run in the task that makes the call, so a context variable set in
     `begin` reaches the judge; those of a `run` or `case` may run in different tasks. One whose attribute `private` is
-    true keeps what is judged from being uploaded, and what else uploads then has to keep it, too.
+    true keeps what is judged from being uploaded, and what else uploads then has to keep it, too. One that makes a
+    measurement the root of a trace names the tracing system in `roots_in`.
     """
 
     def begin(self, span: Span) -> object:
@@ -68,6 +74,31 @@ class Observer(Protocol):
 def is_private(observers: Iterable[Observer] | None) -> bool:
     """Whether one of the observers keeps what is judged from being uploaded."""
     return any(getattr(observer, "private", False) for observer in observers or ())
+
+
+def is_rooted(observers: Iterable[Observer] | None, system: str) -> bool:
+    """Whether one of the observers makes a measurement the root of its trace in a tracing system."""
+    return any(getattr(observer, "roots_in", None) == system for observer in observers or ())
+
+
+def watchers(given: Sequence[Observer] | None, default: Iterable[Observer] = ()) -> tuple[Observer, ...]:
+    """Return who watches a measurement: those given, and what installed frameworks offer while their tracing is on.
+
+    None stands for `default`. An empty list is nobody, whatever is traced.
+    """
+    if given is not None and not given:
+        return ()
+    watching = tuple(default if given is None else given)
+    if not _may_be_traced():
+        return watching
+    from judgeharness_integrations.adapters import offered_observers  # noqa: PLC0415 - loads adapters
+
+    return (*watching, *offered_observers(watching))
+
+
+def _may_be_traced() -> bool:
+    """Whether it is worth while to load adapters and ask them."""
+    return "langsmith" in sys.modules or any(name.endswith(_SWITCHES) for name in os.environ)
 
 
 class Spans:

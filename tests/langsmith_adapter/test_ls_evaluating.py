@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import csv
 import json
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from judgeharness_integrations import AnswerCase, CalibrationSet, Criterion, Har
 from judgeharness_integrations._errors import CaseError, UsageError
 from judgeharness_integrations.calibration import calibration_set_from_sheet, write_labelling_sheet
 from judgeharness_integrations.execution.observing import ProgressBar
+from judgeharness_integrations.execution.rates import Rates
 from judgeharness_integrations.testing import ScriptedJudge
 from judgeharness_langsmith import HarnessRunEvaluator, LangSmithTracing
 
@@ -330,6 +332,43 @@ def test_disabled_evaluator_tracing_leaves_no_link(langsmith_server: Serve) -> N
     )
     assert {run["name"] for run in server.runs.values()} == {"Target"}
     assert not any("__run" in (row["feedback_source"].get("metadata") or {}) for row in server.feedback)
+
+
+def test_rows_share_the_limits_of_the_judge_s_model(langsmith_server: Serve) -> None:
+    asked: list[float] = []
+
+    def limited_judge(case: AnswerCase) -> bool:
+        asked.append(time.monotonic())
+        return True
+
+    client = langsmith_server().client()
+    evaluator = HarnessRunEvaluator(limited_judge, JudgeHarness(**TWICE), requests_per_minute=120)
+    list(evaluate(application, data=dataset(client), evaluators=[evaluator], client=client, max_concurrency=2))
+    assert len(asked) == 4
+    assert max(asked) - min(asked) > 0.9  # two at once, then one in 61/119 s
+
+
+def test_limits_are_the_lower_ones_and_have_one_place(langsmith_unset: None) -> None:
+    def executor_of(**options: Any) -> Any:
+        return HarnessRunEvaluator(
+            knows_paris, JudgeHarness(**TWICE, requests_per_minute=60), **options
+        ).harness.executor
+
+    assert executor_of().rates == Rates(requests_per_minute=60)
+    assert executor_of(requests_per_minute=90, tokens_per_minute=9).rates == Rates(
+        requests_per_minute=60, tokens_per_minute=9
+    )
+    assert executor_of(requests_per_minute=30).rates == Rates(requests_per_minute=30)
+    with pytest.raises(UsageError, match="requests_per_minute must be a number above 0, not 0"):
+        HarnessRunEvaluator(knows_paris, requests_per_minute=0)
+
+    class Own:
+        ask = None
+
+    own = JudgeHarness(**TWICE, executor=Own())  # type: ignore[arg-type]
+    assert HarnessRunEvaluator(knows_paris, own).harness.executor is own.executor
+    with pytest.raises(UsageError, match=r"an executor of its own: give that the limits, as Rates\(\.\.\.\)"):
+        HarnessRunEvaluator(knows_paris, own, tokens_per_minute=100)
 
 
 def test_a_result_can_be_rebuilt_from_what_the_evaluator_keeps(langsmith_unset: None) -> None:

@@ -106,6 +106,26 @@ def test_every_metric_has_a_tree(langsmith_server: LangSmithServerFactory, tmp_p
     assert sorted(judges) == sorted([FINAL_RESPONSE, TOOL_USE] * 2)
 
 
+def test_registering_is_enough_where_langsmith_traces(langsmith_server: LangSmithServerFactory, tmp_path: Path) -> None:
+    server = langsmith_server()
+    folder = agent(tmp_path, {FINAL_RESPONSE: one_by_one()})
+    with tracing_context(enabled=True, client=server.client()), scripted_judge(always("yes")):
+        assert run_adk_eval(folder, in_process=True).exit_code == 0
+    assert server.trees() == [tree("none#0", "none#1")]
+
+
+def test_what_is_asked_before_judging_is_traced_likewise(
+    langsmith_server: LangSmithServerFactory, tmp_path: Path
+) -> None:
+    server = langsmith_server()
+    folder = agent(tmp_path, {HALLUCINATIONS: one_by_one(1)})
+    sentence = "<sentence>It is 10 degrees in Oslo.</sentence>"
+    with tracing_context(enabled=True, client=server.client()), scripted_judge(lambda prompt: sentence):
+        run_adk_eval(folder, in_process=True)
+    (asked, _, below), *judged = server.trees()
+    assert (asked.startswith("prepare["), below, judged) == (True, [model()], [tree("none#0")])
+
+
 def test_a_metric_that_asks_before_it_judges(langsmith_server: LangSmithServerFactory, tmp_path: Path) -> None:
     server = langsmith_server()
     folder = agent(tmp_path, {HALLUCINATIONS: one_by_one(1)})

@@ -98,34 +98,43 @@ def test_nothing_is_uploaded_where_langsmith_was_told_not_to(
 
 
 @pytest.mark.parametrize("factory", [create_llm_as_judge, create_async_llm_as_judge])
+@pytest.mark.parametrize("watched", [True, False])
 def test_a_verdict_is_one_run_with_its_samples_below(
-    langsmith_server: LangSmithServerFactory, openai_server: Serve, factory: Callable[..., Any]
+    langsmith_server: LangSmithServerFactory,
+    openai_server: Serve,
+    factory: Callable[..., Any],
+    watched: bool,  # noqa: FBT001
 ) -> None:
     server = langsmith_server()
     bare = factory(prompt=PROMPT, judge=chat_model(openai_server([scored(score=True)])), feedback_key="ok")
-    judge = harness_judge(bare, JudgeHarness.quick("labels"))
+    judge = harness_judge(bare, JudgeHarness.quick("labels", observers=None if watched else ()))
     with tracing_context(enabled=True, client=server.client(), project_name="judging"):
         told(judge, **CASE)
     runs = list(server.runs.values())
     (root,) = [run for run in runs if not run.get("parent_run_id")]
-    assert root["name"] == "llm_as_ok_judge"
-    assert root["outputs"]["score"] is True
-    assert root["inputs"] == CASE
+    assert root["name"] == ("judge_harness" if watched else "llm_as_ok_judge")
+    assert root["extra"]["metadata"]["__ls_framework"] == ("judgeharness" if watched else "openevals")
     assert "judge-harness" in root["tags"]
-    assert root["extra"]["metadata"]["__ls_framework"] == "openevals"
+    if not watched:
+        assert (root["outputs"]["score"], root["inputs"]) == (True, CASE)
     samples = [run for run in runs if run.get("parent_run_id") == root["id"]]
-    assert [run["name"] for run in samples] == ["llm_as_ok_judge"] * 2
+    names = ["sample[format_change#0]", "sample[none#0]"] if watched else ["llm_as_ok_judge"] * 2
+    assert sorted(run["name"] for run in samples) == names
     models = [run for run in runs if run["run_type"] == "llm"]
     assert len(models) == 2
     assert {run["extra"]["metadata"]["perturbation"] for run in models} == {"none", "format_change"}
     assert {run["trace_id"] for run in runs} == {root["id"]}
 
 
+@pytest.mark.parametrize("watched", [True, False])
 def test_a_verdict_nests_below_the_callers_run_and_failures_end_it(
-    langsmith_server: LangSmithServerFactory, openai_server: Serve
+    langsmith_server: LangSmithServerFactory,
+    openai_server: Serve,
+    watched: bool,  # noqa: FBT001
 ) -> None:
     server = langsmith_server()
-    harness = JudgeHarness(perturbations=["none"], repetitions=1, aggregation_rule="majority")
+    observers: Any = None if watched else ()
+    harness = JudgeHarness.single("labels", observers=observers)
     model = chat_model(openai_server([Reply.text("no JSON")]))
     judge = harness_judge(create_llm_as_judge(prompt=PROMPT, judge=model), harness)
 
@@ -133,7 +142,8 @@ def test_a_verdict_nests_below_the_callers_run_and_failures_end_it(
     def suite() -> None:
         with pytest.raises(Exception, match=r"."):
             judge(**CASE)
-        harness_judge(lambda outputs: [{"key": "a", "score": 1}])(outputs="a text")
+        scores = JudgeHarness.single("scores", observers=observers)
+        harness_judge(lambda outputs: [{"key": "a", "score": 1}], scores)(outputs="a text")
 
     with tracing_context(enabled=True, client=server.client()):
         suite()
@@ -141,7 +151,11 @@ def test_a_verdict_nests_below_the_callers_run_and_failures_end_it(
     (root,) = [run for run in runs if not run.get("parent_run_id")]
     assert root["name"] == "suite"
     below = [run for run in runs if run.get("parent_run_id") == root["id"]]
-    assert [run["name"] for run in below] == ["llm_as_judge", "judge"]
+    assert [run["name"] for run in below] == (["judge_harness"] * 2 if watched else ["llm_as_judge", "judge"])
+    if watched:
+        assert below[0]["extra"]["metadata"]["status"] == "not_graded"
+        assert [run["status"] for run in server.named("sample[none#0]")] == ["error", "success"]
+        return
     assert below[0]["error"]
     assert below[1]["outputs"]["output"][0]["key"] == "a"
 

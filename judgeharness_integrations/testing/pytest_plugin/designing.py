@@ -93,7 +93,7 @@ class Designer:
         finished = finished_harness(keys, where="the design in force")
         file = self._file.model_copy(update={"harness": finished})
         options: dict[str, Any] = {"on_unfit": "skip"} | build_harness_options(file) | self._anchor(told)
-        options |= {"budget": self.budget, "observers": ()}
+        options |= {"budget": self.budget}
         options["max_calls"] = told.get("max_calls", file.execution.max_calls)
         standard = finished.preset in (None, "standard") and not any(name in keys for name in BY_PRESET)
         if judge is None or not standard:

@@ -1,0 +1,74 @@
+"""`grade_again` against a loopback LangSmith: who is asked again, and what becomes of the old feedback."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from langsmith import Client, evaluate
+from support.langsmith_server import LangSmithServer
+
+from judgeharness_integrations import AnswerCase, JudgeHarness
+from judgeharness_integrations._errors import UsageError
+from judgeharness_langsmith import HarnessRunEvaluator, grade_again
+
+Serve = Callable[..., LangSmithServer]
+
+
+def experiment(client: Client, evaluator: HarnessRunEvaluator, asked: list[str]) -> str:
+    def application(inputs: dict[str, Any]) -> dict[str, Any]:
+        asked.append(inputs["q"])
+        return {"answer": inputs["q"]}
+
+    made = client.create_dataset("capitals")
+    client.create_examples(
+        dataset_id=made.id, examples=[{"inputs": {"q": q}} for q in ("decided", "*abstains*", "fails", "*fails too*")]
+    )
+    name: str = evaluate(application, data="capitals", evaluators=[evaluator], client=client).experiment_name
+    return name
+
+
+def test_only_rows_without_a_verdict_are_asked_again(langsmith_server: Serve) -> None:
+    server = langsmith_server()
+    client, asked, judged, down = server.client(), list[str](), list[str](), [True]
+
+    def judge(case: AnswerCase) -> bool:
+        judged.append(case.output)
+        if down and "fails" in case.output:
+            raise ConnectionError("down")
+        return "abstains" not in case.output or "*" in case.output
+
+    evaluator = HarnessRunEvaluator(judge, JudgeHarness.quick("labels", max_attempts=1), key="good")
+    name = experiment(client, evaluator, asked)
+
+    def values() -> list[Any]:
+        rows = (row for row in server.feedback if row["key"] == "good")
+        return sorted(row.get("value") or str(row["score"]) for row in rows)
+
+    assert values() == ["ABSTAIN", "NOT GRADED", "NOT GRADED", "True"]
+    lost = next(row["run_id"] for row in server.feedback if row["value"] == "NOT GRADED")
+    server.annotate(lost, "good", score=0, comment="a person's")
+    keys = sorted(row["key"] for row in server.feedback)
+
+    for still, after in ((True, ["NOT GRADED"] * 2), (False, ["True"] * 2)):
+        if not still:
+            down.clear()
+        judged.clear()
+        again = grade_again(evaluator, experiment=name, client=client)
+        assert len(again) == 2
+        assert {text for text in judged if "fails" not in text} == set()
+        assert values() == sorted(["ABSTAIN", "True", "0", *after])
+        assert sorted(row["key"] for row in server.feedback) == keys
+    assert len(asked) == 4
+    assert grade_again(evaluator, experiment=name, client=client) == {}
+    assert [row["comment"] for row in server.feedback if row["feedback_source"]["type"] == "app"] == ["a person's"]
+    linked = {run["id"] for run in server.named("judge_harness")}
+    assert server.unknown == []
+    assert len(linked) == 4
+
+
+def test_an_experiment_nobody_knows_is_named(langsmith_server: Serve) -> None:
+    evaluator = HarnessRunEvaluator(lambda case: True, key="good")
+    with pytest.raises(UsageError, match="no-such"):
+        grade_again(evaluator, experiment="no-such", client=langsmith_server().client())
