@@ -217,14 +217,11 @@ class JudgeHarness:
             raise UsageError("the harness has a calibration already: give it there or here, not in both places.")
         known = loaded(calibration)
         check_calibration(known, None)
-        harness = copy.copy(self)
-        harness._anchor = replace(self._anchor, given=known)  # noqa: SLF001 - a copy of this one
-        return harness
+        return self._with(_anchor=replace(self._anchor, given=known))
 
     def design_for(self, judge: JudgeLike) -> Design:
         """Return what is asked of a judge: the design, or one unperturbed call where that says all there is to know."""
-        once = getattr(as_judge(judge), "asked_once", None) is not None
-        return self.design.asking_once() if once else self.design
+        return self.design if getattr(as_judge(judge), "asked_once", None) is None else self.design.asking_once()
 
     def limited(self, *, requests_per_minute: float | None = None, tokens_per_minute: float | None = None) -> Self:
         """Return the harness with limits of the judge's model, the lower one where it has one; itself without any.
@@ -238,14 +235,15 @@ class JudgeHarness:
             return self
         if not isinstance(self.executor, LocalExecutor):
             raise UsageError("the harness has an executor of its own: give that the limits, as Rates(...).")
-        harness = copy.copy(self)
-        harness.executor = replace(self.executor, rates=Rates.strictest([self.executor.rates, limits]))
-        return harness
+        return self._with(executor=replace(self.executor, rates=Rates.strictest([self.executor.rates, limits])))
 
     def watched_by(self, *observers: Observer) -> Self:
         """Return the harness with other observers."""
+        return self._with(observers=observers)
+
+    def _with(self, **changed: object) -> Self:
         harness = copy.copy(self)
-        harness.observers = observers
+        vars(harness).update(changed)
         return harness
 
     def plan(self, judge: JudgeLike, cases: Iterable[Case]) -> Plan:
@@ -371,9 +369,8 @@ class JudgeHarness:
         )
 
     def _run_id(self) -> str:
-        if self.run is not None:
-            return self.run
-        return os.urandom(6).hex() if self.log is not None else ""
+        unnamed = os.urandom(6).hex() if self.log is not None else ""
+        return unnamed if self.run is None else self.run
 
     async def _stream(
         self, judge: Judge, cases: Iterable[Case], judge_model: str | None, default: Sequence[Observer] = ()

@@ -75,12 +75,16 @@ def test_a_comparison_shows_the_model_what_langsmith_attached(openai_server: Ser
 
 
 @pytest.mark.parametrize("given", [attached(), [{"mime_type": "image/png", "data": URI}]])
-def test_our_trace_shows_nothing_of_a_file(langsmith_server: Callable[..., LangSmithServer], given: Any) -> None:
+@pytest.mark.parametrize(("observers", "root"), [(None, "judge_harness"), ([], "looking")])
+def test_our_trace_shows_nothing_of_a_file(
+    langsmith_server: Callable[..., LangSmithServer], given: Any, observers: list[Any] | None, root: str
+) -> None:
     def looking(outputs: str, attachments: Any) -> bool:
         return bool(attachments)
 
     server = langsmith_server()
     with tracing_context(enabled=True, client=server.client()):
-        harness_judge(looking, JudgeHarness(**TWICE))(outputs="It is *red*.", attachments=given)
-    assert '"attachments": ' in json.dumps([run["inputs"] for run in server.named("looking")])
+        harness_judge(looking, JudgeHarness(**TWICE, observers=observers))(outputs="It is *red*.", attachments=given)
+    (shown,) = server.named(root)
+    assert "red" in json.dumps(shown["inputs"])
     assert not [secret for secret in (URI[30:60], "PNG") if secret in server.text]

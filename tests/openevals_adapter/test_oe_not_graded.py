@@ -138,7 +138,7 @@ def test_the_run_of_a_trace_holds_the_measurement(
     ):
         judge(**CASE)
     (root,) = [run for run in server.runs.values() if not run.get("parent_run_id")]
-    assert (root["outputs"]["score"], root["outputs"]["metadata"]["status"]) == (None, "not_graded")
+    assert (root["name"], root["outputs"]["status"]) == ("judge_harness", "not_graded")
 
 
 @pytest.mark.slow
