@@ -138,7 +138,8 @@ def test_the_run_of_a_trace_holds_the_measurement(
     ):
         judge(**CASE)
     (root,) = [run for run in server.runs.values() if not run.get("parent_run_id")]
-    assert (root["name"], root["outputs"]["status"]) == ("judge_harness", "not_graded")
+    (outcome,) = root["outputs"]["criteria"].values()
+    assert (root["name"], outcome["status"]) == ("judge_harness", "not_graded")
 
 
 @pytest.mark.slow
