@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, ClassVar, TypeVar
 
-from google.adk.evaluation.eval_metrics import EvalMetric
 from google.adk.evaluation.evaluator import EvaluationResult, PerInvocationResult
 from google.adk.evaluation.final_response_match_v2 import FinalResponseMatchV2Evaluator
 from google.adk.evaluation.hallucinations_v1 import HallucinationsV1Evaluator
@@ -39,8 +37,6 @@ __all__ = [
     "harnessed",
 ]
 
-_LOGGER = logging.getLogger("judgeharness_adk")
-
 
 class HarnessedLlmAsJudge(HarnessedEvaluator, LlmAsJudge[Any]):
     """A harnessed metric with the public hooks of ADK's `LlmAsJudge`, for subclasses.
@@ -53,21 +49,6 @@ class HarnessedLlmAsJudge(HarnessedEvaluator, LlmAsJudge[Any]):
     # what the hooks that aggregate were given last, and the harness's decision about it
     _samples: Measured[PerInvocationResult] | None = None
     _turns: Measured[EvaluationResult] | None = None
-
-    def __init__(self, eval_metric: EvalMetric) -> None:
-        """Keep the metric, and set the hooks up as ADK does where it takes the criterion."""
-        HarnessedEvaluator.__init__(self, eval_metric)
-        start: Any = super(HarnessedEvaluator, self).__init__
-        try:
-            start(self._told_adk())
-        except Exception as error:  # noqa: BLE001 - the evaluation fails with the sentence; ADK swallows what is raised
-            _LOGGER.debug("metric %s has no hooks: %s", eval_metric.metric_name, error)
-        self._eval_metric = eval_metric
-
-    def _told_adk(self) -> EvalMetric:
-        """Return the metric as ADK's constructor takes it, which resolves a model by name."""
-        models = self.registered().models
-        return self.judge(self._eval_metric, models=models).shown_to_adk() if models else self._eval_metric
 
     def convert_auto_rater_response_to_score(self, auto_rater_response: LlmResponse) -> AutoRaterScore:
         """Return what our reader made of an answer during an evaluation; elsewhere, what ADK reads in it."""
@@ -159,18 +140,16 @@ class HarnessedFinalResponseMatchV2Evaluator(  # pyright: ignore[reportIncompati
     judge = JUDGES["final_response_match_v2"]
 
 
-class HarnessedHallucinationsV1Evaluator(HarnessedEvaluator):
+class HarnessedHallucinationsV1Evaluator(HarnessedEvaluator, HallucinationsV1Evaluator):
     """`hallucinations_v1`, harnessed; ADK's own has no public hooks."""
 
     judge = JUDGES["hallucinations_v1"]
-    criterion_type = HallucinationsV1Evaluator.criterion_type
 
 
-class HarnessedPerTurnUserSimulatorQualityV1(HarnessedEvaluator):
+class HarnessedPerTurnUserSimulatorQualityV1(HarnessedEvaluator, PerTurnUserSimulatorQualityV1):
     """`per_turn_user_simulator_quality_v1`, harnessed; ADK's own has no public hooks."""
 
     judge = JUDGES["per_turn_user_simulator_quality_v1"]
-    criterion_type = PerTurnUserSimulatorQualityV1.criterion_type
 
 
 # ADK's name of a metric -> the evaluator that measures it

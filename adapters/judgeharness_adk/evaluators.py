@@ -42,8 +42,19 @@ class HarnessedEvaluator(Evaluator):
     judge: ClassVar[type[MetricJudge[Any]]]
 
     def __init__(self, eval_metric: EvalMetric) -> None:
-        """Keep the metric; all else happens when there are invocations."""
+        """Keep the metric, and set up what is ADK's; all else happens when there are invocations."""
         self._eval_metric = eval_metric
+        start: Any = super().__init__
+        try:
+            start(self._told_adk())
+        except Exception as error:  # noqa: BLE001 - the evaluation fails with the sentence; ADK swallows what is raised
+            _LOGGER.debug("metric %s is not set up as ADK's: %s", eval_metric.metric_name, error)
+        self._eval_metric = eval_metric
+
+    def _told_adk(self) -> EvalMetric:
+        """Return the metric as ADK's constructor takes it, which resolves a model by name."""
+        models = self.registered().models
+        return self.judge(self._eval_metric, models=models).shown_to_adk() if models else self._eval_metric
 
     @staticmethod
     def registered() -> Registered:
