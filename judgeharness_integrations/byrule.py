@@ -58,7 +58,7 @@ def _told(name: str, value: Any, packages: Sequence[str]) -> Any:
     return given if given is None or isinstance(given, (str, int, float)) else _told_code(name, given, packages)
 
 
-def _told_code(name: str, value: object, packages: Sequence[str]) -> str:
+def _told_code(name: str, value: Any, packages: Sequence[str]) -> str:
     """Return what tells a function from another one."""
     builtin = isinstance(value, BuiltinFunctionType) and isinstance(value.__self__, ModuleType)
     if builtin or (isinstance(value, FunctionType) and _is_written_in(value, packages)):

@@ -153,7 +153,7 @@ def test_a_rule_is_recognised_and_stands_in_a_configuration() -> None:
         evaluator_options={"ignore_case": True},
         model_options={},
     )
-    built = ADAPTER.build_judge(spec)  # type: ignore[misc]
+    built = ADAPTER.build_judge(spec)
     for judge, verdict, name in ((recognised, "FAIL", "exact_match"), (built, "PASS", "same")):
         result = JudgeHarness.standard("labels").evaluate(judge, case)  # type: ignore[arg-type]
         assert (result.only.verdict, len(result.rows), result.warnings) == (verdict, 1, (ONCE.format(name),))
@@ -185,7 +185,7 @@ def test_functions_of_ones_own_are_known_by_their_source() -> None:
     assert "does not tell its name" in str(unnamed.unidentified)
 
 
-class Trimmed(type(classic_load("exact_match"))):  # type: ignore[misc, arg-type]
+class Trimmed(type(classic_load("exact_match"))):
     """A rule of one's own, on LangChain's."""
 
     def _evaluate_strings(self, **given: Any) -> dict[str, Any]:
