@@ -9,6 +9,7 @@ from pydantic import ValidationError
 
 from judgeharness_integrations._errors import ConfigError, NotInstalledError, UnknownNameError, UsageError
 from judgeharness_integrations.adapters import JudgeSpec
+from judgeharness_integrations.byrule import ASKS_NO_MODEL
 from judgeharness_integrations.judging import Judge
 from judgeharness_integrations.redacting import REDACTED
 from judgeharness_langchain.chat_judge import ChatJudge, known_options
@@ -35,6 +36,16 @@ _EVALUATORS = (
     "qa",
     "cot_qa",
     "context_qa",
+)
+_BY_RULE = (
+    "exact_match",
+    "regex_match",
+    "json_validity",
+    "json_equality",
+    "json_edit_distance",
+    "json_schema_validation",
+    "string_distance",
+    "pairwise_string_distance",
 )
 _SHORTEST_SECRET = 4
 
@@ -105,12 +116,15 @@ def judge_from_spec(spec: JudgeSpec) -> Judge:
         UsageError: name, model or options cannot be used.
 
     """
-    known = (*_EVALUATORS, *_JUDGES)
+    known = (*_EVALUATORS, *_BY_RULE, *_JUDGES)
     if spec.evaluator not in known:
         raise UnknownNameError("evaluator", spec.evaluator, known)
-    if spec.model is None:
+    by_rule = spec.evaluator in _BY_RULE
+    if by_rule and spec.model is not None:
+        raise ConfigError(f"judge {spec.name!r}: {spec.evaluator} {ASKS_NO_MODEL}: leave out model.")
+    if spec.model is None and not by_rule:
         raise ConfigError(f"judge {spec.name!r} needs a model, as in model: openai:gpt-4o.")
-    model = chat_model(spec.model, spec.model_options)
+    model = None if spec.model is None else chat_model(spec.model, spec.model_options)
     if spec.evaluator in _JUDGES:
         return _our_judge(spec, model)
     try:

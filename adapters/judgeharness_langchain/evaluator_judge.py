@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from langchain_core.caches import BaseCache
 from langchain_core.exceptions import OutputParserException
 
+from judgeharness_integrations.byrule import identified
 from judgeharness_integrations.cases import AnswerCase, Case, Criterion, PairwiseCase
 from judgeharness_integrations.execution.attempting import read_apart
 from judgeharness_integrations.execution.ownclients import own_model
@@ -16,16 +17,17 @@ from judgeharness_integrations.judging import Answer, JudgeIdentity, Judgment, P
 from judgeharness_integrations.modelanswer import UNREACHABLE, EmptyAnswerError, ModelAnswer, answer_behind
 from judgeharness_integrations.modelparameters import SEVERAL_CHOICES, single_choice
 from judgeharness_integrations.presets import Shape
+from judgeharness_integrations.structured import StructuredCase, own_copy
 from judgeharness_integrations.verdictlog.row import Verdict
 from judgeharness_integrations.versions import VersionRange
 from judgeharness_langchain.caching import active_cache, isolated, namespace_of
 from judgeharness_langchain.fitting import fitting_case, misfit
+from judgeharness_langchain.identifying import identity_of
 from judgeharness_langchain.kinds import Kind, kind_of, short_name
 from judgeharness_langchain.messages import Capture
-from judgeharness_langchain.models import family_of, innermost, model_name
+from judgeharness_langchain.models import innermost
 from judgeharness_langchain.options import CallOptions
-from judgeharness_langchain.parameters import model_parameters
-from judgeharness_langchain.prompting import prompt_hash, relabelled, template_texts
+from judgeharness_langchain.prompting import relabelled, template_texts
 from judgeharness_langchain.versions import TESTED
 
 __all__ = ["EvaluatorJudge", "Sample"]
@@ -55,7 +57,8 @@ class EvaluatorJudge:
     evaluator: Any
     kind: Kind
     name: str
-    identity: JudgeIdentity
+    identity: JudgeIdentity | None
+    unidentified: str | None = None
     criteria: tuple[Criterion, ...]
     options: CallOptions = field(default_factory=CallOptions)
     own_parser: bool = False
@@ -76,19 +79,14 @@ class EvaluatorJudge:
 
         """
         kind = kind_of(evaluator, shape)
-        model = getattr(evaluator, "llm", None)
         criterion = str(getattr(evaluator, "criterion_name", None) or "verdict")
+        identity, unidentified = identified(lambda: identity_of(evaluator, kind))
         return cls(
             evaluator=evaluator,
             kind=kind,
             name=name or short_name(evaluator),
-            identity=JudgeIdentity(
-                name=type(evaluator).__name__,
-                model=model_name(model) if model is not None else None,
-                parameters=model_parameters(model, getattr(evaluator, "llm_kwargs", None)),
-                prompt_hash=prompt_hash(getattr(evaluator, "prompt", None)),
-                family=family_of(model) if model is not None else None,
-            ),
+            identity=identity,
+            unidentified=unidentified,
             criteria=(Criterion(name=criterion, labels=kind.labels, scale=_scale(evaluator, kind)),),
         )
 
@@ -99,13 +97,18 @@ class EvaluatorJudge:
         renamed = prompt is not None and relabelled(prompt, ("1", "2")) is not None
         return frozenset({"slot_names"}) if renamed else frozenset()
 
+    @property
+    def asked_once(self) -> str | None:
+        """Why one unperturbed call says all there is to know; None for a judge that is to be sampled."""
+        return self.kind.asked_once
+
     def bound(self, options: CallOptions, *, own_parser: bool) -> EvaluatorJudge:
         """Return the judge for one evaluation: with the caller's options and its own samples."""
         return replace(self, options=options, own_parser=own_parser, samples={})
 
     def fits(self, case: Case) -> str | None:
         """Return why the evaluator cannot judge a case, None when it can."""
-        return misfit(case, self.evaluator, pairwise=self.kind.shape == "pairwise")
+        return misfit(case, self.evaluator, pairwise=self.kind.pairs)
 
     async def judge(self, probe: Probe) -> Judgment:
         """Ask the evaluator once."""
@@ -127,13 +130,21 @@ class EvaluatorJudge:
 
     async def _evaluate(self, evaluator: Any, probe: Probe, capture: Capture) -> dict[str, Any]:
         config = self.options.for_sample(probe, capture)
-        arguments: dict[str, Any] = {**_texts(probe.case), **self.options.extra}
+        arguments: dict[str, Any] = {**self._given(probe.case), **self.options.extra}
         arguments |= {key: config.get(key) for key in ("callbacks", "tags", "metadata")}
         arguments["include_run_info"] = True
-        name = "aevaluate_string_pairs" if self.kind.shape == "pairwise" else "aevaluate_strings"
+        name = "aevaluate_string_pairs" if self.kind.pairs else "aevaluate_strings"
         # The harnessed evaluator has checked and warned about the arguments once; the samples need not again.
         call = getattr(evaluator, f"_{name}", None) or getattr(evaluator, name)
         return dict(await call(**arguments))
+
+    def _given(self, case: AnswerCase) -> Mapping[str, Any]:
+        """Return the texts of a case; to what compares by rule, its values."""
+        texts = {"prediction": case.output, "reference": case.reference, "input": case.input}
+        if isinstance(case, StructuredCase) and self.asked_once is not None:
+            values = {"prediction": case.outputs, "reference": case.reference_outputs, "input": case.inputs}
+            return {name: own_copy(value) for name, value in values.items()}
+        return texts | ({"prediction_b": case.output_b} if isinstance(case, PairwiseCase) else {})
 
     def _isolated(self, probe: Probe, slots: tuple[str, str] | None) -> tuple[Any, tuple[str, ...]]:
         """Return the evaluator for one sample: its own cache entries, one choice, and the answers' names."""
@@ -213,8 +224,3 @@ def _scale(evaluator: Any, kind: Kind) -> tuple[float, float] | None:
         return None
     divisor = getattr(evaluator, "normalize_by", None) or 1.0
     return (1.0 / divisor, 10.0 / divisor)
-
-
-def _texts(case: AnswerCase) -> Mapping[str, Any]:
-    texts = {"prediction": case.output, "reference": case.reference, "input": case.input}
-    return texts | ({"prediction_b": case.output_b} if isinstance(case, PairwiseCase) else {})

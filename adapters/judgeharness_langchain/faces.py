@@ -66,9 +66,9 @@ class ChainFaces(Runnable[Any, dict[str, Any]]):
             if given is not None:
                 return MethodType(given, self)
         value = getattr(chain, name)
-        if callable(given):
+        if callable(given) and getattr(judge, "asked_once", None) is None:
             kind = type(chain).__name__
-            raise AttributeError(  # noqa: TRY004 - there is no such attribute here
+            raise AttributeError(
                 f"{kind}.{name} would go round the harness: call {self._evaluation}, invoke, batch or apply."
             )
         return value
@@ -137,7 +137,7 @@ class ChainFaces(Runnable[Any, dict[str, Any]]):
 
     @property
     def _evaluation(self) -> str:
-        return "evaluate_string_pairs" if self.judge.kind.shape == "pairwise" else "evaluate_strings"
+        return "evaluate_string_pairs" if self.judge.kind.pairs else "evaluate_strings"
 
     def _prepared(self, given: Any) -> dict[str, Any]:
         """Return the inputs of a run, checked by the chain itself.
@@ -196,10 +196,11 @@ class ChainFaces(Runnable[Any, dict[str, Any]]):
         divisor = getattr(chain, "normalize_by", None)
         if divisor and answer["score"] is not None:  # the chain's own output comes before its evaluation divides it
             output = {**answer, "score": answer["score"] * divisor}
-        if isinstance(chain.output_parser, StrOutputParser):
+        if isinstance(getattr(chain, "output_parser", None), StrOutputParser):
             output = MeasuredText(self._text(answer, result))
             output.harness = answer["harness"]
-        shaped = {**({} if return_only_outputs else inputs), chain.output_key: output}
+        outputs = {chain.output_key: output} if hasattr(chain, "output_key") else output  # a distance is a dict itself
+        shaped = {**({} if return_only_outputs else inputs), **outputs}
         run_id = getattr(config.get("callbacks"), "parent_run_id", None)
         if include_run_info and run_id is not None:
             shaped["__run"] = RunInfo(run_id=run_id)

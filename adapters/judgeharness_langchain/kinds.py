@@ -4,34 +4,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from operator import eq
 from typing import Any
 
 from judgeharness_integrations._errors import UnsupportedEvaluatorError
+from judgeharness_integrations.byrule import ASKS_AN_EMBEDDING_MODEL, ASKS_NO_MODEL
 from judgeharness_integrations.parsing import Grammar, label_grammar, score_grammar
 from judgeharness_integrations.presets import Shape
 from judgeharness_integrations.verdictlog.row import Verdict
 
-__all__ = ["Kind", "NativeValue", "is_deterministic", "kind_of", "short_name"]
+__all__ = ["Kind", "NativeValue", "kind_of", "short_name"]
 
 NativeValue = tuple[Any, float | None]  # (value, score) of the evaluator's result dict
 
-_DETERMINISTIC = frozenset(
-    {
-        "EmbeddingDistanceEvalChain",
-        "ExactMatchStringEvaluator",
-        "JsonEditDistanceEvaluator",
-        "JsonEqualityEvaluator",
-        "JsonSchemaEvaluator",
-        "JsonValidityEvaluator",
-        "PairwiseEmbeddingDistanceEvalChain",
-        "PairwiseStringDistanceEvalChain",
-        "RegexMatchStringEvaluator",
-        "StringDistanceEvalChain",
-    }
-)
 _YES_NO: Mapping[Verdict, NativeValue] = {"PASS": ("Y", 1), "FAIL": ("N", 0)}
 _CORRECT: Mapping[Verdict, NativeValue] = {"PASS": ("CORRECT", 1), "FAIL": ("INCORRECT", 0)}
+_HOLDS: Mapping[Verdict, NativeValue] = {"PASS": (None, 1), "FAIL": (None, 0)}
 _PREFERENCE: Mapping[Verdict, NativeValue] = {"A": ("A", 1), "B": ("B", 0), "TIE": (None, 0.5)}
 _BOOLEAN_WORDS = {"y": True, "yes": True, "true": True, "correct": True, "pass": True, "1": True}
 _BOOLEAN_WORDS |= {"n": False, "no": False, "false": False, "incorrect": False, "fail": False, "0": False}
@@ -45,7 +34,8 @@ class Kind:
     `natives` maps a verdict of the log to (value, score) of the result dict; scores stand for themselves. `parser`
     is the name of the stock parser our grammar may re-read after; `bracketed` and `stated` say which of its readings
     applies.
-    With `label_set` every criterion is a label that applies or does not.
+    With `label_set` every criterion is a label that applies or does not. `asked_once` is why one unperturbed call says
+    all, where it compares by rule; `two_answers`, that it gives two answers a score.
     """
 
     shape: Shape
@@ -57,11 +47,18 @@ class Kind:
     bracketed: bool = True
     stated: re.Pattern[str] | None = None
     label_set: bool = False
+    asked_once: str | None = None
+    two_answers: bool = False
+
+    @property
+    def pairs(self) -> bool:
+        """Whether it is given two answers."""
+        return self.two_answers or self.shape == "pairwise"
 
     def verdict(self, answer: Mapping[str, Any]) -> Verdict | None:
         """Return the log's verdict of a result dict, None when it holds none."""
         value, score = answer.get("value"), answer.get("score")
-        if self.shape == "scores":
+        if self.shape == "scores" or (self.shape == "any" and not isinstance(score, bool)):
             return score if isinstance(score, (int, float)) and not isinstance(score, bool) else None
         if self.shape == "pairwise":
             return value if value in ("A", "B") else "TIE" if score == 0.5 else None  # noqa: PLR2004
@@ -70,7 +67,7 @@ class Kind:
 
     def native(self, verdict: Verdict | None) -> NativeValue:
         """Return (value, score) of a decided verdict."""
-        if self.shape == "scores" and isinstance(verdict, (int, float)):
+        if self.shape in ("scores", "any") and isinstance(verdict, (int, float)):
             return None, verdict
         return self.natives.get(verdict, (verdict, None)) if verdict is not None else (None, None)
 
@@ -121,6 +118,10 @@ CUSTOM_LABELS = Kind(shape="labels", keys=("reasoning", "value", "score"), nativ
 LABEL = Kind(shape="labels", keys=("reasoning", "value", "score"))
 LABELS = Kind(shape="labels", keys=("reasoning", "value", "score"), label_set=True)
 CUSTOM_SCORE = Kind(shape="scores", keys=("reasoning", "score"))
+_EITHER = Kind(shape="any", keys=("reasoning", "score"), natives=_HOLDS, asked_once=ASKS_NO_MODEL)
+_MATCH = replace(_EITHER, shape="labels", labels=("PASS", "FAIL"))
+_DISTANCE = replace(CUSTOM_SCORE, asked_once=ASKS_NO_MODEL)
+_EMBEDDED = replace(CUSTOM_SCORE, asked_once=ASKS_AN_EMBEDDING_MODEL)
 
 _BY_CLASS = {
     "PairwiseStringEvalChain": PAIRWISE,
@@ -128,6 +129,16 @@ _BY_CLASS = {
     "CriteriaEvalChain": CRITERIA,
     "QAEvalChain": CORRECTNESS,
     "ContextQAEvalChain": CORRECTNESS,
+    "ExactMatchStringEvaluator": _MATCH,
+    "RegexMatchStringEvaluator": _MATCH,
+    "JsonValidityEvaluator": _MATCH,
+    "JsonEqualityEvaluator": _MATCH,
+    "JsonSchemaEvaluator": _MATCH,
+    "JsonEditDistanceEvaluator": _DISTANCE,
+    "StringDistanceEvalChain": _DISTANCE,
+    "PairwiseStringDistanceEvalChain": replace(_DISTANCE, two_answers=True),
+    "EmbeddingDistanceEvalChain": _EMBEDDED,
+    "PairwiseEmbeddingDistanceEvalChain": replace(_EMBEDDED, two_answers=True),
 }
 # what LangChain loads them by; the others say it themselves
 _SHORT_NAMES = {
@@ -145,11 +156,6 @@ def short_name(evaluator: object) -> str:
     """Return what reports call an evaluator: its evaluation's name, as `correctness`, else that of its class."""
     own = type(evaluator).__name__
     return str(getattr(evaluator, "evaluation_name", None) or _SHORT_NAMES.get(own, own))
-
-
-def is_deterministic(evaluator: object) -> bool:
-    """Whether it compares by rule and asks no model: there is nothing to sample."""
-    return not _DETERMINISTIC.isdisjoint(_class_names(evaluator))
 
 
 def kind_of(evaluator: object, shape: Shape | None = None) -> Kind:
@@ -171,7 +177,8 @@ def kind_of(evaluator: object, shape: Shape | None = None) -> Kind:
         )
     for known in names:
         if known in _BY_CLASS:
-            return _BY_CLASS[known]
+            kind = _BY_CLASS[known]
+            return _EITHER if kind is _MATCH and getattr(evaluator, "operator", eq) is not eq else kind
     if hasattr(evaluator, "evaluate_string_pairs"):
         return PAIRWISE
     if not hasattr(evaluator, "evaluate_strings"):

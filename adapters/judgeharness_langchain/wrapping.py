@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import warnings
 from os import PathLike
 from typing import Any
 
@@ -18,11 +17,11 @@ from judgeharness_integrations.harness import JudgeHarness
 from judgeharness_integrations.notgraded import OnNotGraded, check_on_not_graded, raise_where_all_failed
 from judgeharness_integrations.presets import Shape
 from judgeharness_integrations.result import HarnessResult
+from judgeharness_integrations.structured import structured_case
 from judgeharness_langchain.chat_judge import ChatJudge
 from judgeharness_langchain.evaluator_judge import EvaluatorJudge
 from judgeharness_langchain.faces import ChainFaces, is_chain
 from judgeharness_langchain.interfaces import PairwiseStringEvaluator, StringEvaluator
-from judgeharness_langchain.kinds import is_deterministic
 from judgeharness_langchain.options import CallOptions
 from judgeharness_langchain.results import harness_entry, result_dict
 from judgeharness_langchain.runnable import EvaluatorRunnable
@@ -44,6 +43,13 @@ class _Harnessed:
         self.judge = judge
         self.harness = harness
         self.on_not_graded = on_not_graded
+
+    def __getattr__(self, name: str) -> Any:
+        """Return an attribute of an evaluator that compares by rule: none of them asks a model past the harness."""
+        judge = self.__dict__.get("judge")
+        if name.startswith("__") or getattr(judge, "asked_once", None) is None:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return getattr(judge.evaluator, name)  # type: ignore[union-attr]
 
     @property
     def requires_input(self) -> bool:
@@ -88,9 +94,13 @@ class _Harnessed:
         return self.judge.evaluator if isinstance(self.judge, EvaluatorJudge) else self.judge
 
     @property
+    def _takes_values(self) -> bool:
+        return isinstance(self.judge, EvaluatorJudge) and self.judge.asked_once is not None
+
+    @property
     def _bare(self) -> bool:
         """Whether the design is the evaluator itself: one sample, nothing perturbed."""
-        design = self.harness.design
+        design = self.harness.design_for(self.judge)
         return design.repetitions == 1 and design.perturbations == ("none",) and isinstance(self.judge, EvaluatorJudge)
 
     def _bound(self, options: CallOptions) -> Any:
@@ -161,10 +171,10 @@ class HarnessedStringEvaluator(_Harnessed, StringEvaluator):  # type: ignore[mis
     """A scoring or criteria evaluator under a harness."""
 
     def _evaluate_strings(self, **options: Any) -> dict[str, Any]:
-        return self._sync(*_single(options))
+        return self._sync(*_single(options, values=self._takes_values))
 
     async def _aevaluate_strings(self, **options: Any) -> dict[str, Any]:
-        return await self._async(*_single(options))
+        return await self._async(*_single(options, values=self._takes_values))
 
 
 class HarnessedPairwiseChain(ChainFaces, HarnessedPairwiseEvaluator):
@@ -175,23 +185,27 @@ class HarnessedStringChain(ChainFaces, HarnessedStringEvaluator):
     """A scoring, criteria or question answering chain of LangChain's under a harness."""
 
 
-def _judged(options: dict[str, Any], name: str) -> str:
+def _judged(options: dict[str, Any], name: str) -> Any:
     """Take an answer out of the arguments of a call."""
-    text = options.pop(name, None)
-    if text is None:
+    value = options.pop(name, None)
+    if value is None:
         raise ValueError(f"{name} is None: there is no answer to judge.")
-    return str(text)
+    return value
 
 
-def _single(options: dict[str, Any]) -> tuple[AnswerCase, dict[str, Any]]:
+def _single(options: dict[str, Any], *, values: bool) -> tuple[AnswerCase, dict[str, Any]]:
+    """Return the case of a call, of `values` where not all of it is text and that counts, and the other arguments."""
     output = _judged(options, "prediction")
     reference, given = options.pop("reference", None), options.pop("input", None)
+    if values and not all(value is None or isinstance(value, str) for value in (output, reference, given)):
+        return structured_case(outputs=output, reference_outputs=reference, inputs=given), options
+    output = str(output)
     case_id = _case_id(given, output, reference)
     return AnswerCase(case_id=case_id, input=given, output=output, reference=reference), options
 
 
 def _pair(options: dict[str, Any]) -> tuple[PairwiseCase, dict[str, Any]]:
-    first, second = _judged(options, "prediction"), _judged(options, "prediction_b")
+    first, second = str(_judged(options, "prediction")), str(_judged(options, "prediction_b"))
     reference, given = options.pop("reference", None), options.pop("input", None)
     case_id = _case_id(given, first, second, reference)
     return PairwiseCase(case_id=case_id, input=given, output=first, output_b=second, reference=reference), options
@@ -208,8 +222,8 @@ def harness_evaluator(
     """Return the evaluator under a harness, with the same interface and the same result dict plus `harness`.
 
     Args:
-        evaluator: whatever has `evaluate_string_pairs` or `evaluate_strings` with a model behind it, or one of our
-            judges. A deterministic comparator (exact match, regex, JSON, distances) is returned as it is.
+        evaluator: whatever has `evaluate_string_pairs` or `evaluate_strings`, or one of our judges. One that compares
+            by rule (exact match, regex, JSON, distances) is called once, unperturbed.
         harness: the design; `JudgeHarness.standard` for the evaluator's shape by default (six calls a case).
         calibration: a saved calibration, or its path.
         shape: `labels` or `scores` for a string evaluator of the caller's own.
@@ -225,13 +239,9 @@ def harness_evaluator(
     check_on_not_graded(on_not_graded)
     if isinstance(evaluator, _Harnessed):
         raise UsageError("the evaluator is harnessed already.")
-    if is_deterministic(evaluator):
-        name = type(evaluator).__name__
-        warnings.warn(f"{name} compares by rule and asks no model, so it is returned without a harness.", stacklevel=2)
-        return evaluator
     judge = evaluator if isinstance(evaluator, ChatJudge) else EvaluatorJudge.of(evaluator, shape=shape)
     harness = (harness or JudgeHarness.standard(judge.kind.shape)).with_calibration(calibration)
     chain = is_chain(evaluator)
-    if judge.kind.shape == "pairwise":
+    if judge.kind.pairs:
         return (HarnessedPairwiseChain if chain else HarnessedPairwiseEvaluator)(judge, harness, on_not_graded)
     return (HarnessedStringChain if chain else HarnessedStringEvaluator)(judge, harness, on_not_graded)

@@ -6,25 +6,27 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
+from judgeharness_integrations.byrule import ASKS_AN_EMBEDDING_MODEL, ASKS_NO_MODEL, identified, rule_identity
 from judgeharness_integrations.cases import Case
+from judgeharness_integrations.functionsource import UnreadableError, source_digest
+from judgeharness_integrations.judging import JudgeIdentity
 from judgeharness_integrations.structured import StructuredCase, value_text
 from judgeharness_openevals._seams import closure_of
 from judgeharness_openevals.protocol import unwrapped
 
-__all__ = ["Comparison", "comparison_of", "is_of_framework"]
+__all__ = ["Comparison", "comparison_of", "identity_of", "is_of_framework"]
 
-_NO_MODEL = "asks no model"
-_EMBEDDING = "asks an embedding model, which answers alike each time"
 _MATCHERS = ("match", "strict", "subset", "superset", "unordered")
 _BY_RULE = {
-    "openevals.exact": _NO_MODEL,
-    "openevals.string.levenshtein": _NO_MODEL,
-    "openevals.string.embedding_similarity": _EMBEDDING,
-    **{f"{package}.trajectory.{name}": _NO_MODEL for package in ("openevals", "agentevals") for name in _MATCHERS},
-    "agentevals.graph_trajectory.strict": _NO_MODEL,
+    "openevals.exact": ASKS_NO_MODEL,
+    "openevals.string.levenshtein": ASKS_NO_MODEL,
+    "openevals.string.embedding_similarity": ASKS_AN_EMBEDDING_MODEL,
+    **{f"{package}.trajectory.{name}": ASKS_NO_MODEL for package in ("openevals", "agentevals") for name in _MATCHERS},
+    "agentevals.graph_trajectory.strict": ASKS_NO_MODEL,
 }
 _CODE, _CODE_TOOLS = "openevals.code.base", ("openevals.code.pyright", "openevals.code.mypy", "openevals.code.e2b")
 _JSON = "openevals.json.match"
+_TOLD_ELSEWHERE = ("scorer", "judge", "model", "rubric", "use_reasoning")  # by the name, or of no account
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,17 +97,43 @@ def comparison_of(function: Any) -> Comparison | None:
         return Comparison(name=_name(function, closure), asked_once=_BY_RULE[module])
     if module == _CODE and _module(closure.get("scorer")).startswith(_CODE_TOOLS):
         asks = closure.get("code_extraction_strategy") == "llm" and closure.get("code_extractor") is None
-        return None if asks else Comparison(name=str(closure.get("feedback_key")), asked_once=_NO_MODEL)
+        return None if asks else Comparison(name=str(closure.get("feedback_key")), asked_once=ASKS_NO_MODEL)
     if module != _JSON or "rubric" not in closure:
         return None
     averages = "average" in (closure.get("aggregator"), closure.get("list_aggregator"))
     rubric = closure["rubric"]
     return Comparison(
         name="json_match",
-        asked_once=None if rubric else _NO_MODEL,
+        asked_once=None if rubric else ASKS_NO_MODEL,
         binary=not averages,
         judged_keys=frozenset(rubric) if rubric else None,
     )
+
+
+def identity_of(evaluator: Any, comparison: Comparison | None, name: str) -> tuple[JudgeIdentity | None, str | None]:
+    """Return what makes an evaluator that is no known judge the same one, or why that cannot be told.
+
+    That is how a comparison is set, and the source of a function of the caller's own.
+    """
+    function = unwrapped(evaluator)[0]
+    if comparison is not None and comparison.asked_once is not None:
+        return identified(lambda: _rule(evaluator, comparison))
+    if is_of_framework(function):
+        return None, None
+    return identified(lambda: JudgeIdentity(name=name, source=source_digest(evaluator)))
+
+
+def _rule(evaluator: Any, comparison: Comparison) -> JudgeIdentity:
+    function, keywords = unwrapped(evaluator)
+    module, closure = _module(function), closure_of(function)
+    if module == _CODE:
+        raise UnreadableError("it runs a tool, whose version and settings are not known")
+    if getattr(function, "__closure__", None) and not closure:
+        raise UnreadableError("how it is set cannot be read")
+    packages = ("openevals",) if module.startswith("openevals.") else ("agentevals", "openevals")
+    settings = {name: value for name, value in closure.items() if name not in _TOLD_ELSEWHERE} | keywords
+    model = closure.get("model") if comparison.asked_once == ASKS_AN_EMBEDDING_MODEL else None
+    return rule_identity(f"{module}.{comparison.name}", packages=packages, parameters=settings, model=model)
 
 
 def is_of_framework(function: Any) -> bool:

@@ -14,7 +14,7 @@ from judgeharness_integrations.judging import Answer, JudgeIdentity, Judgment, P
 from judgeharness_integrations.structured import StructuredCase
 from judgeharness_integrations.versions import VersionRange
 from judgeharness_openevals.asking import Asker
-from judgeharness_openevals.comparing import Comparison, comparison_of, is_of_framework
+from judgeharness_openevals.comparing import Comparison, comparison_of, identity_of, is_of_framework
 from judgeharness_openevals.introspecting import Introspected, introspect
 from judgeharness_openevals.protocol import Protocol, unwrapped
 from judgeharness_openevals.reading import Reading, read
@@ -38,11 +38,11 @@ class Sample:
 class OpenevalsJudge:
     """Asks an evaluator of openevals' protocol. Build it with `OpenevalsJudge.of`.
 
-    `details` is what openevals made it of, None for a function of the caller's own: then its criteria are learned
-    from its answers, and it has no identity. `comparison` is what is known of one that compares. `key` names the
-    criterion of an answer that names none; `keyed` is whether the caller chose it, so that it goes into the result,
-    too. With `own_reading` openevals' reading of an answer is taken as it is; else an answer of text counts only where
-    it is one JSON object and nothing besides.
+    `details` is what openevals made it of, None for a comparison and a function of the caller's own: then its criteria
+    are learned from its answers, and `known` is its identity. `comparison` is what is known of one that compares.
+    `key` names the criterion of an answer that names none; `keyed` is whether the caller chose it, so that it goes
+    into the result, too. With `own_reading` openevals' reading of an answer is taken as it is; else an answer of text
+    counts only where it is one JSON object and nothing besides.
     """
 
     takes_values: ClassVar[bool] = True
@@ -55,6 +55,8 @@ class OpenevalsJudge:
     criteria: tuple[Criterion, ...] | None
     details: Introspected | None
     comparison: Comparison | None = None
+    known: JudgeIdentity | None = None
+    unidentified: str | None = None
     protocol: Protocol
     asker: Asker
     own_reading: bool = False
@@ -91,6 +93,7 @@ class OpenevalsJudge:
             raise UnsupportedEvaluatorError(
                 "the output_schema has nothing to measure: give it a boolean, a number or an enum of texts."
             )
+        known, unidentified = (None, None) if details else identity_of(evaluator, comparison, own)
         return cls(
             function=evaluator,
             name=name or (details.short_name if details else "judge" if own in _UNNAMED else own),
@@ -99,14 +102,16 @@ class OpenevalsJudge:
             criteria=criteria,
             details=details,
             comparison=comparison,
+            known=known,
+            unidentified=unidentified,
             protocol=protocol,
             asker=Asker(function=evaluator, details=details, logs=is_of_framework(evaluator)),
         )
 
     @property
     def identity(self) -> JudgeIdentity | None:
-        """Model, parameters and prompt; None for a function of the caller's own."""
-        return None if self.details is None else self.details.identity
+        """Model, parameters and prompt; how a comparison is set; the source of a function of the caller's own."""
+        return self.known if self.details is None else self.details.identity
 
     @property
     def model_name(self) -> str | None:

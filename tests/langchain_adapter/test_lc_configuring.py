@@ -92,7 +92,8 @@ def test_a_rewriter_of_a_configuration(openai_server: Serve) -> None:
             ConfigError,
             "nobody",
         ),
-        ({"evaluator": "exact_match"}, UnknownNameError, "unknown evaluator"),
+        ({"evaluator": "exact_macth"}, UnknownNameError, "unknown evaluator"),
+        ({"evaluator": "exact_match"}, ConfigError, "exact_match asks no model: leave out model"),
         (
             {"evaluator": "pairwise_string", "evaluator_options": {"critera": "x"}},
             UnknownNameError,

@@ -256,14 +256,6 @@ def test_a_runnable_config_is_accepted_and_as_runnable_works(openai_server: Serv
     assert asyncio.run(runnable.ainvoke(PAIR))["value"] == "B"
 
 
-@pytest.mark.parametrize("name", ["exact_match", "regex_match", "json_validity", "json_equality"])
-def test_deterministic_evaluators_come_back_unwrapped_with_one_sentence(name: str) -> None:
-    evaluator = classic_load(name)
-    with pytest.warns(UserWarning, match="asks no model") as caught:
-        assert harness_evaluator(evaluator) is evaluator
-    assert len(caught) == 1
-
-
 def test_what_cannot_be_harnessed_is_refused_by_name(openai_server: Serve) -> None:
     class Trajectory:
         def evaluate_agent_trajectory(self) -> None: ...
@@ -348,8 +340,7 @@ def test_load_evaluator_changes_an_import(openai_server: Serve) -> None:
     assert server.calls == 8
     with pytest.raises(UsageError, match="did you mean 'pairwise_string'"):
         load_evaluator("pairwise_strng", llm=chat_model(server))
-    with pytest.warns(UserWarning, match="asks no model"):
-        assert load_evaluator("exact_match").evaluate_strings(prediction="a", reference="a")["score"] == 1
+    assert load_evaluator("exact_match").evaluate_strings(prediction="a", reference="a")["score"] == 1
 
 
 @pytest.mark.slow

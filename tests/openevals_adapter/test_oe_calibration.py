@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import pytest
+from openevals.code.pyright import create_pyright_evaluator
+from openevals.exact import exact_match
+from openevals.json import create_json_match_evaluator
 from openevals.llm import create_async_llm_as_judge, create_llm_as_judge
+from openevals.string.embedding_similarity import create_embedding_similarity_evaluator
+from openevals.trajectory.match import create_trajectory_match_evaluator
 from support.openai_server import Reply, Request, chat_model
 from support.openevals_judging import CASE, PROMPT, Serve, scored, told
 
@@ -55,13 +61,57 @@ def test_another_prompt_expires_it_and_none_is_no_calibration(openai_server: Ser
     assert rates(harness_judge(other)(**CASE)) == [None, None, None, None]
 
 
-def test_a_judge_without_identity_cannot_be_verified() -> None:
-    def short(outputs: str, inputs: str = "") -> bool:
-        return len(outputs) < 20
+def short(outputs: str, inputs: str = "") -> bool:
+    return len(outputs) < 20
 
-    report = JudgeHarness.standard("labels").calibrate(harness_judge(short).judge, LABELS)
-    answer = harness_judge(short, calibration=report)(outputs="It is Paris.")
-    assert rates(answer) == [None, None, "unverifiable", None]
+
+def long(outputs: str, inputs: str = "") -> bool:
+    return len(outputs) >= 20
+
+
+def test_a_function_is_known_again_by_its_source(tmp_path: Path) -> None:
+    harness = JudgeHarness.standard("labels")
+    path = harness.calibrate(harness_judge(short).judge, LABELS).save(tmp_path / "calibration.json")
+    for function, validity in ((short, "valid"), (long, "expired"), (lambda outputs: True, "unverifiable")):
+        answer: Any = harness_judge(function, harness, calibration=path)(outputs="It is Paris.")
+        assert answer["metadata"]["calibration_validity"] == validity
+
+
+@pytest.mark.parametrize(
+    ("factory", "other"),
+    [
+        (lambda: exact_match, create_json_match_evaluator()),
+        (create_json_match_evaluator, create_json_match_evaluator(exclude_keys=["born"])),
+        (create_trajectory_match_evaluator, create_trajectory_match_evaluator(tool_args_match_mode="ignore")),
+        (create_embedding_similarity_evaluator, create_embedding_similarity_evaluator(algorithm="dot_product")),
+    ],
+)
+def test_a_comparison_is_known_again_by_how_it_is_set(factory: Any, other: Any) -> None:
+    known, again, different = (harness_judge(one).judge.identity for one in (factory(), factory(), other))
+    assert known is not None
+    assert (known == again, known == different) == (True, False)
+    assert known.parameters["versions"] == {"openevals": version("openevals")}
+
+
+def test_a_saved_calibration_holds_for_a_comparison(tmp_path: Path) -> None:
+    labels = CalibrationSet(
+        "people_v1",
+        tuple((AnswerCase(case_id=text, output=text, reference="Paris"), "PASS") for text in ("Paris", "It is Paris")),
+    )
+    judge: Any = exact_match
+    report = JudgeHarness.standard("labels").calibrate(harness_judge(judge).judge, labels)
+    path = report.save(tmp_path / "calibration.json")
+    harnessed = harness_judge(judge, JudgeHarness.standard("labels"), calibration=path)
+    assert rates(harnessed(outputs="Paris", reference_outputs="Paris"))[1:] == [0.5, "valid", 2]
+
+
+def test_what_a_comparison_is_set_by_may_be_unknown() -> None:
+    matchers = {"search": lambda a, b: a == b}
+    judge = harness_judge(create_trajectory_match_evaluator(tool_args_match_overrides=matchers)).judge  # type: ignore[arg-type]
+    assert judge.identity is None
+    assert "a lambda has no name" in judge.unidentified
+    tool = harness_judge(create_pyright_evaluator()).judge
+    assert (tool.identity, tool.unidentified) == (None, "it runs a tool, whose version and settings are not known")
 
 
 @pytest.mark.parametrize("known", [True, False])

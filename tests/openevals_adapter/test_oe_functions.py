@@ -61,7 +61,7 @@ def test_a_function_is_called_with_what_it_takes(function: Any) -> None:
     assert without(answer, "metadata") == {"key": "longer", "score": True, "comment": "counted"}
     assert (answer["metadata"]["by"], answer["metadata"]["status"]) == ("characters", "decided")
     assert answer["metadata"]["harness"]["warnings"] == []
-    assert judge.judge.identity is None
+    assert (judge.judge.identity is None) == (judge.judge.unidentified is not None)
 
 
 def test_what_it_does_not_take_is_kept_from_it() -> None:

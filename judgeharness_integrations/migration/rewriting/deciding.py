@@ -42,15 +42,8 @@ def by_hand(site: JudgeSite, why: str, todo: str) -> ByHand:
     return ByHand(line=site.line, framework=site.framework, kind=site.kind, why=why, todo=todo)
 
 
-def decision(view: ModuleView, site: JudgeSite, *, mixed: bool = False) -> Wrap | ByHand:
-    """Return what becomes of a judge that asks a model and is not harnessed yet.
-
-    Args:
-        view: the module.
-        site: the judge.
-        mixed: the same call loads an evaluator that asks no model.
-
-    """
+def decision(view: ModuleView, site: JudgeSite) -> Wrap | ByHand:
+    """Return what becomes of a judge that asks a model and is not harnessed yet."""
     node = site.node
     if site.framework == "handwritten" or node is None:
         return by_hand(
@@ -61,9 +54,6 @@ def decision(view: ModuleView, site: JudgeSite, *, mixed: bool = False) -> Wrap 
         )
     if in_format_string(view, node):
         return by_hand(site, "it is made inside an f-string", "give it a variable, then run this command again")
-    if mixed:
-        why = "the same call loads evaluators that ask no model, of which a harness would warn"
-        return by_hand(site, why, "load those that ask a model in a call of their own, then run this command again")
     if site.framework == "langchain":
         return _langchain(view, site, node)
     return _openevals(view, site, node)

@@ -46,7 +46,7 @@ def rewritten_python(source: Source, level: Level) -> Rewrite:
         return Rewrite(before=source.text, after=source.text, by_hand=unknown, line_notes=notes)
     work = FileWork(Places(source), level)
     bare = [site for site in sites if not is_harnessed(source.view, site)]
-    by_hand = _rewrite(work, bare, frozenset(site.node for site in found if site.deterministic))
+    by_hand = _rewrite(work, bare)
     raised = _raise(work, sites) if level == "measured" else []
     done = [site for site in sites if site not in bare and site not in raised]
     after = edited(source.text, work.all_edits())
@@ -86,12 +86,12 @@ def _judges(found: Iterable[JudgeSite]) -> list[JudgeSite]:
     return [site for site in found if not site.deterministic or site.kind == KIND]
 
 
-def _rewrite(work: FileWork, bare: Sequence[JudgeSite], by_rule: frozenset[cst.CSTNode | None]) -> list[ByHand]:
-    """Wrap and replace what can be, and return the rest; `by_rule` are calls that make evaluators without a model."""
+def _rewrite(work: FileWork, bare: Sequence[JudgeSite]) -> list[ByHand]:
+    """Wrap and replace what can be, and return the rest."""
     by_hand: list[ByHand] = []
     wraps: dict[cst.CSTNode, list[Wrap]] = {}
     for site in bare:
-        found = None if site.kind == KIND else decision(work.places.view, site, mixed=site.node in by_rule)
+        found = None if site.kind == KIND else decision(work.places.view, site)
         if isinstance(found, Wrap):
             wraps.setdefault(found.node, []).append(found)
         elif found is not None:

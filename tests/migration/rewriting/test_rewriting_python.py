@@ -147,9 +147,9 @@ def test_evaluators_loaded_together_are_wrapped_one_by_one() -> None:
     assert [one.kind for one in same.changes] == ["qa", "criteria"]
     raised = rewrite(same.after, "measured")
     assert [(one.kind, one.calls_after) for one in raised.changes] == [("qa", 6), ("criteria", 6)]
-    refused = rewrite(text.format('["qa", "exact_match"]'))
-    assert not refused.changed
-    assert "ask no model" in refused.by_hand[0].why
+    with_a_rule = rewrite(text.format('["qa", "exact_match"]'))
+    assert each.format('"labels"', '["qa", "exact_match"]') in with_a_rule.after
+    assert [one.kind for one in with_a_rule.changes] == ["qa"]
 
 
 @pytest.mark.parametrize(
