@@ -2,8 +2,8 @@
 
 A rationale is a text that anybody's evaluator may have written, also one that copies what a judge said. Ours has its
 line for programs second, after one line of its own, and the judge's words after both, each reason on one line. So a
-line is read there alone, and believed only where the metric's overall row says of the rubric what our evaluator would say:
-no evaluator of ADK writes a judge's words there.
+line is read there alone, and believed only where the metric's overall row says of the rubric what our evaluator would
+say: no evaluator of ADK writes a judge's words there.
 """
 
 from __future__ import annotations
