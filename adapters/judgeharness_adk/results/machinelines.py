@@ -41,7 +41,7 @@ __all__ = ["told_results"]
 
 _FIRST = '{"judgeharness":'  # how a line for programs begins
 _LONGEST = 20_000  # characters of a line
-_SCORES: Mapping[object, float] = {"PASS": 1.0, "FAIL": 0.0}
+_SCORES: Mapping[str, float] = {"PASS": 1.0, "FAIL": 0.0}
 _WORDS = {score: word for word, score in _SCORES.items()}
 _OTHER = re.compile(r"(ABSTAIN|NOT GRADED|NOT MEASURED) · |decided (.{1,60}), which is neither PASS nor FAIL · ")
 _EFFECTIVE = re.compile(r" · (\d{1,9}) of them independent \(")
@@ -165,7 +165,7 @@ def _own(rows: Rows) -> Iterator[RubricScore]:
 def _decision(row: RubricScore) -> tuple[str, str]:
     """Return what was decided, as the overall row calls it, and the line for people."""
     line = _lines(row)[0]
-    if row.score in _WORDS:
+    if row.score is not None and row.score in _WORDS:
         return _WORDS[row.score], line
     other = _OTHER.match(line)
     return (other[1] or other[2] if other else ""), line
