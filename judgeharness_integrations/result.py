@@ -163,6 +163,11 @@ class HarnessResult:
         return self.design.rule_fixed
 
     @property
+    def counts_alone(self) -> bool:
+        """Whether only counts, rule and decision are known, as of a measurement read back from a short line of text."""
+        return not self.design.perturbations
+
+    @property
     def informal(self) -> bool:
         """Whether this is a single sample: a verdict as it came, not a measurement."""
         return all(result.planned <= 1 for result in self.criteria.values())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -13,7 +12,7 @@ from google.adk.evaluation.evaluator import EvalStatus, EvaluationResult, PerInv
 
 from judgeharness_adk.measuring import Judged
 from judgeharness_adk.options import HarnessBlock
-from judgeharness_adk.rationales import headline, rubric_rationale
+from judgeharness_adk.rationales import counted, headline, overall_rationale, rubric_rationale
 from judgeharness_adk.scoring import Score, fold
 from judgeharness_adk.tokens import average_of, details_of
 from judgeharness_integrations import HarnessResult
@@ -23,7 +22,6 @@ __all__ = ["Reporter", "unmeasured"]
 
 _SCORES = {"PASS": 1.0, "FAIL": 0.0}
 _UNPREPARED = "preparation"  # the row of what could not be judged
-_LISTED = 10  # invocations whose lines an overall row repeats
 _WORDS = {"abstained": "ABSTAIN", "not_graded": "NOT GRADED"}
 
 
@@ -133,7 +131,7 @@ class Reporter:
     def _overall(self, rubrics: Sequence[_Rubric], overall: Score) -> Iterator[RubricScore]:
         if self.pooled is not None:
             if rubrics:
-                text = f"{len(rubrics)} {self.pooled}: {_counted(rubrics)}"
+                text = f"{len(rubrics)} {self.pooled}: {counted(rubric.word for rubric in rubrics)}"
                 yield RubricScore(rubric_id=self.pooled, score=overall.value, rationale=text)
             return
         groups: dict[str, list[_Rubric]] = {}
@@ -141,26 +139,14 @@ class Reporter:
             groups.setdefault(rubric.id, []).append(rubric)
         for name, group in groups.items():
             score = self._fold(group).value if any(rubric.score is not None for rubric in group) else None
-            yield RubricScore(rubric_id=name, score=score, rationale=_summary(group))
+            told = [(rubric.word, rubric.headline) for rubric in group]
+            yield RubricScore(rubric_id=name, score=score, rationale=overall_rationale(told))
 
 
 def _shares(result: HarnessResult, criterion: str) -> tuple[tuple[str, float | None], ...]:
     measured = result.criteria[criterion]
     valid = measured.valid / measured.planned if measured.planned else None
     return (("consistency", measured.consistency_rate), ("valid_samples", valid))
-
-
-def _counted(rubrics: Sequence[_Rubric]) -> str:
-    return ", ".join(f"{count} {word}" for word, count in Counter(rubric.word for rubric in rubrics).items())
-
-
-def _summary(group: Sequence[_Rubric]) -> str:
-    """Return the only invocation's line, or the count of decisions and a line an invocation; its row has the rest."""
-    if len(group) == 1:
-        return group[0].headline
-    lines = [f"{place}. {rubric.headline}" for place, rubric in enumerate(group[:_LISTED], start=1)]
-    more = [f"… and {len(group) - _LISTED} more"] if len(group) > _LISTED else []
-    return "\n".join([f"{len(group)} invocations: {_counted(group)}", *lines, *more])
 
 
 def unmeasured(

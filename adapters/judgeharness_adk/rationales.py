@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from judgeharness_integrations.reporting.headline import headline as headline_of
@@ -13,13 +13,15 @@ from judgeharness_integrations.reporting.rationales import dissent, rationale, s
 from judgeharness_integrations.result import CriterionResult, HarnessResult
 from judgeharness_integrations.verdictlog.row import VerdictRow, verdict_text
 
-__all__ = ["headline", "rubric_rationale"]
+__all__ = ["VERSION", "counted", "headline", "machine_line", "overall_rationale", "rubric_rationale"]
 
+VERSION = 2  # of the line for programs
+_LISTED = 10  # invocations whose lines an overall row repeats
 _LONGEST_REASON = 1_500  # characters; the sidecar has it whole
 
 
 def rubric_rationale(result: HarnessResult, criterion: str, *, standing: bool = True) -> str:
-    """Return the text of a `RubricScore.rationale`.
+    """Return the text of a `RubricScore.rationale`: its second line is for programs, and a judge's words come after it.
 
     Args:
         result: the measurement of the invocation.
@@ -30,10 +32,32 @@ def rubric_rationale(result: HarnessResult, criterion: str, *, standing: bool = 
     return "\n".join(
         [
             headline(result, criterion, standing=standing),
-            json.dumps(_facts(result, result.criteria[criterion]), separators=(",", ":")),
+            machine_line(_facts(result, result.criteria[criterion])),
             *_reasons(result, criterion),
         ]
     )
+
+
+def machine_line(facts: Mapping[str, Any]) -> str:
+    """Return the line for programs."""
+    return json.dumps(facts, separators=(",", ":"))
+
+
+def counted(words: Iterable[str]) -> str:
+    """Return decisions with how often they were made: `2 PASS, 1 ABSTAIN`."""
+    return ", ".join(f"{count} {word}" for word, count in Counter(words).items())
+
+
+def overall_rationale(group: Sequence[tuple[str, str]]) -> str:
+    """Return what the overall row of a rubric says of its invocations, each a decision and the line for people.
+
+    It is the only invocation's line, or the count of decisions and a line an invocation; its row has the rest.
+    """
+    if len(group) == 1:
+        return group[0][1]
+    lines = [f"{place}. {line}" for place, (_, line) in enumerate(group[:_LISTED], start=1)]
+    more = [f"… and {len(group) - _LISTED} more"] if len(group) > _LISTED else []
+    return "\n".join([f"{len(group)} invocations: {counted(word for word, _ in group)}", *lines, *more])
 
 
 def headline(result: HarnessResult, criterion: str, *, standing: bool = True) -> str:
@@ -58,7 +82,7 @@ def _facts(result: HarnessResult, measured: CriterionResult) -> dict[str, Any]:
         "fingerprint": result.fingerprint,
     }
     told = {name: value for name, value in counted.items() if value}
-    return {"judgeharness": 2, "verdict": measured.verdict, "planned": measured.planned, **told}
+    return {"judgeharness": VERSION, "verdict": measured.verdict, "planned": measured.planned, **told}
 
 
 def _reasons(result: HarnessResult, criterion: str) -> Iterator[str]:

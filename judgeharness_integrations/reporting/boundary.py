@@ -6,13 +6,16 @@ from collections.abc import Iterator
 
 from judgeharness_integrations.result import CriterionResult, HarnessResult
 
-__all__ = ["boundary"]
+__all__ = ["COUNTS_ALONE", "boundary"]
 
+COUNTS_ALONE = "read from its counts alone: perturbations, rows, single answers, cost and calibration are not known"
 _PAIRWISE = frozenset({"A", "B", "TIE"})
 
 
 def boundary(result: HarnessResult) -> tuple[str, ...]:
     """Return one sentence for everything this result does not stand on."""
+    if result.counts_alone:
+        return (COUNTS_ALONE,)
     sentences = [*_anchor(result), *_probing(result), *_samples(result)]
     judge, *authors = result.model_families or (None,)
     if judge is not None and judge in authors:

@@ -45,8 +45,9 @@ def _headline(result: HarnessResult, measured: CriterionResult) -> Iterator[str]
     else:
         source, precision, recall = result.calibration_source, calibrated.precision, calibrated.recall
     yield f"judge_model: {safe_text(result.judge_model or 'unknown')}"
-    yield f"perturbations: {', '.join(map(safe_text, result.perturbations))}"
-    yield f"repetitions_per_perturbation: {result.repetitions}"
+    unknown = "unknown" if result.counts_alone else None
+    yield f"perturbations: {unknown or ', '.join(map(safe_text, result.perturbations))}"
+    yield f"repetitions_per_perturbation: {unknown or result.repetitions}"
     yield f"aggregation_rule: {safe_text(result.aggregation_rule)}"
     yield f"sample_distribution: {distribution_text(measured.sample_distribution)}"
     yield f"verdict: {_decision(measured)}"
@@ -63,7 +64,7 @@ def _decision(measured: CriterionResult) -> str:
 def _why_uncalibrated(result: HarnessResult) -> str:
     report, state = result.calibration, result.calibration_state
     if report is None or state is None:
-        return "uncalibrated"
+        return "unknown" if result.counts_alone else "uncalibrated"
     if not state.valid:
         return f"calibration {state}"
     return f"{report.name} holds no label for it" if report.calibrated else f"{report.word} on {report.name}"
@@ -133,7 +134,7 @@ def _reused(result: HarnessResult) -> str:
 def _case(result: HarnessResult) -> Iterator[str]:
     yield f"case: {safe_text(result.case_id)}"
     yield f"judge: {safe_text(result.judge)}"
-    if not result.informal:
+    if not (result.informal or result.counts_alone):
         fixed = "before the samples" if result.rule_fixed == "before" else "after the samples: exploratory"
         yield f"rule chosen: {fixed}"
     report = result.calibration if result.calibration_valid else None
@@ -143,7 +144,8 @@ def _case(result: HarnessResult) -> Iterator[str]:
     counts = tokens_text(usage)
     tokens = "tokens unknown" if counts is None else f"{counts} tokens"
     reused = f", {_reused(result)}" if usage.reused else ""
-    yield f"usage: {usage.calls} calls, {usage.attempts} attempts, {usage.rewrites} rewrites, {tokens}{reused}"
+    if not result.counts_alone:
+        yield f"usage: {usage.calls} calls, {usage.attempts} attempts, {usage.rewrites} rewrites, {tokens}{reused}"
     cut_off = CutOff()
     cut_off.add(result.rows)
     for warning in filter(None, (cut_off.alert, *result.warnings)):

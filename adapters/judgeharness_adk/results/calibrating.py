@@ -34,6 +34,8 @@ def calibrated(
         raise UsageError(f"positive is PASS or FAIL, not {positive!r:.40}.")
     # what was not asked to the end says nothing about the rule
     chosen = [one for one in _of_metric(results, metric) if one.result.state == "complete"]
+    if chosen and all(one.result.counts_alone for one in chosen):
+        raise UsageError("nothing can be calibrated: the measurements are in no sidecar, so their design is unknown.")
     given = [label for label in read_sheet(path) if metric is None or label.metric in ("", metric)]
     labels = _matching(given, chosen, path)
     labelled = [one for one in chosen if one.result.case_id in labels]

@@ -17,7 +17,7 @@ from google.adk.evaluation.eval_result import EvalCaseResult, EvalSetResult
 from judgeharness_adk.documents import read_document, validated
 from judgeharness_adk.invocations import answer_text, user_text
 
-__all__ = ["ENDING", "Turn", "read_history", "turns_of"]
+__all__ = ["ENDING", "Turn", "read_history", "runs_of", "turns_of"]
 
 ENDING = ".evalset_result.json"
 
@@ -50,18 +50,23 @@ def read_history(path: Path) -> EvalSetResult:
 
 
 def turns_of(histories: Sequence[EvalSetResult]) -> Mapping[str, Turn]:
-    """Return invocation id -> the invocation, for ids that name one invocation only.
-
-    A run that several files hold (copies, or a second evaluation of the same answers) counts once, in the last one.
-    """
+    """Return invocation id -> the invocation, for ids that name one invocation only."""
     turns: dict[str, Turn | None] = {}
-    for history, case, run in _runs(histories):
-        results = case.eval_metric_result_per_invocation
-        for place, one in enumerate(results):
-            turn = _turn(history, case, run, results[: place + 1])
+    for case, places in runs_of(histories):
+        for one, turn in zip(case.eval_metric_result_per_invocation, places, strict=True):
             known = one.actual_invocation.invocation_id
             turns[known] = turn if known and known not in turns else None
     return {known: turn for known, turn in turns.items() if turn is not None}
+
+
+def runs_of(histories: Sequence[EvalSetResult]) -> Iterator[tuple[EvalCaseResult, Sequence[Turn]]]:
+    """Yield the runs of eval cases in order of time, each with its invocations.
+
+    A run that several files hold (copies, or a second evaluation of the same answers) counts once, in the last one.
+    """
+    for history, case, run in _runs(histories):
+        results = case.eval_metric_result_per_invocation
+        yield case, [_turn(history, case, run, results[: place + 1]) for place in range(len(results))]
 
 
 def _runs(histories: Sequence[EvalSetResult]) -> Iterator[tuple[EvalSetResult, EvalCaseResult, int]]:

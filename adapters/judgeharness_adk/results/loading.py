@@ -174,10 +174,12 @@ def load_results(
 ) -> AdkResults:
     """Read the measurements that evaluations kept, and join them with ADK's own results.
 
-    What is damaged is skipped, warned about and in `notes`. `latest()` leaves out earlier evaluations.
+    An invocation that no sidecar holds is read from the rationales of ADK's results: its counts, decision, rule, model
+    and fingerprint. What is damaged is skipped, warned about and in `notes`. `latest()` leaves out earlier evaluations.
 
     Args:
-        path: the folder the evaluation ran in, searched for `*.judgeharness.jsonl`, or one such file.
+        path: the folder the evaluation ran in, searched for `*.judgeharness.jsonl`, or one such file; or one
+            `*.evalset_result.json`, whose rationales alone are read.
         history: where ADK's results are: a folder, or one `*.evalset_result.json`. When None, the folder of `path`;
             where `path` is in an `.adk` folder, the folder that holds it.
         rules: name -> function, for measurements folded by rules of your own (`my_rules:fold`).

@@ -71,14 +71,17 @@ def _head(results: Sequence[AdkResult]) -> Iterator[str]:
 
 
 def _metric(group: Sequence[AdkResult], earlier: AdkResult | None) -> Iterator[str]:
-    result = group[-1].result
+    result = next((one.result for one in reversed(group) if not one.result.counts_alone), group[-1].result)
     rule = "one sample, informal" if result.informal else result.aggregation_rule
     asked = f"{', '.join(result.design.perturbations)} x {result.repetitions}"
+    asked = "perturbations unknown" if result.counts_alone else asked
     model = safe_text(result.judge_model or "unknown", 80)
     yield f"{safe_text(group[0].metric, 80)} · judge {model} · {safe_text(asked, 120)} · {safe_text(rule, 80)}"
     if earlier is not None:
         changes = Fingerprint(earlier.parts or {}).changes(group[0].parts or {})
-        yield f"  another configuration than above: {safe_text(', '.join(changes), 120)} changed"
+        unknown = any(one.result.counts_alone for one in (earlier, group[0]))
+        what = "what changed is in the sidecars alone" if unknown else f"{safe_text(', '.join(changes), 120)} changed"
+        yield f"  another configuration than above: {what}"
     yield f"  {_counts(group)}"
     yield from _table([_DECISIONS, *_decisions(group)])
     evaluations = {one.evaluation for one in group if one.joined}
@@ -137,7 +140,9 @@ def _consistency(cases: Sequence[tuple[AdkResult, CriterionResult]]) -> str:
 
 def _calibrations(cases: Sequence[tuple[AdkResult, CriterionResult]]) -> str:
     words = Counter(
-        _calibration(one.result, measured.criterion) if measured.criterion in one.standing else "uncalibrated"
+        _calibration(one.result, measured.criterion)
+        if measured.criterion in one.standing or one.result.counts_alone
+        else "uncalibrated"
         for one, measured in cases
     )
     if len(words) == 1:
@@ -146,6 +151,8 @@ def _calibrations(cases: Sequence[tuple[AdkResult, CriterionResult]]) -> str:
 
 
 def _calibration(result: HarnessResult, criterion: str) -> str:
+    if result.counts_alone:
+        return "unknown"
     report, state = result.calibration, result.calibration_state
     if report is None or state is None:
         return "uncalibrated"

@@ -24,7 +24,8 @@ class AdkResult:
     included) and when it was finished (`evaluated_at`, ISO 8601 in UTC), `app`, `eval_set_id`, `eval_id`, `turn`
     (1-based), `run` (1-based, of the runs of that eval case in that evaluation, in order of time), what the user
     (`input`) and the agent (`output`) said, the expected response (`reference`), and the earlier turns and this
-    turn's tool calls (`context`).
+    turn's tool calls (`context`). Read from a rationale of ADK's result, where no sidecar holds it, it has no `parts`,
+    no `standing` and no texts of rubrics, and of its `result` only the counts are known (`counts_alone`).
     """
 
     result: HarnessResult
@@ -53,7 +54,7 @@ class AdkResult:
     @cached_property
     def fingerprint(self) -> str | None:
         """Digest of the judge's configuration; None when it declares no identity."""
-        return None if self.parts is None else Fingerprint(self.parts).digest
+        return self.result.fingerprint if self.parts is None else Fingerprint(self.parts).digest
 
     @property
     def pooled(self) -> str | None:

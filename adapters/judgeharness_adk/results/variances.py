@@ -63,7 +63,8 @@ def rubric_variances(results: Sequence[AdkResult]) -> tuple[RubricVariance, ...]
     Invocations that no result of ADK knows are left out; where none is known, each is a case of its own. Metrics
     whose questions are others in every invocation (sentences) have no variance between cases or runs.
     """
-    known = [one for one in results if one.joined] or results
+    whole = [one for one in results if not one.result.counts_alone]
+    known = [one for one in whole if one.joined] or whole
     groups: dict[tuple[str, str | None, str], list[VerdictRow]] = {}
     for one in known:
         if one.pooled is None:
