@@ -18,14 +18,14 @@ from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.versions import seam
 from judgeharness_langsmith.versions import TESTED
 
-__all__ = ["fetching_attachments", "runs_by_id"]
+__all__ = ["fetching_attachments", "quietly", "runs_by_id"]
 
 _MOST = 100  # ids a request
 _seam = partial(seam, package="langsmith", tested=TESTED)
 
 # Both ways to query runs exist for now: `list_runs` is deprecated, `runs.query_v2` needs servers from 0.16 on and a
 # project. As LangSmith's own `evaluate` does, the second is taken only where the server no longer answers the first.
-_quietly: Any = getattr(_beta_decorator, "suppress_deprecation_warning", nullcontext)
+quietly: Any = getattr(_beta_decorator, "suppress_deprecation_warning", nullcontext)
 
 
 def fetching_attachments(evaluator: Callable[..., Any]) -> Signature:
@@ -47,7 +47,7 @@ def runs_by_id(client: Client, run_ids: Sequence[str], *, project: TracerSession
         if _needs_project(client):
             yield from _within(client, batch, project)
             continue
-        with _quietly():
+        with quietly():
             found = client.list_runs(run_ids=batch, project_id=None if project is None else project.id)
         yield from found
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from inspect import Parameter, signature
+from inspect import Parameter, isfunction, signature
 from os import PathLike
 from typing import Any
 
 from langsmith.evaluation import RunEvaluator
+from langsmith.evaluation.evaluator import DynamicRunEvaluator
 
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.adapters import recognised
@@ -17,7 +18,7 @@ from judgeharness_integrations.harness import JudgeHarness
 from judgeharness_integrations.judging import Judge, as_judge
 from judgeharness_langsmith.runjudge import RunJudge, of_runs
 
-__all__ = ["Calibration", "harness_for", "judge_in", "judge_of_runs"]
+__all__ = ["Calibration", "harness_for", "judge_in", "judge_of_runs", "keys_in_source"]
 
 Calibration = CalibrationReport | str | PathLike[str] | None
 _OF_RUNS = frozenset({"run", "runs", "example"})  # what LangSmith's own evaluators may take and a judge may not
@@ -55,6 +56,18 @@ def judge_of_runs(judge: Any) -> Judge:
     return (None if _OF_RUNS & _needed(judge) else recognised(judge)) or (
         RunJudge.of(judge) if of_runs(judge) else judge_in(judge)
     )
+
+
+def keys_in_source(judge: Any) -> tuple[str, ...]:
+    """Return the feedback keys a function's source names, as far as LangSmith finds them there."""
+    function = getattr(judge, "__wrapped__", None) if isinstance(judge, RunEvaluator) else judge
+    if not isfunction(function):
+        return ()
+    try:
+        found = getattr(DynamicRunEvaluator(function), "feedback_keys", [])
+    except ValueError:  # LangSmith would not take it
+        return ()
+    return () if found == [function.__name__] else tuple(dict.fromkeys(found))
 
 
 def _needed(function: Callable[..., Any]) -> set[str]:

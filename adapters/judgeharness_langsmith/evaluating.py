@@ -16,7 +16,7 @@ from judgeharness_integrations.execution.observing import is_private
 from judgeharness_integrations.harness import JudgeHarness
 from judgeharness_integrations.result import HarnessResult
 from judgeharness_langsmith._seams import fetching_attachments
-from judgeharness_langsmith.choosing import Calibration, harness_for, judge_of_runs
+from judgeharness_langsmith.choosing import Calibration, harness_for, judge_of_runs, keys_in_source
 from judgeharness_langsmith.feedback import Family
 from judgeharness_langsmith.preparing import Prepare, checked_prepare, default_case, prepared_case
 from judgeharness_langsmith.privacy import without_words
@@ -85,7 +85,7 @@ class HarnessRunEvaluator(RunEvaluator):
             self.attachments = True
             self.__signature__ = fetching_attachments(self)
         self.private = private or is_private(self.harness.observers)
-        self.family = Family.of(self.judge, self.harness, key)
+        self.family = Family.of(self.judge, self.harness, key, keys_in_source(judge))
         self._measured: dict[str, tuple[AnswerCase, HarnessResult]] = {}
 
     def __repr__(self) -> str:

@@ -47,8 +47,10 @@ class Family:
     members: tuple[str, ...]
 
     @classmethod
-    def of(cls, judge: Judge, harness: JudgeHarness, key: str | None) -> Family:
+    def of(cls, judge: Judge, harness: JudgeHarness, key: str | None, found: tuple[str, ...] = ()) -> Family:
         """Return the family a judge's measurements will be written as.
+
+        `found` are the keys it will name in its answers, where it declares no criteria.
 
         Raises:
             UsageError: `key` is no name.
@@ -61,14 +63,18 @@ class Family:
             members.append("position_flip")
         if harness.calibration is not None or harness.calibration_set is not None:
             members += ["calibrated_precision", "calibrated_recall"]
-        names = tuple(criterion.name for criterion in judge.criteria or ()) or (DEFAULT_CRITERION,)
-        return cls(judge=judge.name, names=names, key=key, members=tuple(members))
+        declared = tuple(criterion.name for criterion in judge.criteria or ())
+        found = found if key is None else ()
+        return cls(judge=judge.name, names=declared or found or (DEFAULT_CRITERION,), key=key, members=tuple(members))
 
     def key_of(self, criterion: str, *, several: bool = False) -> str:
         """Return the key of a criterion's verdict."""
         if self.key is not None:
             return f"{self.key}.{criterion}" if several else self.key
-        return self.judge if criterion == DEFAULT_CRITERION else criterion
+        if criterion != DEFAULT_CRITERION:
+            return criterion
+        only = self.names[0] if len(self.names) == 1 else DEFAULT_CRITERION  # of rows that no answer names
+        return self.judge if only == DEFAULT_CRITERION else only
 
     @property
     def keys(self) -> list[str]:

@@ -57,13 +57,13 @@ def default_case(run: Run, example: Example | None, *, values: bool, attachments
         _check_single(outputs, f"the outputs of run {run.id}")
         _check_single(inputs, f"the inputs of example {run.reference_example_id}")
         _check_single(reference, f"the reference outputs of example {run.reference_example_id}")
-    attached = example.attachments if attachments and example is not None else None
+    attached = getattr(example, "attachments", None) if attachments else None  # a stand-in may have none
     return structured_case(
         inputs=inputs,
         outputs=outputs,
         reference_outputs=reference,
         attributes={"run_id": str(run.id)},
-        extra={"attachments": attached} if attached else {},
+        extra={"attachments": attached} if isinstance(attached, Mapping) and attached else {},
     )
 
 

@@ -13,7 +13,7 @@ from langsmith.schemas import RunKey
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.reporting.plain import safe_text
 from judgeharness_integrations.result import HarnessResult
-from judgeharness_langsmith._seams import runs_by_id
+from judgeharness_langsmith._seams import quietly, runs_by_id
 from judgeharness_langsmith.workspace import as_id, project_of, workspace
 
 __all__ = ["QueueReport", "queue_abstentions"]
@@ -96,7 +96,8 @@ def queue_abstentions(
     queue_id = _queue_id(client, queue, create=create)
     runs = list(keys.values())
     for start in range(0, len(runs), _MOST):
-        client.add_runs_to_annotation_queue(queue_id, runs=runs[start : start + _MOST])
+        with quietly():  # deprecated from 0.15 on for a way that earlier versions lack
+            client.add_runs_to_annotation_queue(queue_id, runs=runs[start : start + _MOST])
     return replace(report, queue_id=queue_id, queued=tuple(keys))
 
 

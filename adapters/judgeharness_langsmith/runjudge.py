@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
+from copy import copy
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -179,13 +180,20 @@ def _mapping(name: str, value: Any) -> dict[str, Any]:
 
 
 def _copied(model: Any, **changes: Any) -> Any:
-    """Return a copy of a run or an example whose containers are its own; clients and parents are shared."""
+    """Return a copy of a run or an example, or of what stands in for it in a test, whose containers are its own.
+
+    Clients and parents are shared.
+    """
     own = {
         name: [_copied(child) for child in value] if name == "child_runs" else own_copy(value)
         for name, value in vars(model).items()
-        if name not in changes and isinstance(value, (dict, list))
+        if name not in changes and isinstance(value, (dict, list)) and not name.startswith("_")
     }
-    return model.model_copy(update=own | changes)
+    if hasattr(type(model), "model_copy"):
+        return model.model_copy(update=own | changes)
+    copied = copy(model)
+    vars(copied).update(own | changes)
+    return copied
 
 
 def _judgment(native: Any, key: str) -> Judgment:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import asyncio
 import copy
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any, cast
+from unittest.mock import MagicMock
+from uuid import uuid4
 
 import pytest
 from langsmith import Client, aevaluate, evaluate, traceable
@@ -217,6 +220,51 @@ def test_an_evaluator_that_raises_gives_rows_of_errors() -> None:
 )
 def test_arguments_are_given_as_langsmith_gives_them(evaluator: Any) -> None:
     assert measured(evaluator, a_run(), an_example()).verdict == "PASS"
+
+
+def two_keys(run: Run, example: Example) -> dict[str, Any]:
+    return {"results": [{"key": "first", "score": 1}, {"key": "second", "score": 0}]}
+
+
+def helpful(outputs: dict[str, Any]) -> dict[str, Any]:
+    return {"key": "helpfulness", "score": 1}
+
+
+def silent_or_correct(run: Run, example: Example | None) -> dict[str, Any]:
+    if example is None:
+        raise LookupError("no example")
+    return {"key": "correctness", "score": 1}
+
+
+def test_the_keys_an_evaluator_s_source_names_are_its_feedback_keys() -> None:
+    single = JudgeHarness.single("any")
+    members = ["", ".consistency", ".valid_samples"]
+    assert HarnessRunEvaluator(correct, single).feedback_keys == [f"correctness{member}" for member in members]
+    assert HarnessRunEvaluator(correct_later, single).feedback_keys[0] == "correct_later"
+    assert HarnessRunEvaluator(helpful, single).feedback_keys[0] == "helpfulness"
+    assert HarnessRunEvaluator(two_keys, single).feedback_keys[::3] == ["first", "second"]
+    assert HarnessRunEvaluator(two_keys, single, key="mine").feedback_keys[0] == "mine"
+
+
+def test_what_is_not_graded_stands_under_the_key_of_what_is() -> None:
+    evaluator = HarnessRunEvaluator(silent_or_correct, JudgeHarness.single("any"))
+    failed, graded = (evaluator.evaluate_run(a_run(), one)["results"] for one in (None, an_example()))
+    assert [row.key for row in failed] == [row.key for row in graded] == evaluator.feedback_keys
+    assert (failed[0].value, graded[0].score) == ("NOT GRADED", 1)
+
+
+@pytest.mark.parametrize("stand_in", [SimpleNamespace, MagicMock])
+def test_what_stands_in_for_a_run_in_a_test_is_read_and_left_alone(stand_in: Callable[..., Any]) -> None:
+    def changing(run: Any, example: Any) -> bool:
+        run.outputs["answer"] += "!"
+        return bool(run.outputs["answer"] == example.outputs["answer"] + "!" and run.tags == ["mine"])
+
+    run = stand_in(
+        id=uuid4(), inputs={"q": "Who?"}, outputs={"answer": "Ada"}, reference_example_id=None, tags=["mine"]
+    )
+    example = stand_in(inputs={"q": "Who?"}, outputs={"answer": "Ada"})
+    (verdict, *_) = HarnessRunEvaluator(changing, JudgeHarness.single("any")).evaluate_run(run, example)["results"]
+    assert (verdict.score, run.outputs) == (True, {"answer": "Ada"})
 
 
 def test_a_decorated_evaluator_is_its_function() -> None:
