@@ -37,8 +37,8 @@ class Design:
 
     def asking_once(self) -> Design:
         """Return the design of a judge of which one unperturbed call says all there is to know."""
-        rule, sample = of_both_kinds(self.rule), {"perturbations": ("none",), "repetitions": 1, "min_valid": None}
-        return replace(self, rule=rule, **sample, wordings=(), curtail=False)
+        once = replace(self, perturbations=("none",), repetitions=1, min_valid=None, wordings=(), curtail=False)
+        return replace(once, rule=of_both_kinds(self.rule))
 
     def parts(self) -> Mapping[str, object]:
         """Return what of the design belongs to a fingerprint.
