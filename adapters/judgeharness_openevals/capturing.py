@@ -14,6 +14,7 @@ from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.outputs import LLMResult
 from langchain_core.tracers.context import register_configure_hook
 
+from judgeharness_integrations.execution.ownclients import with_options
 from judgeharness_integrations.modelanswer import EmptyAnswerError, ModelAnswer, completion_answer, result_answer
 
 __all__ = ["Capture", "captured", "watched_client"]
@@ -75,16 +76,15 @@ def captured() -> Iterator[Capture]:
 def watched_client(client: Any) -> Any:
     """Return an OpenAI client, sync or async, whose chat completions are captured, and which retries nothing.
 
-    Its `create` raises an `EmptyAnswerError` for a reply that is no chat completion.
+    It asks with the settings the client has at the time. One that cannot be copied retries as it was told to. Its
+    `create` raises an `EmptyAnswerError` for a reply that is no chat completion.
     """
-    patched = "create" in getattr(
-        client.chat.completions, "__dict__", {}
-    )  # by LangSmith's wrapper, say: a copy would lose that
-    asked = client.with_options(max_retries=0) if hasattr(client, "with_options") and not patched else client
 
     def create(**arguments: Any) -> Any:
+        patched = "create" in getattr(client.chat.completions, "__dict__", {})  # a copy would lose what traces it, say
+        asked = None if patched else with_options(client, max_retries=0)
         with _garbled():
-            reply = asked.chat.completions.create(**arguments)
+            reply = (client if asked is None else asked).chat.completions.create(**arguments)
         return _awaited(reply) if inspect.isawaitable(reply) else _noted(reply)
 
     return SimpleNamespace(chat=SimpleNamespace(completions=SimpleNamespace(create=create)))

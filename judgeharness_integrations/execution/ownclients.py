@@ -2,9 +2,9 @@
 
 Clients pool connections, and a connection belongs to the loop it was opened in: one of the background loop's fails in
 the caller's next `asyncio.run`, and the other way round. In the background loop a model of LangChain is therefore asked
-through a copy whose async clients have the caller's settings and connections of their own. It is made once; its
-connections are closed with the client they stand for, or with the loop. In every other loop the caller's model is asked
-as it is.
+through a copy whose async clients have the caller's settings and connections of their own. It is made once, and what
+the caller changes holds for the next call. Its connections are closed when the client they stand for is freed, or is
+to be asked after the caller closed it, or with the loop. In every other loop the caller's model is asked as it is.
 
 Models and clients are read by their attributes, as LangChain, OpenAI, Anthropic, Google and httpx name them. A model
 whose async client cannot be copied is asked in threads where the caller gave it a sync client, too, else as it is.
@@ -26,12 +26,13 @@ from judgeharness_integrations.execution.loop import at_end, background, in_back
 from judgeharness_integrations.judging import call_maybe_async
 from judgeharness_integrations.modelparameters import single_choice
 
-__all__ = ["own_client", "own_model"]
+__all__ = ["own_client", "own_model", "with_options"]
 
 _HELD = ("bound", "runnable", "fallbacks", "first", "middle", "last", "default", "llm")  # models inside of others
 _CLIENTS = ("http_async_client", "root_async_client", "async_client", "_async_client")
 _POOLS = frozenset({"AsyncConnectionPool", "AsyncHTTPProxy", "AsyncSOCKSProxy"})
 _GOOGLE = "ChatGoogleGenerativeAI"
+_NOT_SHARED = frozenset({"_transport", "_mounts", "_state", "_cookies", "_event_hooks"})  # by a client and its copy
 
 
 class _SharedError(Exception):
@@ -59,8 +60,18 @@ def own_client(client: Any) -> Any:
         return client
     try:
         return _copies(loop).client(client)
-    except _SharedError:
+    except Exception:  # noqa: BLE001 - a class that is built otherwise is asked as it is, too
         return client
+
+
+def with_options(client: Any, **options: Any) -> Any | None:
+    """Return a provider's client with other options; None where its class has a constructor of another kind."""
+    try:
+        own = client.with_options(**options)
+    except Exception:  # noqa: BLE001 - whatever that constructor raises
+        return None
+    asked = options.get("http_client", getattr(client, "_client", None))
+    return own if getattr(own, "_client", None) is asked else None  # it may have dropped what it was given
 
 
 class _Copies:
@@ -80,6 +91,7 @@ class _Copies:
         if settings is None or not hasattr(type(model), "model_copy"):
             return model
         inner = tuple(self.model(part) for name in _HELD if name in settings for part in _parts(settings[name]))
+        inner += self._clients(model)
         kept = self._found(model)
         if kept is None or not (_same(kept.inner, inner) and _same(kept.settings.values(), settings.values())):
             own = None if _patched(model) else self._around(model, settings) or self._asked_apart(model)
@@ -100,8 +112,20 @@ class _Copies:
             return self._sdk(client)
         if hasattr(inner, "with_options"):  # a part of such a client, like `client.chat.completions`
             own = self.client(inner)
-            return client if own is inner else type(client)(own)
+            if own is inner:
+                return client
+            kept = self._found(client)
+            if kept is None or not _same(kept.inner, (own,)):
+                kept = self._keep(client, type(client)(own), inner=(own,))
+            return kept.own
         raise _SharedError
+
+    def _clients(self, model: Any) -> tuple[Any, ...]:
+        """Return what stands for the async clients of a model; nothing where one cannot be copied."""
+        try:
+            return tuple(self.client(client) for client in _clients_of(model).values())
+        except Exception:  # noqa: BLE001 - see `_asked_apart`
+            return ()
 
     def _around(self, model: Any, settings: Mapping[str, Any]) -> Any | None:
         """Return a copy that holds what stands for the models inside; None where it holds none, or none to copy."""
@@ -145,25 +169,49 @@ class _Copies:
         http, kept = self.client(client._client), self._found(client)  # noqa: SLF001 - there is no public name for it
         if http is client._client:  # noqa: SLF001
             return client
-        if kept is None or kept.inner != (http,):
-            if any(map(_patched, (client, *_endpoints(client)))):  # a copy would not be watched as it is, say
+        if any(map(_patched, (client, *_endpoints(client)))):  # a copy would not be watched as it is, say
+            raise _SharedError
+        settings = {
+            name: value
+            for name, value in vars(client).copy().items()
+            if name != "_client" and getattr(value, "_client", None) is not client
+        }
+        if kept is None or not (_same(kept.inner, (http,)) and _same(kept.settings.values(), settings.values())):
+            own = with_options(client, http_client=http)
+            if own is None:
                 raise _SharedError
-            kept = self._keep(client, client.with_options(http_client=http), inner=(http,))
+            kept = self._keep(client, own, settings=settings, inner=(http,))
         return kept.own
 
     def _http(self, client: Any) -> Any:
-        """Return a copy of an httpx client: its proxies, certificates, limits and hooks over pools of its own."""
+        """Return a copy of an httpx client: its proxies, certificates, limits and hooks over pools of its own.
+
+        One that the caller closed is returned itself, and so refuses to be asked.
+        """
         if client in self._ours:
             return client
-        if (kept := self._found(client)) is None:
-            if _patched(client):
-                raise _SharedError
+        transports = (client._transport, *client._mounts.values())  # noqa: SLF001 - httpx has no public way to copy one
+        kept, patched = self._found(client), _patched(client)
+        if kept is not None and (client.is_closed or patched or not _same(kept.inner, transports)):
+            self._drop(id(client), kept.source)
+            kept = None
+        if client.is_closed:
+            return client
+        if patched:
+            raise _SharedError
+        if kept is None:
             own = copy.copy(client)
-            own.cookies = client.cookies
-            own._transport = _fresh(client._transport)  # noqa: SLF001 - httpx has no public way to copy a client
+            own._transport = _fresh(client._transport)  # noqa: SLF001
             own._mounts = {pattern: _fresh(transport) for pattern, transport in client._mounts.items()}  # noqa: SLF001
-            kept = self._keep(client, own, close=own.aclose)
+            own._event_hooks = _Hooks(client)  # noqa: SLF001
+            own.cookies = client.cookies
+            kept = self._keep(client, own, settings=_cookies(client), inner=transports, close=own.aclose)
             self._ours.add(own)
+        elif not _same(kept.settings.values(), (cookies := _cookies(client)).values()):
+            kept.own.cookies = client.cookies
+            kept = self._kept[id(client)] = kept._replace(settings=cookies)
+        settings = {name: value for name, value in vars(client).copy().items() if name not in _NOT_SHARED}
+        vars(kept.own).update(settings)
         return kept.own
 
     def _found(self, source: Any) -> _Kept | None:
@@ -201,6 +249,27 @@ class _Copies:
     async def _close_all(self) -> None:
         for close in [kept.close for kept in self._kept.values() if kept.close is not None]:
             await _quietly(close)
+
+
+class _Hooks(Mapping[str, Any]):
+    """The event hooks a client has at the time; they may refer to it, so that a copy that held them would keep it."""
+
+    def __init__(self, client: Any) -> None:
+        """Those of a client, as long as it is there."""
+        self._client = weakref.ref(client)
+
+    def _now(self) -> Mapping[str, Any]:
+        client = self._client()
+        return {} if client is None else client.event_hooks
+
+    def __getitem__(self, name: str) -> Any:
+        return self._now().get(name, [])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._now())
+
+    def __len__(self) -> int:
+        return len(self._now())
 
 
 # One a loop; a forked child leaves its parent's alone, whose connections it may not close.
@@ -246,6 +315,11 @@ def _clients_of(model: Any) -> Mapping[str, Any]:
         if isinstance(getattr(type(model), name, None), cached_property):
             getattr(model, name)  # makes it, and opens no connection
     return {name: client for name in _CLIENTS if (client := vars(model).get(name)) is not None}
+
+
+def _cookies(client: Any) -> Mapping[str, Any]:
+    """Return the cookies of an httpx client by their place in its jar."""
+    return {str(place): cookie for place, cookie in enumerate(client.cookies.jar)}
 
 
 def _is_http(client: Any) -> bool:
