@@ -134,6 +134,10 @@ class LangSmithTracing:
         """Return the same observer for measurements whose `judge_harness` runs get these ids."""
         return LangSmithTracing(private=private or self._private, run_ids=run_ids, **self._where)
 
+    def as_private(self) -> LangSmithTracing:
+        """Return the same observer, posting nothing and keeping whatever asks the judge from posting any."""
+        return self.linked(self._run_ids, private=True)
+
     def begin(self, span: Span) -> object:
         """Begin a run, or keep what is inside the span from LangSmith."""
         if self.private:

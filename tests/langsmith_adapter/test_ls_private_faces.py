@@ -40,3 +40,26 @@ def test_no_face_uploads_what_is_judged(
         FACES[face](harness_evaluator(chain, harness))
     assert server.runs == {}
     assert "KEPT" not in server.text
+
+
+class _Private:
+    """A private observer of somebody else's."""
+
+    private = True
+
+    def begin(self, span: object) -> None:
+        del span
+
+    def end(self, span: object) -> None:
+        del span
+
+
+def test_beside_a_private_observer_of_another_kind_the_judge_uploads_nothing(
+    langsmith_server: LangSmithServerFactory, openai_server: Callable[..., OpenAIServer]
+) -> None:
+    server = langsmith_server()
+    harness = JudgeHarness(perturbations=["none"], repetitions=1, aggregation_rule="majority", observers=[_Private()])
+    chain = load_evaluator("pairwise_string", llm=chat_model(openai_server(always_first)))  # type: ignore[arg-type]
+    with tracing_context(enabled=True, client=server.client()):
+        harness_evaluator(chain, harness).evaluate_string_pairs(**GIVEN)
+    assert server.runs == {}
