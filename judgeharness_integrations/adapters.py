@@ -169,13 +169,20 @@ def recognised(evaluator: object) -> Judge | None:
 
 
 def offered_observers(watching: Iterable[Observer]) -> list[Observer]:
-    """Return what installed frameworks offer beside those who watch: no second of a class, none beside private ones."""
+    """Return what installed frameworks offer beside those who watch, and no second of a class.
+
+    Beside private ones it is what an offered observer returns from `as_private()`; one without that is left out.
+    """
     given = list(watching)
     found: list[Observer] = []
     for offer in _offers(entry_points):
         offered = _offered(offer)
-        if offered is not None and not any(isinstance(one, type(offered)) or is_private([one]) for one in given):
+        if offered is None or any(isinstance(one, type(offered)) for one in given):
+            continue
+        if not is_private(given):
             found.append(offered)
+        elif (as_private := getattr(offered, "as_private", None)) is not None:
+            found.append(as_private())
     return found
 
 

@@ -177,7 +177,7 @@ class ChainFaces(Runnable[Any, dict[str, Any]]):
             await aevaluate(**self._arguments(inputs), config=config, kept=own)
             return self._shaped(inputs, own[0], config, **options)
 
-        return EvaluatorRunnable(run, afunc=arun, name=self.get_name())
+        return EvaluatorRunnable(run, arun, name=self.get_name(), observers=self.harness.observers)
 
     def _shaped(
         self,

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from langchain_core.runnables import RunnableLambda
 
 from judgeharness_integrations._errors import NotGradedError
+from judgeharness_integrations.execution.observing import Observer, is_private, watchers
 from judgeharness_integrations.notgraded import raise_where_all_failed
 from judgeharness_langchain.options import Kept
 
@@ -18,8 +20,39 @@ class EvaluatorRunnable(RunnableLambda[dict[str, Any], dict[str, Any]]):
     """Evaluates one mapping, or a list of them.
 
     Where cases of a list were not graded, one `NotGradedError` with every result is raised when all were asked; what
-    else an evaluation raises is raised then, too. `return_exceptions=True` returns them case by case.
+    else an evaluation raises is raised then, too. `return_exceptions=True` returns them case by case. Its own run holds
+    what is judged, so LangSmith gets none where an observer of the harness is private.
     """
+
+    def __init__(
+        self,
+        run: Callable[..., Any],
+        arun: Callable[..., Any],
+        *,
+        name: str,
+        observers: Sequence[Observer] | None = None,
+    ) -> None:
+        """Evaluate with these functions, under a harness with these observers."""
+        super().__init__(run, afunc=arun, name=name)
+        self._observers = observers
+
+    def invoke(self, input: Any, config: Any = None, **kwargs: Any) -> Any:  # noqa: A002
+        """Evaluate one."""
+        with _kept(self._observers):
+            return super().invoke(input, config, **kwargs)
+
+    async def ainvoke(self, input: Any, config: Any = None, **kwargs: Any) -> Any:  # noqa: A002
+        """Evaluate one."""
+        with _kept(self._observers):
+            return await super().ainvoke(input, config, **kwargs)
+
+    def stream(self, input: Any, config: Any = None, **kwargs: Any) -> Iterator[Any]:  # noqa: A002
+        """Evaluate one, whose answer comes in one piece."""
+        yield self.invoke(input, config, **kwargs)
+
+    async def astream(self, input: Any, config: Any = None, **kwargs: Any) -> AsyncIterator[Any]:  # noqa: A002
+        """Evaluate one, whose answer comes in one piece."""
+        yield await self.ainvoke(input, config, **kwargs)
 
     def batch(self, inputs: Any, config: Any = None, *, return_exceptions: bool = False, **kwargs: Any) -> list[Any]:
         """Evaluate a list."""
@@ -61,6 +94,15 @@ class EvaluatorRunnable(RunnableLambda[dict[str, Any], dict[str, Any]]):
                 yield place, answer
         if not return_exceptions:
             _graded(answers, kept)
+
+
+def _kept(observers: Sequence[Observer] | None) -> AbstractContextManager[None]:
+    """Return what keeps a run from LangSmith where what is judged is private; `[]` does not make "local" public."""
+    if not is_private(watchers(observers or None)):
+        return nullcontext()
+    from langsmith import tracing_context  # noqa: PLC0415 - as LangChain does for every run
+
+    return tracing_context(enabled=False, parent=False)
 
 
 def _graded(answers: Sequence[Any], kept: Kept) -> list[Any]:

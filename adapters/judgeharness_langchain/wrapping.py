@@ -150,7 +150,7 @@ class _Harnessed:
         async def arun(inputs: dict[str, Any], config: RunnableConfig, **options: Any) -> Any:
             return await aevaluate(**inputs, **options, config=config)
 
-        return EvaluatorRunnable(run, afunc=arun, name=self.evaluation_name)
+        return EvaluatorRunnable(run, arun, name=self.evaluation_name, observers=self.harness.observers)
 
 
 def _case_id(*texts: str | None) -> str:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from langsmith import Client
+from langsmith.evaluation import EvaluationResult
 from langsmith.run_helpers import get_tracing_context, tracing_context
-from langsmith.schemas import Feedback
+from langsmith.schemas import Feedback, Run, TracerSession
+from langsmith.utils import LangSmithError
 
+from judgeharness_integrations._errors import JudgeHarnessError
 from judgeharness_integrations.result import HarnessResult
 from judgeharness_langsmith._seams import runs_by_id
 from judgeharness_langsmith.evaluating import HarnessRunEvaluator
@@ -19,6 +22,7 @@ from judgeharness_langsmith.workspace import examples_by_id, project_of, workspa
 __all__ = ["grade_again"]
 
 _PROJECT = "evaluators"  # where `evaluate` puts the traces of evaluators
+_ATTEMPTS = 3  # of one request, where LangSmith cannot be reached or fails
 _FIELDS = ("score", "value", "comment", "extra", "source_run_id")
 
 
@@ -27,8 +31,8 @@ def grade_again(
 ) -> dict[str, HarnessResult]:
     """Judge the runs of an experiment that were not graded, and put the new feedback in place of the old.
 
-    Neither the application nor any row that is decided, or abstained, is asked again. The old feedback is deleted when
-    all new one has been sent; what people said stays.
+    Neither the application nor any row that is decided, or abstained, is asked again. A run's old feedback is deleted
+    when LangSmith has stored all of its new feedback; what people said stays.
 
     Args:
         evaluator: with the keys the experiment has; its limits hold.
@@ -41,6 +45,7 @@ def grade_again(
     Raises:
         UsageError: LangSmith knows no such experiment.
         CaseError: a run cannot be made a case of; those before it are done.
+        JudgeHarnessError: LangSmith refused new feedback; the old stays, and the runs before this one are done.
 
     """
     client = workspace(client)
@@ -50,22 +55,12 @@ def grade_again(
     shown = sorted({str(run.reference_example_id) for run in runs if run.reference_example_id is not None})
     version = (project.metadata or {}).get("dataset_version")
     examples = {str(example.id): example for example in examples_by_id(client, shown, as_of=version)}
-    replaced: list[Feedback] = []
-    try:
-        for run in runs:
-            context: dict[str, Any] = get_tracing_context() | {"project_name": _PROJECT}
-            with tracing_context(**context):
-                found = evaluator.evaluate_run(run, examples.get(str(run.reference_example_id))).get("results", [])
-            for one in found:
-                facts: dict[str, Any] = {name: getattr(one, name) for name in _FIELDS} | {
-                    "source_info": _info(one.evaluator_info)
-                }
-                client.create_feedback(run.id, one.key, trace_id=run.trace_id, session_id=project.id, **facts)
-            replaced += old[str(run.id)]
-    finally:
-        client.flush()
-        for row in replaced:
-            client.delete_feedback(row.id)
+    for run in runs:
+        context: dict[str, Any] = get_tracing_context() | {"project_name": _PROJECT}
+        with tracing_context(**context):
+            found = evaluator.evaluate_run(run, examples.get(str(run.reference_example_id))).get("results", [])
+        _replace(client, run, project, old[str(run.id)], found)
+    client.flush()
     return {str(run.id): evaluator.results[str(run.id)] for run in runs}
 
 
@@ -77,6 +72,27 @@ def _not_graded(client: Client, project: str, evaluator: HarnessRunEvaluator) ->
         if row.feedback_source is None or row.feedback_source.type != "app":  # which is a person's
             by_run[str(row.run_id)].append(row)
     return {run: found for run, found in by_run.items() if any(row.value == NOT_GRADED for row in found)}
+
+
+def _replace(
+    client: Client, run: Run, project: TracerSession, old: Iterable[Feedback], new: Iterable[EvaluationResult]
+) -> None:
+    """Delete a run's old feedback when all that is new is stored; the next call replaces what was stored of it if not.
+
+    Feedback sent with a trace id is queued, and a queue tells nobody what LangSmith refused.
+    """
+    try:
+        for one in new:
+            facts: dict[str, Any] = {name: getattr(one, name) for name in _FIELDS}
+            where: dict[str, Any] = {"session_id": project.id, "stop_after_attempt": _ATTEMPTS}
+            client.create_feedback(run.id, one.key, source_info=_info(one.evaluator_info), **facts, **where)
+        for row in old:
+            client.delete_feedback(row.id)
+    except (LangSmithError, OSError) as error:  # of requests an OSError
+        raise JudgeHarnessError(
+            f"LangSmith refused to replace the feedback of run {run.id}, so this run and those after it are not done; "
+            f"call grade_again again when LangSmith takes feedback ({type(error).__name__}: {str(error)[:200]})."
+        ) from error
 
 
 def _info(info: Any) -> dict[str, Any]:

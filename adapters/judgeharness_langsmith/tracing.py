@@ -121,23 +121,31 @@ class LangSmithTracing:
             run_ids: case id -> the id of the `judge_harness` run of its first measurement.
 
         """
-        self.private = private
+        self._private = private
         self._where: dict[str, Any] = {"client": client, "project_name": project_name}
         self._run_ids = dict(run_ids or {})
 
+    @property
+    def private(self) -> bool:
+        """Whether nothing is posted: it was asked for, or tracing is "local"."""
+        return self._private or tracing_is_enabled() == "local"
+
     def linked(self, run_ids: Mapping[str, UUID], *, private: bool = False) -> LangSmithTracing:
         """Return the same observer for measurements whose `judge_harness` runs get these ids."""
-        return LangSmithTracing(private=private or self.private, run_ids=run_ids, **self._where)
+        return LangSmithTracing(private=private or self._private, run_ids=run_ids, **self._where)
+
+    def as_private(self) -> LangSmithTracing:
+        """Return the same observer, posting nothing and keeping whatever asks the judge from posting any."""
+        return self.linked(self._run_ids, private=True)
 
     def begin(self, span: Span) -> object:
         """Begin a run, or keep what is inside the span from LangSmith."""
-        enabled = tracing_is_enabled()
-        if self.private or enabled == "local":
+        if self.private:
             # LangChain's tracers and langsmith's own heed this; without a parent nothing is noted on the caller's run
             untraced = tracing_context(enabled=False, parent=False)
             return _Open().entered(untraced) if span.kind in ("call", "rewrite") else None
         begin = {"case": self._case, "call": self._step, "rewrite": self._step, "model": self._model}.get(span.kind)
-        return begin(span) if begin is not None and enabled else None
+        return begin(span) if begin is not None and tracing_is_enabled() else None
 
     def end(self, span: Span) -> None:
         """End the run with what came of it."""

@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 from langsmith import Client, evaluate
-from support.langsmith_server import LangSmithServer
+from support.langsmith_queries import Refused
+from support.langsmith_server import LangSmithServer, Request
 
 from judgeharness_integrations import AnswerCase, JudgeHarness
-from judgeharness_integrations._errors import UsageError
+from judgeharness_integrations._errors import JudgeHarnessError, UsageError
 from judgeharness_langsmith import HarnessRunEvaluator, grade_again
 
 Serve = Callable[..., LangSmithServer]
@@ -72,3 +73,43 @@ def test_an_experiment_nobody_knows_is_named(langsmith_server: Serve) -> None:
     evaluator = HarnessRunEvaluator(lambda case: True, key="good")
     with pytest.raises(UsageError, match="no-such"):
         grade_again(evaluator, experiment="no-such", client=langsmith_server().client())
+
+
+@pytest.mark.parametrize("taken", [0, 1])
+def test_feedback_that_langsmith_refuses_leaves_the_old_in_its_place(
+    langsmith_server: Serve, monkeypatch: pytest.MonkeyPatch, taken: int
+) -> None:
+    server = langsmith_server()
+    client, down, refusing, came = server.client(), [True], list[bool](), list[bool]()
+    answer = server.answer
+
+    def answering(request: Request) -> Any:
+        if refusing and request.method == "POST":
+            if request.path in ("/runs/multipart", "/runs/batch"):
+                raise Refused(422, "quota")  # for 429 the client waits long
+            if request.path == "/feedback":
+                came.append(True)
+                if len(came) > taken:
+                    raise Refused(422, "quota")
+        return answer(request)
+
+    def judge(case: AnswerCase) -> bool:
+        if down and "fails" in case.output:
+            raise ConnectionError("down")
+        return True
+
+    monkeypatch.setattr(server, "answer", answering)
+    evaluator = HarnessRunEvaluator(judge, JudgeHarness.quick("labels", max_attempts=1), key="good")
+    name = experiment(client, evaluator, [])
+    before = server.feedback
+    down.clear()
+    refusing.append(True)
+    with pytest.raises(JudgeHarnessError, match=r"refused to replace the feedback of run .*grade_again again"):
+        grade_again(evaluator, experiment=name, client=client)
+    rows = server.feedback
+    assert rows[: len(before)] == before
+    assert len(rows) == len(before) + taken
+    refusing.clear()
+    assert len(grade_again(evaluator, experiment=name, client=client)) == 2
+    assert [row["score"] for row in server.feedback if row["key"] == "good"] == [True] * 4
+    assert sorted(row["key"] for row in server.feedback) == sorted(row["key"] for row in before)
