@@ -98,8 +98,6 @@ def check_running(
     if run is not None and (not isinstance(run, str) or not run.strip()):
         raise PlanError(f"run is a name, or None for a new one each time, not {run!r}.")
     for name, rate in rates.items():
-        if isinstance(rate, bool):
-            raise PlanError(f"{name} must be a number above 0, not {rate!r}; leave it out for no limit.")
         if executor is not None and rate is not None and getattr(getattr(executor, "rates", None), name, None) != rate:
             raise PlanError(f"{name} is a limit of the executor: give it Rates({name}={rate!r}) instead.")
 

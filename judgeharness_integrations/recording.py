@@ -21,11 +21,11 @@ from typing import Final, TypeAlias
 from judgeharness_integrations._errors import ConfigError
 from judgeharness_integrations._files import owner_only
 from judgeharness_integrations.cases import AnswerCase, Case
-from judgeharness_integrations.redacting import Redactor
+from judgeharness_integrations.redacting import Redactor, without_secrets
 from judgeharness_integrations.result import HarnessResult
 from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES
 
-__all__ = ["RECORD", "Listener", "case_texts", "ready", "record", "recording", "to_file", "unrecorded"]
+__all__ = ["RECORD", "Listener", "asked_by", "case_texts", "ready", "record", "recording", "to_file", "unrecorded"]
 
 RECORD: Final = "JUDGEHARNESS_RECORD"
 _TEST: Final = "PYTEST_CURRENT_TEST"
@@ -63,7 +63,7 @@ class _Appending:
 
         from judgeharness_integrations.reporting.runs.recorded import recorded_line  # noqa: PLC0415
 
-        asked = replace(result, test=_test_running())
+        asked = asked_by(result, _test_running())
         line = json.dumps(recorded_line(asked, texts), ensure_ascii=False, allow_nan=False)
         self._path.parent.mkdir(parents=True, exist_ok=True)
         with (
@@ -156,6 +156,11 @@ def record(result: HarnessResult, case: Case, *, with_texts: bool, redact: Redac
                 listener(result, texts)
             except Exception as error:  # noqa: BLE001 - whatever it is, the result was paid for
                 _say_once(listener, error)
+
+
+def asked_by(result: HarnessResult, test: str | None) -> HarnessResult:
+    """Return a result that knows the node id of the test that asked, without the secrets among its parameters."""
+    return replace(result, test=None if test is None else without_secrets(test))
 
 
 def _say_once(listener: Listener, error: Exception) -> None:

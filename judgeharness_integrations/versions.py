@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -11,6 +12,8 @@ from typing import Any
 from judgeharness_integrations._errors import UsageError
 
 __all__ = ["VersionRange", "beyond_tested", "installed_version", "seam", "untested"]
+
+_NUMBER = re.compile("[0-9]+")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,7 +35,8 @@ class VersionRange:
 
 
 def _series(found: str) -> tuple[int, int]:
-    major, minor, *_ = (*(int(part) if part.isdecimal() else 0 for part in found.split(".")[:2]), 0, 0)
+    begun = (_NUMBER.match(part) for part in found.split(".")[:2])  # 12rc1 of 2.12rc1 is of the series 2.12
+    major, minor, *_ = (*(int(number[0]) if number else 0 for number in begun), 0, 0)
     return major, minor
 
 

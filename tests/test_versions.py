@@ -72,6 +72,10 @@ def measured(judge: Any, **options: Any) -> HarnessResult:
         ("0.15", None),
         ("0.16.1", "newer"),
         ("0.16.0rc1", "newer"),
+        ("0.16rc1", "newer"),
+        ("0.15a1", None),
+        ("0.8rc1", None),
+        ("0.7rc1", "older"),
         ("1", "newer"),
     ],
 )

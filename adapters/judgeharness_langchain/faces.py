@@ -29,6 +29,7 @@ _ARGUMENTS: Mapping[str, str] = {  # a variable of a chain's prompt -> the argum
     "context": "reference",
 }
 _BUILT_ON_FACES = frozenset({"apredict", "arun", "evaluate", "predict", "run", "_run_output_key"})
+_LANGCHAIN = frozenset({"langchain", "langchain_classic", "langchain_core"})
 
 
 class MeasuredText(str):
@@ -41,6 +42,12 @@ class MeasuredText(str):
 def is_chain(evaluator: object) -> bool:
     """Whether an evaluator is a chain of LangChain's, with faces beside its evaluation."""
     return all(hasattr(evaluator, name) for name in ("input_keys", "output_keys", "prep_inputs", "invoke"))
+
+
+def _is_langchains(kind: type, name: str) -> bool:
+    """Whether LangChain defines an attribute of a chain: a method of the caller's own may ask the model itself."""
+    home = next((base.__module__ for base in kind.__mro__ if name in vars(base)), "")
+    return home.partition(".")[0] in _LANGCHAIN
 
 
 class ChainFaces(Runnable[Any, dict[str, Any]]):
@@ -60,7 +67,7 @@ class ChainFaces(Runnable[Any, dict[str, Any]]):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         chain = judge.evaluator
         given = getattr(type(chain), name, None)
-        if name in _BUILT_ON_FACES:
+        if name in _BUILT_ON_FACES and _is_langchains(type(chain), name):
             if isinstance(given, property):
                 return given.__get__(self)
             if given is not None:

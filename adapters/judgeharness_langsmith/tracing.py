@@ -158,7 +158,7 @@ class LangSmithTracing:
     def _case(self, span: Span) -> _Open:
         opened, run_id, tags = _Open(context=copy_context()), None, [_TAG]
         if (labels := span.facts.get("calibration")) is None:
-            run_id = self._run_ids.pop(span.name, None)
+            run_id = self._run_ids.pop(span.case_id or "", None)
         else:  # the caller's marks, an example's id among them, are about another case
             tags.append("calibration")
             opened.entered(tracing_context(**get_tracing_context() | {"metadata": {"calibration": labels}, "tags": []}))

@@ -24,6 +24,7 @@ _BY_RULE = {
     **{f"{package}.trajectory.{name}": ASKS_NO_MODEL for package in ("openevals", "agentevals") for name in _MATCHERS},
     "agentevals.graph_trajectory.strict": ASKS_NO_MODEL,
 }
+_FRAMEWORKS = ("openevals.", "agentevals.")
 _CODE, _CODE_TOOLS = "openevals.code.base", ("openevals.code.pyright", "openevals.code.mypy", "openevals.code.e2b")
 _JSON = "openevals.json.match"
 _TOLD_ELSEWHERE = ("scorer", "judge", "model", "rubric", "use_reasoning")  # by the name, or of no account
@@ -94,10 +95,13 @@ def comparison_of(function: Any) -> Comparison | None:
     function = unwrapped(function)[0]
     module, closure = _module(function), closure_of(function)
     if module in _BY_RULE:
-        return Comparison(name=_name(function, closure), asked_once=_BY_RULE[module])
+        once = None if _asks_the_caller(closure) else _BY_RULE[module]
+        return Comparison(name=_name(function, closure), asked_once=once)
     if module == _CODE and _module(closure.get("scorer")).startswith(_CODE_TOOLS):
         asks = closure.get("code_extraction_strategy") == "llm" and closure.get("code_extractor") is None
-        return None if asks else Comparison(name=str(closure.get("feedback_key")), asked_once=ASKS_NO_MODEL)
+        if asks or _asks_the_caller(closure):
+            return None
+        return Comparison(name=str(closure.get("feedback_key")), asked_once=ASKS_NO_MODEL)
     if module != _JSON or "rubric" not in closure:
         return None
     averages = "average" in (closure.get("aggregator"), closure.get("list_aggregator"))
@@ -138,7 +142,7 @@ def _rule(evaluator: Any, comparison: Comparison) -> JudgeIdentity:
 
 def is_of_framework(function: Any) -> bool:
     """Whether an evaluator is openevals' or agentevals' own, which logs its feedback itself in a test case."""
-    return _module(unwrapped(function)[0]).startswith(("openevals.", "agentevals."))
+    return _module(unwrapped(function)[0]).startswith(_FRAMEWORKS)
 
 
 def _name(function: object, closure: Mapping[str, Any]) -> str:
@@ -149,5 +153,12 @@ def _name(function: object, closure: Mapping[str, Any]) -> str:
     return str(getattr(function, "__name__", "")).removesuffix("_async")
 
 
+def _asks_the_caller(closure: Mapping[str, Any]) -> bool:
+    """Whether a function of the caller's own, which may ask a model, is among what an evaluator was made with."""
+    held = (one for value in closure.values() for one in (value.values() if isinstance(value, Mapping) else (value,)))
+    return any(callable(one) and not _module(one).startswith(_FRAMEWORKS) for one in held)
+
+
 def _module(function: object) -> str:
-    return str(getattr(function, "__module__", ""))
+    """Return the module a function was written in, whatever `functools.wraps` made it say; empty for other things."""
+    return str(getattr(function, "__globals__", {}).get("__name__", ""))

@@ -9,13 +9,16 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from judgeharness_integrations.redacting import Redactor
 
 if TYPE_CHECKING:
     from rich.progress import Progress, ProgressColumn, Task, TaskID
+
+    from judgeharness_integrations.result import HarnessResult
+    from judgeharness_integrations.verdictlog.row import VerdictRow
 
 __all__ = [
     "Observer",
@@ -44,13 +47,14 @@ class Span:
     """Something that began and will end.
 
     `facts` are known at the start; `outcome` is filled in before the end. `tokens` keeps what an observer returned
-    from `begin`, by the observer's id.
+    from `begin`, by the observer's id. `name` is for people; `case_id` is a case's own, which may hold a secret.
     """
 
     kind: SpanKind
     name: str
     facts: Mapping[str, Any] = field(default_factory=dict)
     parent: Span | None = None
+    case_id: str | None = field(default=None, repr=False)
     outcome: dict[str, Any] = field(default_factory=dict)
     tokens: dict[int, object] = field(default_factory=dict)
 
@@ -119,7 +123,10 @@ class Spans:
 
     def begin(self, kind: SpanKind, name: str, parent: Span | None = None, **facts: Any) -> Span:
         """Begin a span."""
-        span = Span(kind=kind, name=name, facts=self._redact.data(facts) if self._observers else facts, parent=parent)
+        case_id = name if kind == "case" else None
+        if self._observers:
+            name, facts = self._redact.text(name), self._redact.data(facts)
+        span = Span(kind=kind, name=name, facts=facts, parent=parent, case_id=case_id)
         for observer in self._observers:
             with self._unharmed(observer):
                 span.tokens[id(observer)] = observer.begin(span)
@@ -139,6 +146,9 @@ class Spans:
         span.outcome.update(outcome)
         told = ((name, value) for name, value in span.outcome.items() if isinstance(value, str))
         span.outcome.update({name: self._redact.text(value) for name, value in told if self._observers})
+        case = span if span.kind == "case" else span.parent
+        if case is not None and case.case_id not in (None, case.name):
+            span.outcome.update(_renamed(span.outcome, case.name))
         for observer in reversed(self._observers):
             with self._unharmed(observer):
                 observer.end(span)
@@ -153,6 +163,20 @@ class Spans:
             name = type(observer).__name__
             sentence = self._redact.text(f"observer {name} failed and is not told any more: {error!r}.")
             warnings.warn(sentence, RuntimeWarning, stacklevel=4)
+
+
+def _renamed(outcome: Mapping[str, Any], case_id: str) -> dict[str, Any]:
+    """Return the rows and the result of an outcome, of a case that is called otherwise."""
+
+    def named(rows: Iterable[VerdictRow]) -> tuple[VerdictRow, ...]:
+        return tuple(replace(row, case_id=case_id) for row in rows)
+
+    found: dict[str, Any] = {"rows": named(outcome["rows"])} if outcome.get("rows") else {}
+    result: HarnessResult | None = outcome.get("result")
+    if result is not None:
+        rows, probe_rows = named(result.rows), named(result.probe_rows)
+        found["result"] = replace(result, case_id=case_id, rows=rows, probe_rows=probe_rows)
+    return found
 
 
 @contextmanager

@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
 
-from judgeharness_integrations._errors import UsageError
+from judgeharness_integrations._errors import PlanError
 
 __all__ = ["Bucket", "RateGate", "Rates"]
 
@@ -28,7 +28,7 @@ class Rates:
     """What a provider allows a minute; None: no limit declared.
 
     Raises:
-        UsageError: a rate is not above 0.
+        PlanError: a rate is not above 0.
 
     """
 
@@ -39,8 +39,9 @@ class Rates:
         """Refuse rates at which nothing could ever be asked."""
         for field in fields(self):
             rate = getattr(self, field.name)
-            if rate is not None and not (isinstance(rate, (int, float)) and 0 < rate < math.inf):
-                raise UsageError(f"{field.name} must be a number above 0, not {rate!r}; leave it out for no limit.")
+            number = isinstance(rate, (int, float)) and not isinstance(rate, bool)
+            if rate is not None and not (number and 0 < rate < math.inf):
+                raise PlanError(f"{field.name} must be a number above 0, not {rate!r}; leave it out for no limit.")
 
     @classmethod
     def strictest(cls, every: Iterable[Rates]) -> Rates:

@@ -230,6 +230,13 @@ def check_retrying(retrying: object, max_attempts: int | None) -> None:
             "retrying has a retry_error_callback, which would answer in the judge's place: leave it out, "
             "a call that fails for good is a row with its error."
         )
+    try:
+        retrying.copy(reraise=True)
+    except Exception as error:
+        raise PlanError(
+            f"retrying is copied for each call, and {type(retrying).__name__}.copy fails ({error!s:.200}): "
+            "give a plain AsyncRetrying, or a class whose constructor takes the same arguments."
+        ) from error
 
 
 async def retry_by(retrying: AsyncRetrying, attempt: Callable[[], Awaitable[_T]], *, final: type[BaseException]) -> _T:

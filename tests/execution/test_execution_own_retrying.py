@@ -49,6 +49,14 @@ class Sleeps:
         self.slept.append(seconds)
 
 
+class TeamRetrying(AsyncRetrying):
+    """A policy with a constructor of its own, which tenacity cannot copy."""
+
+    def __init__(self, team: str, **options: Any) -> None:
+        super().__init__(**options)
+        self.team = team
+
+
 def policy(attempts: int = 4, **options: Any) -> AsyncRetrying:
     return AsyncRetrying(**{"stop": stop_after_attempt(attempts), "sleep": Sleeps()} | options)
 
@@ -237,6 +245,14 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
         (
             "retrying has a retry_error_callback, which would answer in the judge's place: leave it out, "
             "a call that fails for good is a row with its error."
+        ),
+    ),
+    (
+        {"retrying": TeamRetrying("judges", stop=stop_after_attempt(2))},
+        (
+            "retrying is copied for each call, and TeamRetrying.copy fails (TeamRetrying.__init__() missing 1 required "
+            "positional argument: 'team'): give a plain AsyncRetrying, or a class whose constructor takes "
+            "the same arguments."
         ),
     ),
     (

@@ -141,7 +141,7 @@ def test_the_strictest_rates_hold() -> None:
     assert Rates.strictest([]) == Rates()
 
 
-@pytest.mark.parametrize("rate", [0, -1, float("inf"), float("nan"), "many"])
+@pytest.mark.parametrize("rate", [0, -1, float("inf"), float("nan"), "many", True])
 def test_rates_are_above_zero(rate: object) -> None:
     with pytest.raises(UsageError, match="tokens_per_minute must be a number above 0"):
         Rates(tokens_per_minute=rate)  # type: ignore[arg-type]

@@ -116,7 +116,7 @@ class Watching:
         self.told.append(repr(span.facts))
 
     def end(self, span: Span) -> None:
-        self.told.append(repr((span.facts, span.outcome)))
+        self.told.append(repr((span.name, span.facts, span.outcome)))
 
 
 def test_no_secret_reaches_a_span() -> None:
@@ -125,6 +125,14 @@ def test_no_secret_reaches_a_span() -> None:
     assert result.rows
     assert_clean("\n".join(watching.told))
     assert "the answer, sent [redacted]" in "\n".join(watching.told)
+
+
+def test_no_secret_of_a_cases_name_reaches_a_span_and_the_result_keeps_the_name() -> None:
+    watching, named = Watching(), f"c {SHAPED}"
+    harness = JudgeHarness(perturbations=["none"], repetitions=1, aggregation_rule="majority", observers=[watching])
+    result = harness.evaluate(lambda case: "PASS", AnswerCase(case_id=named, output="x"))
+    assert (result.case_id, result.rows[0].case_id) == (named, named)
+    assert_clean("\n".join(watching.told))
 
 
 def test_an_observer_that_fails_tells_no_secret() -> None:
@@ -143,6 +151,14 @@ def test_no_secret_reaches_a_record_of_what_was_judged(tmp_path: Path) -> None:
     text = (tmp_path / "all.jsonl").read_text()
     assert_clean(text)
     assert "the answer, sent [redacted]" in text
+
+
+def test_no_secret_among_a_tests_parameters_reaches_a_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTEST_CURRENT_TEST", f"test_x.py::test_it[{OF_ENVIRONMENT}-{SHAPED}] (call)")
+    with recording(to_file(tmp_path / "all.jsonl")):
+        measured(leaking_judgment())
+    assert_clean(text := (tmp_path / "all.jsonl").read_text())
+    assert "test_x.py::test_it[[redacted]" in text
 
 
 def test_a_worker_takes_out_what_its_own_environment_holds() -> None:

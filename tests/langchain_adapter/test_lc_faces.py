@@ -226,6 +226,25 @@ def test_what_the_chain_says_of_itself_is_said_and_nothing_asks_past_the_harness
     assert server.calls == 0
 
 
+class AskingChain(QAEvalChain):
+    """A chain of the caller's own with a face that asks the model itself."""
+
+    def predict(self, callbacks: Any = None, **given: Any) -> str:
+        del callbacks
+        return str(self.llm.invoke(str(given)).content)
+
+
+def test_a_face_of_the_callers_own_does_not_ask_past_the_harness(openai_server: Serve) -> None:
+    server = openai_server([Reply.text("GRADE: CORRECT")])
+    chain = harness_evaluator(AskingChain.from_llm(chat_model(server)), JudgeHarness.quick("labels"))
+    given = {**EXAMPLES[0], **PREDICTIONS[0]}
+    with pytest.raises(AttributeError, match=r"AskingChain\.predict would go round the harness: call evaluate_strings"):
+        chain.predict(**given)
+    assert server.calls == 0
+    assert chain.invoke(given)["results"].harness["verdict"] is not None
+    assert server.calls > 1
+
+
 def test_missing_and_strange_variables_are_refused_before_anything_is_asked(openai_server: Serve) -> None:
     server = openai_server(longer_wins)
     with pytest.raises(ValueError, match=r"Missing some input keys: \{'prediction_b'\}"):

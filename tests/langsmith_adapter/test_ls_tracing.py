@@ -121,6 +121,17 @@ def test_a_measurement_is_a_tree(langsmith_server: LangSmithServerFactory, multi
     assert server.unknown == []
 
 
+def test_no_secret_of_a_cases_name_is_uploaded_and_its_run_id_is_found(
+    langsmith_server: LangSmithServerFactory,
+) -> None:
+    server, case, run_id = langsmith_server(), AnswerCase(case_id="c sk-abcdef012345", output="x"), uuid4()
+    with traced(server):
+        harness(observers=[LangSmithTracing(run_ids={case.case_id: run_id})]).evaluate(lambda case: "PASS", case)
+    (run,) = server.named("judge_harness")
+    assert (run["id"], run["inputs"]["case_id"], run["outputs"]["case_id"]) == (str(run_id), *["c [redacted]"] * 2)
+    assert "sk-abcdef" not in server.text
+
+
 def test_what_marks_the_case_does_not_mark_its_samples(langsmith_server: LangSmithServerFactory) -> None:
     server = langsmith_server()
     with traced(server, metadata={"build": 7}, tags=["ci"]):

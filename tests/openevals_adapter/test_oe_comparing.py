@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import json
 from typing import Any
 
 import pytest
@@ -147,6 +149,61 @@ def test_tools_that_check_code_ask_no_model_unless_one_finds_the_code() -> None:
     assert harness_judge(checked).judge.key == "pyright_succeeded"
     asks = pyright.create_pyright_evaluator(code_extraction_strategy="llm", client=MODEL)
     assert comparison_of(asks) is None
+
+
+MATCHERS = pytest.mark.parametrize(
+    "factory",
+    [
+        create_trajectory_match_evaluator,
+        create_async_trajectory_match_evaluator,
+        agentevals_match.create_trajectory_match_evaluator,
+        agentevals_match.create_async_trajectory_match_evaluator,
+    ],
+)
+
+
+def _searching(words: str) -> list[dict[str, Any]]:
+    call = {"function": {"name": "search", "arguments": json.dumps({"q": words})}}
+    return [{"role": "user", "content": "Rain?"}, {"role": "assistant", "content": "", "tool_calls": [call]}]
+
+
+@MATCHERS
+def test_a_matcher_of_the_callers_own_may_ask_a_model_and_is_sampled(factory: Any) -> None:
+    asked: list[dict[str, Any]] = []
+
+    def alike(output: dict[str, Any], reference: dict[str, Any]) -> bool:
+        asked.append(output)
+        return len(asked) != 2  # changes its mind once
+
+    harness = JudgeHarness(perturbations=["none"], repetitions=3, aggregation_rule="majority")
+    judge = harness_judge(factory(tool_args_match_overrides={"search": alike}), harness)
+    answer = told(judge, outputs=_searching("Oslo rain"), reference_outputs=_searching("rain in Oslo"))
+    assert (answer["key"], answer["score"], len(asked)) == ("trajectory_strict_match", True, 3)
+    assert "asks no model" not in str(answer)
+
+
+@MATCHERS
+def test_matchers_that_are_names_are_called_once(factory: Any) -> None:
+    judge = harness_judge(factory(tool_args_match_overrides={"search": "ignore", "read": ["path"]})).judge
+    assert judge.asked_once == "asks no model"
+
+
+def test_code_that_a_function_of_the_callers_own_finds_is_checked_each_time() -> None:
+    for factory in (pyright.create_pyright_evaluator, pyright.create_async_pyright_evaluator):
+        assert harness_judge(factory(code_extractor=str)).judge.asked_once is None
+
+
+def test_a_function_that_wraps_an_exact_match_is_the_callers_own() -> None:
+    asked: list[str] = []
+
+    @functools.wraps(exact_match)
+    def same(*, outputs: str, reference_outputs: str) -> dict[str, Any]:
+        asked.append(outputs)
+        return {"key": "same", "score": outputs.lower() == reference_outputs.lower()}
+
+    harness = JudgeHarness(perturbations=["none"], repetitions=3, aggregation_rule="majority")
+    answer = told(harness_judge(same, harness), outputs="paris", reference_outputs="Paris")
+    assert (comparison_of(same), answer["score"], len(asked)) == (None, True, 3)
 
 
 def test_an_embedding_is_the_same_each_time() -> None:

@@ -406,6 +406,25 @@ def test_a_report_takes_in_what_migrated_evaluators_measure(run: Run, pytester: 
     assert report.case_texts["own"] == {"output": "Hello *you*"}
 
 
+KEYED = """
+import pytest
+
+@pytest.mark.parametrize("key", ["sk-abcdef012345", "sk-abcdef543210"])
+def test_one(judgeharness, key):
+    judgeharness(passes, CASE)
+"""
+
+
+def test_no_secret_among_a_tests_parameters_is_written_down(run: Run, pytester: pytest.Pytester) -> None:
+    ran = run(KEYED, "--judgeharness-out", "out")
+    ran.assert_outcomes(passed=2)
+    assert "no result" not in ran.stdout.str()
+    out = pytester.path / "out"
+    asked = [result.test for result in read_report(out / "recorded.jsonl").results]
+    assert asked == ["test_suite.py::test_one[[redacted]]"] * 2
+    assert not [file for file in out.rglob("*") if file.is_file() and "sk-abcdef" in file.read_text(encoding="utf-8")]
+
+
 def test_reports_say_which_test_asked(run: Run, pytester: pytest.Pytester) -> None:
     ran = run(MIGRATED, "--judgeharness-out", "out")
     ran.assert_outcomes(passed=2)

@@ -14,7 +14,7 @@ import pytest
 
 from judgeharness_integrations._errors import JudgeHarnessError, NotGradedError, UsageError
 from judgeharness_integrations.pricetable import prices_of
-from judgeharness_integrations.recording import case_texts, recording
+from judgeharness_integrations.recording import asked_by, case_texts, recording
 from judgeharness_integrations.redacting import redactor
 from judgeharness_integrations.testing.pytest_plugin.budgeting import (
     calls_allowed,
@@ -181,7 +181,7 @@ class Suite:
             return pytest.ExitCode.OK
         settings = self.settings
         self.ending = ended(
-            self._records,
+            [replace(one, result=asked_by(one.result, one.test)) for one in self._records],
             gates=settings.gates,
             outputs=settings.outputs,
             on_abstain=_ON_ABSTAIN[settings.on_abstain],
