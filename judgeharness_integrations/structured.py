@@ -107,7 +107,7 @@ def own_copy(value: Any) -> Any:
     one. Attachments become a dict with readers of its own.
     """
     if isinstance(value, Attachments):
-        return dict(value.afresh())
+        return {**value.afresh(), **{name: own_copy(other) for name, other in value.others.items()}}
     with suppress(Exception):
         return copy.deepcopy(value)
     shared: dict[int, Any] = {}
@@ -188,7 +188,7 @@ def _plain(value: Any) -> Any:
         calls = getattr(value, "tool_calls", None)
         return said | ({"tool_calls": calls} if calls else {})
     if isinstance(value, Attachments):
-        return value.described()
+        return value.compared()
     dump = getattr(value, "model_dump", None)
     return dump(mode="json") if callable(dump) and not isinstance(value, type) else str(value)
 
