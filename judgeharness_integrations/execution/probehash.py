@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["content_digest", "judge_digest", "probe_hash", "value_digest"]
 
 _DIGEST_BYTES = 16
+_AS_TEXT = (datetime, date, time, Decimal, UUID, PurePath, Enum)
 _NOT_SHOWN = frozenset({"case_id", "gold", "author", "author_b"})
 
 
@@ -83,16 +84,13 @@ def _plain(value: Any) -> Any:
         return {"kind": type(value).__name__, **shown}
     if isinstance(value, (str, int, float, list, tuple, dict)) or value is None:
         return value
+    if isinstance(value, (bytes, bytearray, memoryview, *_AS_TEXT)):
+        text = str(value) if isinstance(value, _AS_TEXT) else hashlib.sha256(bytes(value)).hexdigest()
+        return {"kind": type(value).__name__, "text": text}
     if isinstance(value, Attachments):  # by their content: an answer about another picture is no answer
         return value.compared()
-    if isinstance(value, (bytes, bytearray, memoryview)):
-        return {"kind": "bytes", "sha256": hashlib.sha256(value).hexdigest()}
-    if isinstance(value, (datetime, date, time, Decimal, UUID, PurePath, Enum)):
-        return {"kind": type(value).__name__, "text": str(value)}
-    if isinstance(value, Mapping):
-        return dict(value)
-    if isinstance(value, (set, frozenset)):
-        return sorted(value)
+    if isinstance(value, (Mapping, set, frozenset)):
+        return dict(value) if isinstance(value, Mapping) else sorted(value)
     if (dump := getattr(value, "model_dump", None)) is not None:  # pydantic
         return {"kind": type(value).__name__, "model": dump(mode="json")}
     raise TypeError(type(value).__name__)

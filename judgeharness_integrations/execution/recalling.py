@@ -106,9 +106,9 @@ class Recall:
         where = f"case {pending.case_id!r} under {pending.perturbation.name!r}"
         if pending.preparation.is_made and pending.preparation.digest() is None:
             raise UsageError(
-                f"run {self._run!r} of the log holds an answer for {where}, and the case holds what cannot be compared, "
-                "so nobody knows whether it is about the same: give the run another name, or the case texts, numbers, "
-                "bytes, containers of these, dataclasses or pydantic models."
+                f"run {self._run!r} of the log holds an answer for {where}, and the case holds what cannot be "
+                "compared, so nobody knows whether it is about the same: give the run another name, or the case texts, "
+                "numbers, bytes, containers of these, dataclasses or pydantic models."
             )
         if expected is not None and asked is not None and asked != expected:
             raise UsageError(
