@@ -50,7 +50,7 @@ class Counting:
 
 @dataclass(frozen=True)
 class Signed:
-    author: str
+    author: str = field(repr=False)
 
 
 @pytest.fixture
