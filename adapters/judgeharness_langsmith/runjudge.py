@@ -54,7 +54,7 @@ class RunCase(StructuredCase):
     def of(cls, case: StructuredCase, run: Run, example: Example | None, *, whole: bool = True) -> Self:
         """Return the case as one of a run; of the `whole` run and example where a judge may read all of them.
 
-        Then `rest` is a digest of what is no text of the case, and part of the case id.
+        Then `rest` is a digest of what is no text of the case; the case id is that of its outputs, which labels join.
         """
         told = {part.name: getattr(case, part.name) for part in fields(case)}
         given = run.inputs or {}
@@ -62,7 +62,6 @@ class RunCase(StructuredCase):
             told["extra"] = {**case.extra, _RUN_INPUTS: given}
         if whole:
             told["rest"] = rest_digest(run, example)
-            told["case_id"] = f"{case.case_id}-{told['rest'][:12]}"
         return cls(**told, source=_Source(run, example))
 
     def arguments(self) -> dict[str, Any]:
