@@ -15,6 +15,7 @@ from judgeharness_integrations._errors import CaseError
 
 __all__ = ["Attachment", "Attachments", "attachments_in", "without_content"]
 
+_ADDRESS = "presigned_url"  # which lets others read
 _LONGEST = 1_000  # characters of a text that is no file
 _READING = Lock()  # evaluations in several threads may have been given one reader
 
@@ -52,28 +53,31 @@ class Attachments(Mapping[str, dict[str, Any]]):
     Every call of a judge gets a copy of its own, whose readers begin at the beginning; the bytes are shared.
     """
 
-    def __init__(self, files: Mapping[str, Attachment]) -> None:
-        """Hold files by name."""
+    def __init__(self, files: Mapping[str, Attachment], others: Mapping[str, Any] | None = None) -> None:
+        """Hold files by name, and `others`, which stand among them without a reader."""
         self.files = files
+        self.others = others or {}
         self._opened: dict[str, dict[str, Any]] = {}
 
     def __getitem__(self, name: str) -> dict[str, Any]:
         """Return one, with the same reader every time."""
+        if name in self.others:
+            return self.others[name]  # type: ignore[no-any-return]
         if name not in self._opened:
             self._opened[name] = self.files[name].opened()
         return self._opened[name]
 
     def __iter__(self) -> Iterator[str]:
         """Iterate over the names."""
-        return iter(self.files)
+        return iter((*self.files, *self.others))
 
     def __len__(self) -> int:
         """Count them."""
-        return len(self.files)
+        return len(self.files) + len(self.others)
 
     def __eq__(self, other: object) -> bool:
         """Whether both hold the same under the same names."""
-        return isinstance(other, Attachments) and self.files == other.files
+        return isinstance(other, Attachments) and (self.files, self.others) == (other.files, other.others)
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -83,21 +87,26 @@ class Attachments(Mapping[str, dict[str, Any]]):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Travel without readers."""
-        return Attachments, (self.files,)
+        return Attachments, (self.files, self.others)
 
     def afresh(self) -> Attachments:
         """Return the same files with readers of their own."""
-        return Attachments(self.files)
+        return Attachments(self.files, self.others)
 
     def described(self) -> dict[str, Any]:
-        """Return what may be written down of them, and by which they are known again."""
-        return {name: file.described() for name, file in self.files.items()}
+        """Return what may be written down of them."""
+        told = {name: file.described() for name, file in self.files.items()}
+        return {**told, **{name: without_content(other) for name, other in self.others.items()}}
+
+    def compared(self) -> dict[str, Any]:
+        """Return by what they are known again; what is no file is known by itself, and is not to be written down."""
+        return {**{name: file.described() for name, file in self.files.items()}, **self.others}
 
 
 def attachments_in(value: Any) -> Any:
     """Return attachments as LangSmith gives them as `Attachments`, read here; anything else as it is.
 
-    The readers stay where they stand.
+    The readers stay where they stand. What has none beside one that has stays what it is.
 
     Raises:
         CaseError: one cannot be read.
@@ -105,9 +114,11 @@ def attachments_in(value: Any) -> Any:
     """
     if isinstance(value, Attachments) or not isinstance(value, Mapping) or not value:
         return value
-    if not all(isinstance(one, Mapping) and hasattr(one.get("reader"), "read") for one in value.values()):
+    files = {name for name, one in value.items() if isinstance(one, Mapping) and hasattr(one.get("reader"), "read")}
+    if not files:
         return value
-    return Attachments({str(name): _read(str(name), one) for name, one in value.items()})
+    others = {str(name): one for name, one in value.items() if name not in files}
+    return Attachments({str(name): _read(str(name), value[name]) for name in value if name in files}, others)
 
 
 def without_content(value: Any) -> Any:
@@ -115,7 +126,7 @@ def without_content(value: Any) -> Any:
     if isinstance(value := attachments_in(value), Attachments):
         return value.described()
     if isinstance(value, Mapping):
-        return {name: without_content(part) for name, part in value.items()}
+        return {name: without_content(part) for name, part in value.items() if name != _ADDRESS}
     if isinstance(value, (list, tuple)):
         return [without_content(part) for part in value]
     if isinstance(value, str):

@@ -5,8 +5,9 @@ from __future__ import annotations
 import copy
 import hashlib
 import json
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any, Self
 
 from judgeharness_integrations._errors import CaseError
@@ -100,18 +101,44 @@ def structured_case(
 
 
 def own_copy(value: Any) -> Any:
-    """Return a deep copy for one call of a judge, which may change what it is given; what cannot be copied is shared.
+    """Return a deep copy for one call of a judge, which may change what it is given.
 
-    Attachments become a dict with readers of its own.
+    A part that cannot be copied is shared, a lock say, and with it what an object that is no dataclass holds beside
+    one. Attachments become a dict with readers of its own.
     """
     if isinstance(value, Attachments):
-        return dict(value.afresh())
-    try:
+        return {**value.afresh(), **{name: own_copy(other) for name, other in value.others.items()}}
+    with suppress(Exception):
         return copy.deepcopy(value)
-    except Exception:  # noqa: BLE001 - clients, locks, whatever an application returns
-        if isinstance(value, Mapping):
-            return {key: own_copy(part) for key, part in value.items()}
-        return [own_copy(part) for part in value] if isinstance(value, list) else value
+    shared: dict[int, Any] = {}
+    _note_shared(value, shared, set())
+    with suppress(Exception):
+        return copy.deepcopy(value, shared)
+    if isinstance(value, Mapping):
+        return {key: own_copy(part) for key, part in value.items()}
+    return [own_copy(part) for part in value] if isinstance(value, list) else value
+
+
+def _note_shared(value: Any, shared: dict[int, Any], seen: set[int]) -> None:
+    """Note, by the id of each part that cannot be copied, what stands for it in a copy: a memo for `deepcopy`."""
+    if id(value) in seen:
+        return
+    seen.add(id(value))
+    if type(value) is dict:
+        parts: Iterable[Any] = value.values()
+    elif isinstance(value, (list, tuple)):
+        parts = value
+    elif is_dataclass(value) and not isinstance(value, type):
+        parts = [getattr(value, one.name, None) for one in fields(value)]
+    else:
+        try:
+            copy.deepcopy(value)
+        except Exception:  # noqa: BLE001 - clients, locks, whatever an application returns
+            mapping = isinstance(value, Mapping)
+            shared[id(value)] = {key: own_copy(part) for key, part in value.items()} if mapping else value
+        return
+    for part in parts:
+        _note_shared(part, shared, seen)
 
 
 def _with_attachments(extra: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -161,7 +188,7 @@ def _plain(value: Any) -> Any:
         calls = getattr(value, "tool_calls", None)
         return said | ({"tool_calls": calls} if calls else {})
     if isinstance(value, Attachments):
-        return value.described()
+        return value.compared()
     dump = getattr(value, "model_dump", None)
     return dump(mode="json") if callable(dump) and not isinstance(value, type) else str(value)
 

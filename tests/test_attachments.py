@@ -6,13 +6,14 @@ import base64
 import copy
 import io
 import pickle
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from judgeharness_integrations import JudgeHarness
-from judgeharness_integrations._errors import CaseError
+from judgeharness_integrations._errors import CaseError, UsageError
 from judgeharness_integrations.attachments import Attachments, attachments_in, without_content
 from judgeharness_integrations.execution.probehash import content_digest
 from judgeharness_integrations.judging import JudgeIdentity, Judgment, Probe, as_judgment
@@ -76,6 +77,46 @@ def test_a_verdict_about_a_picture_is_used_again_for_this_picture_alone(tmp_path
             assert sum("reused_from" not in row.attributes for row in rows) == asked
     written = (tmp_path / "log.sqlite").read_bytes()
     assert [secret in written for secret in (b"Red", base64.b64encode(_RED), _RED.hex().encode())] == [False] * 3
+
+
+@pytest.mark.parametrize(
+    "attached",
+    [
+        lambda content: {"photo": content},
+        lambda content: {**given(content), "caption": "a photo"},
+        lambda content: {**given(content), "old": {"presigned_url": "u", "reader": None, "mime_type": None}},
+    ],
+)
+def test_a_run_is_not_continued_with_another_picture(tmp_path: Path, attached: Callable[[bytes], Any]) -> None:
+    judge = ScriptedJudge([True], identity=JudgeIdentity(name="looking", model="gpt-4o"))
+    design: dict[str, Any] = {"perturbations": ["none"], "repetitions": 2, "aggregation_rule": "majority"}
+    with SqlLog(tmp_path / "log.sqlite") as log:
+        harness = JudgeHarness(**design, log=log, run="r1")
+
+        def measured(content: bytes) -> Any:
+            extra = {"attachments": attached(content)}
+            return harness.evaluate(judge, structured_case(case_id="c", outputs="It is red.", extra=extra))
+
+        assert measured(_RED).verdict == measured(_RED).verdict
+        with pytest.raises(UsageError, match="holds another answer for case 'c'"):
+            measured(b"blue")
+        rows = list(log.rows(run="r1"))
+    assert len(rows) == 2
+    assert all(row.probe_hash for row in rows)
+    assert b"Red" not in (tmp_path / "log.sqlite").read_bytes()
+
+
+def test_what_has_no_reader_stands_beside_what_has_one() -> None:
+    old = {"presigned_url": "https://example.org/old", "reader": None, "mime_type": None}
+    case = structured_case(outputs="a", extra={"attachments": {"note": "hi", **given(b"red"), "old": old}})
+    for _ in range(2):
+        own = own_copy(case.extra["attachments"])
+        assert own["photo"]["reader"].read() == b"red"
+        assert (own.pop("note"), own.pop("old"), list(own)) == ("hi", old, ["photo"])
+    shown = without_content(case.extra["attachments"])
+    assert (shown["note"], shown["old"]) == ("hi", {"reader": None, "mime_type": None})
+    assert len(case.extra["attachments"]) == 3
+    assert pickle.loads(pickle.dumps(case)) == case  # noqa: S301
 
 
 def test_a_text_is_read_as_its_bytes_and_a_stream_once() -> None:

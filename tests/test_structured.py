@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+from threading import Lock
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -10,7 +13,7 @@ from pydantic import BaseModel
 
 from judgeharness_integrations._errors import CaseError
 from judgeharness_integrations.perturbations import perturbation
-from judgeharness_integrations.structured import structured_case, value_text
+from judgeharness_integrations.structured import own_copy, structured_case, value_text
 
 SAID: list[dict[str, Any]] = [
     {"role": "user", "content": "where?"},
@@ -156,3 +159,26 @@ def test_perturbations_fit_where_there_is_a_text() -> None:
     format_change = perturbation("format_change")
     assert format_change.fits(structured_case(outputs=SAID)) is None
     assert format_change.fits(structured_case(outputs={"n": 3})) is not None
+
+
+@dataclass
+class Draft:
+    tags: list[str] = field(default_factory=list)
+    lock: Any = field(default_factory=Lock)
+    parts: list[Draft] = field(default_factory=list)
+
+
+def test_what_a_judge_changes_beside_what_cannot_be_copied_is_its_own() -> None:
+    draft, proxy = Draft(), MappingProxyType({"tags": ["b"]})
+    draft.parts.append(draft)
+    value = {"drafts": [draft], "pair": ({"a": 1}, draft.lock), "proxy": proxy}
+    for _ in range(2):
+        own = own_copy(value)
+        assert own["drafts"][0].tags == []
+        assert own["drafts"][0].parts[0] is own["drafts"][0]
+        assert own["drafts"][0].lock is draft.lock
+        assert own["pair"] == ({"a": 1}, draft.lock)
+        assert own["proxy"] == {"tags": ["b"]}
+        own["drafts"][0].tags.append("mine")
+        own["pair"][0]["a"] = 2
+        own["proxy"]["tags"].append("mine")

@@ -137,7 +137,9 @@ class HarnessRunEvaluator(RunEvaluator):
         shown = self._of_runs if self.attachments is None else self.attachments
         values = bool(getattr(self.judge, "takes_values", False))
         case = default_case(run, example, values=values, attachments=shown)
-        return RunCase.of(case, run, example) if self._of_runs else case
+        if isinstance(self.judge, RunJudge):
+            return RunCase.of(case, run, example, whole=self.judge.takes_runs)
+        return case
 
     def _harness(self, case: AnswerCase, source: UUID) -> JudgeHarness:
         return traced(self.harness, private=self.private, run_ids={case.case_id: source})

@@ -97,7 +97,7 @@ def prepared_case(prepared: Prepared) -> AnswerCase:
         )
     columns = {_RENAMED.get(name, name): value for name, value in prepared.items()}
     attached = attachments_in(columns.pop("attachments", None))
-    told = {**columns, "attachments": attached.described()} if isinstance(attached, Attachments) else columns
+    told = {**columns, "attachments": attached.compared()} if isinstance(attached, Attachments) else columns
     case = case_from_mapping({"case_id": case_id_of(told), **columns}, where="what prepare returned")
     return _with_attachments(case, attached) if attached else case
 

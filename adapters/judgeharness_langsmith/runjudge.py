@@ -26,6 +26,7 @@ from judgeharness_integrations.judging import (
     call_maybe_async,
 )
 from judgeharness_integrations.structured import StructuredCase, own_copy
+from judgeharness_langsmith.runfacts import rest_digest
 
 __all__ = ["RunCase", "RunJudge", "of_runs"]
 
@@ -48,14 +49,20 @@ class RunCase(StructuredCase):
     """A run's outputs with its example's inputs and reference outputs, and both of them for who reads more."""
 
     source: _Source = field(repr=False, compare=False)
+    rest: str = ""
 
     @classmethod
-    def of(cls, case: StructuredCase, run: Run, example: Example | None) -> Self:
-        """Return the case as one of a run."""
+    def of(cls, case: StructuredCase, run: Run, example: Example | None, *, whole: bool = True) -> Self:
+        """Return the case as one of a run; of the `whole` run and example where a judge may read all of them.
+
+        Then `rest` is a digest of what is no text of the case; the case id is that of its outputs, which labels join.
+        """
         told = {part.name: getattr(case, part.name) for part in fields(case)}
         given = run.inputs or {}
         if example is not None and given != (example.inputs or {}):
             told["extra"] = {**case.extra, _RUN_INPUTS: given}
+        if whole:
+            told["rest"] = rest_digest(run, example)
         return cls(**told, source=_Source(run, example))
 
     def arguments(self) -> dict[str, Any]:
@@ -75,8 +82,7 @@ class RunCase(StructuredCase):
 
 def of_runs(function: Callable[..., Any]) -> bool:
     """Whether LangSmith would call a function with a run and an example, or with values by their names."""
-    names = _parameters(function)
-    needed = {name for name, one in names.items() if one.default is Parameter.empty}
+    needed = _needed(_parameters(function))
     return bool(needed) and (needed <= _TAKEN or (len(needed) == _RUN_AND_EXAMPLE and "runs" not in needed))
 
 
@@ -107,6 +113,12 @@ class RunJudge:
         return cls(function=function, name=name, identity=identity)
 
     @property
+    def takes_runs(self) -> bool:
+        """Whether it is given the run or the example, of which it may read anything."""
+        names = _parameters(self.function)
+        return bool(names.keys() & {"run", "example"}) or not _TAKEN.issuperset(_needed(names))
+
+    @property
     def takes_attachments(self) -> bool:
         """Whether it asks LangSmith for attachments: by a parameter of that name."""
         return "attachments" in _parameters(self.function)
@@ -133,11 +145,14 @@ def _parameters(function: Callable[..., Any]) -> Mapping[str, Parameter]:
     return {name: one for name, one in parameters.items() if one.kind not in _VARIABLE}
 
 
+def _needed(parameters: Mapping[str, Parameter]) -> set[str]:
+    return {name for name, one in parameters.items() if one.default is Parameter.empty}
+
+
 def _call(function: Callable[..., Any], values: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
     """Return positional and keyword arguments, as LangSmith would have them."""
     names = _parameters(function)
-    needed = [name for name, one in names.items() if one.default is Parameter.empty]
-    if not _TAKEN.issuperset(needed):
+    if not _TAKEN.issuperset(_needed(names)):
         return [values["run"], values["example"]], {}
     taken = {name: one for name, one in names.items() if name in _TAKEN}
     first = [values[name] for name, one in taken.items() if one.kind is Parameter.POSITIONAL_ONLY]

@@ -30,6 +30,8 @@ def for_prompt(attached: Any) -> Any:
     """Return attachments in the form openevals' prompts take them; None where there are none."""
     if not isinstance(attached, Attachments):
         return attached or None
+    if attached.others:  # openevals says what is wrong with them
+        return dict(attached)
     files = attached.files.items()
     return [{"mime_type": f.mime_type or "", "data": f.data_uri, "name": name} for name, f in files] or None
 

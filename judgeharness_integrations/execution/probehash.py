@@ -6,7 +6,12 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
+from datetime import date, datetime, time
+from decimal import Decimal
+from enum import Enum
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
 from judgeharness_integrations.attachments import Attachments
 
@@ -14,9 +19,10 @@ if TYPE_CHECKING:
     from judgeharness_integrations.cases import Case
     from judgeharness_integrations.judging import Judge
 
-__all__ = ["content_digest", "judge_digest", "probe_hash"]
+__all__ = ["content_digest", "judge_digest", "probe_hash", "value_digest"]
 
 _DIGEST_BYTES = 16
+_AS_TEXT = (datetime, date, time, Decimal, UUID, PurePath, Enum)
 _NOT_SHOWN = frozenset({"case_id", "gold", "author", "author_b"})
 
 
@@ -42,8 +48,14 @@ def judge_digest(judge: Judge, judge_model: str | None = None) -> bytes:
 
 def content_digest(case: Case) -> bytes | None:
     """Return the digest of what a judge is shown of a case; None where that cannot be written down."""
+    shown = {name: part for name, part in _plain(case).items() if name not in _NOT_SHOWN}
+    return value_digest(shown)
+
+
+def value_digest(value: Any) -> bytes | None:
+    """Return the digest of a value; None where it holds what nobody knows how to compare."""
     try:
-        return _digest(json.dumps(_plain(case), sort_keys=True, default=_plain))
+        return _digest(json.dumps(value, sort_keys=True, default=_plain))
     except (TypeError, ValueError, RecursionError):
         return None
 
@@ -61,23 +73,24 @@ def _digest(text: str) -> bytes:
 def _plain(value: Any) -> Any:
     """Return a value as JSON can keep it, its kind included.
 
-    Gold labels and authors are not shown to a judge, and what a case is not compared by is none of its content.
+    What a dataclass is not compared by is none of its content.
 
     Raises:
         TypeError: nobody knows how.
 
     """
     if is_dataclass(value) and not isinstance(value, type):
-        shown = {f.name: getattr(value, f.name) for f in fields(value) if f.compare and f.name not in _NOT_SHOWN}
+        shown = {f.name: getattr(value, f.name) for f in fields(value) if f.compare}
         return {"kind": type(value).__name__, **shown}
     if isinstance(value, (str, int, float, list, tuple, dict)) or value is None:
         return value
+    if isinstance(value, (bytes, bytearray, memoryview, *_AS_TEXT)):
+        text = str(value) if isinstance(value, _AS_TEXT) else hashlib.sha256(bytes(value)).hexdigest()
+        return {"kind": type(value).__name__, "text": text}
     if isinstance(value, Attachments):  # by their content: an answer about another picture is no answer
-        return value.described()
-    if isinstance(value, Mapping):
-        return dict(value)
-    if isinstance(value, (set, frozenset)):
-        return sorted(value)
+        return value.compared()
+    if isinstance(value, (Mapping, set, frozenset)):
+        return dict(value) if isinstance(value, Mapping) else sorted(value)
     if (dump := getattr(value, "model_dump", None)) is not None:  # pydantic
         return {"kind": type(value).__name__, "model": dump(mode="json")}
     raise TypeError(type(value).__name__)

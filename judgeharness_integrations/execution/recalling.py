@@ -104,6 +104,12 @@ class Recall:
         """Refuse to take an answer to another question, or rows of a case that has changed, for those of this one."""
         asked, expected = rows[0].probe_hash, await free_hash(pending, self._digest)
         where = f"case {pending.case_id!r} under {pending.perturbation.name!r}"
+        if pending.preparation.is_made and pending.preparation.digest() is None:
+            raise UsageError(
+                f"run {self._run!r} of the log holds an answer for {where}, and the case holds what cannot be "
+                "compared, so nobody knows whether it is about the same: give the run another name, or the case texts, "
+                "numbers, bytes, containers of these, dataclasses or pydantic models."
+            )
         if expected is not None and asked is not None and asked != expected:
             raise UsageError(
                 f"run {self._run!r} of the log holds another answer for {where}: the judge or the case has changed "

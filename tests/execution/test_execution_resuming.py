@@ -15,6 +15,7 @@ from judgeharness_integrations.calibration import CalibrationSet
 from judgeharness_integrations.execution import Budget
 from judgeharness_integrations.judging import Answer, JudgeIdentity, Judgment, Probe
 from judgeharness_integrations.perturbations import Perturbation
+from judgeharness_integrations.structured import structured_case
 from judgeharness_integrations.verdictlog import MemoryLog, SqlLog
 
 if TYPE_CHECKING:
@@ -45,6 +46,11 @@ class Counting:
         if self.by_name:
             answers = [Answer(criterion=name, verdict=verdict) for name in ("clear", "short")]
         return Judgment(answers=tuple(answers), input_tokens=10, output_tokens=2)
+
+
+@dataclass(frozen=True)
+class Signed:
+    author: str = field(repr=False)
 
 
 @pytest.fixture
@@ -226,8 +232,26 @@ def test_cases_that_json_cannot_hold_are_asked_again(log: SqlLog) -> None:
     for run in ("nightly", "tuesday"):
         JudgeHarness(
             perturbations=["none"], repetitions=2, aggregation_rule="majority", log=log, run=run, observers=()
-        ).evaluate(judge, {"case_id": "x", "image": b"\x00"})
+        ).evaluate(judge, {"case_id": "x", "image": {1, "one"}})
     assert judge.calls == 4
+
+
+def test_a_case_that_cannot_be_compared_is_not_continued(log: SqlLog) -> None:
+    judge, one = Counting(), {"perturbations": ["none"], "repetitions": 2, "aggregation_rule": "majority"}
+    measuring = JudgeHarness(**one, log=log, run="nightly", observers=())  # type: ignore[arg-type]
+    case = {"case_id": "x", "output": "o", "image": {1, "one"}}
+    measuring.evaluate(judge, case)
+    with pytest.raises(UsageError, match="case 'x' under 'none', and the case holds what cannot be compared"):
+        measuring.evaluate(judge, case)
+    assert judge.calls == 2
+
+
+def test_people_in_what_is_judged_are_part_of_it(log: SqlLog) -> None:
+    judge, one = Counting(), {"perturbations": ["none"], "repetitions": 1, "aggregation_rule": "majority"}
+    for author, calls in (("Ada", 1), ("Ada", 1), ("Grace", 2)):
+        case = structured_case(case_id="x", outputs={"by": Signed(author)})
+        JudgeHarness(**one, log=log, run=f"of {author}", observers=()).evaluate(judge, case)  # type: ignore[arg-type]
+        assert judge.calls == calls
 
 
 def test_an_error_of_the_log_ends_the_run(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import copy
 from collections.abc import Callable
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 from unittest.mock import MagicMock
@@ -22,6 +23,7 @@ from judgeharness_integrations._errors import PlanError, UsageError
 from judgeharness_integrations.cases import PairwiseCase
 from judgeharness_integrations.execution.probehash import content_digest
 from judgeharness_integrations.structured import structured_case
+from judgeharness_integrations.verdictlog import SqlLog
 from judgeharness_langsmith import HarnessRunEvaluator
 
 Serve = Callable[..., LangSmithServer]
@@ -308,6 +310,86 @@ def test_equal_outputs_are_one_case_whatever_the_run() -> None:
     assert first.case_id == second.case_id
     assert first.attributes != second.attributes  # which name the run
     assert content_digest(first) is not None
+
+
+def used_search(run: Run, example: Example) -> bool:
+    return any(child.name == "search" for child in run.child_runs or ())
+
+
+def expected(run: Run, example: Example) -> bool:
+    assert run.outputs is not None
+    assert example.metadata is not None
+    return str(example.metadata["expect"]) in run.outputs["answer"]
+
+
+def a_child(**changes: Any) -> Run:
+    return cast("Run", a_run().model_copy(update={"name": "search", **changes}))
+
+
+@pytest.mark.parametrize(
+    ("judge", "before", "after"),
+    [
+        (used_search, {"child_runs": []}, {"child_runs": [a_child()]}),
+        (used_search, {"child_runs": [a_child(name="find")]}, {"child_runs": [a_child()]}),
+        (lambda run, example: "fast" in (run.tags or []), {"tags": ["slow"]}, {"tags": ["fast"]}),
+        (lambda run, example: not run.error, {"error": "late"}, {"error": None}),
+        (
+            lambda run, example: run.extra["metadata"]["model"] == "b",
+            {"extra": {"metadata": {"model": "a"}}},
+            {"extra": {"metadata": {"model": "b"}}},
+        ),
+        (
+            lambda run, example: run.child_runs[0].outputs == {"n": 2},
+            *({"child_runs": [a_child(outputs={"n": n})]} for n in (1, 2)),
+        ),
+        (expected, {"metadata": {"expect": "Lima"}}, {"metadata": {"expect": "Paris"}}),
+    ],
+)
+def test_a_verdict_is_used_again_only_for_what_the_function_read(
+    tmp_path: Path, judge: Callable[..., Any], before: dict[str, Any], after: dict[str, Any]
+) -> None:
+    first = a_run(answer="Paris")
+    with SqlLog(tmp_path / "log.sqlite") as log:
+
+        def verdict(changes: dict[str, Any], name: str) -> Any:
+            metadata = changes.get("metadata", {})
+            run = first.model_copy(update={n: v for n, v in changes.items() if n != "metadata"})
+            harness = JudgeHarness(**{**TWICE, "repetitions": 1}, log=log, run=name, observers=())
+            evaluator = HarnessRunEvaluator(judge, harness, key="k")
+            evaluator.evaluate_run(run, an_example(metadata=metadata))
+            return evaluator.results[str(run.id)].verdict
+
+        assert [verdict(before, "r1"), verdict(before, "r1")] == ["FAIL", "FAIL"]
+        with pytest.raises(UsageError, match="run 'r1' of the log holds another answer"):
+            verdict(after, "r1")
+        assert verdict(after, "r2") == "PASS"
+
+
+def test_what_changes_by_itself_makes_no_other_case() -> None:
+    evaluator = HarnessRunEvaluator(used_search, JudgeHarness(**TWICE))
+    for number in range(2):
+        child = a_child(extra={"runtime": {"sdk_version": str(number)}, "metadata": {"revision_id": str(number)}})
+        evaluator.evaluate_run(a_run().model_copy(update={"child_runs": [child]}), an_example())
+    assert len({getattr(case, "rest", "") for case in evaluator.cases}) == 1
+
+
+def test_a_function_of_values_is_asked_about_values_alone() -> None:
+    def short(outputs: dict[str, Any]) -> bool:
+        return len(outputs["answer"]) < 100
+
+    evaluator = HarnessRunEvaluator(short, JudgeHarness(**TWICE))
+    for tags in (["a"], ["b"]):
+        evaluator.evaluate_run(a_run().model_copy(update={"tags": tags}), an_example())
+    assert len({getattr(case, "rest", "") for case in evaluator.cases}) == 1
+
+
+def test_runs_that_hold_what_cannot_be_compared_are_known_by_their_ids() -> None:
+    evaluator = HarnessRunEvaluator(used_search, JudgeHarness(**TWICE))
+    first, second = (a_run().model_copy(update={"child_runs": [a_child(outputs={"o": object()})]}) for _ in range(2))
+    example = an_example()
+    for run in (first, first.model_copy(), second):
+        evaluator.evaluate_run(run, example)
+    assert len({getattr(case, "rest", "") for case in evaluator.cases}) == 2
 
 
 def test_what_takes_the_run_is_given_no_other_case() -> None:
