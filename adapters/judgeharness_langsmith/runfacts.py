@@ -22,19 +22,20 @@ def rest_digest(run: Run, example: Example | None) -> str:
     Ids, times, events and feedback are left out: they change where nothing else does. Runs that hold what cannot be
     compared are known by their ids.
     """
-    about = [_facts(run), None if example is None else example.metadata or {}]
+    about = [_facts(run), getattr(example, "metadata", None) or {}]
     digest = value_digest(about)
     if digest is None:
-        digest = value_digest([run.id, example and example.id, example and example.modified_at])
+        digest = value_digest([run.id, getattr(example, "id", None), getattr(example, "modified_at", None)])
     return (digest or b"").hex()
 
 
 def _facts(run: Any) -> dict[str, Any]:
     """Return the facts of a run, with those of its child runs; whatever is empty is left out."""
     told = {name: getattr(run, name, None) for name in _TOLD}
-    extra = {name: value for name, value in (run.extra or {}).items() if name != "runtime"}
+    extra = {name: value for name, value in (getattr(run, "extra", None) or {}).items() if name != "runtime"}
     if isinstance(extra.get("metadata"), Mapping):
         extra["metadata"] = {name: value for name, value in extra["metadata"].items() if name not in _OF_ITSELF}
     told["extra"] = {name: value for name, value in extra.items() if value}
-    told["child_runs"] = [{**_facts(one), "inputs": one.inputs, "outputs": one.outputs} for one in run.child_runs or ()]
+    children = getattr(run, "child_runs", None) or ()
+    told["child_runs"] = [{**_facts(one), "inputs": one.inputs, "outputs": one.outputs} for one in children]
     return {name: value for name, value in told.items() if value}

@@ -120,7 +120,7 @@ def identity_of(evaluator: Any, comparison: Comparison | None, name: str) -> tup
     That is how a comparison is set, and the source of a function of the caller's own.
     """
     function = unwrapped(evaluator)[0]
-    if comparison is not None and comparison.asked_once is not None:
+    if comparison is not None and (comparison.asked_once is not None or _module(function) in _BY_RULE):
         return identified(lambda: _rule(evaluator, comparison))
     if is_of_framework(function):
         return None, None
