@@ -92,10 +92,10 @@ class ChatJudge(ABC):
     """What the judges of this package share.
 
     A prompt of the caller's own is a `ChatPromptTemplate`, or a `PromptTemplate` for one message, over any of
-    `instructions`, `marks`, `answer_format`,
-    `code`, `sections`, `input`, `output`, `output_b`, `reference`, `context`, `slot_a`, `slot_b`; it should name
-    `answer_format`. `sections` announces the code of the case and shows its texts between marks, and `marks` says
-    what marks are: where a prompt does not name `marks`, `sections` begins with it. Where it names neither `sections`
+    `instructions`, `marks`, `answer_format`, `code`, `sections`, `input`, `output`, `output_b`, `reference`, `context`,
+    `slot_a`, `slot_b`; it should name `answer_format`. `sections` announces the code of the case and shows its
+    texts between marks, and `marks` says what marks are: where a prompt does not name `marks`, `sections`
+    begins with it. Where it names neither `sections`
     nor `code`, `answer_format` announces the code. Without `answer_format` a text is read as another framework's is:
     a verdict alone on the last line, which ends no passage of six words or more copied from the case.
     """
