@@ -43,6 +43,7 @@ _UNREAD = {
     "ContentFilterFinishReasonError": "content_filter",
     "OpenAIRefusalError": "refusal",
 }
+_MISFIT = "ValidationError"  # pydantic's, of a whole reply that is not of the schema asked for
 
 
 class Tokens(NamedTuple):
@@ -248,11 +249,13 @@ def answer_behind(error: BaseException) -> ModelAnswer | None:
     if isinstance(error, EmptyAnswerError):
         return error.answer
     names = {kind.__name__ for kind in type(error).__mro__}
-    if not names & _UNREAD.keys():
+    if not names & {*_UNREAD, _MISFIT}:
         return None
     held = getattr(error, "completion", None) or _body(getattr(error, "response", None))
     if held is not None:
         return completion_answer(held)
+    if _MISFIT in names:
+        return None
     said = error_text(error)
     (reason,) = (_UNREAD[name] for name in _UNREAD if name in names)
     return ModelAnswer(refusal=said or "refused") if reason == "refusal" else ModelAnswer(finish_reason=reason)

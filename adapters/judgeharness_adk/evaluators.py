@@ -101,7 +101,7 @@ class HarnessedEvaluator(Evaluator):
         reporter = Reporter(
             threshold=judge.criterion.threshold,
             block=block,
-            standing=frozenset(criterion.name for criterion in judge.criteria),
+            standing=frozenset(judge.standing_names),
             pooled=judge.pooled,
             balanced=judge.pooled is not None,
             conjunctive=judge.conjunctive,
@@ -135,7 +135,7 @@ class HarnessedEvaluator(Evaluator):
             metric=self._eval_metric.metric_name,
             invocation_id=judged.invocation_id,
             rubrics={question.id: question.text for question in asked},
-            standing=tuple(criterion.name for criterion in judge.criteria),
+            standing=judge.standing_names,
             parts=fingerprint_parts(judge, harness.design),
             preparation=judged.preparation if case is judged.cases[0] else None,
             **({"input": case.input, "output": case.output} if texts else {}),
@@ -171,6 +171,8 @@ def _undecided(results: Sequence[HarnessResult]) -> Iterator[str]:
                     row.error_kind or row.outcome for row in result.rows if row.criterion == name and not row.ok
                 )
                 failed = ", ".join(f"{count} {kind}" for kind, count in kinds.items())
+                if unasked := measured.planned - sum(measured.outcomes.values()):
+                    failed = ", ".join(filter(None, (failed, f"{unasked} not asked,")))
                 yield safe_text(f"{name} {measured.status}" + (f" ({failed} of {measured.planned})" if failed else ""))
 
 

@@ -17,7 +17,16 @@ from pydantic import BaseModel
 from judgeharness_adk import _seams
 from judgeharness_integrations.cases import AnswerCase
 
-__all__ = ["InvocationCase", "Question", "Shown", "invocation_case", "question_of", "rewritten_scenario", "user_text"]
+__all__ = [
+    "InvocationCase",
+    "Question",
+    "Shown",
+    "invocation_case",
+    "part_name",
+    "question_of",
+    "rewritten_scenario",
+    "user_text",
+]
 
 # What of the agent's words a prompt shows: the final responses, everything it said, or nothing.
 Shown: TypeAlias = Literal["final", "spoken", "nothing"]
@@ -36,6 +45,11 @@ class Question(NamedTuple):
     def rubric(self) -> Rubric:
         """Return the question as ADK has it."""
         return Rubric(rubric_id=self.id, rubric_content=RubricContent(text_property=self.text), type=self.type)
+
+
+def part_name(criterion: str, part: str) -> str:
+    """Return what a criterion is called where it is about a part of an invocation."""
+    return f"{criterion}.{part}"
 
 
 def question_of(rubric: Rubric) -> Question:

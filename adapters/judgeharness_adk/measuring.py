@@ -6,13 +6,13 @@ import asyncio
 import os
 from collections.abc import Callable, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 from google.adk.evaluation.conversation_scenarios import ConversationScenario
 from google.adk.evaluation.eval_case import Invocation
 
-from judgeharness_adk.invocations import InvocationCase, invocation_case
+from judgeharness_adk.invocations import InvocationCase, invocation_case, part_name
 from judgeharness_adk.judges import MetricJudge, NoQuestionsError, Settled, Unready
 from judgeharness_adk.preparing import Preparation
 from judgeharness_integrations import HarnessResult, JudgeHarness
@@ -97,12 +97,23 @@ async def measure_invocations(
     async with aclosing(harness.aevaluate_many(judge, [case for _, case in places.values()])) as measured:
         async for result in measured:
             judged, case = places[result.case_id]
-            judged.results.append(result)
-            keep(judged, case, result)
+            told = _of_part(result, case.part)
+            judged.results.append(told)
+            keep(judged, case, told)
     order = list(places)
     for judged in every:
         judged.results.sort(key=lambda result: order.index(result.case_id))
     return every
+
+
+def _of_part(result: HarnessResult, part: str) -> HarnessResult:
+    """Return a measurement with its criteria named after the part of the invocation they are about."""
+    if not part:
+        return result
+    names = {name: part_name(name, part) for name in result.criteria}
+    criteria = {names[name]: replace(one, criterion=names[name]) for name, one in result.criteria.items()}
+    rows = tuple(replace(row, criterion=names.get(row.criterion, row.criterion)) for row in result.rows)
+    return replace(result, criteria=criteria, rows=rows)
 
 
 async def _prepared(preparation: Preparation, case: InvocationCase) -> Judged:

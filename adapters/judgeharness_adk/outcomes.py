@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from google.adk.evaluation.eval_case import Invocation
@@ -27,7 +27,10 @@ _WORDS = {"abstained": "ABSTAIN", "not_graded": "NOT GRADED"}
 
 @dataclass(frozen=True, kw_only=True)
 class _Rubric:
-    """One decision: rubric, score (None without a decision), weight in the metric's mean, and what it rests on."""
+    """One decision: rubric, score (None without a decision), weight in the metric's mean, and what it rests on.
+
+    What was `compared` no judge decided.
+    """
 
     id: str
     score: float | None
@@ -36,6 +39,7 @@ class _Rubric:
     headline: str
     rationale: str
     shares: tuple[tuple[str, float | None], ...] = ()
+    compared: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,11 +63,13 @@ class Reporter:
     ) -> EvaluationResult:
         """Return one result an invocation, and the metric's own."""
         decided = [list(self._rubrics(one)) for one in judged]
+        unjudged = _unjudged([rubric for rubrics in decided for rubric in rubrics])
+        decided = [[_alone(rubric) if unjudged else rubric for rubric in rubrics] for rubrics in decided]
         units = [self._units(rubrics) for rubrics in decided]
         tokens = [details_of(one) for one in judged]
         invocations = []
         for place, rubrics in enumerate(decided):
-            score = self._fold(units[place])
+            score = self._fold(units[place], judged=not unjudged)
             invocations.append(
                 PerInvocationResult(
                     actual_invocation=actual[place],
@@ -75,7 +81,7 @@ class Reporter:
                 )
             )
         every = [rubric for rubrics in decided for rubric in rubrics]
-        overall = self._fold([unit for one in units for unit in one])
+        overall = self._fold([unit for one in units for unit in one], judged=not unjudged)
         return EvaluationResult(
             overall_score=overall.value,
             overall_eval_status=overall.status,
@@ -90,9 +96,9 @@ class Reporter:
             return rubrics
         return sorted(rubrics, key=lambda rubric: 0.5 if rubric.score is None else rubric.score)[:1]
 
-    def _fold(self, rubrics: Sequence[_Rubric]) -> Score:
+    def _fold(self, rubrics: Sequence[_Rubric], *, judged: bool) -> Score:
         scores, weights = [rubric.score for rubric in rubrics], [rubric.weight for rubric in rubrics]
-        return fold(scores, self.threshold, self.block.on_abstain, weights=weights)
+        return fold(scores, self.threshold, self.block.on_abstain, weights=weights, judged=judged)
 
     def _rubrics(self, judged: Judged) -> Iterator[_Rubric]:
         units = (len(judged.results) + len(judged.problems)) if self.balanced else 1
@@ -105,14 +111,19 @@ class Reporter:
             word = "PASS" if known.passed else "FAIL"
             text = f"{word} · {known.why} · compared, no judge asked"
             yield _Rubric(
-                id=known.id, score=_SCORES[word], weight=Fraction(1), word=word, headline=text, rationale=text
+                id=known.id,
+                score=_SCORES[word],
+                weight=Fraction(1),
+                word=word,
+                headline=text,
+                rationale=text,
+                compared=True,
             )
-        parts = {case.case_id: case.part for case in judged.cases}
         for result in judged.results:
             for name, measured in result.criteria.items():
                 standing = name in self.standing
                 yield _Rubric(
-                    id=".".join(filter(None, (name, parts[result.case_id]))),
+                    id=name,
                     score=_SCORES.get(str(measured.verdict)) if measured.status == "decided" else None,
                     weight=Fraction(1, len(result.criteria) * units if self.balanced else 1),
                     word=_WORDS.get(measured.status, str(measured.verdict)),
@@ -138,9 +149,23 @@ class Reporter:
         for rubric in rubrics:
             groups.setdefault(rubric.id, []).append(rubric)
         for name, group in groups.items():
-            score = self._fold(group).value if any(rubric.score is not None for rubric in group) else None
+            score = None if _unjudged(group) else self._fold(group, judged=True).value
             told = [(rubric.word, rubric.headline) for rubric in group]
             yield RubricScore(rubric_id=name, score=score, rationale=overall_rationale(told))
+
+
+def _unjudged(rubrics: Sequence[_Rubric]) -> bool:
+    """Whether a judge was to decide something and decided nothing: what was compared is then no measurement."""
+    asked = [rubric for rubric in rubrics if not rubric.compared]
+    return bool(asked) and all(rubric.score is None for rubric in asked)
+
+
+def _alone(rubric: _Rubric) -> _Rubric:
+    """Return what was compared saying that it counts for nothing; everything else as it is."""
+    if not rubric.compared:
+        return rubric
+    text = f"{rubric.headline} · counts for nothing, as no judge decided anything else"
+    return replace(rubric, headline=text, rationale=text)
 
 
 def _shares(result: HarnessResult, criterion: str) -> tuple[tuple[str, float | None], ...]:

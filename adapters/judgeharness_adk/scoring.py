@@ -26,12 +26,14 @@ def fold(
     on_abstain: OnAbstain,
     *,
     weights: Sequence[Fraction] | None = None,
+    judged: bool = True,
 ) -> Score:
     """Return the mean of rubric scores and whether it reaches the threshold.
 
     Rubrics without a decision are None. With `fail` they count as not fulfilled. Otherwise the decided rubrics settle
     the status if they can, whatever the others would have been; if they cannot it is what `on_abstain` says:
-    `not_evaluated` without a score, `informational` with the mean of the decided rubrics.
+    `not_evaluated` without a score, `informational` with the mean of the decided rubrics. Nothing passes unless a
+    judge decided some of it (`judged`).
     """
     if not scores:
         return Score(None, EvalStatus.NOT_EVALUATED)
@@ -41,16 +43,16 @@ def fold(
     known, won = sum(weight for _, weight in decided), sum(score * weight for score, weight in decided)
     low, high = float(won / total), float((won + total - known) / total)
     mean = float(won / known) if known else None
-    if len(decided) == len(scores):
+    if judged and len(decided) == len(scores):
         return _compared(low, threshold)
     if on_abstain == "fail":
         # a metric of which nothing was decided has not passed, however low the bar
-        return _compared(low, threshold) if decided else Score(0.0, EvalStatus.FAILED)
-    if mean is not None and (high < threshold or low >= threshold):
+        return _compared(low, threshold) if judged and decided else Score(0.0, EvalStatus.FAILED)
+    if mean is not None and (high < threshold or (judged and low >= threshold)):
         return _compared(mean, threshold)
     if on_abstain == "not_evaluated":
         return Score(None, EvalStatus.NOT_EVALUATED)
-    return Score(mean, EvalStatus.INFORMATIONAL)
+    return Score(mean if judged else None, EvalStatus.INFORMATIONAL)
 
 
 def _compared(value: float, threshold: float) -> Score:

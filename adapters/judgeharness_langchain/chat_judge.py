@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple, Self, TypeAlias, TypedDict, cast, g
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage
-from langchain_core.prompts import ChatPromptTemplate
+from langchain_core.prompts import ChatPromptTemplate, PromptTemplate
 from langchain_core.runnables import Runnable, RunnableConfig
 
 from judgeharness_integrations._errors import UnknownNameError, UsageError
@@ -27,7 +27,7 @@ from judgeharness_langchain.kinds import Kind
 from judgeharness_langchain.models import family_of, innermost, model_name
 from judgeharness_langchain.options import CallOptions
 from judgeharness_langchain.parameters import model_parameters
-from judgeharness_langchain.prompting import prompt_hash, template_texts
+from judgeharness_langchain.prompting import chat_prompt, prompt_hash, template_texts
 from judgeharness_langchain.structured import Mode, Output, answer_of, arguments_of, with_tool
 from judgeharness_langchain.versions import TESTED
 
@@ -42,6 +42,21 @@ _DEFAULT_PROMPT = ChatPromptTemplate.from_messages(
     [("system", "{instructions}\n\n{marks}\n\n{answer_format}"), ("human", "{sections}")]
 )
 
+_VARIABLES = (
+    "instructions",
+    "marks",
+    "answer_format",
+    "code",
+    "sections",
+    "input",
+    "output",
+    "output_b",
+    "reference",
+    "context",
+    "slot_a",
+    "slot_b",
+)
+
 
 class JudgeOptions(TypedDict, total=False):
     """What every judge of this package can be told.
@@ -52,7 +67,7 @@ class JudgeOptions(TypedDict, total=False):
     """
 
     instructions: str
-    prompt: ChatPromptTemplate
+    prompt: ChatPromptTemplate | PromptTemplate
     name: str
     output: OutputMode
     requires_input: bool
@@ -76,10 +91,11 @@ class _Own(NamedTuple):
 class ChatJudge(ABC):
     """What the judges of this package share.
 
-    A prompt of the caller's own is a `ChatPromptTemplate` over any of `instructions`, `marks`, `answer_format`,
-    `code`, `sections`, `input`, `output`, `output_b`, `reference`, `context`, `slot_a`, `slot_b`; it should name
-    `answer_format`. `sections` announces the code of the case and shows its texts between marks, and `marks` says
-    what marks are: where a prompt does not name `marks`, `sections` begins with it. Where it names neither `sections`
+    A prompt of the caller's own is a `ChatPromptTemplate`, or a `PromptTemplate` for one message, over any of
+    `instructions`, `marks`, `answer_format`, `code`, `sections`, `input`, `output`, `output_b`, `reference`, `context`,
+    `slot_a`, `slot_b`; it should name `answer_format`. `sections` announces the code of the case and shows its
+    texts between marks, and `marks` says what marks are: where a prompt does not name `marks`, `sections`
+    begins with it. Where it names neither `sections`
     nor `code`, `answer_format` announces the code. Without `answer_format` a text is read as another framework's is:
     a verdict alone on the last line, which ends no passage of six words or more copied from the case.
     """
@@ -107,7 +123,7 @@ class ChatJudge(ABC):
         self.model = model
         self.criteria: tuple[Criterion, ...] = tuple(criteria)
         self.instructions = options.get("instructions") or default_instructions
-        self.prompt = options.get("prompt") or _DEFAULT_PROMPT
+        self.prompt = chat_prompt(options.get("prompt") or _DEFAULT_PROMPT, _VARIABLES)
         self._fixed = template_texts(self.prompt)
         self.name = options.get("name") or type(self).__name__
         self.output: OutputMode = output

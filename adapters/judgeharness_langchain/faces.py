@@ -86,11 +86,11 @@ class ChainFaces(Runnable[Any, dict[str, Any]]):
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **options: Any) -> dict[str, Any]:  # noqa: A002
         """Evaluate what the prompt's variables hold; return them and the output."""
-        return self._faces().invoke(input, config, **options)
+        return cast("dict[str, Any]", self._faces().invoke(input, config, **options))
 
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **options: Any) -> dict[str, Any]:  # noqa: A002
         """Evaluate what the prompt's variables hold; return them and the output."""
-        return await self._faces().ainvoke(input, config, **options)
+        return cast("dict[str, Any]", await self._faces().ainvoke(input, config, **options))
 
     def batch(self, inputs: list[Any], config: Any = None, **options: Any) -> list[Any]:
         """Evaluate a list."""

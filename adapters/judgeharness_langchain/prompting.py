@@ -3,17 +3,42 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from langchain_core.prompts import BasePromptTemplate, ChatPromptTemplate, PromptTemplate
+from langchain_core.prompts import (
+    BasePromptTemplate,
+    ChatPromptTemplate,
+    HumanMessagePromptTemplate,
+    PromptTemplate,
+)
 
+from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.judging import text_hash
 
-__all__ = ["prompt_hash", "relabelled", "template_texts"]
+__all__ = ["chat_prompt", "prompt_hash", "relabelled", "template_texts"]
 
 _SLOT = re.compile(r"\b[Aa]ssistant ([AB])\b")
 Change = Callable[[str], str]
+
+
+def chat_prompt(prompt: object, known: Sequence[str]) -> ChatPromptTemplate:
+    """Return a prompt as messages: a `PromptTemplate` becomes one message of the user.
+
+    Raises:
+        UsageError: it is no prompt template, or it names what is not `known`.
+
+    """
+    if isinstance(prompt, PromptTemplate):
+        fixed = dict(prompt.partial_variables)
+        whole = {"partial_variables": {}, "input_variables": [*prompt.input_variables, *fixed]}
+        message = HumanMessagePromptTemplate(prompt=prompt.model_copy(update=whole))
+        prompt = ChatPromptTemplate(messages=[message], partial_variables=fixed)
+    if not isinstance(prompt, ChatPromptTemplate):
+        raise UsageError(f"a prompt is a ChatPromptTemplate or a PromptTemplate, not {type(prompt).__name__}.")
+    if unknown := sorted(set(prompt.input_variables) - set(known)):
+        raise UsageError(f"the prompt names {' and '.join(unknown)}: name only {', '.join(known)} in it.")
+    return prompt
 
 
 def _templates(prompt: Any) -> list[tuple[str, str]]:

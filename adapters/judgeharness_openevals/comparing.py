@@ -36,13 +36,26 @@ class Comparison:
 
     `name` is its feedback key, as far as that is one for all its results. `asked_once` says why one unperturbed call
     says all there is; None where a model judges the `judged_keys` of the outputs, and the others are compared by
-    equality. `binary`: its scores 0 and 1 are FAIL and PASS.
+    equality. `binary`: its scores 0 and 1 are FAIL and PASS. Where a model judges, `aggregator` folds the keys into one
+    result, and `excluded` keys have none.
     """
 
     name: str
     asked_once: str | None = None
     binary: bool = False
     judged_keys: frozenset[str] | None = None
+    aggregator: str | None = None
+    excluded: frozenset[str] = frozenset()
+
+    def keys(self, case: Case) -> tuple[str, ...]:
+        """Return the feedback keys of a case where they are a list, which is known before a model has answered."""
+        if self.judged_keys is None or not isinstance(case, StructuredCase):
+            return ()
+        if self.aggregator is not None:
+            return (f"{self.name}:{self.aggregator}",)
+        sides = (side if isinstance(side, list) else [side] for side in (case.outputs, case.reference_outputs))
+        named = {str(key) for side in sides for one in side if isinstance(one, Mapping) for key in one}
+        return tuple(f"{self.name}:{key}" for key in sorted(named - self.excluded))
 
     def view(self, case: Case) -> Case:
         """Return a case of which perturbations leave alone what is compared by equality."""
@@ -111,6 +124,8 @@ def comparison_of(function: Any) -> Comparison | None:
         asked_once=None if rubric else ASKS_NO_MODEL,
         binary=not averages,
         judged_keys=frozenset(rubric) if rubric else None,
+        aggregator=closure.get("aggregator"),
+        excluded=frozenset(closure.get("exclude_keys") or ()),
     )
 
 

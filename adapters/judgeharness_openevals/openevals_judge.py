@@ -28,10 +28,11 @@ _UNNAMED = frozenset({"<lambda>", "_wrapped_evaluator"})
 
 @dataclass
 class Sample:
-    """What one call of the evaluator itself returned or raised."""
+    """What one call of the evaluator itself returned or raised; `keys` are of its results, as far as known before."""
 
     reading: Reading | None = None
     error: Exception | None = None
+    keys: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -178,7 +179,7 @@ class OpenevalsJudge:
         case = self.view(probe.case)
         if (reason := self.fits(case)) is not None:
             raise CaseError(f"{self.name} cannot judge case {case_id_of(case)!r}: {reason}.")
-        sample = Sample()
+        sample = Sample(keys=() if self.comparison is None else self.comparison.keys(case))
         if self.samples is not None:
             self.samples[probe.case_id, probe.perturbation.name, probe.repetition] = sample
         positional, named = self.protocol.call(self._values(case))

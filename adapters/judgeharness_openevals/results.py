@@ -84,6 +84,8 @@ def native_result(judge: OpenevalsJudge, result: HarnessResult, *, bare: bool = 
     if shape == "raw":
         return _raw(judge, result, bare=bare)
     results = [_result(judge, result, criterion, bare=bare) for criterion in result.criteria]
+    if found is None and (keys := next((sample.keys for sample in samples if sample.keys), ())):
+        return [{**results[0], "key": key} for key in keys]  # a list, of which nothing could be read
     return results if shape == "list" or len(results) > 1 else results[0]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
@@ -22,6 +23,7 @@ import judgeharness_adk
 from judgeharness_adk.configuring import judge_from_spec
 from judgeharness_adk.judges import JUDGES
 from judgeharness_adk.reading import read_validity
+from judgeharness_adk.registrations import DEFAULT_SIDECAR
 from judgeharness_integrations._errors import ConfigError
 from judgeharness_integrations.adapters import JudgeSpec
 from judgeharness_integrations.migration.recognising.adk import JUDGES as SCANNED
@@ -80,6 +82,7 @@ def evaluate(
     *,
     turns: Sequence[str] = TURNS,
     scenario: ConversationScenario | None = SCENARIO,
+    threshold: float = 0.5,
     block: dict[str, Any] | None = None,
     **options: Any,
 ) -> Done:
@@ -91,7 +94,7 @@ def evaluate(
 
     with scripted_judge(script) as judge:
         criterion = {
-            "threshold": 0.5,
+            "threshold": threshold,
             "judge_model_options": {"judge_model": judge.model, "num_samples": 5, **options},
             "judge_harness": {"sidecar": False, **(block or {})},
         }
@@ -170,6 +173,79 @@ def test_the_last_turn_passes_if_the_conversation_was_to_end_there_too() -> None
     assert ended.rows(0) == {"user_turn": 1.0}
     [first] = ended.result.per_invocation_results[0].rubric_scores or ()
     assert first.rationale == "PASS · the first turn is the starting prompt · compared, no judge asked"
+
+
+def dead(_: str, __: int) -> str:
+    raise JudgeDown("no such key")
+
+
+def dead_at(*turns: str) -> Says:
+    return lambda text, number: dead(text, number) if text in turns else valid(passes=True)
+
+
+def torn(_: str, number: int) -> str:
+    return valid(passes=number % 2 == 0)
+
+
+@pytest.mark.parametrize("turns", [TURNS, TURNS[:2], TURNS[:1], ("Hi!", *TURNS[1:])])
+@pytest.mark.parametrize("threshold", [0.0, 0.3, 0.5])
+@pytest.mark.parametrize("says", [dead, torn])
+def test_where_the_judge_decided_nothing_the_comparison_decides_nothing_either(
+    says: Says, threshold: float, turns: Sequence[str]
+) -> None:
+    done = ours(says, turns=turns, threshold=threshold, num_samples=4, block={"max_attempts": 1})
+    assert (done.result.overall_score, done.result.overall_eval_status.name) == (0.0, "FAILED")
+    assert done.turns == [("FAILED", 0.0)] * len(turns)  # of which AgentEvaluator takes the mean
+    told = "\n".join(str(row.rationale) for row in done.result.overall_rubric_scores or ())
+    assert "counts for nothing, as no judge decided anything else" in told
+    assert ("JudgeDown: no such key" if says is dead else "ABSTAIN · 2 ") in told
+    [first, *_] = done.result.per_invocation_results[0].rubric_scores or ()
+    assert first.score == float(turns[0] == TURNS[0])
+
+
+@pytest.mark.parametrize(("policy", "status"), [("not_evaluated", "NOT_EVALUATED"), ("informational", "INFORMATIONAL")])
+def test_a_judge_that_decided_nothing_passes_by_no_policy(policy: str, status: str) -> None:
+    block = {"max_attempts": 1, "on_abstain": policy}
+    done = ours(dead, threshold=0.3, block=block)
+    assert (done.result.overall_score, done.result.overall_eval_status.name) == (None, status)
+    assert {score for _, score in done.turns} == {None}
+    begun_otherwise = ours(dead, turns=("Hi!", *TURNS[1:]), threshold=0.9, block=block)
+    assert begun_otherwise.result.overall_eval_status.name == "FAILED"  # whatever the judge would have said
+
+
+@pytest.mark.parametrize(("threshold", "status"), [(0.5, "PASSED"), (0.7, "FAILED")])
+def test_a_turn_that_was_not_graded_counts_as_not_fulfilled(threshold: float, status: str) -> None:
+    done = ours(dead_at(TURNS[1]), threshold=threshold, block={"max_attempts": 1})
+    assert done.turns == [("PASSED", 1.0), ("FAILED", 0.0), ("PASSED", 1.0)]
+    assert (done.result.overall_score, done.result.overall_eval_status.name) == (2 / 3, status)
+    end = ours(dead_at(STOP), threshold=threshold, block={"max_attempts": 1})
+    assert end.turns == [("PASSED", 1.0), ("PASSED", 1.0), ("FAILED", 0.0)]
+
+
+def test_the_log_tells_the_end_from_the_turn_and_what_was_not_asked(caplog: pytest.LogCaptureFixture) -> None:
+    class Unauthorized(Exception):  # noqa: N818 - named as its client names it
+        status_code = 401
+
+    def locked(_: str, __: int) -> str:
+        raise Unauthorized("no such key")
+
+    ours(locked, turns=TURNS[:2], num_samples=6, block={"max_concurrency": 1})
+    [record] = [record for record in caplog.records if record.name == "judgeharness_adk"]
+    told = record.getMessage().partition(": ")[2]
+    assert told.startswith(
+        "turn 2 user_turn not_graded (3 Unauthorized, 3 not asked, of 6); "
+        "turn 2 user_turn.end not_graded (6 not asked, of 6)"
+    )
+
+
+def test_results_read_back_name_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    ours(failing(STOP), turns=TURNS[:2], num_samples=3, block={"sidecar": DEFAULT_SIDECAR})
+    results = judgeharness_adk.load_results()
+    assert [list(one.result.criteria) for one in results] == [["user_turn"], ["user_turn.end"]]
+    assert [{row.criterion for row in one.result.rows} for one in results] == [{"user_turn"}, {"user_turn.end"}]
+    assert [one.result.only.verdict for one in results] == ["PASS", "FAIL"]
+    assert "user_turn.end" in results.report()
 
 
 def test_without_a_scenario_the_metric_says_what_is_missing() -> None:

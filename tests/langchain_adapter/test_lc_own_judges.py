@@ -11,7 +11,7 @@ from uuid import UUID
 import pytest
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.language_models.fake_chat_models import FakeListChatModel
-from langchain_core.prompts import ChatPromptTemplate
+from langchain_core.prompts import ChatPromptTemplate, PromptTemplate
 from support.openai_server import OpenAIServer, Reply, Request, chat_model
 
 from judgeharness_integrations import AnswerCase, JudgeHarness, PairwiseCase
@@ -342,6 +342,27 @@ def test_a_prompt_of_ones_own_and_what_it_must_be(openai_server: Serve) -> None:
         PairwiseJudge("gpt-4o")  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="output is"):
         PairwiseJudge(chat_model(server), output="xml")  # type: ignore[arg-type]
+
+
+def test_a_string_prompt_is_one_message_and_another_prompt_is_refused(openai_server: Serve) -> None:
+    server = openai_server([Reply.text("It is so.\nVerdict: FAIL")])
+    text = "{tone} {instructions} Is {output} right? {answer_format}"
+    prompt = PromptTemplate.from_template(text, partial_variables={"tone": "Be strict."})
+    judge = CriteriaJudge(chat_model(server), criteria="conciseness", output="text", prompt=prompt)
+    JudgeHarness.single("labels").evaluate(judge, AnswerCase(case_id="a", input="q", output="Paris"))
+    [message] = server.requests[0].messages
+    assert (message["role"], message["content"][:10]) == ("user", "Be strict.")
+    assert "Is Paris right?" in message["content"]
+    softer = prompt.partial(tone="Be kind.")
+    other = CriteriaJudge(chat_model(server), criteria="conciseness", output="text", prompt=softer)
+    assert other.identity.prompt_hash != judge.identity.prompt_hash
+    foreign = PromptTemplate.from_template("{criteria} {prediction} {input}")
+    for given, told in (
+        (foreign, "the prompt names criteria and prediction: name only instructions, marks, "),
+        ("Is it right?", "a prompt is a ChatPromptTemplate or a PromptTemplate, not str"),
+    ):
+        with pytest.raises(UsageError, match=told):
+            CriteriaJudge(chat_model(server), criteria="conciseness", prompt=given)  # type: ignore[arg-type]
 
 
 def test_identity_holds_model_parameters_prompt_and_family(openai_server: Serve) -> None:

@@ -135,6 +135,31 @@ def test_a_rubric_has_only_its_own_keys_perturbed(openai_server: Serve, factory:
     assert not any("warnings" in part["metadata"]["harness"] and "asks no" in str(part) for part in answer)
 
 
+@FACTORIES
+@pytest.mark.parametrize("reply", [Reply.text("no JSON"), Reply.status(401)], ids=["unread", "dead"])
+@pytest.mark.parametrize(
+    ("options", "keys"),
+    [
+        ({"aggregator": "all"}, ["json_match:all"]),
+        ({"aggregator": "average", "list_aggregator": "all"}, ["json_match:average"]),
+        ({}, ["json_match:bio", "json_match:born", "json_match:name"]),
+        ({"exclude_keys": ["born"]}, ["json_match:bio", "json_match:name"]),
+    ],
+    ids=["all", "average", "keys", "without"],
+)
+@pytest.mark.parametrize("several", [False, True], ids=["one", "several"])
+def test_a_list_stays_a_list_where_nothing_could_be_read(
+    *, openai_server: Serve, factory: Any, reply: Reply, options: dict[str, Any], keys: list[str], several: bool
+) -> None:
+    evaluator = factory(judge=chat_model(openai_server([reply])), rubric=RUBRIC, **options)
+    judge = harness_judge(evaluator, JudgeHarness.quick("any"), on_not_graded="report")
+    outputs, reference = ([one] if several else one for one in BIOS)
+    answer = told(judge, outputs=outputs, reference_outputs=reference)
+    assert [(part["key"], part["score"]) for part in answer] == [(key, None) for key in keys]
+    assert all(part["comment"].startswith("not graded: ") for part in answer)
+    assert {part["metadata"]["status"] for part in answer} == {"not_graded"}
+
+
 def test_no_key_of_a_rubric_is_nothing_to_reformat() -> None:
     judge = harness_judge(create_json_match_evaluator(judge=MODEL, rubric={"gone": "?"})).judge
     for outputs in (PERSON, [PERSON], "a text"):

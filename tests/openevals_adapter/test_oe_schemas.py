@@ -105,6 +105,21 @@ def test_an_answer_that_breaks_its_schema_is_unparsed(openai_server: Serve) -> N
     assert answer["metadata"]["criteria"]["quality"]["outcomes"]["unparsed"] == 6
 
 
+@pytest.mark.parametrize(
+    "text", ["no JSON", '{"reasoning": "so"}', '{"reasoning": "so", "is_polite": 3, "tone": "odd"}']
+)
+@pytest.mark.parametrize("factory", [create_llm_as_judge, create_async_llm_as_judge])
+def test_an_answer_that_a_clients_model_refuses_is_unparsed(openai_server: Serve, factory: Any, text: str) -> None:
+    server = openai_server([Reply.text(text)])
+    judge = harness_judge(factory(prompt=PROMPT, judge=chat_model(server), output_schema=Review))
+    answer = told(judge, **CASE)
+    assert (answer["is_polite"], answer["tone"]) == (None, None)
+    for measured in answer["metadata"]["criteria"].values():
+        assert measured["outcomes"] == {"ok": 0, "unparsed": 6, "refused": 0, "error": 0}
+    assert len(server.requests) == 6  # none is asked again: it was answered
+    assert answer["metadata"]["harness"]["usage"]["output_tokens"]
+
+
 def test_unreadable_outputs_leave_every_field_open(openai_server: Serve) -> None:
     server = openai_server([Reply.text("no JSON")])
     judge = harness_judge(create_llm_as_judge(prompt=PROMPT, judge=chat_model(server), output_schema=SCHEMA))

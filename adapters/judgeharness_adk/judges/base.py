@@ -27,7 +27,7 @@ from pydantic import ValidationError
 
 from judgeharness_adk import _seams
 from judgeharness_adk.hooks import Hooked, Hooks, reread
-from judgeharness_adk.invocations import InvocationCase, Shown, invocation_case
+from judgeharness_adk.invocations import InvocationCase, Shown, invocation_case, part_name
 from judgeharness_adk.models import JudgeModel
 from judgeharness_adk.versions import TESTED
 from judgeharness_integrations._errors import CaseError, ConfigError
@@ -76,6 +76,7 @@ class MetricJudge(ABC, Generic[C]):
     needs_expected: ClassVar[bool] = False
     pooled: ClassVar[str | None] = None  # what its questions are called where they differ between invocations
     conjunctive: ClassVar[bool] = False  # an invocation counts as one: it passes if all that is asked of it does
+    parts: ClassVar[tuple[str, ...]] = ()  # parts of an invocation that are measured by themselves
     adk_only: ClassVar[str | None] = None  # what it judges, where that exists inside ADK's own evaluation only
 
     def __init__(
@@ -176,6 +177,12 @@ class MetricJudge(ABC, Generic[C]):
     @abstractmethod
     def criteria(self) -> tuple[Criterion, ...]:
         """The questions it answers about every invocation."""
+
+    @property
+    def standing_names(self) -> tuple[str, ...]:
+        """The names under which its questions are measured: about an invocation, and about parts of it."""
+        names = tuple(criterion.name for criterion in self.criteria)
+        return (*names, *(part_name(name, part) for part in self.parts for name in names))
 
     @property
     def shown(self) -> Shown:

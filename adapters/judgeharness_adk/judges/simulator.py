@@ -14,7 +14,14 @@ from google.adk.evaluation.simulation.user_simulator_personas import UserPersona
 from google.genai.types import Content, Part
 
 from judgeharness_adk import _seams
-from judgeharness_adk.invocations import InvocationCase, Question, invocation_case, rewritten_scenario, user_text
+from judgeharness_adk.invocations import (
+    InvocationCase,
+    Question,
+    invocation_case,
+    part_name,
+    rewritten_scenario,
+    user_text,
+)
 from judgeharness_adk.judges.base import LABELS, NOTHING_SAID, Ask, MetricJudge, Settled, Unready
 from judgeharness_adk.reading import read_validity
 from judgeharness_integrations._errors import CaseError
@@ -26,7 +33,7 @@ __all__ = ["UserSimulatorJudge", "UserTurnCase"]
 _CRITERION = "user_turn"
 _END = "end"  # the part of the last invocation that is about the conversation's end
 _QUESTION = Question(_CRITERION, "The simulated user keeps to the conversation plan.")
-_ENDED = Question(_CRITERION, "After this turn the conversation ends, as its plan says.")
+_ENDED = Question(part_name(_CRITERION, _END), "After this turn the conversation ends, as its plan says.")
 _KEY = "is_valid"
 _NOTHING_PLANNED = ConversationScenario(starting_prompt="-", conversation_plan="-")
 _NOBODY = UserPersona(id="-", description="-", behaviors=[])
@@ -67,6 +74,7 @@ class UserSimulatorJudge(MetricJudge[LlmBackedUserSimulatorCriterion]):
     evaluator = PerTurnUserSimulatorQualityV1
     criterion_kind = LlmBackedUserSimulatorCriterion
     conjunctive = True
+    parts = (_END,)
     adk_only = "the turns of a simulated user beside their scenario, which only adk's own evaluation has"
 
     @property
