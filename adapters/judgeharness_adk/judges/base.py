@@ -181,7 +181,7 @@ class MetricJudge(ABC, Generic[C]):
     @property
     def standing_names(self) -> tuple[str, ...]:
         """The names under which its questions are measured: about an invocation, and about parts of it."""
-        names = tuple(criterion.name for criterion in self.criteria)
+        names: tuple[str, ...] = tuple(criterion.name for criterion in self.criteria)
         return (*names, *(part_name(name, part) for part in self.parts for name in names))
 
     @property
