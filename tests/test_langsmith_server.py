@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import time
 from typing import Any
 from uuid import uuid4
 
@@ -117,10 +116,7 @@ def test_evaluate_and_what_builds_on_it(langsmith_server: LangSmithServerFactory
         return await aevaluate(target, data=name, evaluators=[_right], client=client, experiment_prefix="two")
 
     second = asyncio.run(asynchronous())
-    deadline = time.monotonic() + 10
-    while len(server.feedback) < 4 and time.monotonic() < deadline:  # `aevaluate` may return before its last feedback
-        time.sleep(0.01)
-    assert [row["score"] for row in server.feedback] == [True] * 4
+    assert [row["score"] for row in server.arrived(4)] == [True] * 4
     assert [tree[0] for tree in server.trees(first.experiment_name)] == ["Target", "Target"]
     assert [tree[:2] for tree in server.trees("evaluators")] == [("_right", "chain")] * 4
 

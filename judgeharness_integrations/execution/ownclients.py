@@ -227,10 +227,10 @@ class _Copies:
         inner: tuple[Any, ...] = (),
         close: Callable[[], Awaitable[None]] | None = None,
     ) -> _Kept:
-        loop, key = self._loop, id(source)
+        key, drop = id(source), partial(self._drop, id(source))
 
-        def forget(reference: weakref.ref[Any]) -> None:  # in any thread
-            in_background(loop, partial(self._drop, key, reference))
+        def forget(reference: weakref.ref[Any], later: Any = in_background, bound: Any = partial) -> None:
+            later(self._loop, bound(drop, reference))  # in any thread, and where a module's names are gone already
 
         kept = self._kept[key] = _Kept(weakref.ref(source, forget), own, settings or {}, inner, close)
         return kept
@@ -247,7 +247,9 @@ class _Copies:
             task.add_done_callback(self._closing.discard)
 
     async def _close_all(self) -> None:
-        for close in [kept.close for kept in self._kept.values() if kept.close is not None]:
+        last = list(self._kept.values())
+        self._kept.clear()  # with the references whose callbacks would run when the interpreter ends
+        for close in [kept.close for kept in last if kept.close is not None]:
             await _quietly(close)
 
 

@@ -48,8 +48,9 @@ def judge_digest(judge: Judge, judge_model: str | None = None) -> bytes:
 
 def content_digest(case: Case) -> bytes | None:
     """Return the digest of what a judge is shown of a case; None where that cannot be written down."""
-    shown = {name: part for name, part in _plain(case).items() if name not in _NOT_SHOWN}
-    return value_digest(shown)
+    if not is_dataclass(case):
+        return value_digest(case)
+    return value_digest({name: part for name, part in _plain(case).items() if name not in _NOT_SHOWN})
 
 
 def value_digest(value: Any) -> bytes | None:

@@ -6,6 +6,7 @@ import asyncio
 import gc
 import subprocess
 import sys
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -344,3 +345,23 @@ def test_in_other_loops_there_is_nothing_to_copy() -> None:
     assert own_model(None) is None
     assert run_sync(same("no model"))
     assert run_sync(same(RunnableLambda(str)))
+
+
+def test_at_the_end_of_the_loop_no_copy_waits_for_its_model_any_more() -> None:
+    """What is freed while the interpreter ends finds the names of its modules gone."""
+
+    class Model:
+        """Anything a copy is kept of."""
+
+    loop, model = asyncio.new_event_loop(), Model()
+    copies = ownclients._Copies(loop)
+    freed = weakref.ref(model)
+    kept = copies._keep(model, None).source
+    loop.run_until_complete(copies._close_all())
+    loop.close()
+    assert copies._found(model) is None
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("in_background", "partial"):
+            patch.setattr(ownclients, name, None)
+        del model
+    assert (freed(), kept()) == (None, None)

@@ -80,7 +80,7 @@ def test_a_measurement_is_one_family_of_feedback_and_one_trace(
         rows = list(evaluate(application, data=data, evaluators=[evaluator], client=client))
 
     assert server.unknown == []
-    assert sorted(row["key"] for row in server.feedback) == sorted(FAMILY * 2)
+    assert sorted(row["key"] for row in server.arrived(6)) == sorted(FAMILY * 2)
     assert evaluator.feedback_keys == FAMILY
     for row in rows:
         run_id = str(row["run"].id)

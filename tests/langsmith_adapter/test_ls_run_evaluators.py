@@ -97,7 +97,7 @@ def test_evaluators_of_run_and_example_are_measured_in_evaluate(
     assert [row.perturbation for row in result.rows] == ["none", "format_change"]
     assert result.rows[0].reasoning == "looked"
     family = {f"correctness{end}" for end in ("", ".consistency", ".valid_samples")}
-    assert {row["key"] for row in server.feedback} == family
+    assert {row["key"] for row in server.arrived(3 * len(rows))} == family
 
 
 def test_perturbations_change_what_the_evaluator_reads_and_nobody_else_s() -> None:

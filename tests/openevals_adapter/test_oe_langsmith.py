@@ -81,7 +81,7 @@ def test_aevaluate_takes_the_async_judge_and_the_feedback_arrives(
     found = asyncio.run(run())
     assert [(one.key, one.score) for one in found] == [("ok", True)] * 2
     assert found[0].metadata["status"] == "decided"
-    assert sorted((row["key"], row["score"]) for row in server.feedback) == [("ok", True)] * 2
+    assert sorted((row["key"], row["score"]) for row in server.arrived(2)) == [("ok", True)] * 2
     assert server.unknown == []
 
 

@@ -17,6 +17,7 @@ import io
 import json
 import re
 import threading
+import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -142,6 +143,13 @@ class LangSmithServer:
         self.flush()
         with self._lock:
             return [dict(row) for row in self.store.feedback.values()]
+
+    def arrived(self, count: int) -> list[dict[str, Any]]:
+        """Return the feedback rows once there are that many: `aevaluate` may return before its last ones are sent."""
+        deadline = time.monotonic() + 20
+        while len(self.feedback) < count and time.monotonic() < deadline:
+            time.sleep(0.01)
+        return self.feedback
 
     def named(self, name: str) -> list[dict[str, Any]]:
         """Return the runs of a name, in order of their start."""
