@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import os
 import subprocess
 import sys
 import weakref
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -335,7 +337,10 @@ with OpenAIServer(lambda _: Reply.text("7")) as server:
 @pytest.mark.slow
 def test_nothing_is_left_open_when_a_program_ends() -> None:
     command = [sys.executable, "-W", "always::ResourceWarning", "-c", PROGRAM]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)  # noqa: S603
+    found = os.pathsep.join([str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
+    done = subprocess.run(  # noqa: S603
+        command, capture_output=True, text=True, timeout=100, check=False, env={**os.environ, "PYTHONPATH": found}
+    )
     assert (done.returncode, len(done.stdout.split())) == (0, 4)
     assert "unclosed" not in done.stderr.lower(), done.stderr
 
