@@ -5,16 +5,12 @@ from typing import TYPE_CHECKING
 from judgeharness_integrations._lazy import lazy
 
 if TYPE_CHECKING:
-    from judgeharness_integrations.benchmark.conditions import Conditions, Drawing, draw_conditions
-    from judgeharness_integrations.benchmark.documents.document import Document
-    from judgeharness_integrations.benchmark.documents.reading import read_documents
-    from judgeharness_integrations.benchmark.folder import BenchmarkFolder
-    from judgeharness_integrations.benchmark.judging.cases import pair_case
-    from judgeharness_integrations.benchmark.judging.judges import ConversationJudge, PairJudge
-    from judgeharness_integrations.benchmark.pair import Pair
-    from judgeharness_integrations.benchmark.settings import Settings
-    from judgeharness_integrations.benchmark.taxonomy.loading import load_taxonomy
-    from judgeharness_integrations.benchmark.taxonomy.taxonomy import Taxonomy
+    from judgeharness_integrations.benchmark.documents import read_documents
+    from judgeharness_integrations.benchmark.folder import BenchmarkFolder, Settings
+    from judgeharness_integrations.benchmark.judges import ConversationJudge, PairJudge, pair_case
+    from judgeharness_integrations.benchmark.pair import Conditions, Drawing, Pair, draw_conditions
+    from judgeharness_integrations.benchmark.records import Document, Taxonomy
+    from judgeharness_integrations.benchmark.taxonomy import load_taxonomy
 
 __all__ = [
     "BenchmarkFolder",
@@ -37,17 +33,17 @@ __getattr__ = lazy(
     __name__,
     {
         "BenchmarkFolder": "folder",
-        "Conditions": "conditions",
-        "ConversationJudge": "judging.judges",
-        "Document": "documents.document",
-        "Drawing": "conditions",
+        "Conditions": "pair",
+        "ConversationJudge": "judges",
+        "Document": "records",
+        "Drawing": "pair",
         "Pair": "pair",
-        "PairJudge": "judging.judges",
-        "Settings": "settings",
-        "Taxonomy": "taxonomy.taxonomy",
-        "draw_conditions": "conditions",
-        "load_taxonomy": "taxonomy.loading",
-        "pair_case": "judging.cases",
-        "read_documents": "documents.reading",
+        "PairJudge": "judges",
+        "Settings": "folder",
+        "Taxonomy": "records",
+        "draw_conditions": "pair",
+        "load_taxonomy": "taxonomy",
+        "pair_case": "judges",
+        "read_documents": "documents",
     },
 )

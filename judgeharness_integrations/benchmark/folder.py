@@ -1,4 +1,4 @@
-"""A benchmark's folder: the names of its files, and how they are read and replaced as a whole."""
+"""A benchmark's folder: its settings, the names of its files, and how they are read and replaced as a whole."""
 
 from __future__ import annotations
 
@@ -10,26 +10,36 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final, Literal, TypeVar
 
 from filelock import FileLock, Timeout
+from pydantic import Field
 
 from judgeharness_integrations._errors import CaseError, RunBusyError, UsageError
-from judgeharness_integrations.benchmark.asking.journal import Journal
-from judgeharness_integrations.benchmark.documents.document import Document
-from judgeharness_integrations.benchmark.pair import Pair
-from judgeharness_integrations.benchmark.records import Record
-from judgeharness_integrations.benchmark.settings import Settings
-from judgeharness_integrations.benchmark.taxonomy.taxonomy import Taxonomy
+from judgeharness_integrations.benchmark.journal import Journal
+from judgeharness_integrations.benchmark.pair import Drawing, Pair
+from judgeharness_integrations.benchmark.records import Document, Record, Taxonomy
 from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES
 
 if TYPE_CHECKING:
     from judgeharness_integrations.verdictlog import SqlLog
 
-__all__ = ["BenchmarkFolder", "digest_of", "write_whole"]
+__all__ = [
+    "ANSWERS",
+    "AUDIT",
+    "DOCUMENTS",
+    "LOCK",
+    "PAIRS",
+    "SETTINGS",
+    "TAXONOMY",
+    "BenchmarkFolder",
+    "Settings",
+    "check_fits",
+    "digest_of",
+    "write_whole",
+]
 
 _Kept = TypeVar("_Kept", bound=Record)
-
 SETTINGS: Final = "benchmark.json"
 DOCUMENTS: Final = "documents.jsonl"
 TAXONOMY: Final = "taxonomy.json"
@@ -38,10 +48,27 @@ ANSWERS: Final = "answers.sqlite"
 VERDICTS: Final = "verdicts.sqlite"
 AUDIT: Final = "audit"
 LOCK: Final = "benchmark.lock"
-
 _NUMBER: Final = re.compile(r"(?:pair-)?0*([0-9]{1,9})")  # how people shorten pair-00003
 _WHILE_HELD: Final = tuple(f".{name}." for name in (SETTINGS, DOCUMENTS, TAXONOMY, PAIRS))
 _OLD_S: Final = 3600.0
+
+
+class Settings(Record):
+    """One `benchmark.json`.
+
+    `n`: pairs planned. `generator` and `verifier` are models; `imported_from`: the file a benchmark was converted from
+    instead. `documents` and `taxonomy` are digests of what the folder holds of them.
+    """
+
+    schema_: Literal["judgeharness.benchmark/1"] = Field(default="judgeharness.benchmark/1", alias="schema")
+    n: int = Field(ge=0)
+    drawing: Drawing = Drawing()
+    generator: str | None = None
+    verifier: str | None = None
+    min_grounded: float = Field(default=1.0, ge=0, le=1)
+    documents: str
+    taxonomy: str
+    imported_from: str | None = None
 
 
 class BenchmarkFolder:
@@ -206,6 +233,37 @@ def write_whole(path: Path, lines: Iterable[str]) -> None:
         raise
 
 
+def digest_of(records: Iterable[Record]) -> str:
+    """Return 32 hexadecimal digits of the content of records, in their order."""
+    digest = hashlib.blake2b(digest_size=16)
+    for record in records:
+        digest.update(record.to_line().encode(errors=LONE_SURROGATES))
+    return digest.hexdigest()
+
+
+def check_fits(kept: Settings, wanted: Settings, *, where: str) -> None:
+    """Refuse to go on with a benchmark in another way than it was made; more pairs, or a first verifier, are none.
+
+    Args:
+        kept: what it was made with.
+        wanted: what it is to be gone on with.
+        where: its folder, for the message.
+
+    Raises:
+        UsageError: something differs; all of it is named.
+
+    """
+    if kept.imported_from is not None:
+        raise UsageError(
+            f"{where} was converted from {kept.imported_from}: nothing can be generated into it, give another --out."
+        )
+    differences = list(_differences(kept, wanted))
+    if differences:
+        raise UsageError(
+            f"{where} was made with {', '.join(differences)}: give what it was made with, or another --out."
+        )
+
+
 def _there_are(names: Sequence[str], wished: str | None) -> str:
     """Return which id may have been meant, or what the ids are like; a mistaken number is like any other."""
     from difflib import get_close_matches  # noqa: PLC0415 - only mistakes pay for the import
@@ -218,9 +276,25 @@ def _there_are(names: Sequence[str], wished: str | None) -> str:
     return f"there are {len(names)}, {names[0]!r} to {names[-1]!r}."
 
 
-def digest_of(records: Iterable[Record]) -> str:
-    """Return 32 hexadecimal digits of the content of records, in their order."""
-    digest = hashlib.blake2b(digest_size=16)
-    for record in records:
-        digest.update(record.to_line().encode(errors=LONE_SURROGATES))
-    return digest.hexdigest()
+def _differences(kept: Settings, wanted: Settings) -> Iterator[str]:
+    if kept.documents != wanted.documents:
+        yield "other documents (or another --domain)"
+    if kept.taxonomy != wanted.taxonomy:
+        yield "another taxonomy"
+    before, now = kept.drawing, wanted.drawing
+    for option, one, other in (
+        ("--generator", kept.generator, wanted.generator),
+        ("--seed", before.seed, now.seed),
+        ("--rounds", "-".join(map(str, before.rounds)), "-".join(map(str, now.rounds))),
+        ("--documents-per-pair", before.documents_per_pair, now.documents_per_pair),
+    ):
+        if one != other:
+            yield f"{option} {one}, not {other}"
+    if dict(before.weights) != dict(now.weights):
+        yield "other --weights"
+    if before.most_characters != now.most_characters:
+        yield f"{before.most_characters} characters of documents a pair, not {now.most_characters}"
+    if kept.verifier is not None and kept.verifier != wanted.verifier:
+        yield f"--verifier {kept.verifier}, not {wanted.verifier or 'none'}"
+    if kept.n > wanted.n:
+        yield f"--n {kept.n}, which can only grow, not {wanted.n}"

@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.verified_pairs import Verifier, asked, conditions, conversations, material, pair
 
-from judgeharness_integrations.benchmark.asking.asker import UnreadableError
-from judgeharness_integrations.benchmark.verification.adherence import adherence, adherence_prompt
-from judgeharness_integrations.benchmark.verification.findings import adherence_reasons, read_findings
+from judgeharness_integrations.benchmark.adherence import adherence, adherence_prompt, adherence_reasons, read_findings
+from judgeharness_integrations.benchmark.asker import UnreadableError
 
 TYPES = ("evasion", "fabricated_answer")
 

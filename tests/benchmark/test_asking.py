@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from judgeharness_integrations.benchmark.asking.asker import Answer, Asker, AskError, UnreadableError
-from judgeharness_integrations.benchmark.asking.journal import Journal
+from judgeharness_integrations.benchmark.asker import Answer, Asker, AskError, UnreadableError
+from judgeharness_integrations.benchmark.journal import Journal
 from judgeharness_integrations.chatmodels import Completion, FunctionModel, Prompt, chat_model
 from judgeharness_integrations.execution.attempting import CallPolicy
 from judgeharness_integrations.execution.budget import Budget, BudgetExhausted

@@ -14,13 +14,19 @@ from support.benchmark_results import DOCUMENTS, TAXONOMY, make_pair
 
 from judgeharness_integrations import AnswerCase, JudgeHarness, PairwiseCase
 from judgeharness_integrations._errors import CaseError, UsageError
-from judgeharness_integrations.benchmark.conditions import Conditions, Side
-from judgeharness_integrations.benchmark.judging.cases import pair_case, side_case
-from judgeharness_integrations.benchmark.judging.gold import turn_label
-from judgeharness_integrations.benchmark.judging.judges import ConversationJudge, PairJudge
-from judgeharness_integrations.benchmark.judging.reading import flawed_of, label_of, score_of, turn_of
-from judgeharness_integrations.benchmark.pair import Pair
-from judgeharness_integrations.benchmark.taxonomy.taxonomy import FailureType, Taxonomy
+from judgeharness_integrations.benchmark.judges import (
+    ConversationJudge,
+    PairJudge,
+    flawed_of,
+    label_of,
+    pair_case,
+    score_of,
+    side_case,
+    turn_of,
+)
+from judgeharness_integrations.benchmark.pair import Conditions, Pair, Side
+from judgeharness_integrations.benchmark.records import FailureType, Taxonomy
+from judgeharness_integrations.benchmark.results.rows import turn_label
 from judgeharness_integrations.chatmodels import Completion, FunctionModel, Prompt
 from judgeharness_integrations.judging import Judge
 from judgeharness_integrations.result import HarnessResult

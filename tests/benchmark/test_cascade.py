@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.verified_pairs import Verifier, asked, asking, conversations, material, pair, plans
 
-from judgeharness_integrations.benchmark.asking.asker import AskError
+from judgeharness_integrations.benchmark.asker import AskError
 from judgeharness_integrations.benchmark.pair import LAYERS, Layer, LayerResult, LayerStatus, Pair, Verification
-from judgeharness_integrations.benchmark.verification.cascade import cascade, verified
-from judgeharness_integrations.benchmark.verification.tally import tallies
+from judgeharness_integrations.benchmark.results.checks import tallies
+from judgeharness_integrations.benchmark.verification import cascade, verified
 from judgeharness_integrations.execution.budget import BudgetExhausted
 from judgeharness_integrations.execution.loop import run_sync
 

@@ -20,8 +20,7 @@ from jsonschema import Draft202012Validator
 from support.benchmark_scripted import Scripted, answer_to
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.benchmark.folder import BenchmarkFolder
-from judgeharness_integrations.benchmark.settings import Settings
+from judgeharness_integrations.benchmark.folder import BenchmarkFolder, Settings
 from judgeharness_integrations.chatmodels import Prompt, chat_model
 from judgeharness_integrations.cli import main
 from judgeharness_integrations.cli.benchmark import _generate

@@ -12,11 +12,10 @@ from typing import Any
 import pytest
 from support.benchmark_results import judged, make_benchmark, make_pair, verification
 
-from judgeharness_integrations.audit.assigning import assign, write_assignment
-from judgeharness_integrations.audit.labels import label_log
-from judgeharness_integrations.benchmark.asking.journal import Asked
+from judgeharness_integrations.audit.labels import assign, label_log, write_assignment
 from judgeharness_integrations.benchmark.folder import BenchmarkFolder
-from judgeharness_integrations.benchmark.judging.cases import side_case
+from judgeharness_integrations.benchmark.journal import Asked
+from judgeharness_integrations.benchmark.judges import side_case
 from judgeharness_integrations.benchmark.pair import Verification
 from judgeharness_integrations.chatmodels import Completion
 from judgeharness_integrations.cli import main
@@ -296,6 +295,13 @@ def single(folder: BenchmarkFolder) -> list[VerdictRow]:
     return rows
 
 
+def right_by_score(folder: BenchmarkFolder, judge: str) -> int:
+    """Pairs whose better side got the higher score in `single`."""
+    rows = judged(folder.pairs(), skill=SKILLS)
+    about = {row.case_id: row.verdict for row in rows if row.criterion == "verdict" and row.judge == judge}
+    return sum(about[pair.pair_id] == pair.conditions.better for pair in folder.pairs())
+
+
 @pytest.mark.slow
 def test_single_conversations_rank_too_and_stand_beside_pairs(command: Callable[..., Any], tmp_path: Path) -> None:
     folder = make_benchmark(tmp_path / "b", n=30)
@@ -308,6 +314,16 @@ def test_single_conversations_rank_too_and_stand_beside_pairs(command: Callable[
     ran = command("rank", folder.path)
     assert ran.out.startswith(f"ranking of {folder.path}, pairwise\n")
     assert "pairwise against pointwise" in ran.out
+    gaps = command("rank", folder.path, "--json").json["analyses"]["score_gaps"]
+    assert {one["judge"] for one in gaps} == {*SKILLS}
+    of_strong = next(one for one in gaps if one["judge"] == "strong")
+    assert (of_strong["pairs"], of_strong["criterion"]) == (30, "score")
+    right = right_by_score(folder, "strong")
+    assert of_strong["right"] == right
+    assert of_strong["mean"] == pytest.approx(2 * (2 * right - 30) / 30)  # the better side has 4 points, or 2
+    assert "scores of single answers: the better minus the worse, in points" in ran.out
+    only = command("rank", folder.path, "--judge", "strong", "--judge", "weak", "--json").json["analyses"]["score_gaps"]
+    assert [one["judge"] for one in only] == ["strong", "weak"]
     modes = [json.loads(line)["mode"] for line in (folder.path / "judgments.jsonl").read_text("utf-8").splitlines()]
     assert modes == ["pairwise"] * 90 + ["pointwise"] * 90
     assert "judge, pointwise" in command("stats", folder.path).out
@@ -341,6 +357,21 @@ def test_curate_keeps_what_tells_judges_apart(command: Callable[..., Any], bench
     assert "the cut of 5 % takes no pair" in command("curate", bench).out
 
 
+def test_ties_at_the_cut_are_kept_or_cut_by_one_option_everywhere(command: Callable[..., Any], bench: Path) -> None:
+    kept, cut = (command("curate", bench, "--cut-ties", ties, "--json").json for ties in ("keep", "cut"))
+    assert (kept["cut_ties"], kept["steps"][0]["hardest"]) == ("keep", 0)
+    assert (cut["cut_ties"], cut["steps"][0]["hardest"]) == ("cut", kept["kept"] - cut["kept"])
+    assert cut["kept"] < kept["kept"]
+    for ties, of in (("keep", kept), ("cut", cut)):
+        stats = command("stats", bench, "--cut-ties", ties, "--json").json
+        assert stats["steps"][0] == of["steps"][0]
+        rank = command("rank", bench, "--cut", "0.05", "--cut-ties", ties, "--json").json
+        assert (rank["cut_ties"], rank["n_pairs"]) == (ties, of["kept"])
+    for name in ("curate", "stats", "rank"):
+        ran = command(name, bench, "--cut-ties", "both")
+        assert (ran.code, "unknown policy for ties at the cut 'both'" in ran.err) == (2, True)
+
+
 @pytest.mark.slow
 def test_curate_leaves_out_noise_unless_it_is_kept(command: Callable[..., Any], audited: BenchmarkFolder) -> None:
     plain = command("curate", audited.path, "--cut", "0", "--json").json
@@ -349,6 +380,55 @@ def test_curate_leaves_out_noise_unless_it_is_kept(command: Callable[..., Any], 
     assert kept["steps"][0]["flagged"] == 0
     assert (plain["audited"], plain["keeps_noise"], kept["keeps_noise"]) == (True, False, True)
     assert "noise: kept, as --keep-noise asks" in command("curate", audited.path, "--keep-noise").out
+
+
+@pytest.mark.slow
+def test_curate_names_what_it_leaves_out_as_ambiguous(command: Callable[..., Any], tmp_path: Path) -> None:
+    folder = ask(make_benchmark(tmp_path / "b", n=30), skill=SKILLS)
+    ids = [pair.pair_id for pair in folder.pairs()]
+    said = {"ann": ["noise", "ambiguous", "clean", "clean"], "ben": ["noise", "ambiguous", "noise", "clean"]}
+    for who, labels in said.items():
+        log = label_log(folder.path, who)
+        for pair_id, label in zip(ids, labels, strict=False):
+            log.append(pair_id, label)
+    plain = command("curate", folder.path, "--cut", "0")
+    assert f"- left out as noise, 1: {ids[0]}" in plain.out
+    assert "- ambiguous pairs are kept: --drop ambiguous leaves them out" in plain.out
+    ran = command("curate", folder.path, "--cut", "0", "--drop", "ambiguous")
+    assert (ran.code, ran.err) == (0, "")
+    assert f"- left out as ambiguous, 2: {ids[1]}, {ids[2]} (evenly split)" in ran.out
+    document = command("curate", folder.path, "--drop", "noise", "--drop", "ambiguous", "--json").json
+    assert (document["drops_ambiguous"], document["steps"][0]["flagged"], document["steps"][0]["ambiguous"]) == (
+        True,
+        1,
+        2,
+    )
+    assert document["dropped"] == [
+        {"pair": ids[0], "found": "noise", "divided": False},
+        {"pair": ids[1], "found": "ambiguous", "divided": False},
+        {"pair": ids[2], "found": "ambiguous", "divided": True},
+    ]
+    kept = [json.loads(line) for line in (folder.path / "curated.jsonl").read_text("utf-8").splitlines()]
+    assert not {*ids[:3]} & {one["conditions"]["pair_id"] for one in kept}
+    noisy = command("curate", folder.path, "--keep-noise", "--drop", "ambiguous", "--json").json
+    assert {one["found"] for one in noisy["dropped"]} == {"ambiguous"}
+    cascade = command("stats", folder.path).out
+    assert "no noise" in cascade
+
+
+@pytest.mark.slow
+def test_what_cannot_be_dropped_is_refused(command: Callable[..., Any], bench: Path, audited: BenchmarkFolder) -> None:
+    nobody = command("curate", bench, "--drop", "ambiguous")
+    assert (nobody.code, f"nobody labelled a pair of {bench}: label some with judgeharness audit" in nobody.err) == (
+        2,
+        True,
+    )
+    both = command("curate", audited.path, "--drop", "noise", "--keep-noise")
+    assert (both.code, "--drop noise and --keep-noise contradict each other" in both.err) == (2, True)
+    assert (
+        "unknown finding to drop 'ambigous': did you mean 'ambiguous'?"
+        in command("curate", audited.path, "--drop", "ambigous").err
+    )
 
 
 @pytest.mark.slow
@@ -385,6 +465,14 @@ def test_a_sample_limits_the_parallel_set_too(command: Callable[..., Any], bench
     ran = command("rank", bench, "--against", other.path, "--sample", some)
     assert (ran.code, ran.err) == (0, "")
     assert "20 pairs that were judged in both sets were drawn alike" in " ".join(ran.out.split())
+
+
+def test_columns_are_named_with_commas_or_one_by_one_everywhere(command: Callable[..., Any], bench: Path) -> None:
+    for name, *options in (("curate",), ("stats",), ("rank",), ("sample", "--n", "9", "--out", bench / "some.json")):
+        both = command(name, bench, *options, "--by", "domain,n_rounds", "--json")
+        apart = command(name, bench, *options, "--by", "domain", "--by", "n_rounds", "--json")
+        assert (both.code, apart.code) == (0, 0)
+        assert both.json == apart.json != command(name, bench, *options, "--by", "domain", "--json").json
 
 
 def test_curate_refuses_what_it_does_not_know(command: Callable[..., Any], bench: Path) -> None:
@@ -479,6 +567,7 @@ def test_stats_follow_the_pairs_from_the_plan_to_what_is_kept(command: Callable[
     ran = command("stats", bench)
     assert (ran.code, ran.err) == (0, "")
     assert "37 of 40 planned pairs accepted, 37 judged" in ran.out
+    assert "controls, right on the same 37 cases: always " in ran.out
     assert "the plans conflict" in ran.out
     assert "turn 2 of the better conversation: 1 of 2 claims grounded" in " ".join(ran.out.split())
     assert "unread: no answer of the verifier could be read" in ran.out
@@ -583,7 +672,7 @@ def test_held_out_cases_calibrate_a_judge(
     cases = tmp_path / "x" / "held_out_cases.jsonl"
     capsys.readouterr()
     log = ("--log", str(audited.verdicts), "--labels", str(cases), "--judge", "strong", "--rule", "swap_consensus")
-    assert main(["calibrate", *log, "--json"]) == 0
+    assert main(["calibrate", "--source", "human", *log, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     held = len(cases.read_text("utf-8").splitlines())
     assert {name: one["n"] for name, one in found["criteria"].items()} == {"verdict": held}
@@ -596,6 +685,8 @@ def test_held_out_cases_calibrate_a_judge(
     (tmp_path / "run.json").write_text(json.dumps(config))
     asked = (
         "calibrate",
+        "--source",
+        "human",
         str(tmp_path / "run.json"),
         "--labels",
         str(cases),

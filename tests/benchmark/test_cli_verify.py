@@ -11,10 +11,9 @@ import jsonschema
 import pytest
 from support.verified_pairs import DOCUMENT, NAMED, TAXONOMY, Verifier, pair, plans
 
-from judgeharness_integrations.benchmark.asking.journal import Asked, Journal
-from judgeharness_integrations.benchmark.folder import BenchmarkFolder, digest_of
+from judgeharness_integrations.benchmark.folder import BenchmarkFolder, Settings, digest_of
+from judgeharness_integrations.benchmark.journal import Asked, Journal
 from judgeharness_integrations.benchmark.pair import LayerResult, Verification
-from judgeharness_integrations.benchmark.settings import Settings
 from judgeharness_integrations.chatmodels import Completion
 from judgeharness_integrations.cli import main
 from judgeharness_integrations.schemas import schema

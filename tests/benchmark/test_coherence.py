@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from support.verified_pairs import DOCUMENT, Verifier, asked, conditions, material, pair, plans
 
-from judgeharness_integrations.benchmark.asking.asker import UnreadableError
+from judgeharness_integrations.benchmark.asker import UnreadableError
 from judgeharness_integrations.benchmark.pair import Blueprint, Blueprints, Pair
-from judgeharness_integrations.benchmark.verification.coherence import coherence, coherence_prompt, read_conflicts
+from judgeharness_integrations.benchmark.verification import coherence, coherence_prompt, read_conflicts
 from judgeharness_integrations.chatmodels import Completion
 
 

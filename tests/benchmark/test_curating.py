@@ -12,9 +12,9 @@ from support.benchmark_results import judged, make_benchmark
 
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.benchmark.pair import Pair
-from judgeharness_integrations.benchmark.results.banding import bands_of
-from judgeharness_integrations.benchmark.results.curating import curated
-from judgeharness_integrations.benchmark.results.joining import joined
+from judgeharness_integrations.benchmark.results.curation import Step, curated
+from judgeharness_integrations.benchmark.results.export import bands_of
+from judgeharness_integrations.benchmark.results.rows import joined
 
 SKILLS = {"a": 0.95, "b": 0.8, "c": 0.6, "d": 0.45, "e": 0.3}
 
@@ -51,6 +51,27 @@ def test_noise_is_left_out_before_anything_else(pairs: list[Pair]) -> None:
     assert made.steps([])[0].flagged == 5
     assert not {pair.pair_id for pair in pairs[:5]} & {*made.kept}
     assert curated(rows, share=0).steps([])[0].flagged == 0
+
+
+def test_ambiguous_pairs_are_left_out_where_that_is_wished_for(pairs: list[Pair]) -> None:
+    found = ["noise", "noise", "ambiguous", "ambiguous", "ambiguous", None]
+    audit = {pair.pair_id: label for pair, label in zip(pairs, found, strict=False)}
+    rows = joined(judged(pairs, skill=SKILLS), pairs, audit=audit)
+    both = curated(rows, share=0, flags=True, ambiguous=True)
+    whole, *groups = both.steps(["domain", "failure_type"])
+    assert (whole.flagged, whole.ambiguous, whole.judged) == (2, 3, len(pairs))
+    assert sum(getattr(whole, name) for name in Step.model_fields if name not in ("column", "value", "judged")) == 60
+    for column in ("domain", "failure_type"):
+        mine = [step for step in groups if step.column == column]
+        assert (sum(step.flagged for step in mine), sum(step.ambiguous for step in mine)) == (2, 3)
+    assert both.dropped == {pair: label for pair, label in audit.items() if label is not None}
+    assert not both.dropped.keys() & {*both.kept}
+    alone = curated(rows, share=0, ambiguous=True)
+    assert (alone.steps([])[0].flagged, alone.steps([])[0].ambiguous) == (0, 3)
+    assert {*alone.dropped.values()} == {"ambiguous"}
+    assert curated(rows, share=0, flags=True).dropped.keys() == {pair.pair_id for pair in pairs[:2]}
+    assert curated(rows, share=0).dropped == {}
+    assert curated(joined(judged(pairs, skill=SKILLS), pairs), share=0, ambiguous=True).dropped == {}
 
 
 def test_judges_are_told_before_and_after(pairs: list[Pair]) -> None:

@@ -12,39 +12,45 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from judgeharness_integrations._errors import ConfigError, UnknownNameError, UsageError
-from judgeharness_integrations.benchmark.asking.asker import Asker
-from judgeharness_integrations.benchmark.asking.journal import Journal
-from judgeharness_integrations.benchmark.discovery.covering import LONGEST, Cover, cover_prompt, covered
-from judgeharness_integrations.benchmark.discovery.deciding import decided
-from judgeharness_integrations.benchmark.discovery.files import write_proposals, write_taxonomy
-from judgeharness_integrations.benchmark.discovery.proposals import (
+from judgeharness_integrations.benchmark.asker import Asker
+from judgeharness_integrations.benchmark.discovery import (
+    LONGEST,
+    Batch,
+    Cover,
+    Found,
+    Suggested,
+    Transcript,
+    batches,
+    cover_prompt,
+    covered,
+    propose_prompt,
+    proposed,
+    read_transcripts,
+)
+from judgeharness_integrations.benchmark.journal import Journal
+from judgeharness_integrations.benchmark.proposals import (
     Nearest,
     Proposal,
     ProposalsFile,
+    decided,
     joined,
+    nearest,
     proposals_of,
     read_proposals,
+    write_proposals,
+    write_taxonomy,
 )
-from judgeharness_integrations.benchmark.discovery.proposing import (
-    Batch,
-    Found,
-    Suggested,
-    batches,
-    propose_prompt,
-    proposed,
-)
-from judgeharness_integrations.benchmark.discovery.similarity import nearest
-from judgeharness_integrations.benchmark.discovery.transcripts import Transcript, read_transcripts
-from judgeharness_integrations.benchmark.taxonomy.loading import default_taxonomy, load_taxonomy
-from judgeharness_integrations.benchmark.taxonomy.taxonomyfile import (
+from judgeharness_integrations.benchmark.taxonomy import (
     BehaviourEntry,
     FailureTypeEntry,
     Kind,
     MergedEntry,
     TaxonomyFile,
+    default_taxonomy,
+    load_taxonomy,
 )
 from judgeharness_integrations.chatmodels import FunctionModel, Prompt
-from judgeharness_integrations.cli.benchmark._discover_sitting import Sitting
+from judgeharness_integrations.cli.benchmark._discover import Sitting
 from judgeharness_integrations.execution.budget import Budget
 
 TAXONOMY = default_taxonomy()

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from support.benchmark_results import judged, make_benchmark
 
 from judgeharness_integrations.benchmark.pair import Pair
-from judgeharness_integrations.benchmark.results.curating import Curating, curated
-from judgeharness_integrations.benchmark.results.exporting import exported
-from judgeharness_integrations.benchmark.results.joining import joined
+from judgeharness_integrations.benchmark.results.curation import Curating, curated
+from judgeharness_integrations.benchmark.results.export import exported
+from judgeharness_integrations.benchmark.results.rows import joined
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
 SKILLS = {"a": 0.95, "b": 0.8, "c": 0.6, "d": 0.45, "e": 0.3}

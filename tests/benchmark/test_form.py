@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from support.verified_pairs import conditions, conversations, plans
 
 from judgeharness_integrations.benchmark.pair import Blueprint, Blueprints, Conversation, Conversations, LayerResult
-from judgeharness_integrations.benchmark.verification.form import MOST_TIMES_LONGER, form_result
+from judgeharness_integrations.benchmark.results.checks import MOST_TIMES_LONGER, form_result
 
 
 def of(

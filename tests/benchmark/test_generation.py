@@ -15,14 +15,18 @@ from hypothesis import strategies as st
 from support.benchmark_roles import offline
 from support.benchmark_scripted import KINDS, LIBRARY, Scripted, answer_to, conditions_of, material_of, pieces
 
-from judgeharness_integrations.benchmark.asking.asker import Asker, AskError, UnreadableError
-from judgeharness_integrations.benchmark.asking.journal import Journal
-from judgeharness_integrations.benchmark.documents.document import Chunk
-from judgeharness_integrations.benchmark.generation.generating import generated
-from judgeharness_integrations.benchmark.generation.material import Material
-from judgeharness_integrations.benchmark.generation.prompts import blueprints_prompt, conversation_prompt
-from judgeharness_integrations.benchmark.generation.reading import read_blueprints, read_conversation
+from judgeharness_integrations.benchmark.asker import Asker, AskError, UnreadableError
+from judgeharness_integrations.benchmark.generation import (
+    blueprints_prompt,
+    conversation_prompt,
+    generated,
+    read_blueprints,
+    read_conversation,
+)
+from judgeharness_integrations.benchmark.journal import Journal
 from judgeharness_integrations.benchmark.pair import LAYERS, Pair
+from judgeharness_integrations.benchmark.prompts import Material
+from judgeharness_integrations.benchmark.records import Chunk
 from judgeharness_integrations.chatmodels import Prompt
 from judgeharness_integrations.execution.budget import Budget
 

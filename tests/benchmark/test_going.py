@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.benchmark.asking.asker import AskError
-from judgeharness_integrations.benchmark.asking.journal import StepUsage
-from judgeharness_integrations.benchmark.asking.working import Unfinished
+from judgeharness_integrations.benchmark.asker import AskError, Unfinished
+from judgeharness_integrations.benchmark.journal import StepUsage
 from judgeharness_integrations.chatmodels import FunctionModel
 from judgeharness_integrations.cli._stopping import Terminated
 from judgeharness_integrations.cli.benchmark._going import (

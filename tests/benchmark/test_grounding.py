@@ -10,12 +10,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.verified_pairs import DOCUMENT, FACTS, Verifier, asked, asking, conditions, conversations, material, pair
 
-from judgeharness_integrations.benchmark.asking.asker import UnreadableError
+from judgeharness_integrations.benchmark.asker import UnreadableError
+from judgeharness_integrations.benchmark.grounding import (
+    SideGrounding,
+    checked_turns,
+    claims_prompt,
+    decided,
+    decisions_prompt,
+    grounding,
+    grounding_result,
+    read_claims,
+    read_decisions,
+)
 from judgeharness_integrations.benchmark.pair import Claim, LayerResult, TurnGrounding
-from judgeharness_integrations.benchmark.verification.claims import checked_turns, claims_prompt, read_claims
-from judgeharness_integrations.benchmark.verification.decisions import decided, decisions_prompt, read_decisions
-from judgeharness_integrations.benchmark.verification.evidence import Evidence
-from judgeharness_integrations.benchmark.verification.grounding import SideGrounding, grounding, grounding_result
+from judgeharness_integrations.benchmark.results.checks import Evidence
 
 EMPTY = {
     "turns": 5,

@@ -13,19 +13,20 @@ from support.benchmark_results import judged, make_benchmark
 from support.rows import sampled
 
 from judgeharness_integrations._errors import UsageError
+from judgeharness_integrations.audit.labels import read_results
 from judgeharness_integrations.benchmark.folder import BenchmarkFolder
-from judgeharness_integrations.benchmark.judging.gold import gold_of
 from judgeharness_integrations.benchmark.pair import Pair
-from judgeharness_integrations.benchmark.results.joining import joined, judged_rows
-from judgeharness_integrations.benchmark.results.joint import (
+from judgeharness_integrations.benchmark.results.judgments import (
     JointTable,
+    Judgment,
     Said,
     in_one_order,
     joint_table,
+    judgments_of,
     order_rule,
 )
-from judgeharness_integrations.benchmark.results.judgments import Judgment, judgments_of
-from judgeharness_integrations.benchmark.results.reading import read_results, write_judgments
+from judgeharness_integrations.benchmark.results.rows import gold_of, joined, judged_rows
+from judgeharness_integrations.benchmark.verdicts import write_judgments
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
 

@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.benchmark.asking.journal import Asked, Journal
-from judgeharness_integrations.benchmark.asking.known import known_model
+from judgeharness_integrations.benchmark.journal import Asked, Journal, known_model
 from judgeharness_integrations.chatmodels import Completion, FunctionModel, Prompt
 
 PROMPT = Prompt(step="claims", system="s", user="u", schema={})

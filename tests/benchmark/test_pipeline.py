@@ -162,7 +162,7 @@ def test_labels_of_people_feed_curate_and_calibrate(benchmark: BenchmarkCommand,
     pairwise = tmp_path / "pairwise.jsonl"
     benchmark.call("log", "export", "--log", copy / "verdicts.sqlite", "--run", "pairwise", "--out", pairwise)
     asked = ("--log", pairwise, "--rule", "swap_consensus", "--labels", cases)
-    measured = benchmark.call("calibrate", *asked, *judge, "--json").json
+    measured = benchmark.call("calibrate", "--source", "human", *asked, *judge, "--json").json
     assert measured["criteria"]["verdict"]["n"] == len(clean)
 
 

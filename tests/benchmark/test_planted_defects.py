@@ -10,15 +10,14 @@ from pathlib import Path
 import pytest
 from support.benchmark_roles import EXAMPLE, generator_with, offline, role
 
-from judgeharness_integrations.benchmark.asking.asker import Asker
-from judgeharness_integrations.benchmark.asking.journal import Journal
-from judgeharness_integrations.benchmark.conditions import Conditions, Drawing, draw_conditions
-from judgeharness_integrations.benchmark.documents.document import Document
-from judgeharness_integrations.benchmark.documents.reading import read_documents
-from judgeharness_integrations.benchmark.generation.generating import generated
-from judgeharness_integrations.benchmark.generation.material import Material
-from judgeharness_integrations.benchmark.pair import LAYERS, Pair
-from judgeharness_integrations.benchmark.taxonomy.loading import default_taxonomy
+from judgeharness_integrations.benchmark.asker import Asker
+from judgeharness_integrations.benchmark.documents import read_documents
+from judgeharness_integrations.benchmark.generation import generated
+from judgeharness_integrations.benchmark.journal import Journal
+from judgeharness_integrations.benchmark.pair import LAYERS, Conditions, Drawing, Pair, draw_conditions
+from judgeharness_integrations.benchmark.prompts import Material
+from judgeharness_integrations.benchmark.records import Document
+from judgeharness_integrations.benchmark.taxonomy import default_taxonomy
 from judgeharness_integrations.execution.budget import Budget
 
 CAUGHT = {  # defect -> the layer that finds it, and what its first reason says

@@ -10,12 +10,8 @@ from hypothesis import strategies as st
 from support.benchmark_results import DOCUMENTS, TAXONOMY, make_benchmark, make_pair
 
 from judgeharness_integrations._errors import CaseError
-from judgeharness_integrations.benchmark.conditions import Drawing, draw_conditions
-from judgeharness_integrations.benchmark.pair import Conversation, Conversations, Turn
-from judgeharness_integrations.benchmark.publicformat.names import Names
-from judgeharness_integrations.benchmark.publicformat.reading import read_public
-from judgeharness_integrations.benchmark.publicformat.said import conversation_of
-from judgeharness_integrations.benchmark.publicformat.writing import public_record
+from judgeharness_integrations.benchmark.pair import Conversation, Conversations, Drawing, Turn, draw_conditions
+from judgeharness_integrations.benchmark.publicformat import Names, conversation_of, public_record, read_public
 from judgeharness_integrations.benchmark.records import clean
 
 MESSAGES = [

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -8,17 +9,22 @@ from hypothesis import strategies as st
 from support.benchmark_results import judged, make_benchmark, make_pair, verification
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.audit.assigning import assign
-from judgeharness_integrations.audit.labels import label_log, read_labels
-from judgeharness_integrations.benchmark.asking.journal import StepUsage
+from judgeharness_integrations.audit.labels import assign, audited_of, label_log, read_labels, read_results
+from judgeharness_integrations.benchmark.journal import StepUsage
 from judgeharness_integrations.benchmark.pair import LAYERS, Pair, Verification
-from judgeharness_integrations.benchmark.results.auditing import audited_of
-from judgeharness_integrations.benchmark.results.costs import Cost, costs_of_judges, costs_of_steps, total_cost
-from judgeharness_integrations.benchmark.results.flow import flow, reasons
-from judgeharness_integrations.benchmark.results.reading import read_results
-from judgeharness_integrations.benchmark.results.stats import Steps, planned_conditions, steps_of
+from judgeharness_integrations.benchmark.results.curation import Step
+from judgeharness_integrations.benchmark.results.flow import flow, reasons, survival
+from judgeharness_integrations.benchmark.stats import (
+    Cost,
+    Steps,
+    costs_of_judges,
+    costs_of_steps,
+    planned_conditions,
+    steps_of,
+    total_cost,
+)
 from judgeharness_integrations.prices import Price
-from judgeharness_integrations.verdictlog.sql.usage import ModelUsage
+from judgeharness_integrations.verdictlog.sql.runs import ModelUsage
 
 ENDINGS = (
     *((verification(layer), layer) for layer in LAYERS),
@@ -102,10 +108,45 @@ def test_steps_without_a_difficulty_say_why_none_is_cut(tmp_path: Path) -> None:
     results = read_results(folder)
     found = steps_of(results, "pairwise", cut=0.1, cut_ties="keep", columns=())
     assert (found.steps[0].judged, found.alone) == (6, 6)
+    assert found.controls[0].startswith("controls, right on the same 6 cases: always ")
+    assert found.controls[1].startswith("alone: ")
+    assert "better than the best control" in found.controls[1]
     assert "pairs cannot be cut by difficulty" in str(found.cut_reason)
     assert str(found.cut_reason).endswith("ask more judges, or cut none")
     with pytest.raises(UsageError, match="share of pairs to cut"):
         steps_of(results, "pairwise", cut=-1, cut_ties="keep", columns=())
+
+
+@given(st.lists(st.sampled_from([found for found, _ in ENDINGS]), max_size=14))
+def test_the_cascade_follows_every_pair_from_the_plan_to_what_is_kept(
+    pairs: list[Pair], endings: list[Verification]
+) -> None:
+    made = ended(pairs, endings)
+    through = [pair.pair_id for pair in made if pair.verification.failed is None]
+    whole = flow(made, [pair.conditions for pair in pairs], judged=through[1:], columns=())[0]
+    names = ("flagged", "ambiguous", "unanimous_right", "unanimous_wrong", "unanswered", "hardest", "kept")
+    counts = {
+        name: sum(place % len(names) == number for place in range(len(through[1:])))
+        for number, name in enumerate(names)
+    }
+    rows = survival(whole, Step(column=None, value="all", judged=len(through[1:]), **counts))
+    assert [row.step for row in rows] == ["written", *LAYERS, "judged", *names[:-1]]
+    assert rows[0].entered == 14
+    for before, after in pairwise(rows):
+        assert before.left == after.entered
+    for row in rows:
+        assert row.left == row.entered - row.lost
+        assert row.rate == (row.left / row.entered if row.entered else None)
+        assert row.share == row.left / 14
+    assert rows[-1].left == counts["kept"]
+    unasked = survival(whole, None)
+    assert unasked == rows[: len(unasked)]
+    assert unasked[-1].step == "grounding"
+
+
+def test_a_cascade_of_nothing_has_no_rates() -> None:
+    whole = flow([], [], judged=(), columns=())[0]
+    assert {(row.left, row.rate, row.share) for row in survival(whole, None)} == {(0, None, None)}
 
 
 # Costs

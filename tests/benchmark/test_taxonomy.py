@@ -10,8 +10,8 @@ import pytest
 
 from judgeharness_integrations._errors import CaseError, ConfigError, UnknownNameError, UsageError
 from judgeharness_integrations.benchmark.folder import BenchmarkFolder
-from judgeharness_integrations.benchmark.taxonomy.loading import default_taxonomy, load_taxonomy
-from judgeharness_integrations.benchmark.taxonomy.taxonomy import Behaviour, FailureType, Taxonomy
+from judgeharness_integrations.benchmark.records import Behaviour, FailureType, Taxonomy
+from judgeharness_integrations.benchmark.taxonomy import default_taxonomy, load_taxonomy
 
 FAILURES = [
     "self_contradiction",

@@ -13,12 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.benchmark_scripted import Scripted, conditions_of, material_of
 
-from judgeharness_integrations.benchmark.asking.asker import Asker, AskError
-from judgeharness_integrations.benchmark.asking.journal import Journal
-from judgeharness_integrations.benchmark.asking.working import Unfinished, limited, worked
-from judgeharness_integrations.benchmark.conditions import Conditions
-from judgeharness_integrations.benchmark.generation.generating import generated
-from judgeharness_integrations.benchmark.pair import Pair
+from judgeharness_integrations.benchmark.asker import Asker, AskError, Unfinished, limited, worked
+from judgeharness_integrations.benchmark.generation import generated
+from judgeharness_integrations.benchmark.journal import Journal
+from judgeharness_integrations.benchmark.pair import Conditions, Pair
 from judgeharness_integrations.execution.budget import Budget, BudgetExhausted
 from judgeharness_integrations.execution.limiter import limiter_for
 from judgeharness_integrations.execution.rates import Rates

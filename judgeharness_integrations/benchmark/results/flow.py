@@ -1,25 +1,24 @@
-"""What became of the pairs that were planned: how many came through each layer, by any column of conditions."""
+"""From the plan to what is kept: how many pairs came through each layer and step, and why others did not."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import Any, Final, TypeAlias, get_args
+from typing import Any, Final, TypeAlias
 
 from pydantic import Field
 
-from judgeharness_integrations.benchmark.conditions import Conditions
-from judgeharness_integrations.benchmark.pair import Layer, Pair
+from judgeharness_integrations.benchmark.pair import LAYERS, Conditions, Layer, Pair
 from judgeharness_integrations.benchmark.records import Record
+from judgeharness_integrations.benchmark.results.curation import Step
 from judgeharness_integrations.ranking.cascade import NO_VALUE
 
-__all__ = ["FlowRow", "Reason", "flow", "reasons"]
+__all__ = ["FlowRow", "Reason", "Survival", "flow", "reasons", "survival"]
 
 Ending: TypeAlias = str
-
 _NUMBER: Final = re.compile(r"[0-9]+(?:\.[0-9]+)?")
-_LAYERS: Final[tuple[Layer, ...]] = get_args(Layer)
+_CURATED: Final = ("flagged", "ambiguous", "unanimous_right", "unanimous_wrong", "unanswered", "hardest")
 
 
 class FlowRow(Record):
@@ -77,6 +76,52 @@ def flow(
     return tuple(rows)
 
 
+def reasons(pairs: Iterable[Pair], *, most: int = 5) -> tuple[Reason, ...]:
+    """Return the most frequent reasons of each layer that rejected pairs, layer by layer."""
+    return tuple(_reasons(list(pairs), most))
+
+
+class Survival(Record):
+    """One step: of the `entered` pairs it took `lost`, which leaves `left`.
+
+    `rate`: left / entered; `share`: left of all planned pairs; None of no pairs. `written`: those not written yet are
+    lost; `form` to `grounding`: rejected by that layer; `judged`: no judge was asked about them, in the mode the
+    curation goes by; the others as in `Step`.
+    """
+
+    step: str
+    entered: int = Field(ge=0)
+    lost: int = Field(ge=0)
+    left: int = Field(ge=0)
+    rate: float | None = Field(ge=0, le=1)
+    share: float | None = Field(ge=0, le=1)
+
+
+def survival(made: FlowRow, curated: Step | None) -> tuple[Survival, ...]:
+    """Return every step from the plan on; up to verification where nobody was asked.
+
+    Args:
+        made: what became of all planned pairs.
+        curated: what became of all judged ones; None where nobody was asked.
+
+    """
+    rows: list[Survival] = []
+    left = made.planned
+    for step, lost in _losses(made, curated):
+        entered, left = left, left - lost
+        rows.append(
+            Survival(
+                step=step,
+                entered=entered,
+                lost=lost,
+                left=left,
+                rate=left / entered if entered else None,
+                share=left / made.planned if made.planned else None,
+            )
+        )
+    return tuple(rows)
+
+
 def _ending(pair: Pair) -> Ending:
     failed = pair.verification.failed
     if failed is not None:
@@ -96,19 +141,14 @@ def _row(
     counts = Counter(endings.get(one.pair_id, "unfinished") for one in planned)
     through = ("unread", "unverified", "accepted")
     asked = sum(one.pair_id in judged and endings.get(one.pair_id) in through for one in planned)
-    names = ("unfinished", *_LAYERS, *through)
+    names = ("unfinished", *LAYERS, *through)
     return FlowRow(
         column=column, value=value, planned=len(planned), judged=asked, **{name: counts[name] for name in names}
     )
 
 
-def reasons(pairs: Iterable[Pair], *, most: int = 5) -> tuple[Reason, ...]:
-    """Return the most frequent reasons of each layer that rejected pairs, layer by layer."""
-    return tuple(_reasons(list(pairs), most))
-
-
 def _reasons(pairs: Sequence[Pair], most: int) -> Iterator[Reason]:
-    for layer in _LAYERS:
+    for layer in LAYERS:
         found: dict[str, dict[str, str]] = {}
         for pair in pairs:
             failed = pair.verification.failed
@@ -123,3 +163,13 @@ def _reasons(pairs: Sequence[Pair], most: int) -> Iterator[Reason]:
 def _kind(reason: str) -> str:
     """Return what reasons that differ in rounds and details have in common."""
     return _NUMBER.sub("N", reason.partition(":")[0])
+
+
+def _losses(made: FlowRow, curated: Step | None) -> Iterator[tuple[str, int]]:
+    yield "written", made.unfinished
+    for layer in LAYERS:
+        yield layer, getattr(made, layer)
+    if curated is not None:
+        yield "judged", made.unread + made.unverified + made.accepted - curated.judged
+        for step in _CURATED:
+            yield step, getattr(curated, step)

@@ -1,1 +1,0 @@
-"""Failure types and behaviours that a taxonomy lacks, found in transcripts and accepted by a person."""

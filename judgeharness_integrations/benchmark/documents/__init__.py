@@ -1,1 +1,0 @@
-"""Documents of several formats, read into chunks with ids."""

@@ -1,1 +1,0 @@
-"""Blueprints and conversations of a pair, written by a model under drawn conditions."""

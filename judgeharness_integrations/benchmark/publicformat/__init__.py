@@ -1,1 +1,0 @@
-"""The field names of the public release: pairs read from them, and written with them."""

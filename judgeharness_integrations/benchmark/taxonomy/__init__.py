@@ -1,1 +1,0 @@
-"""What can go wrong in a conversation and how users behave: data files that users extend."""

@@ -1,1 +1,0 @@
-"""The verification cascade: form, coherence, adherence, grounding."""
