@@ -7,21 +7,21 @@ from typing import TYPE_CHECKING
 from judgeharness_integrations._lazy import lazy
 
 if TYPE_CHECKING:
-    from judgeharness_integrations.migration.finding import Finding
-    from judgeharness_integrations.migration.scanning import ScanReport, scan
-    from judgeharness_integrations.migration.settings import ScanSettings, nearest_settings
-    from judgeharness_integrations.migration.sites import JudgeSite, find_sites
+    from judgeharness_integrations.migration.discovery import find_sites
+    from judgeharness_integrations.migration.inspection import Finding
+    from judgeharness_integrations.migration.scanning import ScanReport, ScanSettings, nearest_settings, scan
+    from judgeharness_integrations.migration.sites import JudgeSite
 
 __all__ = ["Finding", "JudgeSite", "ScanReport", "ScanSettings", "find_sites", "nearest_settings", "scan"]
 
 # Loaded at first use, so that the package can say what is missing when libcst is not installed.
 _HOMES = {
-    "Finding": "finding",
+    "Finding": "inspection",
     "JudgeSite": "sites",
     "ScanReport": "scanning",
-    "ScanSettings": "settings",
-    "find_sites": "sites",
-    "nearest_settings": "settings",
+    "ScanSettings": "scanning",
+    "find_sites": "discovery",
+    "nearest_settings": "scanning",
     "scan": "scanning",
 }
 

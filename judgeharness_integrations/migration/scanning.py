@@ -1,35 +1,45 @@
-"""Scans files and folders for single-call judges."""
+"""Scans files and folders for single-call judges, as `[tool.judgeharness.scan]` and the command's options say."""
 
 from __future__ import annotations
 
+import tomllib
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from judgeharness_integrations.migration.finding import Finding
-from judgeharness_integrations.migration.inspection import ConfigInspection, Inspection
-from judgeharness_integrations.migration.named import unread_files
-from judgeharness_integrations.migration.noqa import suppressions_of
-from judgeharness_integrations.migration.prefilter import may_hold_judges
-from judgeharness_integrations.migration.rules.registry import RULES
-from judgeharness_integrations.migration.scannedtree import ScannedTree
-from judgeharness_integrations.migration.settings import ScanSettings
-from judgeharness_integrations.migration.site import JudgeSite
+from judgeharness_integrations._errors import ConfigError, UnknownNameError
+from judgeharness_integrations.migration.discovery import ScannedTree
+from judgeharness_integrations.migration.inspection import (
+    ConfigInspection,
+    Finding,
+    Inspection,
+    Unresolved,
+    may_call_judges,
+    suppressions_of,
+    unresolved_judges,
+)
+from judgeharness_integrations.migration.rewriting.project import NextStep, next_step
+from judgeharness_integrations.migration.rules import RULES, codes_matching
+from judgeharness_integrations.migration.rules.answers import FIRST_MATCH
+from judgeharness_integrations.migration.rules.numbers import SINGLE_SAMPLE
+from judgeharness_integrations.migration.sites import JudgeSite
 from judgeharness_integrations.migration.sources import (
     ConfigSource,
     Source,
     SourceError,
     check_parser,
     config_files,
+    excluded,
+    may_hold_judges,
     python_files,
+    unread_files,
 )
-from judgeharness_integrations.migration.unresolved import Unresolved, may_call_judges, unresolved_judges
 
-__all__ = ["ScanReport", "scan"]
+__all__ = ["ScanReport", "ScanSettings", "nearest_settings", "scan"]
 
-_SINGLE = "JH002"
+_MOOT = frozenset({SINGLE_SAMPLE.code, FIRST_MATCH.code})  # where a harness asks the judge
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,6 +54,7 @@ class ScanReport:
         sites: judges by file, deterministic evaluators left out.
         imported: uses of those judges in other scanned files, with the place where each is made.
         unresolved: calls that look like a judge's, where the scanned files do not say which.
+        next_step: what to do about the judges no harness asks; None where all are harnessed.
 
     """
 
@@ -54,6 +65,7 @@ class ScanReport:
     sites: tuple[tuple[Path, JudgeSite], ...]
     imported: tuple[tuple[Path, JudgeSite], ...] = ()
     unresolved: tuple[Unresolved, ...] = ()
+    next_step: NextStep | None = None
 
     @property
     def judges(self) -> int:
@@ -132,7 +144,7 @@ def scan(
         report.take(path, chosen)
         if progress is not None:
             progress(done, len(files))
-    return ScanReport(
+    found = ScanReport(
         findings=tuple(sorted(report.kept(), key=lambda one: one.sort_key)),
         suppressed=report.suppressed,
         files=len(set(files) - {error.path for error in report.unreadable}),
@@ -141,6 +153,12 @@ def scan(
         imported=tuple(report.imported),
         unresolved=tuple(sorted(report.unresolved, key=lambda one: (one.path.as_posix(), one.line))),
     )
+    return replace(found, next_step=report.next_step(exclude)) if found.judges > found.harnessed else found
+
+
+def _judge_of(finding: Finding) -> tuple[Path, int]:
+    """Where the judge of a finding is made or asked."""
+    return finding.path, finding.line if finding.site is None else finding.site.line
 
 
 class _Gathered:
@@ -156,7 +174,7 @@ class _Gathered:
     def take(self, path: Path, settings: ScanSettings) -> None:
         try:
             if path.suffix == ".json":
-                config = ConfigInspection(ConfigSource.read(path))
+                config = ConfigInspection(ConfigSource.read(path, tree=self._tree))
                 self._keep(config, _of_config(config, settings.codes_for(path)))
             else:
                 self._take_python(self._tree.source(path), settings)
@@ -168,7 +186,17 @@ class _Gathered:
         harnessed = _places(self.imported, harnessed=True) - _places(self.imported, harnessed=False)
         several = {one.definition for _, one in self.imported if one.samples != 1}
         several -= {one.definition for _, one in self.imported if one.samples == 1}
-        return [one for one in self.findings if one.code != _SINGLE or (one.path, one.line) not in harnessed | several]
+        return [
+            one
+            for one in self.findings
+            if not (one.code in _MOOT and _judge_of(one) in harnessed)
+            and not (one.code == SINGLE_SAMPLE.code and _judge_of(one) in several)
+        ]
+
+    def next_step(self, exclude: Sequence[str]) -> NextStep | None:
+        """What `migrate` does about the judges that no harness asks."""
+        bare = dict.fromkeys(path for path, site in (*self.sites, *self.imported) if not site.harnessed)
+        return next_step(bare, self._tree, exclude=exclude)
 
     def _take_python(self, source: Source, settings: ScanSettings) -> None:
         text, path = source.text, source.path
@@ -200,3 +228,102 @@ def _of_config(config: ConfigInspection, codes: Iterable[str]) -> tuple[Finding,
 
 def _of_python(inspection: Inspection, codes: Iterable[str]) -> tuple[Finding, ...]:
     return tuple(dict.fromkeys(one for code in sorted(codes) for one in RULES[code].python(inspection)))
+
+
+_KEYS = ("select", "ignore", "exclude", "per-file-ignores")
+_WHERE = "[tool.judgeharness.scan]"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScanSettings:
+    """Codes or prefixes that are selected and ignored, patterns of files that are left out; `root` holds the file."""
+
+    select: tuple[str, ...] = ("JH",)
+    ignore: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    per_file_ignores: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    root: Path | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse codes nobody knows.
+
+        Raises:
+            UnknownNameError: a code or prefix stands for no rule.
+
+        """
+        for codes in (self.select, self.ignore, *self.per_file_ignores.values()):
+            codes_matching(codes)
+
+    def codes_for(self, path: Path) -> frozenset[str]:
+        """Return the codes that are looked for in a file."""
+        ignored = set(codes_matching(self.ignore))
+        absolute = path.absolute()
+        inside = self.root is not None and absolute.is_relative_to(self.root)
+        relative = absolute.relative_to(self.root) if inside and self.root is not None else path
+        for pattern, codes in self.per_file_ignores.items():
+            if excluded(relative, (pattern,)):
+                ignored |= codes_matching(codes)
+        return codes_matching(self.select) - ignored
+
+    def overridden(
+        self, *, select: Sequence[str] = (), ignore: Sequence[str] = (), exclude: Sequence[str] = ()
+    ) -> ScanSettings:
+        """Return the settings with a command's options: a selection replaces, what is left out adds up."""
+        return replace(
+            self,
+            select=tuple(select) or self.select,
+            ignore=(*(() if select else self.ignore), *ignore),
+            exclude=(*self.exclude, *exclude),
+        )
+
+
+def nearest_settings(path: Path) -> ScanSettings:
+    """Return the settings of the nearest pyproject.toml at or above a path that has our table; defaults without one.
+
+    Raises:
+        ConfigError: the file cannot be read or a key holds a wrong value.
+        UnknownNameError: a key or a code nobody knows.
+
+    """
+    start = path.absolute()
+    for folder in (start, *start.parents) if start.is_dir() else start.parents:
+        file = folder / "pyproject.toml"
+        if file.is_file():
+            table = _table(file)
+            if table is not None:
+                return _settings(file, table)
+    return ScanSettings()
+
+
+def _table(file: Path) -> Mapping[str, Any] | None:
+    try:
+        document = tomllib.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"{file} cannot be read ({error}): correct it.") from None
+    ours = document.get("tool", {}).get("judgeharness", {})
+    return ours.get("scan") if isinstance(ours, dict) else None
+
+
+def _settings(file: Path, table: Mapping[str, Any]) -> ScanSettings:
+    if not isinstance(table, dict):
+        raise ConfigError(f"{file}: {_WHERE} must be a table.")
+    for key in table:
+        if key not in _KEYS:
+            raise UnknownNameError("key", key, _KEYS)
+    per_file = table.get("per-file-ignores", {})
+    if not isinstance(per_file, dict):
+        raise ConfigError(f"{file}: per-file-ignores of {_WHERE} must be a table of lists.")
+    return ScanSettings(
+        select=_texts(file, table, "select") or ("JH",),
+        ignore=_texts(file, table, "ignore"),
+        exclude=_texts(file, table, "exclude"),
+        per_file_ignores={pattern: _texts(file, per_file, pattern) for pattern in per_file},
+        root=file.parent,
+    )
+
+
+def _texts(file: Path, table: Mapping[str, Any], key: str) -> tuple[str, ...]:
+    value = table.get(key, [])
+    if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+        raise ConfigError(f"{file}: {key!r} of {_WHERE} must be a list of texts.")
+    return tuple(value)

@@ -2,31 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from functools import cached_property
+import ast
+from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeVar
 
 import libcst as cst
 from libcst.metadata import Assignment, MetadataWrapper, QualifiedNameSource
 
-from judgeharness_integrations.migration.binding import bound_values, is_fixture
-from judgeharness_integrations.migration.module_index import ModuleIndex
-from judgeharness_integrations.migration.tree import FunctionNode, dotted, last_name
+from judgeharness_integrations.migration.sites import OtherFiles
+from judgeharness_integrations.migration.syntax import ModuleIndex, children, last_name
 
-if TYPE_CHECKING:
-    from judgeharness_integrations.migration.scannedtree import ScannedTree
-    from judgeharness_integrations.migration.transfers import Transfer
+__all__ = ["COLLECTING", "ModuleView", "is_fixture", "once_a_view", "string_of", "texts_below"]
 
-__all__ = ["FunctionNode", "ModuleView", "dotted"]
-
+_Found = TypeVar("_Found")
 _DEPTH = 8  # steps an expression is followed back
+_HANDED_ON = frozenset({"bind", "with_retry", "with_config", "with_structured_output", "bind_tools", "with_fallbacks"})
+COLLECTING = frozenset({"append", "add", "extend", "update", "insert", "appendleft", "put", "put_nowait"})
 
 
 class ModuleView(ModuleIndex):
     """One parsed module and what its names stand for; every method takes nodes of its tree."""
 
-    def __init__(self, wrapper: MetadataWrapper, path: Path = Path(), tree: ScannedTree | None = None) -> None:
+    def __init__(self, wrapper: MetadataWrapper, path: Path = Path(), tree: OtherFiles | None = None) -> None:
         """Index the tree; everything else is found out when it is asked for.
 
         Args:
@@ -44,6 +43,7 @@ class ModuleView(ModuleIndex):
         self._opened: set[cst.CSTNode] = set()
         self._callees: dict[cst.Call, tuple[cst.FunctionDef, ...]] = {}
         self._origins: dict[cst.CSTNode, tuple[cst.CSTNode, ...]] = {}
+        self.kept: dict[Callable[..., Any], Any] = {}  # what functions marked `once_a_view` found
 
     def names(self, node: cst.CSTNode) -> frozenset[str]:
         """Full names of what was imported and is called so here (`langchain.evaluation.load_evaluator`).
@@ -143,7 +143,7 @@ class ModuleView(ModuleIndex):
             return
         for one in scope[node.value]:
             if isinstance(one, Assignment):
-                yield from bound_values(self, one.node)
+                yield from _bound_values(self, one.node)
 
     def local_functions(self, func: cst.CSTNode) -> tuple[cst.FunctionDef, ...]:
         """Functions and methods of this file an expression in front of `(` may be."""
@@ -207,9 +207,7 @@ class ModuleView(ModuleIndex):
 
     def value(self, node: cst.CSTNode | None) -> Any:
         """A constant: a string, number, bool or None that stands there or in the variable; else `...`."""
-        from judgeharness_integrations.migration.constants import constant  # noqa: PLC0415 - they need each other
-
-        return constant(self, node)
+        return _constant(self, node)
 
     def calls_of(self, function: cst.FunctionDef) -> tuple[cst.Call, ...]:
         """Calls of a function of this file, methods of its own class and of objects made of it."""
@@ -228,17 +226,8 @@ class ModuleView(ModuleIndex):
         return self._callees[call]
 
     @cached_property
-    def questions(self) -> frozenset[cst.Call]:
-        """Calls that ask a model: of a client, of a helper around one, of an evaluator."""
-        from judgeharness_integrations.migration.questions import all_questions  # noqa: PLC0415 - they need each other
-
-        return all_questions(self)
-
-    @cached_property
     def additions(self) -> dict[str, list[cst.Call]]:
         """Name of a variable -> calls that add to it: `messages.append(...)`."""
-        from judgeharness_integrations.migration.transfers import COLLECTING  # noqa: PLC0415 - they need each other
-
         found: dict[str, list[cst.Call]] = {}
         for call in self.calls:
             match call.func:
@@ -246,17 +235,161 @@ class ModuleView(ModuleIndex):
                     found.setdefault(name, []).append(call)
         return found
 
-    @cached_property
-    def transfers(self) -> tuple[Transfer, ...]:
-        """How values move in this module."""
-        from judgeharness_integrations.migration.transfers import transfers_of  # noqa: PLC0415 - they need each other
 
-        return transfers_of(self)
+def once_a_view(find: Callable[[ModuleView], _Found]) -> Callable[[ModuleView], _Found]:
+    """Let a function look at each view once: what it finds is kept as long as the view."""
 
+    @wraps(find)
+    def kept(view: ModuleView) -> _Found:
+        if find not in view.kept:
+            view.kept[find] = find(view)
+        found: _Found = view.kept[find]
+        return found
 
-_HANDED_ON = frozenset({"bind", "with_retry", "with_config", "with_structured_output", "bind_tools", "with_fallbacks"})
+    return kept
 
 
 def _dict_values(view: ModuleView, pairs: Any, key: Any) -> Iterator[cst.CSTNode]:
     chosen = [one for one in pairs if isinstance(one, cst.DictElement) and view.value(one.key) == key]
     yield from (one.value for one in (chosen or pairs) if isinstance(one, (cst.DictElement, cst.StarredDictElement)))
+
+
+def _bound_values(  # noqa: C901, PLR0911 - one case a kind of binding
+    view: ModuleView, node: cst.CSTNode
+) -> Iterator[cst.CSTNode]:
+    """Yield the expressions, functions and classes a binding gives its name.
+
+    Args:
+        view: the module.
+        node: the name node of an assignment, loop, `with` or parameter, or the definition itself.
+
+    """
+    if isinstance(node, (cst.FunctionDef, cst.ClassDef)):
+        yield node
+        return
+    child: cst.CSTNode = node
+    for above in (node, *view.above(node)):
+        match above:
+            case cst.Assign(value=value):
+                yield from _of_target(child, node, value)
+                return
+            case cst.AnnAssign(value=value) | cst.NamedExpr(value=value):
+                yield from () if value is None else (value,)
+                return
+            case cst.AugAssign(value=value):
+                yield value
+                return
+            case cst.For(iter=iterated) | cst.CompFor(iter=iterated):
+                yield from view.elements(iterated)
+                return
+            case cst.AsName():
+                item = view.parent(above)
+                if isinstance(item, cst.WithItem):
+                    yield item.item
+                return
+            case cst.Param():
+                yield from _of_parameter(view, above)
+                return
+            case cst.BaseStatement() | cst.BaseSmallStatement():
+                return
+        child = above
+
+
+def _of_target(target: cst.CSTNode, name: cst.CSTNode, value: cst.BaseExpression) -> Iterator[cst.CSTNode]:
+    """`a, b = x, y` binds place by place; `a, b = call()` binds both to the call."""
+    inner = target.target if isinstance(target, cst.AssignTarget) else target
+    if isinstance(inner, (cst.Tuple, cst.List)) and isinstance(value, (cst.Tuple, cst.List)):
+        for mine, its in zip(inner.elements, value.elements, strict=False):
+            if mine.value is name:
+                yield its.value
+        return
+    if isinstance(inner, cst.Subscript) and inner is not name:
+        return
+    yield value
+
+
+def _of_parameter(view: ModuleView, param: cst.Param) -> Iterator[cst.CSTNode]:
+    """The default, what calls in this file give, and the fixture of that name."""
+    if param.default is not None:
+        yield param.default
+    function = view.function_of(param)
+    if function is None:
+        return
+    name = param.name.value
+    places = [one.name.value for one in (*function.params.posonly_params, *function.params.params)]
+    offset = 1 if places and places[0] in {"self", "cls"} else 0
+    place = places.index(name) - offset if name in places else None
+    for call in view.direct_calls(function):
+        given = view.argument(call, name, place if place is None or place >= 0 else None)
+        if given is not None:
+            yield given
+    for other in view.functions:
+        if other.name.value == name and is_fixture(other):
+            yield from view.results(other)
+
+
+def is_fixture(function: cst.FunctionDef) -> bool:
+    """Whether pytest hands a function's result to tests that name it."""
+    return any(
+        last_name(one.decorator.func if isinstance(one.decorator, cst.Call) else one.decorator) == "fixture"
+        for one in function.decorators
+    )
+
+
+def _constant(view: ModuleView, node: cst.CSTNode | None) -> Any:
+    """Return the string, number, bool or None an expression is, following names bound once; else `...`."""
+    if node is None:
+        return ...
+    plain = _literal(node)
+    if plain is not ...:
+        return plain
+    if isinstance(node, cst.Name):
+        found = [one for one in view.origins(node) if one is not node]
+        literals = [_literal(one) for one in found if not isinstance(one, cst.Name) or _literal(one) is not ...]
+        values = {repr(one): one for one in literals}
+        return next(iter(values.values())) if len(values) == 1 else ...
+    return ...
+
+
+def _literal(node: cst.CSTNode) -> Any:
+    match node:
+        case cst.SimpleString() | cst.ConcatenatedString() | cst.FormattedString():
+            return string_of(node) if not isinstance(node, cst.FormattedString) else ...
+        case cst.Integer(value=digits) | cst.Float(value=digits):
+            return ast.literal_eval(digits)
+        case cst.Name(value="True" | "False" | "None" as word):
+            return {"True": True, "False": False, "None": None}[word]
+        case cst.UnaryOperation(operator=cst.Minus(), expression=cst.Integer() | cst.Float() as inner):
+            return -_literal(inner)
+    return ...
+
+
+def string_of(node: cst.CSTNode) -> str:
+    """Return the text of a string literal, the fixed parts of an f-string, joined literals; empty for others."""
+    match node:
+        case cst.SimpleString():
+            value = node.evaluated_value
+            return value if isinstance(value, str) else ""
+        case cst.FormattedString(parts=parts):
+            texts = (one.value if isinstance(one, cst.FormattedStringText) else "{}" for one in parts)
+            return "".join(texts).replace("\\n", "\n").replace("\\t", "\t")
+        case cst.ConcatenatedString(left=left, right=right):
+            return string_of(left) + string_of(right)
+    return ""
+
+
+def texts_below(node: cst.CSTNode) -> Iterator[str]:
+    """Yield the texts of the string literals below a node, docstrings and nested definitions left out."""
+    waiting = [node]
+    while waiting:
+        current = waiting.pop()
+        if isinstance(current, (cst.SimpleString, cst.FormattedString, cst.ConcatenatedString)):
+            yield string_of(current)
+            continue
+        if isinstance(current, cst.SimpleStatementLine) and _is_docstring(current):
+            continue
+        waiting.extend(reversed(children(current)))
+
+
+def _is_docstring(line: cst.SimpleStatementLine) -> bool:
+    return len(line.body) == 1 and isinstance(line.body[0], cst.Expr) and bool(string_of(line.body[0].value))

@@ -7,9 +7,10 @@ from collections import Counter
 from pathlib import Path
 from textwrap import dedent
 
+from judgeharness_integrations.migration.discovery import find_sites
 from judgeharness_integrations.migration.inspection import Inspection
 from judgeharness_integrations.migration.rules import RULES
-from judgeharness_integrations.migration.sites import JudgeSite, find_sites
+from judgeharness_integrations.migration.sites import JudgeSite
 from judgeharness_integrations.migration.sources import ConfigSource, Source
 
 CORPUS = Path(__file__).parents[1] / "data" / "single_call_judges"

@@ -12,10 +12,10 @@ import pytest
 
 pytest.importorskip("libcst")
 
-from judgeharness_integrations.cli import _migrate_writing, main
-from judgeharness_integrations.cli._migrate_writing import write_file
+from judgeharness_integrations.cli import _migrate, main
+from judgeharness_integrations.cli._migrate import write_file
 from judgeharness_integrations.migration import sources
-from judgeharness_integrations.migration.scannedtree import ScannedTree
+from judgeharness_integrations.migration.discovery import ScannedTree
 from judgeharness_integrations.migration.sources import Source
 
 JUDGE = 'from langchain.evaluation import load_evaluator\n\njudge = load_evaluator("pairwise_string", llm=llm)\n'
@@ -141,7 +141,11 @@ def test_what_an_app_has_to_do_is_no_judge(suite: Path, capsys: pytest.CaptureFi
     assert main(["migrate", "."]) == 0
     shown = capsys.readouterr().out
     assert "by hand: test_config.json:1 register" in shown
-    assert "1 judge in 1 of 1 file: 1 to change, 0 by hand" in shown
+    assert "1 judge in 1 of 1 file: 1 to change, 1 by hand (1 app to register, no judge), 0 harnessed" in shown
+    row = next(line for line in shown.splitlines() if line.startswith("test_config.json"))
+    assert row.split()[-2:] == ["1", "0"]
+    document = as_json(capsys, ".")
+    assert document["totals"]["by_hand"] == len(document["files"][0]["by_hand"]) == 1
 
 
 def test_on_a_terminal_the_diff_has_colours_and_nothing_that_steers_it(
@@ -306,7 +310,7 @@ def test_a_write_that_fails_leaves_the_old_file_and_no_other(suite: Path, monkey
     def full(descriptor: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(_migrate_writing.os, "fsync", full)
+    monkeypatch.setattr(_migrate.os, "fsync", full)
     assert write_file(Source.read(suite), "new") == (
         "it cannot be written (No space left on device), so it stays as it is."
     )

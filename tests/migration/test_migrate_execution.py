@@ -107,6 +107,7 @@ def test_at_the_level_single_the_verdicts_and_the_requests_are_those_of_before(
     polite = before[0]["langsmith_experiment.py"]["Where?"]
     assert polite["short"] == 1.0
     assert polite["has_a_dot"] == 1.0
+    assert polite["brief"] == 1.0
 
 
 def test_at_the_level_measured_the_server_gets_the_calls_the_command_promised(
@@ -122,7 +123,7 @@ def test_at_the_level_measured_the_server_gets_the_calls_the_command_promised(
         "langchain-criteria": 18,
         "langchain-pairwise": 6,
         "langchain-scores": 12,
-        "langsmith-experiment": 12,
+        "langsmith-experiment": 18,
         "openevals-scores": 24,
     }
 

@@ -42,6 +42,21 @@ def test_findings_are_lines_an_editor_can_open_and_the_exit_code_is_one(command:
     ]
 
 
+def test_the_next_step_is_one_that_helps(command: Callable[..., Ran]) -> None:
+    asked = "text = OpenAI().responses.create(input='Judge the answer: ' + x).output_text"
+    judge = f"from openai import OpenAI\ndef judge(x):\n    {asked}\n    return text == 'yes'\n"
+    Path("hand.py").write_text(judge, encoding="utf-8")
+    step = command("hand.py")[1].splitlines()[-1]
+    assert step.startswith("next: hand.py:3: make it a function of a case that returns a verdict, and call JudgeH")
+    assert command()[1].endswith("next: judgeharness migrate .\n")  # suite.py beside it is wrapped
+    Path("test_config.json").write_text('{"criteria": {"final_response_match_v2": 0.5}}', encoding="utf-8")
+    assert command("test_config.json")[1].endswith("next: judgeharness migrate test_config.json\n")
+    Path("test_config.json").write_text('{"criteria": {"safety_v1": 0.5}}', encoding="utf-8")
+    assert "\nnext: test_config.json:1: nothing; read it as one sample, or" in command("test_config.json")[1]
+    for path in (Path("hand.py"), Path("test_config.json")):
+        assert main(["migrate", str(path), "--check"]) == 0  # it has nothing to write
+
+
 def test_without_a_path_the_working_directory_is_scanned(command: Callable[..., Ran]) -> None:
     assert command()[1].startswith("suite.py:2:9 JH002")
 

@@ -12,18 +12,10 @@ from scan_bench import source_of
 
 from judgeharness_integrations._errors import ConfigError, NotInstalledError, UnknownNameError, UsageError
 from judgeharness_integrations.migration import sources
-from judgeharness_integrations.migration.finding import Finding
-from judgeharness_integrations.migration.jsonplaces import key_places
-from judgeharness_integrations.migration.noqa import suppressions_of
-from judgeharness_integrations.migration.scanning import scan
-from judgeharness_integrations.migration.settings import ScanSettings, nearest_settings
-from judgeharness_integrations.migration.sources import (
-    ConfigSource,
-    Source,
-    SourceError,
-    config_files,
-    python_files,
-)
+from judgeharness_integrations.migration.adk import key_places
+from judgeharness_integrations.migration.inspection import Finding, suppressions_of
+from judgeharness_integrations.migration.scanning import ScanSettings, nearest_settings, scan
+from judgeharness_integrations.migration.sources import ConfigSource, Source, SourceError, config_files, python_files
 
 JUDGE = "from openevals import create_llm_as_judge\njudge = create_llm_as_judge(prompt='p')\n"
 

@@ -8,7 +8,7 @@ import pytest
 from scan_bench import found_in, sites_of, source_of
 
 from judgeharness_integrations.migration.inspection import Inspection
-from judgeharness_integrations.migration.prompting import opens_as_judge
+from judgeharness_integrations.migration.questions import opens_as_judge
 from judgeharness_integrations.migration.rules import RULES
 
 

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from scan_bench import config_of, sites_of
 
-from judgeharness_integrations.migration.sites import JudgeSite, find_sites
+from judgeharness_integrations.migration.discovery import find_sites
+from judgeharness_integrations.migration.sites import JudgeSite
 from judgeharness_integrations.migration.sources import Source
 
 

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from judgeharness_integrations.cli.app import app
 from judgeharness_integrations.migration.rewriting import rewritten
-from judgeharness_integrations.migration.rewriting.differing import diff_of
+from judgeharness_integrations.migration.rewriting.project import diff_of
 from judgeharness_integrations.migration.sources import Source
 
 HEAD = """

@@ -8,8 +8,8 @@ import libcst as cst
 import pytest
 from scan_bench import source_of
 
-from judgeharness_integrations.migration.answers import is_answer
-from judgeharness_integrations.migration.model_facts import model_name, model_option
+from judgeharness_integrations.migration.questions import model_name, model_option
+from judgeharness_integrations.migration.rules.answers import is_answer
 from judgeharness_integrations.migration.view import ModuleView
 
 

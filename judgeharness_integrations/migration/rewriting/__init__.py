@@ -5,11 +5,12 @@
 
 from __future__ import annotations
 
-from judgeharness_integrations.migration.rewriting.adkconfig import rewritten_config
-from judgeharness_integrations.migration.rewriting.outcome import ByHand, Change, Level, Rewrite
+from judgeharness_integrations.migration.rewriting.adk import rewritten_config
+from judgeharness_integrations.migration.rewriting.changes import Level, Rewrite
+from judgeharness_integrations.migration.rewriting.pythonfile import rewritten_python
 from judgeharness_integrations.migration.sources import ConfigSource, Source, SourceError
 
-__all__ = ["ByHand", "Change", "Level", "Rewrite", "rewritten"]
+__all__ = ["rewritten"]
 
 
 def rewritten(source: Source | ConfigSource, level: Level = "single", *, registered: bool = False) -> Rewrite:
@@ -33,6 +34,4 @@ def rewritten(source: Source | ConfigSource, level: Level = "single", *, registe
             return rewritten_config(source.text, level, registered=registered)
         except ValueError as error:
             raise SourceError(source.path, getattr(error, "lineno", None), f"it is not JSON ({error}).") from None
-    from judgeharness_integrations.migration.rewriting.pythonfile import rewritten_python  # noqa: PLC0415 - libcst
-
     return rewritten_python(source, level)

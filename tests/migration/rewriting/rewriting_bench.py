@@ -7,7 +7,8 @@ from functools import cache
 from pathlib import Path
 from textwrap import dedent
 
-from judgeharness_integrations.migration.rewriting import Level, Rewrite, rewritten
+from judgeharness_integrations.migration.rewriting import rewritten
+from judgeharness_integrations.migration.rewriting.changes import Level, Rewrite
 from judgeharness_integrations.migration.sources import Source
 
 __all__ = ["after", "rewrite"]

@@ -10,7 +10,7 @@ pytest.importorskip("libcst")
 
 from rewriting_bench import rewrite
 
-from judgeharness_integrations.migration.rewriting.adkconfig import rewritten_config
+from judgeharness_integrations.migration.rewriting.adk import rewritten_config
 
 IMPORT = "from langchain_classic.evaluation import load_evaluator, load_evaluators\n"
 MADE = 'load_evaluator("criteria", criteria=one, llm=llm)'
