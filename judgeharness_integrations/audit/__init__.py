@@ -5,10 +5,16 @@ from typing import TYPE_CHECKING
 from judgeharness_integrations._lazy import lazy
 
 if TYPE_CHECKING:
-    from judgeharness_integrations.audit.assigning import Assignment, assign
-    from judgeharness_integrations.audit.consensus import audit_columns
-    from judgeharness_integrations.audit.labels import AuditLabel, AuditLog, read_labels
-    from judgeharness_integrations.audit.noiserate import NoiseRate, noise_rate
+    from judgeharness_integrations.audit.labels import (
+        Assignment,
+        AuditLabel,
+        AuditLog,
+        NoiseRate,
+        assign,
+        audit_columns,
+        noise_rate,
+        read_labels,
+    )
     from judgeharness_integrations.audit.suspicion import Suspect, by_joint_correctness, strong_miss_weak_hit
 
 __all__ = [
@@ -25,19 +31,19 @@ __all__ = [
     "strong_miss_weak_hit",
 ]
 
-# Loaded at first use: records bring pydantic, rates bring scipy.
+# Loaded at first use: records bring pydantic.
 __getattr__ = lazy(
     __name__,
     {
-        "Assignment": "assigning",
+        "Assignment": "labels",
         "AuditLabel": "labels",
         "AuditLog": "labels",
-        "NoiseRate": "noiserate",
+        "NoiseRate": "labels",
         "Suspect": "suspicion",
-        "assign": "assigning",
-        "audit_columns": "consensus",
+        "assign": "labels",
+        "audit_columns": "labels",
         "by_joint_correctness": "suspicion",
-        "noise_rate": "noiserate",
+        "noise_rate": "labels",
         "read_labels": "labels",
         "strong_miss_weak_hit": "suspicion",
     },

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judgeharness_integrations._errors import CaseError, UsageError
-from judgeharness_integrations.audit.assigning import assign, read_assignment, write_assignment
+from judgeharness_integrations.audit.labels import assign, read_assignment, write_assignment
 
 PAIRS = [f"pair-{n:05d}" for n in range(1, 201)]
 names = st.lists(st.sampled_from(["anna", "ben", "cleo", "dora"]), min_size=1, max_size=4, unique=True)

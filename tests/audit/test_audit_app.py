@@ -15,11 +15,11 @@ from support import audit_scenes
 from support.audit_scenes import TOKEN
 
 from judgeharness_integrations._errors import NotInstalledError, RunBusyError, UsageError
-from judgeharness_integrations.audit.benchmarksource import PairSource
+from judgeharness_integrations.audit import server as serving
+from judgeharness_integrations.audit.app import form_token
 from judgeharness_integrations.audit.labels import label_log
-from judgeharness_integrations.audit.web import serving
-from judgeharness_integrations.audit.web.forms import LONGEST_NOTE
-from judgeharness_integrations.audit.web.security import form_token
+from judgeharness_integrations.audit.pages import LONGEST_NOTE
+from judgeharness_integrations.audit.pairs import PairSource
 
 if TYPE_CHECKING:
     from pathlib import Path

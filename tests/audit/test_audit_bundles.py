@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from support import audit_scenes
 
-from judgeharness_integrations.audit.assigning import Assignment, write_assignment
-from judgeharness_integrations.audit.benchmarksource import ASSIGNED, JOINT, STRONG_MISS, PairSource
-from judgeharness_integrations.audit.labels import label_log
-from judgeharness_integrations.audit.web.keys import VIEW_NAMES
-from judgeharness_integrations.audit.web.security import form_token
+from judgeharness_integrations.audit.app import form_token
+from judgeharness_integrations.audit.labels import Assignment, label_log, read_results, write_assignment
+from judgeharness_integrations.audit.pages import VIEW_NAMES
+from judgeharness_integrations.audit.pairs import ASSIGNED, JOINT, STRONG_MISS, PairSource
 from judgeharness_integrations.benchmark.folder import PAIRS, BenchmarkFolder
-from judgeharness_integrations.benchmark.results.reading import read_results, read_table
+from judgeharness_integrations.benchmark.verdicts import read_table
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -18,12 +18,13 @@ from hypothesis import strategies as st
 
 from judgeharness_integrations._errors import CaseError, LogStorageError, RunBusyError, UsageError
 from judgeharness_integrations.audit import audit_columns
-from judgeharness_integrations.audit.consensus import consensus, divided
 from judgeharness_integrations.audit.labels import (
     AuditLabel,
     AuditLog,
     PairLabel,
     check_annotator,
+    consensus,
+    divided,
     label_log,
     read_labels,
 )

@@ -12,15 +12,22 @@ from support import audit_scenes
 from support.report_scenes import HOSTILE
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.audit.assigning import assign, write_assignment
-from judgeharness_integrations.audit.benchmarksource import JOINT, STRONG_MISS, PairSource
-from judgeharness_integrations.audit.judgesaid import judge_answers
-from judgeharness_integrations.audit.pairview import PairView
-from judgeharness_integrations.audit.source import Choice
-from judgeharness_integrations.audit.web.environment import marked, rendered
-from judgeharness_integrations.audit.web.keys import COMMON_KEYS, PAIR_KEYS, VIEW_KEYS, VIEW_NAMES, keys_of
-from judgeharness_integrations.audit.web.pages import Pages
-from judgeharness_integrations.audit.web.selection import PER_PAGE, Selection, Shown
+from judgeharness_integrations.audit.labels import assign, write_assignment
+from judgeharness_integrations.audit.pages import (
+    COMMON_KEYS,
+    PAIR_KEYS,
+    PER_PAGE,
+    VIEW_KEYS,
+    VIEW_NAMES,
+    Pages,
+    Selection,
+    Shown,
+    keys_of,
+    marked,
+    rendered,
+)
+from judgeharness_integrations.audit.pairs import JOINT, STRONG_MISS, PairSource
+from judgeharness_integrations.audit.source import Choice, PairView, judge_answers
 from judgeharness_integrations.benchmark.folder import BenchmarkFolder
 
 if TYPE_CHECKING:

@@ -9,8 +9,7 @@ from starlette.testclient import TestClient
 from support import audit_scenes
 from support.audit_scenes import TOKEN
 
-from judgeharness_integrations.audit.web.app import audit_app
-from judgeharness_integrations.audit.web.security import HEADERS, Guard, cookie_name, form_token, same_text
+from judgeharness_integrations.audit.app import HEADERS, Guard, audit_app, cookie_name, form_token, same_text
 
 if TYPE_CHECKING:
     from support.audit_scenes import Cases

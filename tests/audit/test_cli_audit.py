@@ -19,8 +19,7 @@ from support.audit_command import Command, Served
 from support.benchmark_results import make_benchmark
 
 from judgeharness_integrations import CalibrationReport
-from judgeharness_integrations.audit.assigning import read_assignment
-from judgeharness_integrations.audit.labels import read_labels
+from judgeharness_integrations.audit.labels import read_assignment, read_labels
 from judgeharness_integrations.audit.source import AuditSource, CaseView
 from judgeharness_integrations.benchmark.folder import BenchmarkFolder
 
@@ -150,7 +149,7 @@ def test_labels_of_a_run_are_merged_and_calibrate_its_judge(command: Command, se
     merged = command("label", "--merge", *logs, "--cases", "cases.csv", "--out", "gold.csv", "--json").json
     assert merged["annotators"] == {"anna": 24, "ben": 24}
     assert (merged["golds"], merged["ties"]) == (22, 2)
-    ran = command("calibrate", "run.json", "--labels", "gold.csv", "--out", "cal.json", "--yes")
+    ran = command("calibrate", "--source", "human", "run.json", "--labels", "gold.csv", "--out", "cal.json", "--yes")
     assert ran.code == 0
     report = CalibrationReport.from_dict(json.loads((place / "cal.json").read_text()))
     measured = report.criteria["verdict"]

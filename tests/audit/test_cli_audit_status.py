@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from jsonschema import Draft202012Validator
 from support.benchmark_results import make_benchmark, verification
 
-from judgeharness_integrations.audit.assigning import read_assignment
-from judgeharness_integrations.audit.labels import label_log, read_labels
+from judgeharness_integrations.audit.labels import label_log, read_assignment, read_labels
 from judgeharness_integrations.schemas import schema
 
 if TYPE_CHECKING:

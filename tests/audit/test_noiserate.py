@@ -7,9 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judgeharness_integrations.aggregation.statistics import wilson
-from judgeharness_integrations.audit.assigning import Assignment, assign
-from judgeharness_integrations.audit.labels import AuditLabel, PairLabel
-from judgeharness_integrations.audit.noiserate import noise_rate
+from judgeharness_integrations.audit.labels import Assignment, AuditLabel, PairLabel, assign, noise_rate
 
 Labels = dict[str, dict[str, AuditLabel]]
 LABELS: tuple[PairLabel | None, ...] = ("clean", "ambiguous", "noise", None)

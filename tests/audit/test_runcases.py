@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from judgeharness_integrations._errors import ConfigError, UsageError
-from judgeharness_integrations.audit.runcases import is_run, plain_questions, read_run_cases
+from judgeharness_integrations.audit.cases import is_run, plain_questions, read_run_cases
 from judgeharness_integrations.cli import main
 from judgeharness_integrations.labelling.questions import Question
 

@@ -9,30 +9,34 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final, Literal, cast
 
 from judgeharness_integrations._errors import CaseError
-from judgeharness_integrations.audit.assigning import Assignment, read_assignment
-from judgeharness_integrations.audit.labels import PairLabel, check_annotator, label_log, read_labels
-from judgeharness_integrations.audit.noiserate import NoiseRate, noise_rate
-from judgeharness_integrations.audit.pairview import PairView
-from judgeharness_integrations.audit.source import Answering, Choice, Fact, Item, Progress
+from judgeharness_integrations.audit.labels import (
+    Assignment,
+    NoiseRate,
+    PairLabel,
+    check_annotator,
+    label_log,
+    noise_rate,
+    read_assignment,
+    read_labels,
+)
+from judgeharness_integrations.audit.source import Answering, Choice, Fact, Item, PairView, Progress
 from judgeharness_integrations.audit.suspicion import by_joint_correctness, strong_miss_weak_hit
-from judgeharness_integrations.benchmark.documents.document import Document
 from judgeharness_integrations.benchmark.folder import BenchmarkFolder
 from judgeharness_integrations.benchmark.pair import Pair
-from judgeharness_integrations.benchmark.taxonomy.taxonomy import Taxonomy
+from judgeharness_integrations.benchmark.records import Document, Taxonomy
 from judgeharness_integrations.reporting.html.wording import interval_text, percent, plural
 
 if TYPE_CHECKING:
-    from judgeharness_integrations.benchmark.results.joint import JointCell, JointTable
+    from judgeharness_integrations.benchmark.results.judgments import JointCell, JointTable
     from judgeharness_integrations.verdictlog.row import VerdictRow
 
-__all__ = ["ASSIGNED", "IDLE", "JOINT", "LABEL_CHOICES", "NUMBER", "STRONG_MISS", "PairSource"]
+__all__ = ["ASSIGNED", "IDLE", "JOINT", "NUMBER", "STRONG_MISS", "PairSource"]
 
 ASSIGNED: Final = "assigned"
 NUMBER: Final = "number"
 JOINT: Final = "joint correctness"
 STRONG_MISS: Final = "strong miss, weak hit"
-
-LABEL_CHOICES: Final = (
+_LABEL_CHOICES: Final = (
     Choice(
         value="clean",
         key="1",
@@ -73,7 +77,7 @@ class PairSource:
     """
 
     kind: Literal["pairs", "cases"] = "pairs"
-    choices: tuple[Choice, ...] = LABEL_CHOICES
+    choices: tuple[Choice, ...] = _LABEL_CHOICES
     filters: tuple[str, ...] = _FILTERS
 
     def __init__(self, folder: BenchmarkFolder, *, annotator: str) -> None:
@@ -130,7 +134,7 @@ class PairSource:
 
     def answering(self, item_id: str) -> Answering:  # noqa: ARG002 - every pair has the same labels
         """Return the three labels."""
-        return Answering(choices=LABEL_CHOICES)
+        return Answering(choices=_LABEL_CHOICES)
 
     def views(self, item_id: str) -> PairView:
         """Return what is known of a pair."""
@@ -231,7 +235,7 @@ class PairSource:
         """Who was right about what: pairwise, or from single conversations where only those were judged."""
         if not self._folder.verdicts.is_file():
             return None
-        from judgeharness_integrations.benchmark.results.reading import read_table  # noqa: PLC0415 - loads numpy
+        from judgeharness_integrations.benchmark.verdicts import read_table  # noqa: PLC0415 - loads numpy
 
         return read_table(self._folder, self._pairs.values())
 

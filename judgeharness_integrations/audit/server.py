@@ -14,7 +14,7 @@ from judgeharness_integrations._errors import NotInstalledError, UsageError
 if TYPE_CHECKING:
     from judgeharness_integrations.audit.source import AuditSource
 
-__all__ = ["HOST", "check_installed", "serve"]
+__all__ = ["serve"]
 
 HOST = "127.0.0.1"
 _PATIENCE_S = 2  # for requests that are under way when the server is stopped
@@ -47,7 +47,7 @@ def serve(source: AuditSource, *, ready: Callable[[str, str], None], port: int =
     check_installed()
     import uvicorn  # noqa: PLC0415 - an extra
 
-    from judgeharness_integrations.audit.web.app import audit_app  # noqa: PLC0415 - needs the extra
+    from judgeharness_integrations.audit.app import audit_app  # noqa: PLC0415 - needs the extra
 
     secret, once = token or secrets.token_urlsafe(32), secrets.token_urlsafe(32)
     with _listening(port) as listener:
