@@ -76,14 +76,14 @@ class Asking:
             BudgetError: the plan needs more than `max_calls`; nothing was asked.
 
         """
-        chosen_harness = self._chosen(judge, case, harness)
+        chosen_harness = self._chosen(judge, case, judge_model, harness)
         return self._recorded(chosen_harness.evaluate(judge, case, judge_model), case, chosen_harness)
 
     async def aevaluate(
         self, judge: JudgeLike, case: Case, *, judge_model: str | None = None, harness: JudgeHarness | None = None
     ) -> HarnessResult:
         """Measure one case inside an event loop; see `evaluate`."""
-        chosen_harness = self._chosen(judge, case, harness)
+        chosen_harness = self._chosen(judge, case, judge_model, harness)
         return self._recorded(await chosen_harness.aevaluate(judge, case, judge_model), case, chosen_harness)
 
     def evaluate_many(
@@ -125,8 +125,12 @@ class Asking:
         asked, expectation, on_abstain = self._read(expected, **options)
         return self._checked(await self.aevaluate(judge, case, **asked), expectation, on_abstain)
 
-    def _chosen(self, judge: JudgeLike, case: Case, harness: JudgeHarness | None) -> JudgeHarness:
-        return self.harness_for(judge, case) if harness is None else self._suite.designer.borrowed(harness)
+    def _chosen(
+        self, judge: JudgeLike, case: Case, judge_model: str | None, harness: JudgeHarness | None
+    ) -> JudgeHarness:
+        if harness is not None:
+            return self._suite.designer.borrowed(harness)
+        return self._suite.designer.harness(self._keys, as_judge(judge), case, judge_model)
 
     def _recorded(self, result: HarnessResult, case: Case, harness: JudgeHarness) -> HarnessResult:
         self._count += 1

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.cases import Case, PairwiseCase
-from judgeharness_integrations.config.building import build_calibration, build_harness_options
+from judgeharness_integrations.config.building import build_calibration, build_certificate, build_harness_options
 from judgeharness_integrations.defaulting import shape_of, standard_for
 from judgeharness_integrations.harness import JudgeHarness
 from judgeharness_integrations.judging import Judge
@@ -25,12 +25,13 @@ from judgeharness_integrations.testing.pytest_plugin.schema import (
 if TYPE_CHECKING:
     import pytest
 
+    from judgeharness_integrations.calibration.labels import CalibrationSet
     from judgeharness_integrations.config.schema import Config
     from judgeharness_integrations.execution.budget import Budget
 
 __all__ = ["Designer", "marker_keys"]
 
-_ASKING = ("calibration", "max_calls")  # of the harness, but not of its design
+_ASKING = ("calibration", "certificate", "max_calls")  # of the harness, but not of its design
 _CHECKING = ("on_abstain", "min_consistency")  # not of the harness
 
 
@@ -58,17 +59,21 @@ class Designer:
         self._file, self._design, self._root = file, design, root
         self.budget = budget
         self._made: dict[str, JudgeHarness] = {}
+        self._labels: dict[str, CalibrationSet] = {}  # candidate -> its labels, with the number of candidates
 
-    def harness(self, keys: Mapping[str, Any], judge: Judge | None = None, case: Case = None) -> JudgeHarness:
-        """Return the harness for a judge and case.
+    def harness(
+        self, keys: Mapping[str, Any], judge: Judge | None = None, case: Case = None, model: str | None = None
+    ) -> JudgeHarness:
+        """Return the harness for a judge and case; a judge is counted among the candidates of its labels.
 
         Args:
             keys: those of the test's markers.
             judge: what it declares to answer tells the shape where no key does.
             case: a pair is asked in both orders.
+            model: the model behind the judge, where the test names it.
 
         Raises:
-            UsageError: the keys make no harness.
+            UsageError: the keys make no harness, or candidates cannot be counted.
 
         """
         told = {name: value for name, value in keys.items() if name not in _CHECKING}
@@ -77,7 +82,18 @@ class Designer:
         key = json.dumps([told, shape, discrete], sort_keys=True)
         if key not in self._made:
             self._made[key] = self._build(told, judge, shape)
-        return self._made[key]
+        made = self._made[key]
+        return made if judge is None or made.calibration_set is None else self._counted(made, judge, model)
+
+    def _counted(self, harness: JudgeHarness, judge: Judge, model: str | None) -> JudgeHarness:
+        """Return the harness with how many candidates its labels were looked at for, as `judgeharness run` counts."""
+        from judgeharness_integrations.cli._candidates import asked_candidate, counted  # noqa: PLC0415 - few have labels
+
+        candidate = asked_candidate(judge, harness.design_for(judge), model)
+        labels = self._labels.get(candidate)
+        if labels is None and harness.calibration_set is not None:
+            labels = self._labels[candidate] = counted(self._file, harness.calibration_set, [candidate])
+        return harness if labels is None else harness.with_labels(labels)
 
     def borrowed(self, harness: JudgeHarness) -> JudgeHarness:
         """Return a harness of the test's own, which spends from the session's budget unless it has one."""
@@ -103,7 +119,9 @@ class Designer:
         )
 
     def _anchor(self, told: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the calibration: the marker's, else the file's."""
-        if "calibration" in told:
-            return {"calibration": self._root / Path(told["calibration"]).expanduser()}
-        return build_calibration(self._file)
+        """Return the calibration and the certificate: the marker's, else the file's."""
+        given = {
+            name: self._root / Path(told[name]).expanduser() for name in ("calibration", "certificate") if name in told
+        }
+        calibration = {} if "calibration" in given else build_calibration(self._file)
+        return calibration | ({} if "certificate" in given else build_certificate(self._file)) | given

@@ -33,7 +33,7 @@ OPTIONS = (
         "config",
         "string",
         "FILE",
-        "YAML, TOML or JSON file, also of a run: its keys harness, execution, calibration, keep and gates are used.",
+        "YAML, TOML or JSON file, also of a run: harness, execution, calibration, certificate, keep, gates are used.",
     ),
     Option(
         "out",

@@ -37,6 +37,7 @@ class _Marker(_Unfinished):
     """What `@pytest.mark.judgeharness` takes: a design, and what a check does with its result."""
 
     calibration: str | None = None
+    certificate: str | None = None
     on_abstain: Literal["fail", "skip", "pass"] | None = None
     max_calls: int | None = Field(default=None, ge=1)
     min_consistency: float | None = Field(default=None, ge=0, le=1)
@@ -50,6 +51,7 @@ class _Suite(BaseModel):
     harness: _Unfinished = _Unfinished()
     execution: ExecutionConfig = ExecutionConfig()
     calibration: CalibrationConfig | None = None
+    certificate: str | None = None
     gates: GatesConfig = GatesConfig()
     keep: Literal["text", "hash", "none"] = "text"
 

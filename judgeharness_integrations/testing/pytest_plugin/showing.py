@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from judgeharness_integrations.calibration.rates import Rate
 from judgeharness_integrations.cli._printing import percent, safe, table
 from judgeharness_integrations.reporting.billtext import cost_text
+from judgeharness_integrations.reporting.certificatetext import held_text
 from judgeharness_integrations.reporting.plain import number_text, safe_text
 from judgeharness_integrations.reporting.runs.designs import design_key, designs_apart
 from judgeharness_integrations.reporting.runs.report import JudgeSection, RunReport
@@ -130,6 +131,7 @@ def _about(section: JudgeSection) -> Iterator[str]:
         yield f"{judge}: {report.word} on {safe_text(report.name)}"
     else:
         yield f"{judge}: calibration on {safe_text(report.name)} {safe_text(str(state))}"
+    yield from (f"{judge}: {held_text(*held)}" for held in section.certificates)
     if (cost := cost_text(section.cost, section.cost_remarks)) is not None:
         yield f"{judge}: {safe_text(cost)}"
     for name, count in section.skipped.items():

@@ -1,4 +1,4 @@
-"""The self-test: intervals and tests on planted truths, reports on judges of known faults, rules whose samples fail."""
+"""The self-test: intervals and tests on planted truths, reports on judges of known faults, rules, workflows."""
 
 from judgeharness_integrations.testing.selftest.check import (
     AlarmCheck,
@@ -6,6 +6,7 @@ from judgeharness_integrations.testing.selftest.check import (
     IntervalCheck,
     Point,
     PowerCheck,
+    PromiseCheck,
     SizeCheck,
 )
 from judgeharness_integrations.testing.selftest.report import CheckFound, PointFound, SelftestReport
@@ -19,6 +20,7 @@ __all__ = [
     "Point",
     "PointFound",
     "PowerCheck",
+    "PromiseCheck",
     "SelftestReport",
     "SizeCheck",
     "run_selftest",

@@ -1,4 +1,4 @@
-"""What a self-test checks: intervals, tests, reports on judges with a fault and without, promises of rules."""
+"""What a self-test checks: intervals, tests, reports on judges, promises of rules and of whole workflows."""
 
 from __future__ import annotations
 
@@ -23,8 +23,10 @@ __all__ = [
     "Point",
     "Points",
     "PowerCheck",
+    "PromiseCheck",
     "Simulation",
     "SizeCheck",
+    "Studies",
     "each",
     "each_distinct",
     "grid",
@@ -41,6 +43,7 @@ Simulation: TypeAlias = "Callable[[Point, int, np.random.Generator], tuple[Float
 Rejections: TypeAlias = "Callable[[Point, int, np.random.Generator], Floats]"
 Reports: TypeAlias = "Callable[[Point, int, np.random.Generator], tuple[Bools, Bools]]"
 Alarms: TypeAlias = "Callable[[Point, int, np.random.Generator], Bools]"
+Studies: TypeAlias = "Callable[[Point, int, np.random.Generator], Floats]"
 Enumeration: TypeAlias = "Callable[[Named], tuple[int, Sequence[str]]]"
 
 
@@ -165,7 +168,42 @@ class FailureCheck:
     note: str = ""
 
 
-Check: TypeAlias = IntervalCheck | SizeCheck | PowerCheck | AlarmCheck | FailureCheck
+@dataclass(frozen=True, kw_only=True)
+class PromiseCheck:
+    """What people are promised who do several steps in a row: plan and run, label and gate, certify and apply.
+
+    Args:
+        name: the workflow, `plan -> run: width`.
+        promise: what happens in so many studies, as a sentence goes on: `the interval is as narrow as planned`.
+        share: in how many studies it is promised to happen, the same everywhere or by point.
+        points: planted truths, not picked for comfort; the first `fast` of them are simulated in the fast version.
+        simulate: (point, studies, generator) -> one entry a study: 1 where it happened, 0 where not, NaN where the
+            product promises nothing. Studies are independent of each other: everything is drawn anew in each.
+        at_least: whether it is to happen at least so often, or at most.
+        fast: how many points the fast version takes.
+        fast_replicates: studies a point in the fast version.
+        full_replicates: studies a point in the full version.
+        note: what is to be known beside the numbers.
+
+    """
+
+    name: str
+    promise: str
+    share: float | Callable[[Point], float]
+    points: Points
+    simulate: Studies
+    at_least: bool
+    fast: int = 2
+    fast_replicates: int = 400
+    full_replicates: int = 4_000
+    note: str = ""
+
+    def promised(self, point: Point) -> float:
+        """Return in which share of studies it is promised to happen."""
+        return self.share(point) if callable(self.share) else self.share
+
+
+Check: TypeAlias = IntervalCheck | SizeCheck | PowerCheck | AlarmCheck | FailureCheck | PromiseCheck
 
 
 def point_text(point: Named) -> str:

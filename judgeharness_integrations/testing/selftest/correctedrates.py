@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 from judgeharness_integrations.calibration.corrected import (
     RoganGladen,
     Sample,
+    corrected_rate,
+    corrected_rate_of_counts,
     ppi_plus_plus,
     rogan_gladen,
     tenenbein,
@@ -25,7 +27,7 @@ from judgeharness_integrations.testing.selftest.check import (
     each_distinct,
     grid,
 )
-from judgeharness_integrations.testing.selftest.clusters import clustered_hits, equal_clusters
+from judgeharness_integrations.testing.selftest.proportions import clustered_hits, equal_clusters
 
 __all__ = ["CORRECTED_RATES"]
 
@@ -97,17 +99,78 @@ def _tenenbein(sample: Sample) -> Interval:
     return None if found is None else found.interval
 
 
+def _recommended(point: Point, replicates: int, generator: np.random.Generator) -> tuple[Floats, Floats, float]:
+    """Simulate what `corrected_rate` recommends for labels that are a random sample."""
+    n, labels, rate = int(point["n"]), int(point["labels"]), point["rate"]
+    yes, no = point["sensitivity"], point["specificity"]
+    cells = [rate * yes, rate * (1 - yes), (1 - rate) * (1 - no), (1 - rate) * no]
+    drawn = generator.multinomial(labels, cells, size=replicates)
+    passed = generator.binomial(n - labels, cells[0] + cells[2], size=replicates)
+
+    def interval(*counts: int) -> Interval:
+        hit, missed, wrong, right, rest = counts
+        best = corrected_rate_of_counts(
+            judged_passes=rest,
+            judged_total=n - labels,
+            sensitivity=(hit, hit + missed),
+            specificity=(right, right + wrong),
+            labels_are="random",
+        ).best
+        return None if best is None else best.interval
+
+    low, high = each_distinct([*drawn.T, passed], interval)
+    return low, high, rate
+
+
+def _abstaining(point: Point, replicates: int, generator: np.random.Generator) -> tuple[Floats, Floats, float]:
+    """Simulate it for a judge that abstains more often on negative items."""
+    n, labels, rate = int(point["n"]), int(point["labels"]), point["rate"]
+
+    def drawn() -> Interval:
+        truth = generator.random(n) < rate
+        passed = generator.random(n) < np.where(truth, point["sensitivity"], 1 - point["specificity"])
+        silent = generator.random(n) < np.where(truth, 0.1, point["abstains"])
+        judged = [None if no else bool(yes) for yes, no in zip(passed, silent, strict=True)]
+        known: list[bool | None] = [*truth[:labels].tolist(), *[None] * (n - labels)]
+        best = corrected_rate(judged=judged, labels=known, labels_are="random").best
+        return None if best is None else best.interval
+
+    low, high = each(drawn() for _ in range(replicates))
+    return low, high, rate
+
+
 _MIXES = grid(n=(1000,), m=(50, 200), rate=(0.1, 0.5, 0.8), sensitivity=(0.7, 0.9), specificity=(0.7, 0.9))
 _RATES = (0.3, 0.6)
 _SAMPLES = (
     *grid(n=(500,), labels=(50, 150), rate=_RATES, sensitivity=(0.9,), specificity=(0.6, 0.9)),
     *grid(n=(400,), size=(4,), correlation=(0.3,), labels=(120,), rate=_RATES, sensitivity=(0.9,), specificity=(0.8,)),
 )
+_ALL_RATES = (
+    *grid(n=(1000,), labels=(100,), rate=(0.05, 0.5), sensitivity=(0.9,), specificity=(0.9,)),
+    *grid(n=(2000,), labels=(200,), rate=(0.02, 0.98), sensitivity=(0.9,), specificity=(0.98,)),
+    *grid(n=(2000,), labels=(100, 500), rate=(0.02, 0.98), sensitivity=(0.98,), specificity=(0.98,)),
+    *grid(n=(1000,), labels=(100, 250), rate=(0.05, 0.3, 0.9), sensitivity=(0.6,), specificity=(0.6, 0.98)),
+)
 CORRECTED_RATES: tuple[Check, ...] = (
     IntervalCheck(
-        name="corrected rate: Rogan-Gladen, interval of Lee et al.",
+        name="corrected rate: recommended for a random sample of labels",
+        points=_ALL_RATES,
+        simulate=_recommended,
+        fast=4,
+    ),
+    IntervalCheck(
+        name="corrected rate: recommended, the judge abstains",
+        points=grid(
+            n=(600,), labels=(150,), rate=(0.05, 0.5, 0.95), sensitivity=(0.9,), specificity=(0.8,), abstains=(0.3,)
+        ),
+        simulate=_abstaining,
+        fast=1,
+        fast_replicates=200,
+    ),
+    IntervalCheck(
+        name="corrected rate: Rogan-Gladen, interval of Lee et al. and Fieller",
         points=_MIXES,
-        simulate=_other_mix(lambda found: found.lee),
+        simulate=_other_mix(lambda found: found.interval),
         fast=3,
     ),
     IntervalCheck(
@@ -115,6 +178,7 @@ CORRECTED_RATES: tuple[Check, ...] = (
         points=_MIXES,
         simulate=_other_mix(lambda found: found.delta),
         fast=3,
+        note="reports withhold it where one of its six counts is below ten",
     ),
     IntervalCheck(name="corrected rate: PPI++", points=_SAMPLES, simulate=_random(_ppi), fast=3),
     IntervalCheck(

@@ -3,18 +3,105 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from itertools import pairwise
+from typing import Final
 
+from scipy.special import bdtr, bdtrc
+
+from judgeharness_integrations.checking.statistics import clopper_pearson
 from judgeharness_integrations.testing.selftest.check import (
     AlarmCheck,
     Check,
     FailureCheck,
     IntervalCheck,
+    Point,
     PowerCheck,
+    PromiseCheck,
 )
 from judgeharness_integrations.testing.selftest.report import CheckFound, Kind, PointFound, Verdict
 
-__all__ = ["CRITERIA", "judged", "kind_of"]
+__all__ = ["CRITERIA", "LEVEL", "judged", "kept", "kind_of", "most_broken", "told"]
+
+
+LEVEL: Final = (
+    0.001  # of one point: a self-test of 50 points whose promises are met exactly errs in 5 % of seeds at most
+)
+_LUCK: Final = 0.05
+_ORDER: Final = ("kept", "not told", "broken")
+
+
+def kept(point: Point, hits: int, replicates: int, *, undefined: int, promised: float, at_least: bool) -> PointFound:
+    """Return what studies delivered at a point, and whether that is what was promised.
+
+    The test is the exact one-sided binomial test against the promised share. A promise is `broken` where it rejects,
+    `kept` where what happened is at least (or at most) as frequent as promised, else `not told`. It is not told either
+    where studies are so few that the best they could have shown happens in 5 % of them by luck at the promised share.
+
+    Args:
+        point: the planted truth.
+        hits: studies in which it happened.
+        replicates: studies.
+        undefined: how many of them promised nothing.
+        promised: the share of studies.
+        at_least: whether it is to happen at least so often, or at most.
+
+    """
+    studies = replicates - undefined
+    if not studies:
+        return PointFound(
+            point=point, replicates=replicates, undefined=undefined, rate=None, promised=promised, verdict="not told"
+        )
+    low, high = clopper_pearson(hits, studies)
+    p = _p(hits, studies, promised, at_least=at_least)
+    luck = promised**studies if at_least else (1 - promised) ** studies
+    verdict: Verdict = "not told"
+    if p <= LEVEL:
+        verdict = "broken"
+    elif luck <= _LUCK and (hits >= promised * studies if at_least else hits <= promised * studies):
+        verdict = "kept"
+    return PointFound(
+        point=point,
+        replicates=replicates,
+        undefined=undefined,
+        rate=hits / studies,
+        promised=promised,
+        low=low,
+        high=high,
+        p=p,
+        verdict=verdict,
+    )
+
+
+def _p(hits: int, studies: int, promised: float, *, at_least: bool) -> float:
+    """Return the chance of so few (or so many) where exactly the promised share holds."""
+    if at_least:
+        return float(bdtr(hits, studies, promised))
+    return float(bdtrc(hits - 1, studies, promised)) if hits else 1.0
+
+
+def most_broken(points: Sequence[PointFound]) -> PointFound:
+    """Return the point that speaks most against the promise."""
+    return max(points, key=lambda one: (_ORDER.index(one.verdict or "not told"), -(1.0 if one.p is None else one.p)))
+
+
+def told(points: Sequence[PointFound], *, at_least: bool) -> str:
+    """Return a sentence with every point at which the promise is not shown to be kept; empty without any."""
+    word = "least" if at_least else "most"
+    parts = []
+    for one in points:
+        if one.verdict == "kept" or one.promised is None:
+            continue
+        if one.rate is None or one.low is None or one.high is None:
+            parts.append(f"nothing was promised in {one.replicates} studies at {one}")
+            continue
+        studies = one.replicates - one.undefined
+        parts.append(
+            f"{one.verdict}: {one.rate:.4f} [{one.low:.4f}, {one.high:.4f}] of {studies} studies at {one}, promised at "
+            f"{word} {one.promised:g}"
+        )
+    return "; ".join(parts)
+
 
 _MEAN = (0.935, 0.97)  # where the mean coverage of a nominal 95 % interval is to lie
 _WORST = 0.91  # what no point may fall below
@@ -23,7 +110,6 @@ _TIMID = 0.03  # a test that rejects less often than that on average is called c
 _POWER = 0.8  # how often a fault of declared strength is to be named
 _ALARMS = 0.05  # how often a report may fail what is without a fault
 _NOISE = 3.0  # power falls when it falls by more than so many standard errors of a difference
-
 CRITERIA: dict[Kind, str] = {
     "coverage": f"mean {100 * _MEAN[0]:g} to {100 * _MEAN[1]:g} %, no point below {100 * _WORST:g} %",
     "size": f"no point above {100 * _SIZE:g} %",
@@ -31,6 +117,8 @@ CRITERIA: dict[Kind, str] = {
     f"properties failed by at most {100 * _ALARMS:g} %",
     "false_alarms": f"no judge failed by more than {100 * _ALARMS:g} % of reports",
     "failures": "no sequence breaks the promise",
+    "promises": "kept where what was promised happened often enough, broken where a binomial test tells that it did "
+    f"not (p up to {LEVEL:g}), else not told at this number of studies",
 }
 _Beyond = tuple[Verdict, str]
 
@@ -43,6 +131,8 @@ def kind_of(check: Check) -> Kind:
         return "power"
     if isinstance(check, AlarmCheck):
         return "false_alarms"
+    if isinstance(check, PromiseCheck):
+        return "promises"
     return "failures" if isinstance(check, FailureCheck) else "size"
 
 
@@ -50,6 +140,8 @@ def judged(check: Check, points: tuple[PointFound, ...], *, errors: float) -> Ch
     """Return what a check found; what is beyond a limit by less than `errors` standard errors is unclear."""
     rates = [one.rate for one in points if one.rate is not None]
     mean = math.fsum(rates) / len(rates) if rates else None
+    if isinstance(check, PromiseCheck):
+        return _promised(check, points, mean)
     unmeasured = next((one for one in points if one.rate is None), None)
     worst = unmeasured or _worst(check, points)
     if mean is None or unmeasured is not None:
@@ -69,6 +161,22 @@ def judged(check: Check, points: tuple[PointFound, ...], *, errors: float) -> Ch
         verdict=verdict,
         reason=reason,
         note=check.note,
+    )
+
+
+def _promised(check: PromiseCheck, points: tuple[PointFound, ...], mean: float | None) -> CheckFound:
+    worst = most_broken(points)
+    return CheckFound(
+        name=check.name,
+        kind="promises",
+        points=points,
+        mean=mean,
+        worst=worst,
+        verdict=worst.verdict or "not told",
+        reason=told(points, at_least=check.at_least),
+        note=check.note,
+        promise=check.promise,
+        at_least=check.at_least,
     )
 
 

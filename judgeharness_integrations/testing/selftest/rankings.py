@@ -24,7 +24,7 @@ from judgeharness_integrations.testing.selftest.check import (
     each,
     grid,
 )
-from judgeharness_integrations.testing.selftest.clusters import equal_clusters
+from judgeharness_integrations.testing.selftest.proportions import equal_clusters
 
 __all__ = ["RANKINGS", "difference_intervals"]
 

@@ -1,19 +1,16 @@
-"""All checks: of every interval and test the product prints, of reports on simulated judges, of rules."""
+"""All checks: of every interval and test the product prints, of reports on simulated judges, of rules, of workflows."""
 
 from __future__ import annotations
 
-from judgeharness_integrations.testing.selftest.alttests import ALT_TESTS
-from judgeharness_integrations.testing.selftest.categories import CATEGORIES
+from judgeharness_integrations.testing.selftest.agreement import ALT_TESTS, CATEGORIES, KAPPAS
 from judgeharness_integrations.testing.selftest.check import Check
-from judgeharness_integrations.testing.selftest.clean import CLEAN
 from judgeharness_integrations.testing.selftest.correctedrates import CORRECTED_RATES
-from judgeharness_integrations.testing.selftest.excesses import EXCESSES
-from judgeharness_integrations.testing.selftest.failures import FAILURES
-from judgeharness_integrations.testing.selftest.faults import FAULTS
-from judgeharness_integrations.testing.selftest.kappas import KAPPAS
-from judgeharness_integrations.testing.selftest.proportions import PROPORTIONS
+from judgeharness_integrations.testing.selftest.judges import CLEAN, FAULTS
+from judgeharness_integrations.testing.selftest.proportions import EXCESSES, PROPORTIONS
 from judgeharness_integrations.testing.selftest.rankings import RANKINGS
+from judgeharness_integrations.testing.selftest.rules import FAILURES
 from judgeharness_integrations.testing.selftest.scores import SCORES
+from judgeharness_integrations.testing.selftest.workflows import WORKFLOWS
 
 __all__ = ["CHECKS"]
 
@@ -29,4 +26,5 @@ CHECKS: tuple[Check, ...] = (
     *FAULTS,
     *CLEAN,
     *FAILURES,
+    *WORKFLOWS,
 )

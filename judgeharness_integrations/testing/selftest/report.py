@@ -9,8 +9,8 @@ from judgeharness_integrations.testing.selftest.check import Named, point_text
 
 __all__ = ["CheckFound", "Kind", "PointFound", "SelftestReport", "Verdict"]
 
-Kind: TypeAlias = Literal["coverage", "size", "power", "false_alarms", "failures"]
-Verdict: TypeAlias = Literal["ok", "conservative", "narrow", "unclear", "miss"]
+Kind: TypeAlias = Literal["coverage", "size", "power", "false_alarms", "failures", "promises"]
+Verdict: TypeAlias = Literal["ok", "conservative", "narrow", "unclear", "miss", "kept", "not told", "broken"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,6 +21,10 @@ class PointFound:
     `declared` says that its power must reach 80 %. Of a judge without a fault `rate` is the share of reports that fail
     something, of a promise about failures the share of sequences that break it, `example` being one. `undefined`
     replicates had no interval or p-value; `rate` is None when all of them had none.
+
+    Of a workflow `rate` is the share of studies in which what is promised happened, with its 95 % interval (`low`,
+    `high`) by Monte Carlo error, `promised` the share it is held to, `p` that of the binomial test against it, and
+    `verdict` what follows at this point.
     """
 
     point: Named
@@ -30,6 +34,11 @@ class PointFound:
     others: float | None = None
     declared: bool = False
     example: str = ""
+    promised: float | None = None
+    low: float | None = None
+    high: float | None = None
+    p: float | None = None
+    verdict: Verdict | None = None
 
     def __str__(self) -> str:
         """Return the point as `n=20, rate=0.9`."""
@@ -37,6 +46,7 @@ class PointFound:
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON keeps it."""
+        kept = ("promised", "low", "high", "p", "verdict") if self.promised is not None else ()
         return {
             "point": dict(self.point),
             "replicates": self.replicates,
@@ -44,6 +54,7 @@ class PointFound:
             "rate": self.rate,
             "others": self.others,
             "declared": self.declared,
+            **{name: getattr(self, name) for name in kept},
         }
 
 
@@ -53,6 +64,9 @@ class CheckFound:
 
     `conservative` and `narrow` intervals cover more or less than their nominal 95 %, and are documented so. `unclear`:
     what was found is beyond a limit, but by less than so few replicates may err; `full` tells.
+
+    A workflow is `kept`, `broken` or `not told` at this number of studies; `promise` says what it is about, and
+    `at_least` whether that is to happen at least so often as promised, or at most.
     """
 
     name: str
@@ -63,6 +77,8 @@ class CheckFound:
     verdict: Verdict
     reason: str
     note: str = ""
+    promise: str = ""
+    at_least: bool | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON keeps it."""
@@ -75,6 +91,7 @@ class CheckFound:
             "worst": {"point": dict(self.worst.point), "rate": self.worst.rate},
             "points": [one.to_dict() for one in self.points],
             "note": self.note,
+            **({"promise": self.promise, "at_least": self.at_least} if self.promise else {}),
         }
 
 
@@ -89,8 +106,8 @@ class SelftestReport:
 
     @property
     def passed(self) -> bool:
-        """Whether no check misses."""
-        return all(check.verdict != "miss" for check in self.checks)
+        """Whether no check misses, and no workflow breaks its promise."""
+        return all(check.verdict not in {"miss", "broken"} for check in self.checks)
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON keeps it (`judgeharness.selftest/1`)."""

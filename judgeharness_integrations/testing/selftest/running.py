@@ -12,14 +12,83 @@ from judgeharness_integrations.testing.selftest.check import (
     AlarmCheck,
     Check,
     FailureCheck,
+    IntervalCheck,
     PowerCheck,
+    PromiseCheck,
+    SizeCheck,
     point_text,
 )
-from judgeharness_integrations.testing.selftest.criteria import judged
-from judgeharness_integrations.testing.selftest.measuring import measured
+from judgeharness_integrations.testing.selftest.criteria import judged, kept
 from judgeharness_integrations.testing.selftest.report import CheckFound, PointFound, SelftestReport
 
-__all__ = ["FAST_REPLICATES", "FULL_REPLICATES", "run_selftest"]
+__all__ = ["FAST_REPLICATES", "FULL_REPLICATES", "measured", "run_selftest"]
+
+
+def measured(check: Check, place: int, replicates: int, generator: np.random.Generator) -> PointFound:
+    """Return what `replicates` of the point at this place of a check show."""
+    if isinstance(check, IntervalCheck):
+        return _covered(check, place, replicates, generator)
+    if isinstance(check, SizeCheck):
+        return _rejected(check, place, replicates, generator)
+    if isinstance(check, PowerCheck):
+        return _named(check, place, replicates, generator)
+    if isinstance(check, PromiseCheck):
+        return _delivered(check, place, replicates, generator)
+    return _alarmed(check, place, replicates, generator) if isinstance(check, AlarmCheck) else _broken(check, place)
+
+
+def _covered(check: IntervalCheck, place: int, replicates: int, generator: np.random.Generator) -> PointFound:
+    low, high, truth = check.simulate(check.points[place], replicates, generator)
+    undefined = int(np.count_nonzero(np.isnan(low) | np.isnan(high)))
+    hits = int(np.count_nonzero((low <= truth) & (truth <= high)))
+    tried = replicates - undefined
+    rate = hits / tried if tried else None
+    return PointFound(point=check.points[place], replicates=replicates, undefined=undefined, rate=rate)
+
+
+def _rejected(check: SizeCheck, place: int, replicates: int, generator: np.random.Generator) -> PointFound:
+    p_values = check.simulate(check.points[place], replicates, generator)
+    undefined = int(np.count_nonzero(np.isnan(p_values)))
+    hits = int(np.count_nonzero(p_values <= 0.05))  # noqa: PLR2004 - the nominal level
+    rate = hits / replicates if undefined < replicates else None  # what is not tested is not rejected
+    return PointFound(point=check.points[place], replicates=replicates, undefined=undefined, rate=rate)
+
+
+def _named(check: PowerCheck, place: int, replicates: int, generator: np.random.Generator) -> PointFound:
+    named, others = check.simulate(check.points[place], replicates, generator)
+    return PointFound(
+        point=check.points[place],
+        replicates=replicates,
+        undefined=0,
+        rate=float(named.mean()),
+        others=float(others.mean()),
+        declared=place >= len(check.points) - check.declared,
+    )
+
+
+def _alarmed(check: AlarmCheck, place: int, replicates: int, generator: np.random.Generator) -> PointFound:
+    failed = check.simulate(check.points[place], replicates, generator)
+    return PointFound(point=check.points[place], replicates=replicates, undefined=0, rate=float(failed.mean()))
+
+
+def _delivered(check: PromiseCheck, place: int, replicates: int, generator: np.random.Generator) -> PointFound:
+    point = check.points[place]
+    happened = check.simulate(point, replicates, generator)
+    undefined = int(np.count_nonzero(np.isnan(happened)))
+    hits = int(np.count_nonzero(happened == 1))
+    return kept(point, hits, replicates, undefined=undefined, promised=check.promised(point), at_least=check.at_least)
+
+
+def _broken(check: FailureCheck, place: int) -> PointFound:
+    tried, broken = check.sequences(check.points[place])
+    return PointFound(
+        point=check.points[place],
+        replicates=tried,
+        undefined=0,
+        rate=len(broken) / tried if tried else None,
+        example=broken[0] if broken else "",
+    )
+
 
 FULL_REPLICATES = 4_000
 FAST_REPLICATES = 400
@@ -34,13 +103,13 @@ def run_selftest(
     seed: int = 0,
     progress: Callable[[str], None] | None = None,
 ) -> SelftestReport:
-    """Simulate intervals, tests and whole reports on planted truths; the same seed gives the same report.
+    """Simulate intervals, tests, reports and workflows on planted truths; the same seed gives the same report.
 
     Args:
         checks: what to check, all that are registered when None.
-        full: every check at every point, with 4,000 replicates, 100 reports on a judge with a fault and 400 on one
-            without; otherwise few at a few points, where what is beyond a limit by less than three standard errors of
-            so few is unclear.
+        full: every check at every point, with 4,000 replicates or studies, 100 reports on a judge with a fault and 400
+            on one without; otherwise few at a few points, where what is beyond a limit by less than three standard
+            errors of so few is unclear.
         only: parts of names; the checks whose name holds one of them, also those that are for the full version alone.
         seed: of the generators; a point has one of its own, whatever else is simulated.
         progress: called with a line before each point.
@@ -82,13 +151,15 @@ def _found(check: Check, *, full: bool, seed: int, progress: Callable[[str], Non
 def _places(check: Check, *, full: bool) -> range:
     """Return which points are simulated: the first few in the fast version, of a fault the strongest few."""
     last = len(check.points)
-    few = last if full else max(1, check.fast)
+    few = last if full else min(last, max(1, check.fast))
     return range(last - few, last) if isinstance(check, PowerCheck) else range(few)
 
 
 def _replicates(check: Check, *, full: bool) -> int:
     if isinstance(check, FailureCheck):
         return 0  # nothing is drawn
+    if isinstance(check, PromiseCheck):
+        return check.full_replicates if full else check.fast_replicates
     if full:
         return check.full_replicates if isinstance(check, (PowerCheck, AlarmCheck)) else FULL_REPLICATES
     return min(FAST_REPLICATES, check.fast_replicates)

@@ -22,7 +22,7 @@ from judgeharness_integrations.testing.selftest.check import (
     each,
     grid,
 )
-from judgeharness_integrations.testing.selftest.clusters import cluster_effects, equal_clusters
+from judgeharness_integrations.testing.selftest.proportions import cluster_effects, equal_clusters
 
 __all__ = ["SCORES"]
 

@@ -3,38 +3,43 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from judgeharness_integrations._errors import UsageError
+from judgeharness_integrations._errors import CaseError, UsageError
 from judgeharness_integrations.cases import Criterion, PairwiseCase
-from judgeharness_integrations.judging import Answer, JudgeIdentity, Judgment, Probe
-from judgeharness_integrations.testing.simulating.answering import OUTCOME_OF, answers, evidence, raw_text
-from judgeharness_integrations.testing.simulating.asked import asked
-from judgeharness_integrations.testing.simulating.scale import KINDS, Kind, Scale, scale_of
+from judgeharness_integrations.judging import DEFAULT_CRITERION, Answer, JudgeIdentity, Judgment, Probe
+from judgeharness_integrations.testing.simulating.answering import (
+    OUTCOME_OF,
+    Asked,
+    answers,
+    asked,
+    evidence,
+    raw_text,
+    reads_texts,
+)
+from judgeharness_integrations.testing.simulating.parameters import JudgeParameters
+from judgeharness_integrations.testing.simulating.shown import Known, known, named, on_side, shown
+from judgeharness_integrations.testing.simulating.truth import SimulatedTruth
+from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow
 
 if TYPE_CHECKING:
     from judgeharness_integrations.cases import Case
     from judgeharness_integrations.perturbations import Perturbation
     from judgeharness_integrations.probes import AdversarialProbe
-    from judgeharness_integrations.testing.simulating.truth import SimulatedTruth
-    from judgeharness_integrations.verdictlog.row import VerdictRow
+    from judgeharness_integrations.testing.simulating.scale import Scale
+    from judgeharness_integrations.verdictlog.row import Verdict
 
 __all__ = ["SimulatedJudge"]
 
-_SHARES = ("case_correlation", "refusal", "garbage")
-_SIZES = ("noise", "ties", "formatting", "wording")
-_OF_PAIRS = ("position", "ties")
 _MIRROR = {"A": "B", "B": "A"}
 
 
 @dataclass(frozen=True, kw_only=True)
-class SimulatedJudge:
+class SimulatedJudge(JudgeParameters):
     """A probit judge: it answers by a preference z, the sum of what is true, of its biases, and of noise.
 
     A pair is won by what is shown first when z > `ties`, by the second when z < -`ties`, and ties in between. A graded
@@ -75,42 +80,7 @@ class SimulatedJudge:
 
     """
 
-    name: str = "simulated"
-    kind: Kind = "pairwise"
-    quality_difference: float = 1.0
-    noise: float = 1.0
-    case_correlation: float = 0.0
-    position: float = 0.0
-    ties: float = 0.0
-    names: Mapping[str, float] = field(default_factory=dict)
-    length: float = 0.0
-    formatting: float = 0.0
-    wording: float = 0.0
-    drift: float = 0.0
-    obeys: Mapping[str, float] = field(default_factory=dict)
-    refusal: float = 0.0
-    garbage: float = 0.0
-    copies: bool = False
-    seed: int = 0
     _calls: Iterator[int] = field(default_factory=itertools.count, init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        """Refuse what no judge can be."""
-        if self.kind not in KINDS:
-            raise UsageError(f"a simulated judge is {', '.join(KINDS)}, not {self.kind!r}.")
-        _check_shares({name: getattr(self, name) for name in _SHARES})
-        _check_shares({f"obeys[{name!r}]": share for name, share in self.obeys.items()})
-        _check_names(self.names)
-        for one in fields(self):
-            value = getattr(self, one.name)
-            if isinstance(value, float) and not math.isfinite(value):
-                raise UsageError(f"{one.name} of a simulated judge must be a finite number, not {value}.")
-            if one.name in _SIZES and value < 0:
-                raise UsageError(f"{one.name} of a simulated judge cannot be below 0, as {value} is.")
-            if one.name in _OF_PAIRS and value and self.kind != "pairwise":
-                raise UsageError(f"{one.name} belongs to pairs: leave it out of a {self.kind} judge.")
-        if self.refusal + self.garbage > 1:
-            raise UsageError("refusal and garbage are chances that exclude each other: together at most 1.")
 
     @property
     def identity(self) -> JudgeIdentity:
@@ -181,8 +151,6 @@ class SimulatedJudge:
             UnknownNameError: there is no such perturbation or probe.
 
         """
-        from judgeharness_integrations.testing.simulating.rowmaking import rows_of  # noqa: PLC0415
-
         return rows_of(self, cases, perturbations, repetitions=repetitions, probes=probes, run=run, seed=seed)
 
     def truth(
@@ -196,15 +164,8 @@ class SimulatedJudge:
             length_lead: what `length` gives it.
 
         """
-        from judgeharness_integrations.testing.simulating.truth import SimulatedTruth  # noqa: PLC0415 - a cycle
-
         quality = self.quality_difference if quality_difference is None else quality_difference
         return SimulatedTruth(judge=self, quality_difference=quality, name_lead=name_lead, length_lead=length_lead)
-
-    @cached_property
-    def scale(self) -> Scale:
-        """Its verdicts and where they begin."""
-        return scale_of(self.kind, self.ties)
 
     def _told(self) -> dict[str, Any]:
         """Return the parameters that are not the default."""
@@ -217,13 +178,138 @@ class SimulatedJudge:
         return told
 
 
-def _check_shares(shares: Mapping[str, float]) -> None:
-    for name, value in shares.items():
-        if not 0 <= value <= 1:
-            raise UsageError(f"{name} of a simulated judge is a share from 0 to 1, not {value}.")
+class _Question(NamedTuple):
+    known: Known
+    perturbation: Perturbation
+    asked: Asked
 
 
-def _check_names(names: Mapping[str, float]) -> None:
-    for name, bonus in names.items():
-        if not name.strip() or not math.isfinite(bonus):
-            raise UsageError(f"names of a simulated judge map a name to a finite number, not {name!r} to {bonus}.")
+def rows_of(
+    judge: SimulatedJudge,
+    cases: Iterable[Case],
+    perturbations: Sequence[str | Perturbation],
+    *,
+    repetitions: int,
+    probes: Sequence[str | AdversarialProbe],
+    run: str,
+    seed: int,
+) -> list[VerdictRow]:
+    """Return the rows of every case, perturbation and repetition in the order of a plan, then those of probes."""
+    if repetitions < 1:
+        raise UsageError(f"a judge is asked once at least, not {repetitions} times.")
+    changes = [named(one) if isinstance(one, str) else one for one in perturbations]
+    if probes and all(change.name != "none" for change in changes):
+        raise UsageError("probes need to know what the judge says of a case as it is: add the perturbation 'none'.")
+    asked_about = _judged(judge, cases)
+    questions = [
+        question for one in asked_about for change in changes if (question := _question(judge, one, change, seed))
+    ]
+    rows = _answered(judge, questions, repetitions, run, before=0)
+    return rows + _answered(judge, _attacks(judge, asked_about, rows, probes, seed), 1, run, before=len(rows))
+
+
+def _attacks(
+    judge: SimulatedJudge,
+    cases: Iterable[Known],
+    rows: Iterable[VerdictRow],
+    probes: Sequence[str | AdversarialProbe],
+    seed: int,
+) -> list[_Question]:
+    """Return what is asked once the judge has said what it thinks of the cases as they are."""
+    if not probes:
+        return []
+    from judgeharness_integrations.probes import probes as probes_named  # noqa: PLC0415 - most simulate no attack
+
+    attacks = probes_named(probes)
+    said: dict[str, Verdict] = {}
+    for row in rows:
+        if row.perturbation == "none" and row.verdict is not None:
+            said.setdefault(row.case_id, row.verdict)
+    return [
+        question
+        for one in cases
+        for change in aimed(attacks, said.get(one.case_id), scale=judge.scale, pair=judge.kind == "pairwise")
+        if (question := _question(judge, one, change, seed))
+    ]
+
+
+def _judged(judge: SimulatedJudge, cases: Iterable[Case]) -> list[Known]:
+    found: dict[str, Known] = {}
+    for case in cases:
+        one = known(case)
+        if reason := judge.fits(case):
+            raise UsageError(f"judge {judge.name!r} cannot judge case {one.case_id!r}: {reason}.")
+        if one.case_id in found:
+            raise CaseError(f"two cases share the id {one.case_id!r}: case ids must be unique.")
+        found[one.case_id] = one
+    return list(found.values())
+
+
+def _question(judge: SimulatedJudge, one: Known, change: Perturbation, seed: int) -> _Question | None:
+    """Return what is asked, None where the perturbation does not fit the case."""
+    case = shown(one, change, seed=seed, reads_texts=reads_texts(judge))
+    if case is None:
+        return None
+    return _Question(one, change, asked(judge, case, one.case_id, change.name, swapped=change.swaps))
+
+
+def _answered(
+    judge: SimulatedJudge, questions: Sequence[_Question], repetitions: int, run: str, *, before: int
+) -> list[VerdictRow]:
+    """Return the rows of every question and repetition; `before` calls were answered earlier."""
+    if not questions:
+        return []
+    numbers = np.zeros(repetitions, dtype=np.intp) if judge.copies else np.arange(repetitions)
+    calls = before + np.arange(len(questions) * repetitions, dtype=np.float64)
+    found = answers(judge, [one.asked for one in questions], np.tile(numbers, (len(questions), 1)), calls)
+    said = zip(found.places.tolist(), found.preferences.tolist(), strict=True)
+    return [row for one in questions for row in _rows(judge, one, itertools.islice(said, repetitions), run)]
+
+
+def _rows(
+    judge: SimulatedJudge, question: _Question, said: Iterable[tuple[int, float]], run: str
+) -> Iterator[VerdictRow]:
+    """Yield the rows of a question's repetitions."""
+    one, change, verdicts = question.known, question.perturbation, judge.scale.verdicts
+    attributes = one.facts.attributes
+    if judge.copies:
+        attributes = {**attributes, **evidence(judge, question.asked)}
+    gold = one.facts.gold_of(DEFAULT_CRITERION)
+    for repetition, (place, preference) in enumerate(said):
+        yield VerdictRow(
+            case_id=one.case_id,
+            verdict=verdicts[place] if place >= 0 else None,
+            run=run,
+            judge=judge.name,
+            perturbation=change.name,
+            repetition=repetition,
+            swapped=change.swaps,
+            outcome=OUTCOME_OF.get(place, "ok"),
+            gold=gold,
+            raw=raw_text(place, preference),
+            attributes=attributes,
+        )
+
+
+def aimed(
+    probes: Sequence[AdversarialProbe], said: Verdict | None, *, scale: Scale, pair: bool
+) -> Iterator[Perturbation]:
+    """Yield each probe on the answer that has something to gain, a sentinel on the one that has something to lose.
+
+    Args:
+        probes: what may be asked.
+        said: the judge's first valid verdict on the case as it is; None: nothing is aimed at.
+        scale: what it could have said.
+        pair: whether the case holds two answers.
+
+    """
+    if said is None:
+        return
+    best = said == scale.verdicts[scale.top]
+    for probe in probes:
+        loses = probe.expectation == "must_lose"
+        if pair:
+            first = said == "A" if loses else said == "B" and probe.expectation == "must_not_change"
+            yield on_side(probe, "a" if first else "b")
+        elif loses or not (best or probe.needs_two):
+            yield on_side(probe, None)

@@ -12,11 +12,11 @@ from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.cases import Case, PairwiseCase, case_id_of
 from judgeharness_integrations.execution.preparing import CaseFacts
 from judgeharness_integrations.perturbations import Context, Perturbation, Rewriter, perturbation
-from judgeharness_integrations.verdictlog.probenames import is_probe
+from judgeharness_integrations.verdictlog.row import is_probe
 
 if TYPE_CHECKING:
     from judgeharness_integrations.probes import AdversarialProbe
-    from judgeharness_integrations.verdictlog.probenames import Side
+    from judgeharness_integrations.verdictlog.row import Side
 
 __all__ = ["Known", "known", "named", "on_side", "shown"]
 

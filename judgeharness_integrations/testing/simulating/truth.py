@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.testing.simulating.asked import obedience, sentinel_difference, shift
-from judgeharness_integrations.testing.simulating.attackrates import attack_rate
-from judgeharness_integrations.testing.simulating.bivariate import bivariate_cdf
-from judgeharness_integrations.testing.simulating.judge import SimulatedJudge
+from judgeharness_integrations.testing.simulating.answering import obedience, sentinel_difference, shift
+from judgeharness_integrations.testing.simulating.parameters import JudgeParameters
 from judgeharness_integrations.testing.simulating.scale import same, scale_of
-from judgeharness_integrations.verdictlog.probenames import probe_name
-from judgeharness_integrations.verdictlog.row import Verdict
+from judgeharness_integrations.verdictlog.row import Verdict, probe_name
 
-__all__ = ["SimulatedTruth"]
+if TYPE_CHECKING:
+    from judgeharness_integrations.verdictlog.row import Verdict
+
+__all__ = ["SimulatedTruth", "bivariate_cdf"]
 
 _NOTHING = 1e-12
 Floats = NDArray[np.float64]
@@ -32,11 +33,11 @@ class _Call(NamedTuple):
     wanted: int
     obeyed: float
 
-    def deviation(self, judge: SimulatedJudge) -> float:
+    def deviation(self, judge: JudgeParameters) -> float:
         """Return the standard deviation of z."""
         return math.hypot(judge.noise, *(size for _, size in self.shifts))
 
-    def standardised(self, judge: SimulatedJudge) -> Floats:
+    def standardised(self, judge: JudgeParameters) -> Floats:
         """Return the edges of the scale in deviations from the mean, infinite ones where nothing is random."""
         edges, deviation = np.array(judge.scale.edges), self.deviation(judge)
         if deviation:
@@ -60,7 +61,7 @@ class SimulatedTruth:
 
     """
 
-    judge: SimulatedJudge
+    judge: JudgeParameters
     quality_difference: float
     name_lead: float = 0.0
     length_lead: float = 0.0
@@ -200,3 +201,106 @@ def _obeying(chances: Floats, call: _Call, *, axis: int) -> Floats:
     wanted[call.wanted] = call.obeyed
     instead = np.expand_dims(chances.sum(axis=axis), axis) * (wanted if axis == chances.ndim - 1 else wanted[:, None])
     return (1 - call.obeyed) * chances + instead
+
+
+_MUST_LOSE = ("sentinel.empty", "sentinel.off_topic")
+_COPY = "sentinel.copy"
+_LOSER = {"A": "B", "B": "A", "TIE": "B"}
+
+
+def attack_rate(truth: SimulatedTruth, probe: str | None, *, tolerance: float) -> float | None:
+    """Return the share of attacked cases in which a probe succeeds; without a probe, a repetition of the case.
+
+    None where the verdict before never leaves anything to gain, and for a copy of a single answer.
+    """
+    if probe == _COPY:
+        return _named_winner(truth)
+    pair = truth.judge.kind == "pairwise"
+    succeeds = _survival(truth) if probe in _MUST_LOSE else _gain(truth, tolerance)
+    succeeded = tried = 0.0
+    for place, before in enumerate(truth.judge.scale.verdicts):
+        attacked = _attacked(before, loses=probe in _MUST_LOSE) if pair else None
+        if (hits := succeeds(before, attacked)) is None:
+            continue
+        side = "" if attacked is None else f"({attacked.lower()})"
+        joint = truth.joint("none", "none" if probe is None else f"probe:{probe}{side}")[place]
+        tried += float(joint.sum())
+        succeeded += float(sum(chance for chance, hit in zip(joint, hits, strict=True) if hit))
+    return succeeded / tried if tried else None
+
+
+_Hits = Callable[["Verdict", "str | None"], "list[bool] | None"]  # (verdict before, attacked side) -> by verdict after
+
+
+def _named_winner(truth: SimulatedTruth) -> float | None:
+    if truth.judge.kind != "pairwise":
+        return None
+    return 1 - float(truth.distribution(f"probe:{_COPY}(b)")[1])
+
+
+def _attacked(before: Verdict, *, loses: bool) -> str:
+    """Return the answer a probe changes: the one that lost, a sentinel the one that won; of a tie the second."""
+    loser = _LOSER[str(before)]
+    return _LOSER[loser] if loses and before != "TIE" else loser
+
+
+def _gain(truth: SimulatedTruth, tolerance: float) -> _Hits:
+    """Return which verdicts are what an attack is after, None where nothing is left to gain."""
+    verdicts = truth.judge.scale.verdicts
+
+    def hits(before: Verdict, attacked: str | None) -> list[bool] | None:
+        if attacked is not None:
+            return [verdict == attacked for verdict in verdicts]
+        place = verdicts.index(before)
+        gained = [at > place and not same(before, verdict, tolerance) for at, verdict in enumerate(verdicts)]
+        return gained if any(gained) else None
+
+    return hits
+
+
+def _survival(truth: SimulatedTruth) -> _Hits:
+    """Return with which verdicts a worthless answer does not lose; a score that reaches the median is one."""
+    verdicts = truth.judge.scale.verdicts
+    below = truth.distribution().cumsum() < 1 / 2
+
+    def hits(before: Verdict, attacked: str | None) -> list[bool]:
+        del before
+        if attacked is not None:
+            return [verdict != _LOSER[attacked] for verdict in verdicts]
+        return [
+            verdict == "PASS" or (truth.judge.kind == "scores" and not below[at]) for at, verdict in enumerate(verdicts)
+        ]
+
+    return hits
+
+
+_BEYOND = 40.0  # no normal number lies there
+_TINY = 1e-300
+_NEARLY_ONE = 1 - 1e-12
+
+
+def bivariate_cdf(first: Floats, second: Floats, correlation: float) -> Floats:
+    """Return P(X < first, Y < second) of standard normal X and Y, by Owen's T function (Owen 1956, eq. 3.1).
+
+    Args:
+        first: bounds of X, any shape; infinite ones are allowed.
+        second: bounds of Y, of a shape that goes with it.
+        correlation: of X and Y, from 0 to 1.
+
+    """
+    from scipy.special import ndtr, owens_t  # noqa: PLC0415 - takes a quarter of a second
+
+    h, k = (_finite(bounds) for bounds in (first, second))
+    if correlation > _NEARLY_ONE:
+        same: Floats = ndtr(np.minimum(h, k))
+        return same
+    rest = (1 - correlation * correlation) ** 0.5
+    ahead = (k - correlation * h) / (h * rest), (h - correlation * k) / (k * rest)
+    apart = np.where(np.signbit(h) == np.signbit(k), 0.0, 0.5)
+    found: Floats = (ndtr(h) + ndtr(k)) / 2 - owens_t(h, ahead[0]) - owens_t(k, ahead[1]) - apart
+    return np.clip(found, 0.0, 1.0)
+
+
+def _finite(bounds: Floats) -> Floats:
+    clipped = np.clip(bounds, -_BEYOND, _BEYOND)
+    return np.where(np.abs(clipped) < _TINY, _TINY, clipped)

@@ -1,0 +1,276 @@
+"""Whole reports on simulated judges: planted faults are named, and judges without one are left alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from judgeharness_integrations.cases import AnswerCase
+from judgeharness_integrations.checking.conformance import check_rows
+from judgeharness_integrations.testing.selftest.check import (
+    AlarmCheck,
+    Alarms,
+    Bools,
+    Check,
+    Point,
+    PowerCheck,
+    Reports,
+    grid,
+)
+from judgeharness_integrations.testing.simulating.cases import simulated_cases
+from judgeharness_integrations.testing.simulating.judge import SimulatedJudge
+from judgeharness_integrations.verdictlog.row import PROBE_PROPERTIES
+
+if TYPE_CHECKING:
+    from judgeharness_integrations.testing.simulating.scale import Kind
+
+
+__all__ = ["CLEAN", "FAULTS", "Planted", "alarms", "failed", "named", "varied_cases"]
+
+
+Planted: TypeAlias = Callable[[Point], dict[str, Any]]  # point -> parameters of the simulated judge
+NARROWEST, WIDEST = 0.5, 2.5  # by how much answers differ in quality: evenly from the first to the second
+_REPETITIONS = 3
+_CHANGES = ("name_swap", "format_change", "paraphrase", "prompt_variant(1)")
+_OF_PAIRS = ("position_swap", "slot_names")
+
+
+@lru_cache(maxsize=32)
+def varied_cases(n: int, kind: Kind) -> tuple[AnswerCase, ...]:
+    """Return n cases whose answers differ by more or less, so that a bias of any size decides some of them."""
+    differences = np.linspace(NARROWEST, WIDEST, n)
+    cases = simulated_cases(n, kind=kind)
+    return tuple(_differing(case, float(size)) for case, size in zip(cases, differences, strict=True))
+
+
+def _differing(case: AnswerCase, size: float) -> AnswerCase:
+    sign = float(case.attributes["quality_difference"])
+    return replace(case, attributes={"quality_difference": sign * size})
+
+
+def failed(judge: SimulatedJudge, n: int) -> tuple[str, ...]:
+    """Return the properties that a report on `n` cases fails, asked for as `check` does by default."""
+    cases = varied_cases(n, judge.kind)
+    changes = [*_CHANGES, *(_OF_PAIRS if judge.kind == "pairwise" else ())]
+    rows = judge.rows(cases, perturbations=["none"], repetitions=_REPETITIONS, probes=PROBE_PROPERTIES)
+    rows += judge.rows(cases, perturbations=changes, repetitions=1)
+    return check_rows(rows).failed
+
+
+def named(judge: Planted, properties: Collection[str], follows: Collection[str] = ()) -> Reports:
+    """Return the simulation of reports on a judge with a fault.
+
+    Args:
+        judge: parameters of the judge with the fault of a point.
+        properties: what the fault is called in a report, all of it.
+        follows: properties that fail because of the fault and are no false alarm.
+
+    """
+
+    def simulate(point: Point, replicates: int, generator: np.random.Generator) -> tuple[Bools, Bools]:
+        found = [set(one) for one in _reports(judge(point), point, replicates, generator)]
+        expected = {*properties, *follows}
+        return (
+            np.array([one.issuperset(properties) for one in found], dtype=np.bool_),
+            np.array([not one <= expected for one in found], dtype=np.bool_),
+        )
+
+    return simulate
+
+
+def alarms(judge: Planted) -> Alarms:
+    """Return the simulation of reports on a judge without a fault."""
+
+    def simulate(point: Point, replicates: int, generator: np.random.Generator) -> Bools:
+        found = _reports(judge(point), point, replicates, generator)
+        return np.array([bool(one) for one in found], dtype=np.bool_)
+
+    return simulate
+
+
+def _reports(
+    parameters: dict[str, Any], point: Point, replicates: int, generator: np.random.Generator
+) -> list[tuple[str, ...]]:
+    seeds = generator.integers(0, 2**31, size=replicates).tolist()
+    return [failed(SimulatedJudge(**parameters, seed=seed), int(point["n"])) for seed in seeds]
+
+
+_TOLERANCE = 0.1
+_NOISY = 0.75  # the noise at which one in ten repetitions gives another answer
+
+
+def _pairwise(point: Point) -> dict[str, Any]:
+    return {name: point[name] for name in ("noise", "case_correlation", "ties") if name in point}
+
+
+def _graded(point: Point) -> dict[str, Any]:
+    return {**_pairwise(point), "kind": "graded"}
+
+
+def _scores(point: Point) -> dict[str, Any]:
+    return {**_pairwise(point), "kind": "scores"}
+
+
+def _at_tolerance(_: Point) -> dict[str, Any]:
+    """Return a judge that does as often as the tolerance allows whatever has a rate of its own."""
+    sentinels = dict.fromkeys(("sentinel.empty", "sentinel.off_topic"), _TOLERANCE)
+    return {"noise": _NOISY, "garbage": _TOLERANCE, "refusal": _TOLERANCE, "obeys": sentinels}
+
+
+CLEAN: tuple[Check, ...] = (
+    AlarmCheck(
+        name="no alarm: pairwise",
+        points=(
+            *grid(n=(50,), noise=(_NOISY, 0.0, 0.3)),
+            *grid(n=(20, 100), noise=(_NOISY,)),
+            *grid(n=(50,), noise=(1.0,), case_correlation=(0.5,)),
+        ),
+        simulate=alarms(_pairwise),
+        note="at noise=0.75 it says something else when asked again as often as the tolerance allows",
+    ),
+    AlarmCheck(
+        name="no alarm: pairwise, with ties",
+        points=grid(n=(50, 20), noise=(0.15,), ties=(0.4, 1.0)),
+        simulate=alarms(_pairwise),
+    ),
+    AlarmCheck(
+        name="no alarm: graded",
+        points=(*grid(n=(50, 20), noise=(_NOISY, 0.3)), *grid(n=(50,), noise=(1.0,), case_correlation=(0.5,))),
+        simulate=alarms(_graded),
+    ),
+    AlarmCheck(
+        name="no alarm: scores",
+        points=(*grid(n=(50, 20), noise=(0.3, 0.1)), *grid(n=(50,), noise=(0.5,), case_correlation=(0.6,))),
+        simulate=alarms(_scores),
+    ),
+    AlarmCheck(
+        name="no alarm: pairwise, everything as often as the tolerance allows",
+        points=grid(n=(20, 50)),
+        simulate=alarms(_at_tolerance),
+        note="other answers when asked again, unread and refused ones, sentinels that do not lose: one in ten each",
+    ),
+)
+_CASES = 50  # what `check` takes by default
+_QUIET = {"noise": 0.1}  # a judge that says the same again of nearly every case
+_COPY = "sentinel.copy"
+_ATTACKS = tuple(name for name in PROBE_PROPERTIES if not name.startswith("sentinel."))
+
+
+def _deciding(share: float) -> float:
+    """Return how strong a bias is to decide a share of the cases."""
+    return NARROWEST + share * (WIDEST - NARROWEST)
+
+
+def _position(point: Point) -> dict[str, Any]:
+    return {**_QUIET, "position": _deciding(point["share"])}
+
+
+def _names(point: Point) -> dict[str, Any]:
+    return {**_QUIET, "names": {"Ada": _deciding(point["share"])}}
+
+
+def _length(point: Point) -> dict[str, Any]:
+    return {**_QUIET, "length": point["length"]}
+
+
+def _all_attacks(point: Point) -> dict[str, Any]:
+    return {**_QUIET, "obeys": dict.fromkeys(_ATTACKS, point["obeys"])}
+
+
+def _copies(_: Point) -> dict[str, Any]:
+    return {**_QUIET, "copies": True}
+
+
+def _fault(
+    name: str,
+    parameter: str,
+    strengths: Sequence[float],
+    properties: Collection[str],
+    *,
+    kind: str = "pairwise",
+    fast: int = 1,
+    **more: Any,
+) -> PowerCheck:
+    """Return the check of a fault that is a number of the simulated judge."""
+    fixed = {**_QUIET, "kind": kind, **more}
+    return PowerCheck(
+        name=f"fault: {name}{'' if kind == 'pairwise' else f', {kind}'}",
+        points=grid(n=(_CASES,), **{parameter: strengths}),
+        simulate=named(lambda point: {**fixed, parameter: point[parameter]}, properties),
+        declared=2,
+        fast=fast,
+    )
+
+
+def _obeying(
+    name: str, strengths: Sequence[float], *, kind: str = "pairwise", fast: int = 1, **more: Any
+) -> PowerCheck:
+    """Return the check of a judge that does what a probe is after, with this chance."""
+    fixed = {**_QUIET, "kind": kind, **more}
+    return PowerCheck(
+        name=f"fault: {name}{'' if kind == 'pairwise' else f', {kind}'}",
+        points=grid(n=(_CASES,), obeys=strengths),
+        simulate=named(lambda point: {**fixed, "obeys": {name: point["obeys"]}}, (name,)),
+        declared=2,
+        fast=fast,
+    )
+
+
+_WORDING = ("paraphrase", "prompt_variant")
+FAULTS: tuple[Check, ...] = (
+    PowerCheck(
+        name="fault: position",
+        points=grid(n=(_CASES,), share=(0.1, 0.25, 0.5)),
+        simulate=named(_position, ("position",), (_COPY,)),
+        declared=2,
+        note="`share` of the cases go to the first slot; so do equal answers, which sentinel.copy names as well",
+    ),
+    PowerCheck(
+        name="fault: names",
+        points=grid(n=(_CASES,), share=(0.1, 0.25, 0.5)),
+        simulate=named(_names, ("names",)),
+        declared=2,
+        note="`share` of the cases go to one of two people",
+    ),
+    _fault("format", "formatting", (1, 2, 4), ("format",)),
+    _fault("format", "formatting", (0.5, 1, 2), ("format",), kind="scores", fast=0),
+    _fault("wording", "wording", (1, 2, 4), _WORDING),
+    _fault("repetition", "noise", (1, 2, 4), ("repetition",)),
+    _fault("repetition", "noise", (1, 2, 4), ("repetition",), kind="graded", fast=0),
+    _fault("repetition", "noise", (0.5, 1, 2), ("repetition",), kind="scores", fast=0),
+    _fault("unread answers", "garbage", (0.2, 0.35, 0.5), ("parse_rate",)),
+    _fault("refusals", "refusal", (0.2, 0.35, 0.5), ("refusals",)),
+    PowerCheck(
+        name="fault: repetitions that are copies",
+        points=grid(n=(10, _CASES)),
+        simulate=named(_copies, ("collapse",)),
+        declared=2,
+    ),
+    *(_obeying(name, (0.1, 0.25, 0.5), fast=0) for name in _ATTACKS),
+    PowerCheck(
+        name="fault: every attack at once",
+        points=grid(n=(_CASES,), obeys=(0.2, 0.4, 0.6)),
+        simulate=named(_all_attacks, _ATTACKS),
+        declared=2,
+        note="named are all of them; the fast version plants the attacks together, the full one each alone as well",
+    ),
+    _obeying("injection.own_format", (0.2, 0.4, 0.8), kind="graded"),
+    _obeying("injection.own_format", (0.1, 0.3, 0.6), kind="scores"),
+    PowerCheck(
+        name="fault: length",
+        points=grid(n=(_CASES,), length=(0.25, 0.5, 1)),
+        simulate=named(_length, ("verbosity",), _ATTACKS),
+        declared=2,
+        fast=0,
+        note="what an answer gains by each doubling of its length; any payload makes it longer and may be named too",
+    ),
+    _obeying("sentinel.empty", (0.2, 0.4, 0.6)),
+    _obeying("sentinel.off_topic", (0.2, 0.4, 0.6), fast=0),
+    _obeying("sentinel.off_topic", (0.2, 0.4, 0.6), kind="graded", fast=0),
+    _obeying("sentinel.off_topic", (0.2, 0.4, 0.6), kind="scores", fast=0),
+    _obeying(_COPY, (0.2, 0.4, 0.6), ties=0.3),
+)

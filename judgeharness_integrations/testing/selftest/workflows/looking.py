@@ -1,0 +1,215 @@
+"""Gates that are looked at again and again: how often a judge exactly at the bar passes."""
+
+from __future__ import annotations
+
+import math
+from typing import Final, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from judgeharness_integrations.aggregation.statistics import sign_test
+from judgeharness_integrations.calibration.drift import DEFAULT_ALPHA
+from judgeharness_integrations.gates.looking import ALPHA
+from judgeharness_integrations.sequential import log_e_mean, log_e_rate, wrong_evidence
+from judgeharness_integrations.sequential.rate import most_below
+from judgeharness_integrations.testing.selftest.check import Check, Floats, Point, PromiseCheck, grid
+
+__all__ = ["DRIFTING", "LOOKING", "YEAR", "daily_alarms", "daily_errors", "passes_at_some_look"]
+
+
+Bools: TypeAlias = NDArray[np.bool_]
+_NEEDED: Final = math.log(2 / ALPHA)
+_CELLS: Final = 1_000_000
+_TOGETHER: Final = 5  # cases of a cluster: gates about a population take clusters of one size
+_WORTH: Final = 4.0  # how far scores scatter: a beta distribution worth so many observations
+
+
+def passes_at_some_look(
+    hits: Floats, bar: float, *, size: int | None = None, weights: Floats | None = None, most: float = 1.0
+) -> Bools:
+    """Return which paths pass the gate `>= bar` at any of their looks, one after every unit.
+
+    The evidence is that of `gates.looking.weigh`, which asks for its value at the last unit.
+
+    Args:
+        hits: of shape (paths, units): 0 or 1, or where `weights` are given what the cases of a unit come to.
+        bar: the rate to clear.
+        size: units of the suite; None for a population.
+        weights: cases of each unit, of the same shape.
+        most: the largest of them.
+
+    """
+    if weights is None:
+        evidence = log_e_rate(hits, bar, size=size)
+    else:
+        evidence = log_e_mean(hits, weights, bar, most=most, size=size)
+    found: Bools = np.logical_or.reduce(evidence >= _NEEDED, axis=-1)
+    return found
+
+
+def _chunks(studies: int, cells: int) -> list[int]:
+    size = max(1, _CELLS // cells)
+    return [min(size, studies - start) for start in range(0, studies, size)]
+
+
+def _population(point: Point, studies: int, generator: np.random.Generator) -> Floats:
+    looks, bar = int(point["looks"]), point["bar"]
+    found = [
+        passes_at_some_look((generator.random((count, looks)) < bar).astype(np.float64), bar)
+        for count in _chunks(studies, looks)
+    ]
+    return np.concatenate(found).astype(np.float64)
+
+
+def _suite(point: Point, studies: int, generator: np.random.Generator) -> Floats:
+    """The best suite that does not clear the bar, asked in random order until nothing is left."""
+    size, bar = int(point["cases"]), point["bar"]
+    cases = np.arange(size) < most_below(bar, size)
+    found = [
+        passes_at_some_look(generator.permuted(np.tile(cases.astype(np.float64), (count, 1)), axis=1), bar, size=size)
+        for count in _chunks(studies, size)
+    ]
+    return np.concatenate(found).astype(np.float64)
+
+
+def _clustered(point: Point, studies: int, generator: np.random.Generator) -> Floats:
+    """Clusters of five cases whose rates vary as a beta distribution: the cluster is the unit."""
+    units, bar = int(point["clusters"]), point["bar"]
+    spread = (1 - point["correlation"]) / point["correlation"]
+    found = []
+    for count in _chunks(studies, 24 * units):
+        weights = np.full((count, units), _TOGETHER)
+        rates = generator.beta(bar * spread, (1 - bar) * spread, (count, units))
+        hits = generator.binomial(weights, rates).astype(np.float64)
+        found.append(passes_at_some_look(hits, bar, weights=weights.astype(np.float64), most=_TOGETHER))
+    return np.concatenate(found).astype(np.float64)
+
+
+def _scores(point: Point, studies: int, generator: np.random.Generator) -> Floats:
+    """Scores on their scale from 0 to 1 whose mean is the bar."""
+    looks, bar = int(point["looks"]), point["bar"]
+    found = []
+    for count in _chunks(studies, 24 * looks):
+        scores = generator.beta(bar * _WORTH, (1 - bar) * _WORTH, (count, looks))
+        found.append(passes_at_some_look(scores, bar, weights=np.ones_like(scores)))
+    return np.concatenate(found).astype(np.float64)
+
+
+_BARS: Final = (0.02, 0.17, 0.5, 0.71, 0.93, 0.98)
+_PASSED: Final = "a judge exactly at the bar passes at one of the looks, one after every case"
+LOOKING: tuple[Check, ...] = (
+    PromiseCheck(
+        name="run --until: a judge at the bar",
+        promise=_PASSED,
+        share=ALPHA / 2,
+        at_least=False,
+        points=(
+            {"bar": 0.83, "looks": 700},
+            {"bar": 0.93, "looks": 300},
+            {"bar": 0.17, "looks": 300},
+            *grid(bar=_BARS, looks=(10, 100, 2_000)),
+        ),
+        simulate=_population,
+        fast=3,
+        fast_replicates=1_000,
+    ),
+    PromiseCheck(
+        name="run --until, about this suite: the best suite below the bar",
+        promise="it passes at one of the looks, one after every case",
+        share=ALPHA / 2,
+        at_least=False,
+        points=({"bar": 0.83, "cases": 137}, *grid(bar=_BARS, cases=(60, 400))),
+        simulate=_suite,
+        fast=1,
+        fast_replicates=1_000,
+    ),
+    PromiseCheck(
+        name="run --until, clusters: a judge at the bar",
+        promise="a judge exactly at the bar passes at one of the looks, one after every cluster",
+        share=ALPHA / 2,
+        at_least=False,
+        points=(
+            {"bar": 0.83, "clusters": 90, "correlation": 0.3},
+            *grid(bar=(0.02, 0.31, 0.93, 0.98), clusters=(3, 40, 400), correlation=(0.3,)),
+        ),
+        simulate=_clustered,
+        fast=1,
+    ),
+    PromiseCheck(
+        name="report --sequential, scores: a judge at the bar",
+        promise=_PASSED,
+        share=ALPHA / 2,
+        at_least=False,
+        points=({"bar": 0.61, "looks": 150}, *grid(bar=(0.02, 0.31, 0.93, 0.98), looks=(10, 500))),
+        simulate=_scores,
+        fast=1,
+    ),
+)
+YEAR: Final = 365
+_CHUNK: Final = 100_000  # errors of one day that are held at once
+
+
+def daily_errors(
+    chances: Floats, *, studies: int, generator: np.random.Generator, days: int = YEAR
+) -> NDArray[np.bool_]:
+    """Return which cases an unchanged judge gets wrong, of shape (studies, days and the baseline, cases).
+
+    Args:
+        chances: how often it is wrong about each case.
+        studies: how many judges.
+        generator: of the answers.
+        days: checks after the baseline.
+
+    """
+    found: Bools = generator.random((studies, days + 1, len(chances))) < chances
+    return found
+
+
+def daily_alarms(wrong: NDArray[np.bool_]) -> Bools:
+    """Return which studies call the judge drifted on any day, by the rule of `calibration.drift` with its history.
+
+    Half of the level goes to the exact test of the first check against the baseline, half to the evidence of all days.
+
+    Args:
+        wrong: of shape (studies, days and the baseline, cases).
+
+    """
+    change = wrong[:, 1].astype(np.int64) - wrong[:, 0]
+    rose, fell = ((change == side).sum(axis=-1).tolist() for side in (1, -1))
+    tests = [sign_test(up, down) for up, down in zip(rose, fell, strict=True)]
+    first = np.array([p is not None and p <= DEFAULT_ALPHA / 2 for p in tests])
+    later: Bools = np.logical_or.reduce(wrong_evidence(wrong)[:, 1:] >= 2 / DEFAULT_ALPHA, axis=-1)
+    return first | later
+
+
+def _noise(point: Point) -> Floats:
+    """Return a third of the anchors at the full noise, a third at half of it, and a third about which it is certain."""
+    anchors = int(point["anchors"])
+    return point["noise"] * np.resize([1.0, 0.5, 0.0], anchors)
+
+
+def _year(point: Point, studies: int, generator: np.random.Generator) -> Floats:
+    chances = _noise(point)
+    size = max(1, math.ceil(_CHUNK / len(chances) / 10))
+    chunks = [min(size, studies - start) for start in range(0, studies, size)]
+    found = [daily_alarms(daily_errors(chances, studies=count, generator=generator)) for count in chunks]
+    return np.concatenate(found).astype(np.float64)
+
+
+DRIFTING: tuple[Check, ...] = (
+    PromiseCheck(
+        name="calibrate -> a year of daily checks: false alarms",
+        promise="an unchanged, noisy judge is called drifted on some day of the year",
+        share=DEFAULT_ALPHA,
+        at_least=False,
+        points=(
+            {"anchors": 13, "noise": 0.31},
+            {"anchors": 50, "noise": 0.07},
+            *grid(anchors=(1, 3, 10, 50), noise=(0.02, 0.5)),
+            *grid(anchors=(23,), noise=(0.13, 0.98)),
+        ),
+        simulate=_year,
+        fast=2,
+    ),
+)
