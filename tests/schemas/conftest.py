@@ -11,14 +11,16 @@ from pathlib import Path
 
 import pytest
 import yaml
-from support.measured import calibration, measured, pattern, shapes
+from support.measured import VALID, calibration, measured, pattern, shapes
 from support.rows import both_orders, sampled
 from support.written_documents import ADAPTERS, BY_HAND, JUDGES, PAIRS, TERSE, TOY, Written
 
 from judgeharness_integrations.aggregation import rule
-from judgeharness_integrations.audit.assigning import read_assignment
-from judgeharness_integrations.audit.labels import label_log
+from judgeharness_integrations.audit.labels import label_log, read_assignment
 from judgeharness_integrations.calibration import Judged, measure_calibration
+from judgeharness_integrations.calibration.population import Population
+from judgeharness_integrations.certifying import Wanted, certify
+from judgeharness_integrations.certifying.measuring import Labels
 from judgeharness_integrations.cli import main
 from judgeharness_integrations.design import Design
 from judgeharness_integrations.measure import measure
@@ -26,6 +28,14 @@ from judgeharness_integrations.reporting.runs.building import run_report
 from judgeharness_integrations.reporting.runs.document import report_document
 from judgeharness_integrations.reporting.runs.recorded import recorded_line
 
+POPULATION = {
+    "cases": 60,
+    "copies": 1.0,
+    "criteria": {"verdict": {"decisions": {"FAIL": 60}, "consistency": {"1": 60}}},
+    "lengths": {},
+    "column": "of",
+    "strata": {"x": 60},
+}
 EXAMPLES = Path(__file__).parents[2] / "examples"
 RANKED, STUDY = EXAMPLES / "judge_ranking", EXAMPLES / "annotator_study" / "labels.csv"
 
@@ -37,6 +47,8 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Written:
     (made.folder / "pairs.csv").write_text(PAIRS)
     lines = [f"c{n},q,{'good' if n % 3 else 'poor'} {n},{'PASS' if n % 3 else 'FAIL'}" for n in range(60)]
     (made.folder / "labels.csv").write_text("\n".join(["case_id,input,output,gold", *lines, ""]))
+    paged = ["case_id,input,output,gold,cluster", *(f"{line},page {n // 3}" for n, line in enumerate(lines))]
+    (made.folder / "paged.csv").write_text("\n".join([*paged, ""]))
     (made.folder / "points.csv").write_text("case_id,input,output,gold\nc1,q,good,5\nc2,q,so,2\nc3,q,bad,3\n")
     (made.folder / "broken-1.dist-info").mkdir()
     (made.folder / "broken-1.dist-info" / "entry_points.txt").write_text(ADAPTERS)
@@ -46,6 +58,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Written:
         for write in (
             results,
             calibrations,
+            certificates,
             runs,
             replays,
             gates,
@@ -94,7 +107,7 @@ def runs(made: Written) -> None:
     unfit = {**TERSE, "aggregation_rule": "median"}
     several = {"perturbations": ["none"], "repetitions": 2, "aggregation_rule": "median"}
     often = {"perturbations": ["none"], "repetitions": 3, "aggregation_rule": "majority", "curtail": True}
-    people = {"labels": "pairs.csv", "name": "people"}
+    people = {"labels": "pairs.csv", "name": "people", "source": "human"}
     for name, code, options, configured in (
         ("plain", 0, (), made.configured("plain", "paid", "first", calibration=people, **prices)),
         ("paid", 0, (), made.configured("paid", "paid", **prices)),
@@ -109,6 +122,7 @@ def runs(made: Written) -> None:
             (),
             made.configured("curtailed", "grade", harness=often, cases="labels.csv", calibration="cal.json"),
         ),
+        ("paged", 0, (), made.configured("paged", "grade", harness=often | {"curtail": False}, cases="paged.csv")),
         ("known", 0, (), made.configured("known", judges=[{"name": "good", "callable": "schema_judges:good"}])),
         ("modelled", 0, (), made.configured("modelled", "good", calibration=people | {"source": "model:o3"})),
     ):
@@ -132,7 +146,17 @@ def replays(made: Written) -> None:
     made.take(made.log("mixed", mixed).read_text("utf-8"))
     made.run("replay", "mixed.jsonl", "--rule", "majority | median")
     made.run("replay", RANKED / "verdicts.csv", "--rule", "swap_consensus")
-    made.run("replay", made.folder / "curtailed" / "verdicts.jsonl", "--rule", "majority")
+    for run in ("curtailed", "paged"):
+        made.run("replay", made.folder / run / "verdicts.jsonl", "--rule", "majority")
+    for name, says in (("labelled", ["PASS", "FAIL"]), ("shifted", ["FAIL"])):
+        lines = (says[n % len(says)] for n in range(60))
+        rows = [
+            sampled([one] * 2, case_id=f"{name}{n}", gold=one, attributes={"of": "x"}) for n, one in enumerate(lines)
+        ]
+        made.log(name, [row for case in rows for row in case])
+    kept = ("--out", "strata.json", "--by", "of", "--json")
+    made.run("calibrate", "--source", "human", "--log", "labelled.jsonl", "--rule", "majority", *kept)
+    made.run("replay", "shifted.jsonl", "--rule", "majority", "--calibration", "strata.json")
 
 
 def gates(made: Written) -> None:
@@ -147,6 +171,8 @@ def gates(made: Written) -> None:
         "--require-calibration",
     )
     made.run("replay", "mixed.jsonl", "--rule", "majority | median", *strict, code=1)
+    looked = ("--sequential", "--fail-under", "coverage>=0.1")
+    made.run("replay", "mixed.jsonl", "--rule", "majority | median", *looked, code=1)
     made.run("run", "plain.json", "--out", "gated", "--yes", "--fail-under", "coverage>=0.9", code=1)
     for source, options in (
         ("plain", ()),
@@ -159,9 +185,16 @@ def gates(made: Written) -> None:
     ):
         made.run("report", source, "--no-step-summary", *options)
     made.run("report", "plain", "--no-step-summary", *strict, code=1)
+    made.run("report", "plain", "--no-step-summary", *looked, code=1)
+    made.run("run", "plain.json", "--out", "until", "--yes", "--until", "coverage>=0.9", "--about", "suite", code=1)
     judges = ("--judge-a", "atlas-large", "--judge-b", "atlas-mini")
     made.run("compare", *[RANKED / "verdicts.csv"] * 2, "--rule", "swap_consensus", "--permutations", 50, *judges)
     made.run("compare", "plain", "paid", "--permutations", 20)
+    made.run("compare", "plain", "paid", "--sequential")
+    made.run("compare", "plain", "until", "--permutations", 20)
+    made.run("compare", "until", "paid", "--permutations", 20)
+    made.run("replay", "until", "--rule", "majority | median", *looked, code=1)
+    made.run("report", "until", "--no-step-summary")
     later = [row for n in range(12) for row in sampled([n % 5 + 1, n % 4 + 2], case_id=f"s{n}", gold=n % 5)]
     made.run("compare", "points.jsonl", made.log("later", later), "--rule", "median", "--permutations", 20)
     for result in shapes().values():
@@ -170,6 +203,9 @@ def gates(made: Written) -> None:
     made.take(json.dumps(recorded_line(tested, {})))
     made.take(json.dumps(tested.to_dict()))
     made.take(json.dumps(report_document(run_report([tested]))))
+    labelled = replace(calibration(), population=Population.from_dict(POPULATION))
+    cases = [pattern(calibration=labelled, calibration_state=VALID) for _ in range(60)]
+    made.take(json.dumps(report_document(run_report(replace(one, case_id=f"p{n}") for n, one in enumerate(cases)))))
     noted = replace(pattern(), untested=("langsmith 0.16.1 is newer than the versions tried here (0.8 to 0.15)",))
     made.take(json.dumps(recorded_line(noted, {})))
 
@@ -186,20 +222,33 @@ def calibrations(made: Written) -> None:
     terse = {"perturbations": ["none"], "repetitions": 1, "aggregation_rule": "majority"}
     for judge in ("grade", "lenient"):
         made.configured(judge, judge, harness=terse)
-    asked = ("calibrate", "grade.json", "--labels", "labels.csv", "--yes")
+    asked = ("calibrate", "--source", "human", "grade.json", "--labels", "labels.csv", "--yes")
     made.run(*asked, "--out", "cal.json")
     made.take((made.folder / "cal.json").read_text("utf-8"))
     made.run(*asked, "--out", "modelled.json", "--source", "model:o3")
     made.run(*asked, "--check", "cal.json")
-    asked = ("calibrate", "lenient.json", "--labels", "labels.csv", "--yes")
+    asked = ("calibrate", "--source", "human", "lenient.json", "--labels", "labels.csv", "--yes")
     made.run(*asked, "--judge", "lenient", "--check", "cal.json", code=1)
     made.run(*asked, "--judge", "lenient", "--check", "cal.json", "--anchors", 4)
     made.take((made.folder / "cal.history.jsonl").read_text("utf-8"))
     scores = [row for n in range(12) for row in sampled([n % 5, n % 4 + 0.5], case_id=f"s{n}", gold=n % 5)]
     sets = [row for n in range(8) for row in sampled([frozenset("ab")], case_id=f"t{n}", gold=frozenset("a"))]
     for name, rows, fold in (("points", scores, "median"), ("sets", sets, "majority")):
-        made.run("calibrate", "--log", made.log(name, rows), "--rule", fold, "--out", f"{name}.json")
-    made.run("calibrate", "--log", "points.jsonl", "--rule", "median", "--check", "points.json")
+        made.run(
+            "calibrate", "--source", "human", "--log", made.log(name, rows), "--rule", fold, "--out", f"{name}.json"
+        )
+    made.run("calibrate", "--source", "human", "--log", "points.jsonl", "--rule", "median", "--check", "points.json")
+    partly = [
+        row
+        for n in range(80)
+        for row in sampled(["PASS" if n % 3 else "FAIL"], case_id=f"p{n}", gold="PASS" if n % 5 else "FAIL")
+    ]
+    made.log("partly", [row if n % 2 else replace(row, gold=None) for n, row in enumerate(partly)])
+    asked = ("calibrate", "--source", "human", "--log", "partly.jsonl", "--rule", "majority")
+    made.run(*asked, "--candidates", 3)
+    made.run(*asked, "--holdout", 0.5)
+    made.run(*asked, "--holdout", 0.5, "--final")
+    made.take((made.folder / "candidates.jsonl").read_text("utf-8"))
 
 
 def rates(made: Written) -> None:
@@ -218,7 +267,7 @@ def rates(made: Written) -> None:
     ]
     made.run("corrected-rate", made.log("rates", rows), "--rule", "majority", "--labels-are", "random")
     made.run("corrected-rate", "rates.jsonl", "--rule", "majority", "--cluster", "text")
-    made.run("calibrate", "--log", "rates.jsonl", "--rule", "majority", "--out", "rates.json")
+    made.run("calibrate", "--source", "human", "--log", "rates.jsonl", "--rule", "majority", "--out", "rates.json")
     made.run("corrected-rate", "rates.jsonl", "--rule", "majority", "--calibration", "rates.json")
 
 
@@ -269,6 +318,50 @@ def plans(made: Written) -> None:
         )
     ]
     made.run("plan", "grade.json", "--pilot", made.log("pilot", shifted), "--price", 0.01, "--cases", 400)
+    noisy = [row for n in range(60) for row in sampled(_votes(n), case_id=f"v{n}", gold="PASS")]
+    made.run("plan", "--pilot", made.log("votes", noisy), "--certify", 0.8)
+    grouped = [replace(row, attributes={"cluster": int(row.case_id[1:]) // 3}) for row in shifted]
+    made.run("plan", "--pilot", made.log("groups", grouped), "--budget", 500, "--expected")
+
+
+def _votes(case: int) -> list[str]:
+    """Four votes: unanimous in most cases, wrong in few."""
+    wrong = 4 if case % 20 == 0 else case % 3
+    return ["FAIL"] * wrong + ["PASS"] * (4 - wrong)
+
+
+def certificates(made: Written) -> None:
+    rows = [
+        row
+        for n in range(120)
+        for row in sampled(_votes(n), case_id=f"k{n}", gold="PASS", attributes={"kind": "hard" if n % 4 else "easy"})
+    ]
+    made.run("certify", "--source", "human", made.log("few", rows[:240]), "--agreement", 0.8, code=1)
+    made.log("certified", rows)
+    made.run(
+        "certify",
+        "--source",
+        "human",
+        "certified.jsonl",
+        "--by",
+        "kind",
+        "--agreement",
+        0.9,
+        "--out",
+        "certificate.json",
+        code=1,
+    )
+    at = "2026-01-01T00:00:00+00:00"
+    given = certify(
+        rows, rule("majority"), Wanted(agreement=0.5), Labels(name="p"), measured_at=at, parts={"judge": "j"}
+    )
+    made.take(json.dumps(given.to_dict()))
+    held = measured(rows[:4], certificate=given, certificate_state=VALID)
+    made.take(json.dumps(held.to_dict(rows=True)))
+    configured = made.configured("held", "good", certificate="certificate.json")
+    made.run("run", configured, "--out", "held", "--yes")
+    made.run("report", "held")
+    made.run("replay", "held", "--rule", "swap_consensus")
 
 
 def rankings(made: Written) -> None:
@@ -403,6 +496,6 @@ def checks(made: Written) -> None:
 
 
 def others(made: Written) -> None:
-    made.run("selftest", "--only", "exact sign test", "--only", "fault: refusals")
+    made.run("selftest", "--only", "exact sign test", "--only", "fault: refusals", "--only", "about this suite")
     made.run("adapters")
     made.run("adapters", "toy", "--check")
