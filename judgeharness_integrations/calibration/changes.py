@@ -8,14 +8,12 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from judgeharness_integrations.calibration.items import LabelledItem
-from judgeharness_integrations.calibration.measure import graded_label
+from judgeharness_integrations.calibration.words import graded_label, read_golds
 from judgeharness_integrations.verdictlog.row import Verdict, is_number
 
-__all__ = ["Change", "Kind", "distances", "kind_of", "rights", "same_label"]
+__all__ = ["Change", "Kind", "badness", "distances", "kind_of", "rights", "same_label"]
 
 Kind: TypeAlias = Literal["labels", "numbers"]
-
-_GRADED = frozenset({"PASS", "FAIL"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,14 +54,20 @@ def kind_of(changes: Sequence[Change]) -> Kind:
 
 
 def rights(changes: Sequence[Change]) -> tuple[list[bool], list[bool]]:
-    """Return which anchors were correct before, and which are now; words for PASS and FAIL count as these."""
-    golds = [change.gold for change in changes]
-    words = [None if gold is None else graded_label(gold) for gold in golds]
-    if set(_decided(changes)) <= _GRADED and None not in words:
-        golds = list(words)
+    """Return which anchors were correct before, and which are now; labels are read as `read_golds` does."""
+    read = read_golds({change.gold for change in changes if change.gold is not None}, _decided(changes))
+    golds = [None if change.gold is None else read[change.gold] for change in changes]
     before = [c.before.status == "decided" and c.before.verdict == gold for c, gold in zip(changes, golds, strict=True)]
     now = [c.now.status == "decided" and c.now.verdict == gold for c, gold in zip(changes, golds, strict=True)]
     return before, now
+
+
+def badness(changes: Sequence[Change]) -> tuple[list[float], list[float]]:
+    """Return how bad anchors were before, and are now: 0 or 1 for right and wrong, of scores the distance from gold."""
+    if kind_of(changes) == "numbers":
+        return distances(changes)
+    before, now = rights(changes)
+    return [float(not right) for right in before], [float(not right) for right in now]
 
 
 def distances(changes: Sequence[Change]) -> tuple[list[float], list[float]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final, TypeAlias
 
@@ -10,10 +10,11 @@ from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.calibration.anchors import DEFAULT_ANCHORS, Place, anchor_items, by_place
 from judgeharness_integrations.calibration.changes import Change, Kind, same_label
 from judgeharness_integrations.calibration.designs import design_changes, of_parts
-from judgeharness_integrations.calibration.driftanswer import Answer, compared
+from judgeharness_integrations.calibration.driftanswer import Answer, Day, compared
 from judgeharness_integrations.calibration.items import LabelledItem
 from judgeharness_integrations.calibration.report import CalibrationReport
-from judgeharness_integrations.fingerprint import Fingerprint
+from judgeharness_integrations.calibration.simultaneous import simultaneous_alpha
+from judgeharness_integrations.design import Fingerprint
 
 __all__ = [
     "DEFAULT_ALPHA",
@@ -46,6 +47,13 @@ class CriterionDrift:
     `minimum_detectable` is the smallest net share of worse anchors that the test would find with 80 % power, given
     the exchange in both directions that was seen; None when it could not even find that all are worse.
     `anchors_needed` is given where the answer is inconclusive; None when it is more than 100,000.
+
+    Where earlier checks are known, `checks` counts them and this one, and from the second one on the `evidence` of all
+    of them (`sequential.drift_evidence`) decides: drifted from `evidence_needed` on. `always_low` and `always_high` are
+    the ends of a confidence sequence of the difference: the intervals of all days hold together at 95 %. `varied`: some
+    anchor was decided otherwise on some day; where none was, asking again adds no evidence. `decisions` maps anchors to
+    how bad they are now, for later checks: 0 or 1 for right and wrong, of scores the distance from gold, None without a
+    score.
     """
 
     criterion: str
@@ -70,17 +78,26 @@ class CriterionDrift:
     abstained_now: int
     not_graded_before: int
     not_graded_now: int
+    checks: int | None = None
+    evidence: float | None = None
+    evidence_needed: float | None = None
+    varied: bool = True
+    always_low: float | None = None
+    always_high: float | None = None
+    decisions: Mapping[str, float | None] = field(default_factory=dict, repr=False)
 
 
 @dataclass(frozen=True, kw_only=True)
 class DriftReport:
     """A judge compared with its earlier self on the anchors of a calibration.
 
-    `answer` is `drifted` if any criterion drifted, `stable` if all are stable, else `inconclusive`. `cases` anchors
-    were chosen; `missing` (case, criterion) pairs have no new decision, `relabelled` ones another gold label than
-    before: both are left out. `changes` names what changed in the fingerprint; None when it cannot be compared, for
-    the reason `incomparable`. `design_changes` says what differs in rule, perturbations and repetitions as far as both
-    sides know them, also where there is no fingerprint.
+    `answer` is `drifted` if any criterion drifted, `stable` if all are stable, else `inconclusive`. Where the
+    calibration is that of the best of several `candidates`, chance helped choose it, and its next decisions are worse
+    without any drift: tests are at `alpha` divided by their number, so that it does not matter which was chosen.
+    `cases` anchors were chosen; `missing` (case, criterion) pairs have no new decision, `relabelled` ones another gold
+    label than before: both are left out. `changes` names what changed in the fingerprint; None when it cannot be
+    compared, for the reason `incomparable`. `design_changes` says what differs in rule, perturbations and repetitions
+    as far as both sides know them, also where there is no fingerprint.
     """
 
     answer: Answer
@@ -98,6 +115,7 @@ class DriftReport:
     design_changes: tuple[str, ...] = ()
     fingerprint_before: str | None = field(default=None, repr=False)
     fingerprint: str | None = field(default=None, repr=False)
+    candidates: int | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as JSON keeps it (schema `judgeharness.drift/1`)."""
@@ -122,6 +140,7 @@ def drift(
     anchors: int | None = DEFAULT_ANCHORS,
     margin: float = DEFAULT_MARGIN,
     alpha: float = DEFAULT_ALPHA,
+    past: Sequence[Day] | None = None,
 ) -> DriftReport:
     """Compare new decisions with those of an earlier calibration, on its anchors.
 
@@ -134,7 +153,9 @@ def drift(
         anchors: how many cases of the old calibration are looked at; every one when None.
         margin: how much the share of correct anchors may change in a stable judge; for scores this part of the range
             of gold labels and scores.
-        alpha: level of the test over all criteria together.
+        alpha: level of the test over all criteria together, and over all candidates the calibration was chosen from.
+        past: what earlier checks decided, oldest first, as `history.past_days` returns it; empty before the first one.
+            The level then holds for all checks of an unchanged judge together. None: this is the only look.
 
     Raises:
         UsageError: the calibration holds no items, nothing can be compared, or a number is out of range.
@@ -155,7 +176,8 @@ def drift(
             f"none of {len(wanted)} anchors can be compared: {len(missing)} are missing, {len(relabelled)} have "
             "another gold label than before; calibrate anew."
         )
-    facts = compared(changes, margin=margin, alpha=alpha)
+    level = simultaneous_alpha(alpha, old.candidates or 1)
+    facts = compared(changes, margin=margin, alpha=level, past=past)
     criteria = {name: CriterionDrift(**found) for name, found in facts.items()}
     return DriftReport(
         answer=_together([one.answer for one in criteria.values()]),
@@ -168,6 +190,7 @@ def drift(
         criteria=criteria,
         missing=missing,
         relabelled=relabelled,
+        candidates=old.candidates,
         design_changes=design_changes(old.known_design, of_parts(design or parts or {})),
         **_identity(old.parts, parts),
     )

@@ -12,10 +12,13 @@ import numpy as np
 from judgeharness_integrations.aggregation.holm import holm
 from judgeharness_integrations.aggregation.statistics import sign_test
 from judgeharness_integrations.calibration import paired
-from judgeharness_integrations.calibration.changes import Change, Kind, distances, kind_of, rights
+from judgeharness_integrations.calibration.changes import Change, Kind, badness, distances, kind_of, rights
+from judgeharness_integrations.sequential.drift import drift_evidence
 from judgeharness_integrations.verdictlog.row import is_number
 
-__all__ = ["Answer", "compared"]
+__all__ = ["Answer", "Day", "compared"]
+
+Day: TypeAlias = "Mapping[tuple[str, str], float]"  # (case, criterion) -> how bad it was
 
 Answer: TypeAlias = Literal["stable", "drifted", "inconclusive"]
 Interval: TypeAlias = "tuple[float, float] | None"
@@ -41,8 +44,7 @@ class _Paired:
     @property
     def p(self) -> float:
         """The exact sign test; 1 where nothing changed for better or worse."""
-        p = sign_test(self.worse, self.better)
-        return 1.0 if p is None else p
+        return _sign_p(self.worse, self.better)
 
     @property
     def exchange(self) -> float:
@@ -50,27 +52,88 @@ class _Paired:
         return min(self.worse, self.better) / self.n
 
 
-def compared(changes: Mapping[str, Sequence[Change]], *, margin: float, alpha: float) -> dict[str, dict[str, Any]]:
-    """Return criterion -> the fields of `CriterionDrift`."""
+@dataclass(frozen=True, kw_only=True)
+class _Looks:
+    """What is known of all checks: `evidence` of change, and how much of it is `needed`, where one of many is meant."""
+
+    alpha: float  # of the test today
+    days: int | None = None
+    evidence: float | None = None
+    needed: float | None = None
+    varied: bool = True  # whether any anchor was ever decided otherwise
+
+    @property
+    def earlier(self) -> bool:
+        """Whether there were checks before: the evidence of all of them decides then, not the test of today."""
+        return self.days is not None and self.days > 1
+
+
+def compared(
+    changes: Mapping[str, Sequence[Change]], *, margin: float, alpha: float, past: Sequence[Day] | None = None
+) -> dict[str, dict[str, Any]]:
+    """Return criterion -> the fields of `CriterionDrift`.
+
+    With the days of the `past` the level holds for all checks together, however many there are: half of it goes to the
+    test on the first one, the other half to the evidence on all that follow.
+    """
     found = {name: _paired(mine) for name, mine in changes.items()}
+    sequence = None if past is None else _sequence_confidence(len(past) + 1)
     adjusted = holm([one.p for one in found.values()])
-    level = alpha / len(found)  # Holm's first step: what a single criterion has to reach
+    tested = alpha if past is None else alpha / 2
+    level = tested / len(found)  # Holm's first step: what a single criterion has to reach
+    looks = {
+        name: _Looks(alpha=alpha) if past is None else _looks(name, mine, past, alpha=tested, needed=1 / level)
+        for name, mine in changes.items()
+    }
     return {
-        name: _facts(name, changes[name], found[name], p_adjusted=p, margin=margin, alpha=alpha, level=level)
+        name: _facts(name, changes[name], found[name], looks[name], p_adjusted=p, margin=margin, level=level)
+        | _always(changes[name], sequence)
         for name, p in zip(found, adjusted, strict=True)
     }
 
 
-def _paired(changes: Sequence[Change]) -> _Paired:
-    return _scores(changes) if kind_of(changes) == "numbers" else _labels(changes)
+def _sequence_confidence(day: int) -> float:
+    """Return the confidence of the interval of one day, where those of all days are to hold together at 95 %.
+
+    Day d has .05 / (d (d + 1)) of the error, which adds up to .05 (a union bound).
+    """
+    return 1 - 0.05 / (day * (day + 1))
 
 
-def _labels(changes: Sequence[Change]) -> _Paired:
+def _always(changes: Sequence[Change], confidence: float | None) -> dict[str, float | None]:
+    """Return the ends of the interval of today in a confidence sequence; None where no earlier checks are known."""
+    found = None if confidence is None else _paired(changes, confidence).interval
+    low, high = found or (None, None)
+    return {"always_low": low, "always_high": high}
+
+
+def _looks(name: str, changes: Sequence[Change], past: Sequence[Day], *, alpha: float, needed: float) -> _Looks:
+    """Return the evidence of all days: the baseline, those of the past, and today."""
+    before, now = badness(changes)
+    places = [(change.before.case_id, name) for change in changes]
+    between = [[day.get(place, math.nan) for place in places] for day in past]
+    days = np.array([before, *between, now])
+    varied = bool(np.any(~np.isnan(days) & (days != days[0])))
+    evidence = float(drift_evidence(days)[-1])
+    return _Looks(alpha=alpha, days=len(past) + 1, evidence=evidence, needed=needed, varied=varied)
+
+
+def _sign_p(worse: int, better: int) -> float:
+    p = sign_test(worse, better)
+    return 1.0 if p is None else p
+
+
+def _paired(changes: Sequence[Change], confidence: float = 0.95) -> _Paired:
+    return _scores(changes, confidence) if kind_of(changes) == "numbers" else _labels(changes, confidence)
+
+
+def _labels(changes: Sequence[Change], confidence: float) -> _Paired:
     before, now = rights(changes)
     n = len(changes)
     worse = sum(was and not is_ for was, is_ in zip(before, now, strict=True))
     better = sum(is_ and not was for was, is_ in zip(before, now, strict=True))
     difference = (better - worse) / n
+    interval = paired.tango_interval(better, worse, n, confidence=confidence)
     return _Paired(
         kind="labels",
         n=n,
@@ -78,14 +141,14 @@ def _labels(changes: Sequence[Change]) -> _Paired:
         better=better,
         correct=(sum(before), sum(now)),
         difference=difference,
-        interval=paired.tango_interval(better, worse, n),
+        interval=paired.with_zero(interval, _sign_p(worse, better), confidence=confidence),
         unit=1.0,
         spread=math.sqrt(max(0.0, (better + worse) / n - difference**2)),
         answered=None,
     )
 
 
-def _scores(changes: Sequence[Change]) -> _Paired:
+def _scores(changes: Sequence[Change], confidence: float) -> _Paired:
     before, now = (np.array(values) for values in distances(changes))
     both = np.isfinite(before) & np.isfinite(now)
     change = now[both] - before[both]
@@ -104,20 +167,20 @@ def _scores(changes: Sequence[Change]) -> _Paired:
         better=int(np.sum(apart & (now < before))),
         correct=(None, None),
         difference=float(change.mean()) if change.size else None,
-        interval=_mean_interval(change, span),
+        interval=_mean_interval(change, span, confidence),
         unit=span,
         spread=float(change.std(ddof=1)) if change.size > 1 else 0.0,
         answered=paired.tango_interval(gained, lost, len(changes)),
     )
 
 
-def _mean_interval(change: np.ndarray[Any, np.dtype[np.float64]], span: float) -> Interval:
+def _mean_interval(change: np.ndarray[Any, np.dtype[np.float64]], span: float, confidence: float) -> Interval:
     if not change.size:
         return None
-    found = paired.mean_interval(change)
+    found = paired.mean_interval(change, confidence=confidence)
     if found is not None:
         return found
-    center, unseen = float(change[0]), paired.unchanged_bound(change.size) * span
+    center, unseen = float(change[0]), paired.unchanged_bound(change.size, confidence=confidence) * span
     return center - unseen, center + unseen
 
 
@@ -125,13 +188,13 @@ def _facts(
     criterion: str,
     changes: Sequence[Change],
     found: _Paired,
+    looks: _Looks,
     *,
     p_adjusted: float,
     margin: float,
-    alpha: float,
     level: float,
 ) -> dict[str, Any]:
-    answer = _answer(found, p_adjusted=p_adjusted, margin=margin, alpha=alpha)
+    answer = _answer(found, looks, p_adjusted=p_adjusted, margin=margin)
     smallest = paired.minimum_detectable(found.n, exchange=found.exchange, alpha=level)
     needed = _needed(found, margin=margin, level=level) if answer == "inconclusive" else None
     low, high = found.interval or (None, None)
@@ -139,7 +202,7 @@ def _facts(
         "criterion": criterion,
         "kind": found.kind,
         "answer": answer,
-        "reason": _reason(found, answer, margin=margin, alpha=alpha, p_adjusted=p_adjusted),
+        "reason": _reason(found, looks, answer, margin=margin, p_adjusted=p_adjusted),
         "n": found.n,
         "correct_before": found.correct[0],
         "correct_now": found.correct[1],
@@ -158,6 +221,11 @@ def _facts(
         "abstained_now": sum(change.now.status == "abstained" for change in changes),
         "not_graded_before": sum(change.before.status == "not_graded" for change in changes),
         "not_graded_now": sum(change.now.status == "not_graded" for change in changes),
+        "checks": looks.days,
+        "evidence": looks.evidence,
+        "evidence_needed": looks.needed,
+        "varied": looks.varied,
+        "decisions": _decisions(changes),
     }
 
 
@@ -165,25 +233,42 @@ def _inside(interval: Interval, margin: float) -> bool:
     return interval is not None and -margin <= interval[0] and interval[1] <= margin
 
 
-def _answer(found: _Paired, *, p_adjusted: float, margin: float, alpha: float) -> Answer:
-    if p_adjusted <= alpha:
+def _decisions(changes: Sequence[Change]) -> dict[str, float | None]:
+    """Return case -> how bad it is now; None where it has no score."""
+    _, now = badness(changes)
+    return {
+        change.before.case_id: value if math.isfinite(value) else None
+        for change, value in zip(changes, now, strict=True)
+    }
+
+
+def _answer(found: _Paired, looks: _Looks, *, p_adjusted: float, margin: float) -> Answer:
+    drifted = p_adjusted <= looks.alpha
+    if looks.earlier and looks.evidence is not None and looks.needed is not None:
+        drifted = looks.evidence >= looks.needed
+    if drifted:
         return "drifted"
     near = _inside(found.interval, margin * found.unit) and (found.kind == "labels" or _inside(found.answered, margin))
     return "stable" if near else "inconclusive"
 
 
-def _reason(found: _Paired, answer: Answer, *, margin: float, alpha: float, p_adjusted: float) -> str:
+def _reason(found: _Paired, looks: _Looks, answer: Answer, *, margin: float, p_adjusted: float) -> str:
     allowed = f"-+{margin * found.unit:.3g}"
+    short = answer != "drifted"
+    tested = f"p {p_adjusted:.3g} is {'above' if short else 'at most'} {looks.alpha:g}"
+    if looks.earlier:
+        tested = f"the evidence of {looks.days} checks, {looks.evidence:.3g} to 1, "
+        tested += f"is {'below' if short else 'at least'} {looks.needed:.3g} to 1"
     if answer == "drifted":
         small = f", by less than {allowed} all the same" if _inside(found.interval, margin * found.unit) else ""
-        return f"p {p_adjusted:.3g} is at most {alpha:g}{small}"
+        return f"{tested}{small}"
     if answer == "stable":
         return f"the 95 % interval of the difference lies within {allowed}"
     if found.interval is None:
         return "no anchor has a score before and now"
     if _inside(found.interval, margin * found.unit):
         return f"too few anchors have a score to tell that as many have one as before, within {allowed}"
-    return f"the 95 % interval of the difference reaches beyond {allowed}, and p {p_adjusted:.3g} is above {alpha:g}"
+    return f"the 95 % interval of the difference reaches beyond {allowed}, and {tested}"
 
 
 def _needed(found: _Paired, *, margin: float, level: float) -> int | None:

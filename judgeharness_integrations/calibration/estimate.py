@@ -13,7 +13,7 @@ _UNTOLD = 10.0  # an interval from 1/22,000 of a number to 22,000 times it tells
 
 @dataclass(frozen=True, kw_only=True)
 class Estimate:
-    """A number and its 95 % interval, over `n` items; `low` and `high` are None where no interval can be told."""
+    """A number over `n` items and its interval, at 95 % unless said otherwise; the ends are None where it has none."""
 
     value: float
     low: float | None
@@ -80,6 +80,7 @@ def estimate(
     *,
     fisher: bool = False,
     logarithmic: bool = False,
+    confidence: float = 0.95,
 ) -> Estimate:
     """Return a statistic with the t interval of its clustered standard error.
 
@@ -89,6 +90,7 @@ def estimate(
         clusters: which cluster each item is in.
         fisher: the interval is made on the scale of the inverse hyperbolic tangent (correlations, Fisher 1921).
         logarithmic: it is made on the scale of the logarithm (means of what is not negative, and often 0).
+        confidence: of the interval.
 
     """
     found = clustered_error(influence, clusters)
@@ -96,7 +98,7 @@ def estimate(
     if found is None or (fisher and abs(value) >= 1):
         return Estimate(value=value, low=None, high=None, n=n)
     error, degrees = found
-    width = t_quantile(degrees) * error
+    width = t_quantile(degrees, confidence=confidence) * error
     if fisher:
         center, half = math.atanh(value), width / (1 - value * value)
         return Estimate(value=value, low=math.tanh(center - half), high=math.tanh(center + half), n=n)

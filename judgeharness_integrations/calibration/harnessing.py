@@ -7,10 +7,15 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from judgeharness_integrations._errors import CaseError
+from judgeharness_integrations.aggregation.grouping import cluster_of
+from judgeharness_integrations.calibration.controls import longer_of
+from judgeharness_integrations.calibration.facts import facts_of_result
 from judgeharness_integrations.calibration.items import LabelledItem
 from judgeharness_integrations.calibration.labels import ONLY_CRITERION, CalibrationSet
-from judgeharness_integrations.calibration.measure import Judged, measure_calibration
+from judgeharness_integrations.calibration.measure import CriterionCalibration, Judged, measure_calibration, stratified
+from judgeharness_integrations.calibration.population import CaseFacts, population_of
 from judgeharness_integrations.calibration.report import CalibrationReport
+from judgeharness_integrations.cases import Case, case_id_of
 from judgeharness_integrations.result import HarnessResult
 from judgeharness_integrations.verdictlog.row import Verdict, is_number
 
@@ -34,12 +39,20 @@ def calibration_report(
 
     """
     golds, ties = calibration_set.golds()
+    texts = {case_id_of(case): _answers(case) for case in calibration_set.cases}
     items: dict[str, list[Judged]] = {}
     labelled: list[LabelledItem] = []
+    facts: list[CaseFacts] = []
+    strata: dict[str, list[str | None]] = {}
     design: dict[str, Any] = {}
     for result in results:
         design = dict(result.design.parts())
-        for criterion, gold in _by_criterion(golds.get(result.case_id, {}), result).items():
+        columns = result.rows[0].attributes if result.rows else {}
+        longer = longer_of(texts.get(result.case_id, {}), columns)
+        named = _by_criterion(golds.get(result.case_id, {}), result)
+        facts += _facts(result, texts, calibration_set.by, named)
+        for criterion, gold in named.items():
+            strata.setdefault(criterion, []).append(facts[-1].stratum)
             measured = result.criteria[criterion]
             items.setdefault(criterion, []).append(
                 Judged(
@@ -47,7 +60,9 @@ def calibration_report(
                     verdict=measured.verdict,
                     status=measured.status,
                     confidence=measured.consistency_rate,
-                    cluster=result.case_id,
+                    cluster=cluster_of(result.case_id, result.rows),
+                    longer=longer,
+                    scored=measured.numeric,
                 )
             )
             labelled.append(
@@ -67,17 +82,50 @@ def calibration_report(
         source=calibration_set.source,
         consensus=calibration_set.consensus,
         excluded_ties=ties,
-        criteria={
-            criterion: measure_calibration(
-                judged, criterion=criterion, positive=calibration_set.positive, scale=_scale(parts, criterion)
-            )
-            for criterion, judged in items.items()
-        },
+        criteria=_criteria(items, strata, calibration_set, parts),
         measured_at=measured_at,
         parts=None if parts is None else json.loads(json.dumps(parts, default=str)),  # equal before and after a file
         items=_in_order(labelled, golds),
         design=design,
+        candidates=calibration_set.candidates,
+        population=population_of(facts, column=calibration_set.by),
     )
+
+
+def _facts(
+    result: HarnessResult, texts: Mapping[str, Mapping[str, str]], column: str | None, named: Mapping[str, Verdict]
+) -> list[CaseFacts]:
+    """Return what is counted of a case, nothing of one without a label."""
+    given = texts.get(result.case_id, {})
+    return [facts_of_result(result, given, column=column, criteria=named)] if named else []
+
+
+def _criteria(
+    items: Mapping[str, list[Judged]],
+    strata: Mapping[str, list[str | None]],
+    labels: CalibrationSet,
+    parts: Mapping[str, Any] | None,
+) -> dict[str, CriterionCalibration]:
+    found: dict[str, CriterionCalibration] = {}
+    for criterion, judged in items.items():
+        found[criterion] = measure_calibration(
+            judged,
+            criterion=criterion,
+            positive=labels.positive,
+            scale=_scale(parts, criterion),
+            candidates=labels.candidates or 1,
+        )
+        if labels.by is not None:
+            found[criterion] = stratified(
+                found[criterion], judged, strata[criterion], labels.by, candidates=labels.candidates or 1
+            )
+    return found
+
+
+def _answers(case: Case) -> dict[str, str]:
+    """Return the answers a case holds."""
+    given = {name: getattr(case, name, None) for name in ("output", "output_b")}
+    return {name: text for name, text in given.items() if isinstance(text, str)}
 
 
 def _scale(parts: Mapping[str, Any] | None, criterion: str) -> tuple[float, float] | None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +14,7 @@ from judgeharness_integrations.calibration.labels import LABEL_COUNT, ONLY_CRITE
 from judgeharness_integrations.casefiles import gold_of_cell
 from judgeharness_integrations.cases import case_id_of
 from judgeharness_integrations.verdictlog.files import read_records
-from judgeharness_integrations.verdictlog.probenames import voting
-from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow, verdict_text
+from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow, verdict_text, voting
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -30,7 +30,8 @@ class Joined:
     """Rows with the labels of a file in place of their own.
 
     `unmatched` are the labelled cases that the rows are not about, `ties` evenly split labels that were left out,
-    `replaced` says whether the rows held labels before. `labelled` of `cases` have a label now.
+    `replaced` says whether the rows held labels before. `labelled` of `cases` have a label now. `strange` counts labels
+    of criteria that the rows do not hold.
     """
 
     rows: tuple[VerdictRow, ...]
@@ -39,6 +40,7 @@ class Joined:
     labelled: int
     cases: int
     replaced: bool
+    strange: Mapping[str, int] = field(default_factory=dict)
 
     def notes(self, source: str) -> tuple[str, ...]:
         """Return what is to be known of the join, as sentences."""
@@ -47,6 +49,13 @@ class Joined:
             named = ", ".join(self.unmatched[:_NAMED]) + (", ..." if len(self.unmatched) > _NAMED else "")
             told.append(
                 f"labelled cases that the log does not hold, and count for nothing: {len(self.unmatched)} ({named})"
+            )
+        if self.strange:
+            names = ", ".join(f"{name:.40}" for name in sorted(self.strange)[:_NAMED])
+            more = ", ..." if len(self.strange) > _NAMED else ""
+            told.append(
+                f"labels of criteria that the log does not hold, and count for nothing: {sum(self.strange.values())} "
+                f"({names}{more})"
             )
         if self.ties:
             told.append(f"evenly split labels that were left out: {self.ties}")
@@ -76,8 +85,10 @@ def read_gold(path: str | PathLike[str], *, name: str | None = None, source: str
         for criterion, label in parts.items():
             if label is None:
                 ties += _several(columns)
-            elif mine.setdefault(criterion, label) is not label:
+            elif criterion in mine:
                 raise CaseError(f"{path}, line {line}: labels case {case_id!r:.80} twice: keep one label.")
+            else:
+                mine[criterion] = label
     examples = tuple(({"case_id": case_id}, parts) for case_id, parts in labels.items() if parts)
     return CalibrationSet(name or Path(path).name.split(".")[0], examples, source=source, ties=ties)
 
@@ -135,6 +146,7 @@ def joined(rows: Sequence[VerdictRow], labels: CalibrationSet, *, texts: bool = 
         labelled=len(labelled),
         cases=len(cases),
         replaced=any(row.gold is not None for row in rows),
+        strange=Counter(name for mine in golds.values() for name in mine if name not in {*groups, ONLY_CRITERION}),
     )
 
 

@@ -16,14 +16,18 @@ class Judged:
     """One labelled item: its gold label and what the rule decided.
 
     `confidence` orders decisions for the risk-coverage curve (the consistency of the samples). Items of one `cluster`
-    (the case, a document, an author) are not independent of each other; without one an item stands alone.
+    (the case, a document, an author) are not independent of each other; without one an item stands alone. `longer` is
+    the longer answer of a pair, A or B. `scored`: the samples are scores, also where a threshold makes PASS or FAIL of
+    them.
     """
 
     gold: Verdict
     verdict: Verdict | None
     status: Status
     confidence: float | None = None
-    cluster: str | None = None
+    cluster: Hashable = None
+    longer: str | None = None
+    scored: bool = False
 
 
 def cluster_keys(items: Sequence[Judged]) -> list[Hashable]:

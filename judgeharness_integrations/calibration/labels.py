@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from judgeharness_integrations._errors import CaseError
+from judgeharness_integrations.calibration.simultaneous import check_candidates
 from judgeharness_integrations.casefiles import read_cases
 from judgeharness_integrations.cases import AnswerCase, Case, case_id_of
 from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow, verdict_from_json
@@ -24,6 +25,14 @@ LABEL_COUNT = "label_count"  # the column that says how many annotators labelled
 _SEVERAL = 2
 
 
+def unsaid_source(key: str) -> str:
+    """Return that the source of labels has to be said, by a key or option: a calibration hangs on it."""
+    return (
+        f"say where the labels come from: {key} human (people gave them), executable (checks that ran) or "
+        "model:<name> (another model's answers)"
+    )
+
+
 @dataclass(frozen=True)
 class CalibrationSet:
     """Labelled cases.
@@ -37,6 +46,9 @@ class CalibrationSet:
         consensus: how several labels of an item become one; `majority` leaves evenly split items out and counts them.
         positive: the label precision and recall are about.
         ties: evenly split items that were left out before, as by `judgeharness label --merge`.
+        candidates: how many judges, prompts and rules are measured on these labels in all, of which one is chosen:
+            their intervals hold together. None: not known, and each has its own.
+        by: a column of the cases: rates are told for each of its values, too.
 
     """
 
@@ -46,6 +58,8 @@ class CalibrationSet:
     consensus: str = "majority"
     positive: str | None = None
     ties: int = 0
+    candidates: int | None = None
+    by: str | None = None
 
     def __post_init__(self) -> None:
         """Refuse a set that could not calibrate anything."""
@@ -56,6 +70,8 @@ class CalibrationSet:
         kind, _, model = self.source.partition(":")
         if self.source not in ("human", "executable") and not (kind == "model" and model.strip()):
             raise CaseError(f"the source of a label set is human, executable or model:<name>, not {self.source!r}.")
+        if self.candidates is not None:
+            check_candidates(self.candidates)
         if self.consensus != "majority":
             raise CaseError(f"unknown consensus rule {self.consensus!r}: known is majority.")
         twice = [

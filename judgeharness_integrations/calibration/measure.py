@@ -2,23 +2,38 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from statistics import NormalDist
 from typing import Any, TypeAlias
 
 from judgeharness_integrations._errors import CaseError
-from judgeharness_integrations.calibration.chanceagreement import clustered_kappa, gwet_ac1
-from judgeharness_integrations.calibration.classes import ClassRates, class_rates, macro_f1, too_rare
+from judgeharness_integrations.calibration.chanceagreement import clustered_kappa, gwet_ac1, too_rare_for_a_bar
+from judgeharness_integrations.calibration.classes import (
+    ClassRates,
+    balanced_accuracy,
+    class_rates,
+    macro_f1,
+    too_rare,
+)
+from judgeharness_integrations.calibration.controls import Controls, controls_of
 from judgeharness_integrations.calibration.estimate import Estimate
 from judgeharness_integrations.calibration.judged import Judged, cluster_keys
 from judgeharness_integrations.calibration.rates import Kappa, Rate, ScoreErrors
 from judgeharness_integrations.calibration.riskcoverage import RiskCoverage, risk_coverage
-from judgeharness_integrations.calibration.words import BINARY, check_labels, graded_label, in_graded_words
+from judgeharness_integrations.calibration.selection import WITHHELD, Selection
+from judgeharness_integrations.calibration.simultaneous import plain_intervals, simultaneous_level
+from judgeharness_integrations.calibration.strata import Strata, strata_of
+from judgeharness_integrations.calibration.words import BINARY, check_labels, graded_label, read_labels
 from judgeharness_integrations.verdictlog.row import is_number, verdict_text
 
-__all__ = ["CriterionCalibration", "Judged", "graded_label", "measure_calibration"]
+__all__ = ["CriterionCalibration", "Judged", "graded_label", "measure_calibration", "stratified"]
 
 NOT_GRADED = "NOT_GRADED"
+_OLD = "it was measured by an earlier version, without balanced accuracy: calibrate again"
+_MOST_NAMED = 4
+_Z = NormalDist().inv_cdf(0.975)
 _NO_RATES = "scores have no precision and recall; give the rule a threshold (pass_at) or read the errors"
 
 Confusion: TypeAlias = dict[str, dict[str, int]]
@@ -34,7 +49,13 @@ class CriterionCalibration:
     correct / all. `confusion` maps gold -> decision -> count, with columns `ABSTAIN` and `NOT_GRADED`. `kappa` and
     `ac1` are over decided items, `per_class` and `macro_f1` over all; scores have `errors`, rank correlations and
     `quadratic_kappa`. All intervals are at 95 %, clustered where items share one of the `clusters` (None: each stands
-    alone). What is undefined is None; `reason` says why for scores, and `undefined` for single measures.
+    alone). Of one of several candidates they are at `simultaneous_level`, and `plain` has some of them at 95 %.
+    `balanced_accuracy` is the mean over gold labels of the share of their items that is judged right: 1 / labels for a
+    judge that always answers the same. `controls` are judges that read nothing, on the decided items. What is undefined
+    is None; `reason` says why for scores, and `undefined` for single measures.
+    `selection` is the test whether the labelled cases were selected by what was decided, where there are cases without
+    a label; where it fires, what it spoils is withheld. `strata` are the rates by the values of a column, where one was
+    named.
     """
 
     criterion: str
@@ -60,6 +81,85 @@ class CriterionCalibration:
     risk_coverage: RiskCoverage | None = None
     undefined: Mapping[str, str] = field(default_factory=dict)
     clusters: int | None = None
+    balanced_accuracy: Estimate | None = None
+    controls: Controls | None = None
+    selection: Selection | None = None
+    plain: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    strata: Strata | None = None
+
+    @property
+    def lift(self) -> Estimate | None:
+        """How much more often decided items are right than by always answering the commonest label; None of scores."""
+        return None if self.controls is None or self.controls.scored else self.controls.control("constant").advantage
+
+    @property
+    def withheld(self) -> tuple[str, ...]:
+        """The measures that are not given, as the labelled cases were selected by what was decided."""
+        return tuple(name for name, why in self.undefined.items() if why == WITHHELD)
+
+    @property
+    def untold(self) -> str:
+        """Why the judge is not known to be better than one that always answers the same; empty where it is.
+
+        Of labels, the lower end of balanced accuracy must lie above 1 / labels; of scores, that of Spearman's
+        correlation above 0, and its permutation z = rho sqrt(n - 1) above 1.96, which holds for few scores and a
+        correlation of 1, too. Where labels were selected by verdict they tell nothing of it.
+        """
+        if self.selection is not None and self.selection.found:
+            return self.selection.sentence
+        why = _untold_scores(self) if self.reason else _untold_labels(self)
+        if self.inverted:
+            what = "gives high scores for low ones" if self.reason else "is worse than a constant one"
+            return f"this judge is reliably wrong, it {what}: {why}"
+        return why and f"the labels cannot tell this judge from a constant one: {why}"
+
+    @property
+    def inverted(self) -> bool:
+        """Whether labels tell the judge from a constant one, and it is the worse of the two: reliably wrong."""
+        if self.selection is not None and self.selection.found:
+            return False
+        if self.reason:
+            return _apart(self, -1)
+        found = self.balanced_accuracy
+        return found is not None and found.high is not None and found.high < 1 / _kinds(self)
+
+
+def _kinds(measured: CriterionCalibration) -> int:
+    """Return the labels there are: without a positive one as many as people gave."""
+    return len(measured.confusion) if measured.positive is None else 2
+
+
+def _untold_labels(measured: CriterionCalibration) -> str:
+    found, golds = measured.balanced_accuracy, {gold: sum(row.values()) for gold, row in measured.confusion.items()}
+    if found is None:
+        return measured.undefined.get("balanced_accuracy", _OLD if measured.n else "no item is labelled")
+    kinds = _kinds(measured)
+    if found.low is not None and found.low > 1 / kinds:
+        return ""
+    counts = sorted(golds.items(), key=lambda pair: -pair[1])
+    rarer = ", ".join(f"{count} {label:.60}" for label, count in counts[:_MOST_NAMED])
+    more = f" and {len(golds) - _MOST_NAMED} more" if len(golds) > _MOST_NAMED else ""
+    return f"balanced accuracy {found} over {rarer}{more}, where a constant judge has {1 / kinds:.3f}"
+
+
+def _untold_scores(measured: CriterionCalibration) -> str:
+    found = measured.spearman
+    if found is None:
+        return measured.undefined.get("spearman", "no score was decided")
+    if _apart(measured, 1):
+        return ""
+    said = "is below 0" if measured.inverted else "may be 0"
+    return f"Spearman's correlation {found} {said}, that of a constant judge's scores"
+
+
+def _apart(measured: CriterionCalibration, sign: int) -> bool:
+    """Whether Spearman's correlation of scores is on this side of 0."""
+    found = measured.spearman
+    if found is None:
+        return False
+    value, end = sign * found.value, found.low if sign > 0 else found.high
+    apart = value * math.sqrt(max(0, (measured.clusters or found.n) - 1)) > _Z
+    return apart and (value == 1 or (end is not None and sign * end > 0))
 
 
 def measure_calibration(
@@ -68,6 +168,7 @@ def measure_calibration(
     criterion: str = "verdict",
     positive: str | None = None,
     scale: tuple[float, float] | None = None,
+    candidates: int = 1,
 ) -> CriterionCalibration:
     """Measure the decisions of one criterion against gold labels.
 
@@ -76,22 +177,51 @@ def measure_calibration(
         criterion: its name.
         positive: the label precision and recall are about; PASS when all gold labels are PASS or FAIL, else none.
         scale: lowest and highest score of the criterion, where they are declared.
+        candidates: how many judges, prompts and rules were measured on these labels, this one included, of which one
+            is chosen: all of their intervals hold together at 95 % (Sidak).
 
     Raises:
         CaseError: gold scores against decided labels or the other way round, or an unknown positive label.
 
     """
-    items = in_graded_words(items)
+    items = read_labels(items)
     decided = [item for item in items if item.status == "decided"]
     check_labels(items, decided, criterion)
-    if any(is_number(item.gold) for item in items):
-        measures = _scores(items, decided, scale)
-    else:
-        measures = _labels(items, _positive(items, positive))
+    chosen = None if any(is_number(item.gold) for item in items) else _positive(items, positive)
+
+    def measures(confidence: float) -> dict[str, Any]:
+        if any(is_number(item.gold) for item in items):
+            return _scores(items, decided, scale, confidence)
+        return _labels(items, chosen, confidence)
+
+    found = measures(simultaneous_level(candidates))
     shared = len(set(cluster_keys(items)))
     return CriterionCalibration(
-        criterion=criterion, n=len(items), clusters=shared if shared < len(items) else None, **measures
+        criterion=criterion,
+        n=len(items),
+        clusters=shared if shared < len(items) else None,
+        plain={} if candidates == 1 else plain_intervals(measures(simultaneous_level(1))),
+        **found,
     )
+
+
+def stratified(
+    measured: CriterionCalibration,
+    items: Sequence[Judged],
+    strata: Sequence[str | None],
+    column: str,
+    *,
+    candidates: int = 1,
+) -> CriterionCalibration:
+    """Return a calibration, of one of so many candidates, with its rates by stratum; see `strata_of`."""
+    if measured.reason:
+        return replace(measured, strata=Strata(column=column, listed=(), p={}, reason=measured.reason))
+
+    def rates(some: Sequence[Judged]) -> tuple[Rate | None, Rate | None]:
+        found = _rates(_Rated(some, simultaneous_level(candidates)), measured.positive)
+        return found["precision"], found["recall"]
+
+    return replace(measured, strata=strata_of(read_labels(items), strata, column, rates))
 
 
 def _confusion(items: Iterable[Judged]) -> Confusion:
@@ -116,21 +246,22 @@ def _positive(items: Sequence[Judged], declared: str | None) -> str | None:
 class _Rated:
     """Items and the clusters they are in, for rates over some of them."""
 
-    def __init__(self, items: Sequence[Judged]) -> None:
+    def __init__(self, items: Sequence[Judged], confidence: float) -> None:
+        self.confidence = confidence
         self.items: list[tuple[Judged, Hashable]] = list(zip(items, cluster_keys(items), strict=True))
 
     def rate(self, among: Callable[[Judged], bool], hit: Callable[[Judged], bool]) -> Rate | None:
         """Return the share of hits among some of the items."""
         chosen = [(hit(item), key) for item, key in self.items if among(item)]
-        return Rate.over([one for one, _ in chosen], [key for _, key in chosen])
+        return Rate.over([one for one, _ in chosen], [key for _, key in chosen], confidence=self.confidence)
 
 
-def _labels(items: Sequence[Judged], positive: str | None) -> dict[str, Any]:
-    rated, keys = _Rated(items), cluster_keys(items)
+def _labels(items: Sequence[Judged], positive: str | None, confidence: float) -> dict[str, Any]:
+    rated, keys = _Rated(items, confidence), cluster_keys(items)
     places = [place for place, item in enumerate(items) if item.status == "decided"]
     pairs = [(verdict_text(items[place].gold), verdict_text(items[place].verdict)) for place in places]
     their = [keys[place] for place in places]
-    rare = too_rare(items, keys)
+    kappa = clustered_kappa(pairs, their, confidence=confidence)
     binary = {label for pair in pairs for label in pair} <= BINARY
     return {
         "positive": positive,
@@ -138,13 +269,38 @@ def _labels(items: Sequence[Judged], positive: str | None) -> dict[str, Any]:
         **_rates(rated, positive),
         "accuracy_decided": rated.rate(_is_decided, _is_correct),
         "coverage": rated.rate(_any, _is_decided),
-        "kappa": clustered_kappa(pairs, their),
-        "ac1": gwet_ac1(pairs, their, labels=len(BINARY) if binary else None),
-        "per_class": class_rates(items, keys),
-        "macro_f1": macro_f1(items, keys),
-        "risk_coverage": risk_coverage(items, keys),
-        "undefined": {"macro_f1_interval": rare} if rare else {},
+        "kappa": kappa,
+        "ac1": gwet_ac1(pairs, their, labels=len(BINARY) if binary else None, confidence=confidence),
+        "per_class": class_rates(items, keys, confidence=confidence),
+        "macro_f1": macro_f1(items, keys, confidence=confidence),
+        "risk_coverage": risk_coverage(items, keys, confidence=confidence),
+        "balanced_accuracy": balanced_accuracy(items, keys, positive=positive, confidence=confidence),
+        "controls": _controls([items[place] for place in places], their, confidence),
+        "undefined": _undefined(items, keys, positive, kappa),
     }
+
+
+def _undefined(
+    items: Sequence[Judged], keys: Sequence[Hashable], positive: str | None, kappa: Kappa | None
+) -> dict[str, str]:
+    """Return why a measure of labels, or its interval, is missing."""
+    golds = {verdict_text(item.gold) if positive is None else item.gold == positive for item in items}
+    found: dict[str, str] = {}
+    if len(golds) == 1:
+        label = verdict_text(items[0].gold) if positive is None or items[0].gold == positive else f"not {positive}"
+        found["balanced_accuracy"] = f"every label is {label!r:.60}, and of other items they say nothing"
+    if kappa is not None and kappa.low is None:
+        found["kappa_interval"] = "all items are of one cluster, which tells nothing of others"
+    if kappa and (rare := too_rare_for_a_bar(_confusion(item for item in items if item.status == "decided"))):
+        found["kappa_bar"] = rare
+    if few := too_rare(items, keys):
+        found["macro_f1_interval"] = few
+    return found
+
+
+def _controls(decided: Sequence[Judged], keys: Sequence[Hashable], confidence: float) -> Controls | None:
+    golds, verdicts = [item.gold for item in decided], [item.verdict for item in decided if item.verdict is not None]
+    return controls_of(golds, verdicts, keys, longer=[item.longer for item in decided], confidence=confidence)
 
 
 def _rates(rated: _Rated, positive: str | None) -> dict[str, Rate | None]:
@@ -183,7 +339,9 @@ def _is_correct(item: Judged) -> bool:
     return item.status == "decided" and item.verdict == item.gold
 
 
-def _scores(items: Sequence[Judged], decided: Sequence[Judged], scale: tuple[float, float] | None) -> dict[str, Any]:
+def _scores(
+    items: Sequence[Judged], decided: Sequence[Judged], scale: tuple[float, float] | None, confidence: float
+) -> dict[str, Any]:
     from judgeharness_integrations.calibration.scores import score_measures  # noqa: PLC0415 - numpy, for scores alone
 
     keys = [key for item, key in zip(items, cluster_keys(items), strict=True) if item.status == "decided"]
@@ -193,7 +351,8 @@ def _scores(items: Sequence[Judged], decided: Sequence[Judged], scale: tuple[flo
         "positive": None,
         "confusion": {},
         **dict.fromkeys(rates),
-        "coverage": _Rated(items).rate(_any, _is_decided),
+        "coverage": _Rated(items, confidence).rate(_any, _is_decided),
         "reason": _NO_RATES,
-        **score_measures(pairs, keys, scale=scale),
+        "controls": _controls(decided, keys, confidence),
+        **score_measures(pairs, keys, scale=scale, confidence=confidence),
     }

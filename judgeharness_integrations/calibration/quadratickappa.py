@@ -17,7 +17,9 @@ _Floats: TypeAlias = NDArray[np.float64]
 _UNIT_REACH = 2.0  # scores from 0 to 1 against scores beyond this are no common scale
 
 
-def quadratic_kappa(golds: _Floats, decided: _Floats, clusters: Sequence[Hashable]) -> Estimate | None:
+def quadratic_kappa(
+    golds: _Floats, decided: _Floats, clusters: Sequence[Hashable], *, confidence: float = 0.95
+) -> Estimate | None:
     """Return the quadratically weighted kappa of scores; None where both sides are one and the same number.
 
     1 - mean squared difference / the one expected of independent columns with these means and variances (Cohen 1968).
@@ -29,6 +31,7 @@ def quadratic_kappa(golds: _Floats, decided: _Floats, clusters: Sequence[Hashabl
         golds: scores, one an item.
         decided: the other scores of the same items.
         clusters: which cluster each item is in.
+        confidence: of the interval.
 
     """
     if not len(golds):
@@ -44,7 +47,7 @@ def quadratic_kappa(golds: _Floats, decided: _Floats, clusters: Sequence[Hashabl
     influence = -(squared - squared.mean()) / expected + (1 - value) * moved / expected
     count = len(set(clusters))
     wider = math.sqrt((count - 1) / (count - 3)) if count > 3 else 1.0  # noqa: PLR2004 - Fisher's n - 3
-    return estimate(value, (wider * influence).tolist(), clusters, fisher=True)
+    return estimate(value, (wider * influence).tolist(), clusters, fisher=True, confidence=confidence)
 
 
 def other_scale(golds: _Floats, decided: _Floats, scale: tuple[float, float] | None) -> str | None:

@@ -16,7 +16,9 @@ _Floats: TypeAlias = NDArray[np.float64]
 _CELLS = 2**22  # of a table of signs held at once
 
 
-def spearman(first: _Floats, second: _Floats, clusters: Sequence[Hashable]) -> Estimate | None:
+def spearman(
+    first: _Floats, second: _Floats, clusters: Sequence[Hashable], *, confidence: float = 0.95
+) -> Estimate | None:
     """Return Spearman's rank correlation of two columns of scores; None where one of them never varies.
 
     Pearson's correlation of mid-ranks. The interval is made on Fisher's scale from the linearised standard error, which
@@ -26,6 +28,7 @@ def spearman(first: _Floats, second: _Floats, clusters: Sequence[Hashable]) -> E
         first: scores, one an item.
         second: the other scores of the same items.
         clusters: which cluster each item is in.
+        confidence: of the interval.
 
     """
     if _constant(first) or _constant(second):
@@ -40,10 +43,12 @@ def spearman(first: _Floats, second: _Floats, clusters: Sequence[Hashable]) -> E
     moved_x = x * x + 2 * _above(first, x) - 3 * spread_x
     moved_y = y * y + 2 * _above(second, y) - 3 * spread_y
     influence = moved / scale - value / 2 * (moved_x / variance_x + moved_y / variance_y)
-    return estimate(_bounded(value), influence.tolist(), clusters, fisher=True)
+    return estimate(_bounded(value), influence.tolist(), clusters, fisher=True, confidence=confidence)
 
 
-def kendall_tau_b(first: _Floats, second: _Floats, clusters: Sequence[Hashable]) -> Estimate | None:
+def kendall_tau_b(
+    first: _Floats, second: _Floats, clusters: Sequence[Hashable], *, confidence: float = 0.95
+) -> Estimate | None:
     """Return Kendall's tau-b of two columns of scores; None where one of them never varies.
 
     tau-b = sum of sign products over pairs / sqrt(untied pairs of one * untied pairs of the other) (Kendall 1945). The
@@ -53,6 +58,7 @@ def kendall_tau_b(first: _Floats, second: _Floats, clusters: Sequence[Hashable])
         first: scores, one an item.
         second: the other scores of the same items.
         clusters: which cluster each item is in.
+        confidence: of the interval.
 
     """
     if _constant(first) or _constant(second):
@@ -70,7 +76,7 @@ def kendall_tau_b(first: _Floats, second: _Floats, clusters: Sequence[Hashable])
     value = both / scale
     moved = 2 * (rows - rows.mean(1, keepdims=True))
     influence = moved[0] / scale - value / 2 * (moved[1] / untied_x + moved[2] / untied_y)
-    return estimate(_bounded(float(value)), influence.tolist(), clusters, fisher=True)
+    return estimate(_bounded(float(value)), influence.tolist(), clusters, fisher=True, confidence=confidence)
 
 
 def _constant(scores: _Floats) -> bool:

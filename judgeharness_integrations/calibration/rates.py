@@ -18,7 +18,7 @@ _NEGLIGIBLE = 1e-12
 
 @dataclass(frozen=True, kw_only=True)
 class Rate:
-    """A proportion `successes / trials` with its 95 % interval (`low`, `high`).
+    """A proportion `successes / trials` with its interval (`low`, `high`), at 95 % unless said otherwise.
 
     The interval is Wilson's; where trials share a cluster, Wilson's with their effective number.
     """
@@ -35,17 +35,17 @@ class Rate:
         return None if interval is None else cls(successes=successes, trials=trials, low=interval[0], high=interval[1])
 
     @classmethod
-    def over(cls, hits: Sequence[bool], clusters: Sequence[Hashable]) -> Self | None:
+    def over(cls, hits: Sequence[bool], clusters: Sequence[Hashable], *, confidence: float = 0.95) -> Self | None:
         """Return the rate of trials of which some belong together, None without trials; see `Tally.interval`."""
         tally = Tally()
         for hit, cluster in zip(hits, clusters, strict=True):
             tally.add(hit=hit, cluster=cluster)
-        return cls.of_tally(tally)
+        return cls.of_tally(tally, confidence=confidence)
 
     @classmethod
-    def of_tally(cls, tally: Tally) -> Self | None:
+    def of_tally(cls, tally: Tally, *, confidence: float = 0.95) -> Self | None:
         """Return the rate of counted trials, None without any."""
-        interval = tally.interval
+        interval = tally.interval(confidence)
         if interval is None:
             return None
         return cls(successes=tally.successes, trials=tally.trials, low=interval[0], high=interval[1])
@@ -65,12 +65,15 @@ class Kappa:
     """Cohen's kappa and its large-sample standard error, over `n` decided items.
 
     The error is clustered where items share a cluster. It is None where all of them share one, and where no item
-    disagrees: a sample without an error tells none.
+    disagrees: a sample without an error tells none. `low` and `high` are the ends of its 95 % interval, which is not
+    made of the error: `kappa_interval`.
     """
 
     value: float
     se: float | None
     n: int
+    low: float | None = None
+    high: float | None = None
 
 
 def cohen_kappa(confusion: Mapping[str, Mapping[str, int]]) -> Kappa | None:
@@ -114,7 +117,7 @@ class ScoreErrors:
 
 
 def score_errors(
-    pairs: Sequence[tuple[float, float]], clusters: Sequence[Hashable] | None = None
+    pairs: Sequence[tuple[float, float]], clusters: Sequence[Hashable] | None = None, *, confidence: float = 0.95
 ) -> ScoreErrors | None:
     """Return the errors of (gold, decided) pairs; None without any.
 
@@ -132,14 +135,19 @@ def score_errors(
         root_mean_squared_error=math.sqrt(math.fsum(error * error for error in errors) / len(errors)),
         bias=bias,
         mean_absolute_error_interval=_interval(
-            absolute, [abs(error) - absolute for error in errors], keys, logarithmic=True
+            absolute, [abs(error) - absolute for error in errors], keys, logarithmic=True, confidence=confidence
         ),
-        bias_interval=_interval(bias, [error - bias for error in errors], keys),
+        bias_interval=_interval(bias, [error - bias for error in errors], keys, confidence=confidence),
     )
 
 
 def _interval(
-    mean: float, deviations: Sequence[float], clusters: Sequence[Hashable], *, logarithmic: bool = False
+    mean: float,
+    deviations: Sequence[float],
+    clusters: Sequence[Hashable],
+    *,
+    logarithmic: bool = False,
+    confidence: float,
 ) -> tuple[float, float] | None:
-    found = estimate(mean, deviations, clusters, logarithmic=logarithmic)
+    found = estimate(mean, deviations, clusters, logarithmic=logarithmic, confidence=confidence)
     return None if found.low is None or found.high is None else (found.low, found.high)

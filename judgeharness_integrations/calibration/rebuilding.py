@@ -6,15 +6,18 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from judgeharness_integrations.calibration.classes import ClassRates
+from judgeharness_integrations.calibration.controls import Controls
 from judgeharness_integrations.calibration.estimate import Estimate
 from judgeharness_integrations.calibration.measure import CriterionCalibration
 from judgeharness_integrations.calibration.rates import Kappa, Rate, ScoreErrors
 from judgeharness_integrations.calibration.riskcoverage import RiskCoverage, RiskPoint
+from judgeharness_integrations.calibration.selection import Selection
+from judgeharness_integrations.calibration.strata import Strata
 
 __all__ = ["criterion_from_dict"]
 
 _RATES = ("precision", "recall", "accuracy_decided", "coverage", "base_rate", "sensitivity", "specificity")
-_ESTIMATES = ("ac1", "macro_f1", "spearman", "kendall", "quadratic_kappa")
+_ESTIMATES = ("ac1", "balanced_accuracy", "macro_f1", "spearman", "kendall", "quadratic_kappa")
 
 
 def criterion_from_dict(data: Mapping[str, Any]) -> CriterionCalibration:
@@ -60,6 +63,10 @@ _PARTS: dict[str, Callable[[Any], object]] = {
     **dict.fromkeys(_ESTIMATES, lambda value: Estimate(**value)),
     "kappa": lambda value: Kappa(**value),
     "errors": _errors,
+    "controls": Controls.from_dict,
     "per_class": _classes,
     "risk_coverage": _curve,
+    "selection": lambda value: Selection(**value),
+    "plain": lambda value: {name: tuple(ends) for name, ends in value.items()},
+    "strata": Strata.from_dict,
 }

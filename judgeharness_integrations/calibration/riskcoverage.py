@@ -19,7 +19,8 @@ __all__ = ["RiskCoverage", "RiskPoint", "risk_coverage"]
 class RiskPoint:
     """Only decisions of at least `threshold` confidence are taken.
 
-    `n` are taken, a share `coverage` of all labelled items; `accuracy` of them are right, with its 95 % interval.
+    `n` are taken, a share `coverage` of all labelled items; `accuracy` of them are right, with its interval: at 95 %
+    unless another level is given.
     """
 
     threshold: float
@@ -36,7 +37,8 @@ class RiskCoverage:
 
     One point a confidence: equal confidences are one step. Coverage is of all `n` labelled items, so an abstention is
     never covered; `unordered` decisions have no confidence and are not covered either. `aurc` is the mean risk
-    (1 - accuracy) over the decisions in the curve, each counted with the risk at its own step.
+    (1 - accuracy) over the decisions in the curve, each counted with the risk at its own step. The curve describes: a
+    threshold chosen by it fares worse on new cases, and `certifying` is for one that has to keep a promise.
     """
 
     points: tuple[RiskPoint, ...]
@@ -45,10 +47,12 @@ class RiskCoverage:
     unordered: int
 
 
-def risk_coverage(items: Sequence[Judged], clusters: Sequence[Hashable]) -> RiskCoverage | None:
-    """Return the curve of labelled decisions; None when none of them has a confidence."""
+def risk_coverage(
+    items: Sequence[Judged], clusters: Sequence[Hashable], *, confidence: float = 0.95
+) -> RiskCoverage | None:
+    """Return the curve of labelled decisions, intervals at a level; None when none of them says how sure it is."""
     decided = [place for place, item in enumerate(items) if item.status == "decided"]
-    ordered = [(confidence, place) for place in decided if (confidence := items[place].confidence) is not None]
+    ordered = [(sure, place) for place in decided if (sure := items[place].confidence) is not None]
     if not ordered:
         return None
     ordered.sort(reverse=True)
@@ -59,14 +63,14 @@ def risk_coverage(items: Sequence[Judged], clusters: Sequence[Hashable]) -> Risk
         before = taken.trials
         for _, place in step:
             taken.add(hit=items[place].verdict == items[place].gold, cluster=clusters[place])
-        points.append(_point(threshold, taken, len(items)))
+        points.append(_point(threshold, taken, len(items), confidence))
         risks.append((1 - points[-1].accuracy) * (taken.trials - before))
     aurc = math.fsum(risks) / taken.trials
     return RiskCoverage(points=tuple(points), aurc=aurc, n=len(items), unordered=len(decided) - len(ordered))
 
 
-def _point(threshold: float, taken: Tally, items: int) -> RiskPoint:
-    rate = cast("Rate", Rate.of_tally(taken))  # a step takes at least one decision
+def _point(threshold: float, taken: Tally, items: int, confidence: float) -> RiskPoint:
+    rate = cast("Rate", Rate.of_tally(taken, confidence=confidence))  # a step takes at least one decision
     return RiskPoint(
         threshold=threshold,
         n=rate.trials,

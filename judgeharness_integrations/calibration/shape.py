@@ -11,6 +11,8 @@ from judgeharness_integrations._shapes import Count, Number, Positive, Shape, Sh
 
 __all__ = ["CalibrationShape"]
 
+_MOST_BINS = 1_000
+
 
 _Verdict: TypeAlias = Text | Number | list[Text]
 
@@ -43,6 +45,8 @@ class _Kappa(Shape):
     value: Number
     se: Number | None
     n: Count
+    low: Number | None = None
+    high: Number | None = None
 
 
 class _Estimate(Shape):
@@ -83,6 +87,68 @@ class _RiskCoverage(Shape):
     unordered: Count
 
 
+class _Control(Shape):
+    name: Text
+    says: Text
+    value: Number | None
+    n: Count
+    advantage: _Estimate | None
+    reason: Text
+
+
+class _Controls(Shape):
+    value: Number
+    n: Positive
+    scored: bool
+    listed: Annotated[Sequence[_Control], Field(min_length=1)]
+
+
+class _Selection(Shape):
+    labelled: dict[Text, Count]
+    unlabelled: dict[Text, Count]
+    decision: Text
+    p: Number
+
+
+class _Stratum(Shape):
+    stratum: Text
+    n: Positive
+    precision: _Rate | None
+    recall: _Rate | None
+
+
+class _Strata(Shape):
+    column: Text
+    listed: Sequence[_Stratum]
+    p: dict[Text, Number | None]
+    missing: Count
+    reason: Text
+
+
+class _CriterionPopulation(Shape):
+    decisions: dict[Text, Count]
+    consistency: dict[Text, Count]
+
+
+class _Population(Shape):
+    cases: Count
+    copies: Annotated[Number, Field(ge=1)]
+    criteria: dict[Text, _CriterionPopulation]
+    lengths: dict[Text, dict[Text, Count]]
+    column: Text | None
+    strata: dict[Text, Count]
+
+    @model_validator(mode="after")
+    def _bins(self) -> Self:
+        known = [*(one.consistency for one in self.criteria.values()), *self.lengths.values()]
+        for name in (name for counts in known for name in counts):
+            if not -_MOST_BINS <= float(name) <= _MOST_BINS:  # also of what is no number
+                raise ValueError(f"{name!r:.40} is no bin")
+        for name in (name for counts in self.lengths.values() for name in counts):
+            int(name)
+        return self
+
+
 class _Criterion(Shape):
     criterion: Text
     n: Count
@@ -108,6 +174,11 @@ class _Criterion(Shape):
     risk_coverage: _RiskCoverage | None = None
     undefined: dict[Text, Text] = Field(default_factory=dict)
     clusters: Positive | None = None
+    balanced_accuracy: _Estimate | None = None
+    controls: _Controls | None = None
+    selection: _Selection | None = None
+    plain: dict[Text, _Interval] = Field(default_factory=dict)
+    strata: _Strata | None = None
 
 
 class CalibrationShape(Shape):
@@ -123,3 +194,7 @@ class CalibrationShape(Shape):
     parts: dict[str, Any] | None
     items: list[_Item] = Field(default_factory=list)
     design: dict[str, Any] | None = None
+    candidates: Positive | None = None
+    part: Literal["all", "choosing", "held_back"] = "all"
+    holdout: Number | None = None
+    population: _Population | None = None

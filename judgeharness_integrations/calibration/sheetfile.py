@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from judgeharness_integrations._errors import CaseError, LogFormatError, UsageError
-from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES
+from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES, QUOTE, defused
 from judgeharness_integrations.verdictlog.files import read_records
-from judgeharness_integrations.verdictlog.spreadsheet import QUOTE, defused
 
 __all__ = ["cell_text", "golds_in", "item_of", "read_sheet", "write_sheet"]
 

@@ -5,15 +5,53 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Hashable, Sequence
+from statistics import NormalDist
+from typing import Final
 
 from judgeharness_integrations.aggregation.statistics import wilson, wilson_of
 from judgeharness_integrations.calibration.estimate import Estimate, cluster_degrees, clustered_error, t_quantile
 
-__all__ = ["Tally", "share_estimate"]
+__all__ = ["Tally", "bounded_estimate", "exact_interval", "share_estimate", "worth_of"]
+
+_PLAIN: Final = 0.95
+_ROUNDING: Final = 1e-9
+
+
+def worth_of(rate: float, low: float, high: float, *, confidence: float = _PLAIN) -> float:
+    """Return how many independent trials Wilson's interval of a rate is worth; 0 where it says nothing.
+
+    An end x of it is where (rate - x)^2 = (t^2 / n) x (1 - x), t being a quantile and n the effective number of trials:
+    this is n (z / t)^2, the number that Korn and Graubard 1998 take, and of independent trials their own.
+
+    Args:
+        rate: successes of trials, or a mean of shares.
+        low: where the interval begins.
+        high: where it ends.
+        confidence: of the interval.
+
+    """
+    end = max(low, high, key=lambda one: one * (1 - one))
+    if not 0 < end < 1:
+        return 0.0
+    worth = end * (1 - end) * (NormalDist().inv_cdf((1 + confidence) / 2) / (rate - end)) ** 2
+    whole = round(worth)
+    return whole if math.isclose(worth, whole, rel_tol=_ROUNDING) else worth
+
+
+def exact_interval(rate: float, worth: float, *, confidence: float = _PLAIN) -> tuple[float, float]:
+    """Return Clopper and Pearson's interval of a rate over the number of independent trials it is worth."""
+    from judgeharness_integrations.checking.statistics import clopper_pearson  # noqa: PLC0415 - SciPy
+
+    return clopper_pearson(rate * worth, worth, confidence=confidence)
 
 
 def share_estimate(
-    value: float, influence: Sequence[float], clusters: Sequence[Hashable], *, most: float = math.inf
+    value: float,
+    influence: Sequence[float],
+    clusters: Sequence[Hashable],
+    *,
+    most: float = math.inf,
+    confidence: float = _PLAIN,
 ) -> Estimate:
     """Return a mean of shares with Wilson's interval over the number of trials its standard error is worth.
 
@@ -24,6 +62,7 @@ def share_estimate(
         influence: how far each item moves it; see `clustered_error`.
         clusters: which cluster each item is in.
         most: trials it is worth at most.
+        confidence: of the interval.
 
     """
     sizes, found = Counter(clusters), clustered_error(influence, clusters)
@@ -31,8 +70,36 @@ def share_estimate(
     if count == 1:
         return Estimate(value=value, low=None, high=None, n=len(influence))
     trials = count if found is None or not 0 < value < 1 else value * (1 - value) / found[0] ** 2
-    low, high = wilson_of(value, min(trials, most), t_quantile(cluster_degrees(sizes.values())))
+    low, high = wilson_of(value, min(trials, most), t_quantile(cluster_degrees(sizes.values()), confidence=confidence))
     return Estimate(value=value, low=low, high=high, n=len(influence))
+
+
+def bounded_estimate(values: Sequence[float], clusters: Sequence[Hashable], *, least: float) -> Estimate:
+    """Return a mean of values from `least` to 1 with an interval that misses it on either side in 2.5 % at most.
+
+    That of `share_estimate` misses in up to 16 % on one side (agreement of ten cases of a judge that tosses coins):
+    cases unlike the others, not seen yet, would widen it. So it is taken on the scale from the least value to 1, made
+    Clopper and Pearson's, and reaches as far as it would with one more case, the least or the best there can be. In
+    4,000 studies at each of 500 points (10 to 300 cases of 2 to 8 samples) either end missed in .028 at most.
+
+    Args:
+        values: one a case.
+        clusters: which cluster each case is in; one cluster tells nothing about others.
+        least: what no value can be below; less than 1.
+
+    """
+
+    def on_scale(*more: float) -> Estimate:
+        shown = [(value - least) / (1 - least) for value in (*values, *more)]
+        mean = math.fsum(shown) / len(shown)
+        return share_estimate(mean, [one - mean for one in shown], [*clusters, *(object() for _ in more)])
+
+    value, (here, worst, best) = math.fsum(values) / len(values), (on_scale(), on_scale(least), on_scale(1.0))
+    if here.low is None or here.high is None or worst.low is None or best.high is None:
+        return Estimate(value=value, low=None, high=None, n=len(values))
+    exact = exact_interval(here.value, worth_of(here.value, here.low, here.high))
+    low, high = min(exact[0], worst.low), max(exact[1], best.high)
+    return Estimate(value=value, low=least + (1 - least) * low, high=least + (1 - least) * high, n=len(values))
 
 
 class Tally:
@@ -58,9 +125,8 @@ class Tally:
         self._sizes[cluster] += 1
         self.trials += 1
 
-    @property
-    def interval(self) -> tuple[float, float] | None:
-        """The 95 % interval of the rate, None without trials.
+    def interval(self, confidence: float = _PLAIN) -> tuple[float, float] | None:
+        """Return the interval of the rate, None without trials.
 
         Wilson's; where trials share clusters, with the effective number of trials n / deff and a t quantile
         with the degrees of freedom of `cluster_degrees`. deff, at least 1, is the clustered variance over that of
@@ -69,10 +135,24 @@ class Tally:
         """
         clusters, n = len(self._sizes), self.trials
         if clusters == n:
-            return wilson(self.successes, n)
+            return wilson(self.successes, n, confidence=confidence)
         if clusters == 1:
             return 0.0, 1.0
-        return wilson_of(self.successes / n, self._effective, t_quantile(n * n / self._sizes_squared - 1))
+        return wilson_of(
+            self.successes / n, self._effective, t_quantile(n * n / self._sizes_squared - 1, confidence=confidence)
+        )
+
+    def exact_interval(self, confidence: float = _PLAIN) -> tuple[float, float] | None:
+        """Return Clopper and Pearson's interval of the rate, None without trials.
+
+        Where trials share clusters, with the effective number of `interval`, less by (z / t)^2 for the degrees of
+        freedom (Korn and Graubard 1998).
+        """
+        interval = self.interval(confidence)
+        if interval is None:
+            return None
+        rate = self.successes / self.trials
+        return exact_interval(rate, worth_of(rate, *interval, confidence=confidence), confidence=confidence)
 
     @property
     def _effective(self) -> float:

@@ -1,20 +1,35 @@
-"""The words of labels and decisions: PASS and FAIL by other names, and labels no decision could ever match."""
+"""The words of labels and decisions: how gold labels are read, and labels no decision could ever match."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
+from typing import Final
 
 from judgeharness_integrations._errors import CaseError
 from judgeharness_integrations.calibration.judged import Judged
 from judgeharness_integrations.verdictlog.row import Verdict, is_number, verdict_text
 
-__all__ = ["BINARY", "check_labels", "graded_label", "in_graded_words"]
+__all__ = [
+    "BINARY",
+    "canonical_label",
+    "check_labels",
+    "graded_label",
+    "read_gold_alone",
+    "read_golds",
+    "read_labels",
+    "read_score",
+    "unread_sentence",
+]
 
-BINARY = frozenset({"PASS", "FAIL"})
-_WORDS = {"PASS": "y yes true 1 1.0 pass correct", "FAIL": "n no false 0 0.0 fail incorrect"}
-_GRADED = {word: label for label, words in _WORDS.items() for word in words.split()}
-_PREFERENCE = frozenset({"A", "B", "TIE"})
+BINARY: Final = frozenset({"PASS", "FAIL"})
+_WORDS: Final = {"PASS": "y yes true 1 1.0 pass correct", "FAIL": "n no false 0 0.0 fail incorrect"}
+_GRADED: Final = {word: label for label, words in _WORDS.items() for word in words.split()}
+_PREFERENCE: Final = frozenset({"A", "B", "TIE"})
+_DECIMAL: Final = re.compile(r"[+-]?[0-9]{1,15}(?:\.[0-9]{1,15})?")
+_MOST_NAMED: Final = 3
 
 
 def graded_label(label: Verdict) -> str | None:
@@ -22,17 +37,109 @@ def graded_label(label: Verdict) -> str | None:
     return _GRADED.get(verdict_text(label).casefold())
 
 
-def in_graded_words(items: Sequence[Judged]) -> Sequence[Judged]:
-    """Return the items with PASS and FAIL for the words people and frameworks use instead of them.
+def canonical_label(label: Verdict) -> Verdict:
+    """Return a label as decisions are written: `yes` is PASS, `tie` TIE; numbers, also as texts, and others as is."""
+    if is_number(label) or read_score(label) is not None:
+        return label
+    text = verdict_text(label)
+    return text.upper() if text.upper() in _PREFERENCE else graded_label(label) or label
 
-    Only where every decision is PASS or FAIL and every label such a word: a lone `1` may be a score.
+
+def read_golds(
+    golds: Iterable[Verdict], verdicts: Iterable[Verdict], *, scored: bool = False
+) -> dict[Verdict, Verdict | None]:
+    """Return how each gold label of a criterion is read beside its decisions; None where it cannot be.
+
+    * Decisions are scores: a number is itself, also where it is written as text; no label is one.
+    * PASS and FAIL: `yes`, `true`, `correct` and the like are PASS, `no`, `false`, `incorrect` FAIL. 1 and 0 are so
+      where no other number is among the labels; on a scale, 1 is its worst grade.
+    * A, B and TIE: also in small letters. No number is one of them.
+    * Other labels are themselves.
+
+    A label in words that no decision could ever be is not read, where that holds for all labels: `good` beside PASS.
+
+    Args:
+        golds: every gold label of the criterion.
+        verdicts: what was decided about it; without any, labels are themselves.
+        scored: decisions are PASS or FAIL by a threshold on scores: 1 and 0 are scores then.
+
     """
-    verdicts = {item.verdict for item in items if item.status == "decided"}
-    words = [graded_label(item.gold) for item in items]
-    if not verdicts or not verdicts <= BINARY:
-        return items
-    graded = [replace(item, gold=word) for item, word in zip(items, words, strict=True) if word is not None]
-    return graded if len(graded) == len(items) else items
+    golds, verdicts = set(golds), set(verdicts)
+    if not verdicts:
+        return {gold: gold for gold in golds}
+    if any(map(is_number, verdicts)):
+        return {gold: read_score(gold) for gold in golds}
+    if verdicts <= BINARY:
+        numbers = {number for gold in golds if (number := read_score(gold)) is not None}
+        found = {gold: _as_grade(gold, numbers=not scored and numbers <= {0, 1}) for gold in golds}
+    else:
+        found = {gold: _as_label(gold, pairwise=verdicts <= _PREFERENCE) for gold in golds}
+    if _are_foreign({label for label in found.values() if label is not None}, verdicts):
+        return dict.fromkeys(found)
+    return found
+
+
+def read_gold_alone(gold: Verdict, verdict: Verdict | None) -> Verdict | None:
+    """Return a gold label beside one decision, where no others are known: a number among them could be a score."""
+    if is_number(verdict) or read_score(gold) is not None:
+        return read_score(gold) if is_number(verdict) else None
+    return (graded_label(gold) or gold) if verdict in BINARY else gold
+
+
+def read_score(gold: Verdict) -> float | None:
+    """Return the number a label is or is written as."""
+    if is_number(gold):
+        return gold  # type: ignore[return-value]
+    return float(gold) if isinstance(gold, str) and _DECIMAL.fullmatch(gold) else None
+
+
+def _as_grade(gold: Verdict, *, numbers: bool) -> Verdict | None:
+    if read_score(gold) is not None and not numbers:
+        return None
+    return graded_label(gold) or gold
+
+
+def _as_label(gold: Verdict, *, pairwise: bool) -> Verdict | None:
+    if is_number(gold):
+        return None
+    upper = gold.upper() if pairwise and isinstance(gold, str) else None
+    return upper if upper in _PREFERENCE else gold
+
+
+def _are_foreign(golds: AbstractSet[Verdict], verdicts: AbstractSet[Verdict]) -> bool:
+    """Whether labels and decisions are in different words, so that none could ever match."""
+    texts = [label for label in golds | verdicts if isinstance(label, str)]
+    if not golds or not verdicts or not golds.isdisjoint(verdicts) or len(texts) < len(golds | verdicts):
+        return False
+    other_case = len({text.casefold() for text in texts}) < len(texts)
+    return other_case or any((golds <= words) != (verdicts <= words) for words in (BINARY, _PREFERENCE))
+
+
+def unread_sentence(cases: Mapping[Verdict, int], verdicts: Iterable[Verdict] = ()) -> str:
+    """Return how many cases have a gold label that cannot be read, with some of the labels; empty without any.
+
+    Args:
+        cases: label -> cases that have it.
+        verdicts: the decisions it cannot be compared with.
+
+    """
+    count = sum(cases.values())
+    if not count:
+        return ""
+    listed = sorted(map(verdict_text, cases))
+    more = f" and {len(listed) - _MOST_NAMED} more" if len(listed) > _MOST_NAMED else ""
+    labels = ", ".join(f"{label:.40}" for label in listed[:_MOST_NAMED]) + more
+    told = "1 case has a gold label" if count == 1 else f"{count} cases have gold labels"
+    beside = ", ".join(sorted(map(verdict_text, verdicts))[:_MOST_NAMED])
+    return f"{told} that cannot be read ({labels}{f' beside {beside:.80}' if beside else ''}): counted as without one"
+
+
+def read_labels(items: Sequence[Judged]) -> Sequence[Judged]:
+    """Return the items with their gold labels as `read_golds` reads them; what it cannot read is left as it is."""
+    verdicts = {item.verdict for item in items if item.status == "decided" and item.verdict is not None}
+    found = read_golds((item.gold for item in items), verdicts, scored=any(item.scored for item in items))
+    read = [(item, found[item.gold]) for item in items]
+    return [item if gold is None else replace(item, gold=gold) for item, gold in read]
 
 
 def check_labels(items: Sequence[Judged], decided: Sequence[Judged], criterion: str) -> None:
@@ -52,12 +159,8 @@ def check_labels(items: Sequence[Judged], decided: Sequence[Judged], criterion: 
                 f"criterion {criterion!r}: gold {verdict_text(item.gold)!r} cannot be compared with the decision "
                 f"{verdict_text(item.verdict)!r}: {advice}."
             )
-    golds, verdicts = {item.gold for item in items}, {item.verdict for item in decided}
-    texts = [label for label in golds | verdicts if isinstance(label, str)]
-    if not golds or not verdicts or not golds.isdisjoint(verdicts) or len(texts) < len(golds | verdicts):
-        return
-    other_case = len({text.casefold() for text in texts}) < len(texts)
-    other_words = any((golds <= words) != (verdicts <= words) for words in (BINARY, _PREFERENCE))
-    if other_case or other_words:
+    golds = {item.gold for item in items}
+    verdicts = {item.verdict for item in decided if item.verdict is not None}
+    if _are_foreign(golds, verdicts):
         wanted, given = (", ".join(sorted(map(verdict_text, labels))) for labels in (golds, verdicts))
         raise CaseError(f"criterion {criterion!r}: the labels {wanted} never occur among the decisions ({given}).")

@@ -54,7 +54,7 @@ def test_the_command_draws_the_curve_of_a_log(tmp_path: Path, capsys: pytest.Cap
     log = tmp_path / "log.csv"
     log.write_text("\n".join(lines), encoding="utf-8")
     folder = tmp_path / "plots"
-    assert main(["calibrate", "--log", str(log), "--rule", "majority", "--plot", str(folder)]) == 0
+    assert main(["calibrate", "--source", "human", "--log", str(log), "--rule", "majority", "--plot", str(folder)]) == 0
     assert f"drawn: {folder / 'risk_coverage.svg'}" in capsys.readouterr().out
     assert (folder / "risk_coverage.png").stat().st_size > 5000
 
@@ -73,7 +73,18 @@ def test_a_picture_that_cannot_be_drawn_is_refused_before_a_judge_is_asked(
     if not drawer:
         monkeypatch.setitem(sys.modules, "matplotlib", None)
     out = tmp_path / "cal.json"
-    given = ["calibrate", str(config), "--labels", str(tmp_path / "cases.csv"), "--out", str(out), "--plot", str(plots)]
+    given = [
+        "calibrate",
+        "--source",
+        "human",
+        str(config),
+        "--labels",
+        str(tmp_path / "cases.csv"),
+        "--out",
+        str(out),
+        "--plot",
+        str(plots),
+    ]
     assert main([*given, "--yes"]) == 2
     told = capsys.readouterr().err
     assert ("is a file: name a folder" if drawer else "'.[report]'") in told

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
+from scipy.stats import binom
 
-from judgeharness_integrations.aggregation.statistics import wilson_of
+from judgeharness_integrations.aggregation.statistics import agreement, modal_share, wilson_of
 from judgeharness_integrations.calibration import Judged, Rate, measure_calibration
+from judgeharness_integrations.calibration.chanceagreement import clustered_kappa
 from judgeharness_integrations.calibration.estimate import cluster_degrees, clustered_error, estimate, t_quantile
 from judgeharness_integrations.calibration.rates import score_errors
-from judgeharness_integrations.calibration.tally import Tally, share_estimate
+from judgeharness_integrations.calibration.tally import Tally, bounded_estimate, share_estimate
 
 
 def test_a_clustered_error_of_singles_is_that_of_a_mean() -> None:
@@ -83,7 +86,7 @@ def test_a_tally_has_the_clustered_error_of_its_trials(trials: list[tuple[bool, 
         return
     effective = n if found is None else n * min(1, rate * (1 - rate) / (n - 1) / found[0] ** 2)
     degrees = cluster_degrees(Counter(keys).values())
-    assert tally.interval == pytest.approx(wilson_of(rate, effective, t_quantile(degrees)))
+    assert tally.interval() == pytest.approx(wilson_of(rate, effective, t_quantile(degrees)))
 
 
 def test_copies_make_no_interval_narrower() -> None:
@@ -201,3 +204,47 @@ def test_clustered_intervals_cover_where_plain_ones_do_not() -> None:
             plain += not grouped and low <= truth <= high
     assert covered / 400 >= 0.915
     assert plain / 400 < 0.88
+
+
+def test_a_kappa_over_few_clusters_is_not_surer_than_their_number_lets_it_be() -> None:
+    """Five clusters of ten, right in .8 of cases on average: kappa is .6 of the population."""
+    rng = np.random.default_rng(1)
+    clusters = np.repeat(np.arange(5), 10)
+    covered = above = 0
+    for _ in range(300):
+        right = rng.random(50) < rng.beta(0.8 / 0.3 - 0.8, 0.2 / 0.3 - 0.2, 5)[clusters]
+        golds = rng.random(50) < 0.5
+        kappa = clustered_kappa([*zip(golds.astype(str), (golds == right).astype(str), strict=True)], clusters.tolist())
+        assert kappa is not None
+        assert kappa.low is not None
+        assert kappa.high is not None
+        covered += kappa.low <= 0.6 <= kappa.high
+        above += kappa.low > 0.6
+    assert covered >= 0.93 * 300
+    assert above <= 0.05 * 300
+
+
+@pytest.mark.parametrize(
+    ("cases", "samples", "even", "measure"),
+    [(10, 8, 1.0, agreement), (20, 5, 1.0, agreement), (55, 2, 0.05, modal_share), (55, 8, 0.05, modal_share)],
+)
+def test_neither_end_of_a_bounded_mean_misses_more_often_than_stated(
+    cases: int, samples: int, even: float, measure: Callable[[dict[str, int]], float]
+) -> None:
+    """Cases of which a share is judged by tossing coins, and the others always alike."""
+    generator = np.random.default_rng(17)
+    shares = np.array([measure({"PASS": k, "FAIL": samples - k}) for k in range(samples + 1)])
+    truth = even * float(binom.pmf(range(samples + 1), samples, 0.5) @ shares) + 1 - even
+    split = generator.binomial(samples, np.where(generator.random((4_000, cases)) < even, 0.5, 1.0))
+    drawn, times = np.unique(np.sort(shares[split], axis=1), axis=0, return_counts=True)
+    least = measure({"PASS": samples // 2, "FAIL": samples - samples // 2})
+    found = [bounded_estimate(row, range(cases), least=least) for row in drawn.tolist()]
+    above = times @ np.array([one.low > truth + 1e-9 for one in found])
+    below = times @ np.array([one.high < truth - 1e-9 for one in found])
+    assert max(above, below) / 4_000 <= 0.025 + 2.6 * math.sqrt(0.025 * 0.975 / 4_000)
+    assert all(least <= one.low <= one.value <= one.high <= 1 for one in found)
+
+
+def test_of_one_cluster_a_bounded_mean_has_no_interval() -> None:
+    found = bounded_estimate([0.5, 1.0], ["c", "c"], least=0.5)
+    assert (found.value, found.low, found.high, found.n) == (0.75, None, None, 2)

@@ -81,6 +81,43 @@ def test_the_lee_interval_covers_when_labels_come_from_another_mix(
     assert hits / REPLICATES >= 0.925
 
 
+@pytest.mark.parametrize(
+    ("rate", "sensitivity", "specificity", "negatives", "positives"),
+    [(0.02, 0.55, 0.6, 20, 50), (0.02, 0.6, 0.6, 10, 50), (0.98, 0.6, 0.55, 25, 25), (0.5, 0.98, 0.6, 20, 20)],
+)
+def test_the_printed_interval_covers_where_the_judge_is_hardly_better_than_chance(
+    rate: float, sensitivity: float, specificity: float, negatives: int, positives: int
+) -> None:
+    """Lee's own covers .83 to .91 at the first two points: small sums of sensitivity and specificity look larger."""
+    rng = np.random.default_rng(18)
+    passed = rng.binomial(1000, rate * sensitivity + (1 - rate) * (1 - specificity), 4_000) / 1000
+    yes, no = rng.binomial(positives, sensitivity, 4_000) / positives, rng.binomial(negatives, specificity, 4_000)
+    hits = told = 0
+    for p, q1, q0 in zip(passed.tolist(), yes.tolist(), (no / negatives).tolist(), strict=True):
+        found = rogan_gladen(judged=p, n=1000, sensitivity=q1, positives=positives, specificity=q0, negatives=negatives)
+        if found is not None and found.interval is not None:
+            told += 1
+            hits += covered(found.interval, rate)
+            assert found.lee is not None
+            assert found.interval[0] <= found.lee[0] <= found.lee[1] <= found.interval[1]
+    assert told > 2_500
+    assert hits / told >= 0.93
+
+
+def test_clusters_make_the_standard_error_of_double_sampling_no_smaller() -> None:
+    """Items of a cluster that resemble each other less than chance would have it; the clustered error is a quarter."""
+    truth = np.tile([True, False], 60)
+    truth[:3] = True
+    judged = np.tile([True, False, False, True, True, False], 20)
+    keys = np.repeat(np.arange(60), 2)
+    facts = {"labels": truth[:60], "judged": judged[:60], "rest": judged[60:]}
+    together = tenenbein(Sample(**facts, label_clusters=keys[:60].tolist(), rest_clusters=keys[60:].tolist()))
+    alone = tenenbein(Sample(**facts, label_clusters=range(60), rest_clusters=range(60, 120)))
+    assert together is not None
+    assert alone is not None
+    assert together.se == pytest.approx(alone.se)
+
+
 def test_resampling_the_labels_alone_covers_about_half() -> None:
     """The anti-example: a bootstrap of the labelled items with the judged rate held fixed forgets its noise.
 

@@ -12,6 +12,7 @@ import ppi_py
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from scipy.stats import beta
 
 from judgeharness_integrations._errors import UnknownNameError, UsageError
 from judgeharness_integrations.calibration.corrected import (
@@ -100,9 +101,19 @@ def test_a_correction_outside_0_to_1_says_so_and_has_no_zero_width_interval() ->
     assert best.raw_high is not None
     assert best.raw_high < 0
     assert any("lies outside [0, 1]" in note for note in report.notes)
-    delta = report["rogan_gladen_delta"]  # its interval still reaches into [0, 1]
+    delta = report["rogan_gladen_delta"]
     assert delta.outside
-    assert delta.interval == pytest.approx((0.0, GOLDEN[-1]["delta_ci"][1]))
+    assert (delta.estimate, delta.interval, delta.raw_low) == (0.0, None, None)
+    assert delta.reason == (
+        "no interval: it holds from 10 items of each kind on, and there are 4 unlabelled items judged positive"
+    )
+    reaching = corrected_rate_of_counts(
+        judged_passes=40, judged_total=500, sensitivity=(90, 100), specificity=(90, 100), labels_are="other_mix"
+    )
+    told = reaching["rogan_gladen_delta"]  # its interval still reaches into [0, 1]
+    assert told.outside
+    assert told.interval is not None
+    assert told.interval[0] == 0.0
 
 
 @pytest.mark.parametrize(
@@ -225,6 +236,37 @@ def test_tenenbein_by_hand() -> None:
     assert found.se == pytest.approx(math.sqrt(variance))
 
 
+def test_the_interval_of_tenenbein_adds_the_margins_of_each_answer_in_squares() -> None:
+    """The labels of `test_tenenbein_by_hand`, Jeffreys' intervals by SciPy."""
+    labels = [True] * 18 + [False] * 2 + [True] * 4 + [False] * 16
+    found = tenenbein(sample(labels, [True] * 20 + [False] * 20, [True] * 60 + [False] * 100))
+    assert found is not None
+    value = 0.4 * 0.9 + 0.6 * 0.2
+    shares = 1.959963984540054**2 * (0.4 * 0.9**2 + 0.6 * 0.2**2 - value**2) / 200
+    for place, end in ((0.025, 0), (0.975, 1)):
+        margins = [beta.ppf(place, 18.5, 2.5) - 0.9, beta.ppf(place, 4.5, 16.5) - 0.2]
+        half = math.sqrt((0.4 * margins[0]) ** 2 + (0.6 * margins[1]) ** 2 + shares)
+        assert found.interval is not None
+        assert found.interval[end] == pytest.approx(value + (half if end else -half))
+
+
+def test_no_decision_is_an_answer_of_its_own_where_five_labels_tell_its_rate() -> None:
+    """Half of the items without a decision are good, of those judged bad a tenth: the mix of the two is told apart."""
+    judged = [True] * 20 + [False] * 20 + [None] * 10
+    labels = [True] * 20 + [True] * 2 + [False] * 18 + [True] * 5 + [False] * 5
+    rest: list[bool | None] = [*[True] * 100, *[False] * 40, *[None] * 160]
+    report = corrected_rate(judged=[*judged, *rest], labels=[*labels, *[None] * 300], labels_are="random")
+    assert report.best is not None
+    assert report.undecided == 170
+    assert report.best.estimate == pytest.approx((120 * 1 + 60 * 0.1 + 170 * 0.5) / 350)
+    assert report.best.basis.endswith("170 of all without a decision, an answer of its own")
+    few = [True] * 20 + [False] * 26 + [None] * 4
+    together = corrected_rate(judged=[*few, *rest], labels=[*labels, *[None] * 300], labels_are="random")
+    assert together.best is not None
+    assert together.best.estimate == pytest.approx((120 * 1 + 230 * 7 / 30) / 350)
+    assert together.best.basis.endswith("100/300 other items judged positive")
+
+
 def test_tenenbein_is_the_maximum_of_the_likelihood() -> None:
     rng = np.random.default_rng(4)
     data = drawn(rng, 0.4, 0.8, 0.7, 60, 300)
@@ -263,7 +305,7 @@ def test_tenenbein_needs_labels_of_both_answers_that_were_given() -> None:
     assert nobody.interval[1] > 0.3
 
 
-@pytest.mark.parametrize(("labels_are", "chosen"), [("random", "ppi_plus_plus"), ("other_mix", "rogan_gladen")])
+@pytest.mark.parametrize(("labels_are", "chosen"), [("random", "tenenbein"), ("other_mix", "rogan_gladen")])
 def test_the_declared_assumption_chooses(labels_are: Any, chosen: str) -> None:
     rng = np.random.default_rng(1)
     truth = rng.random(500) < 0.6
@@ -293,14 +335,14 @@ def test_the_declared_assumption_chooses(labels_are: Any, chosen: str) -> None:
 def test_the_worth_of_a_good_judge_is_said_in_labels() -> None:
     report = of_sample(np.random.default_rng(2), 0.5, 0.9, 0.9, 100, 2000)
     assert any(note.startswith("with the judge, the 100 labels are worth as much as ") for note in report.notes)
-    best = report.best
+    best, powered = report.best, report["ppi_plus_plus"]
     assert best is not None
     assert best.se is not None
     alone = report["labels_alone"]
     assert alone.se is not None
     assert best.se < alone.se
-    assert best.weight is not None
-    assert 0 < best.weight < 1
+    assert powered.weight is not None
+    assert 0 < powered.weight < 1
 
 
 def of_sample(  # noqa: PLR0917 - a truth
@@ -313,7 +355,7 @@ def of_sample(  # noqa: PLR0917 - a truth
 
 def test_a_judge_that_adds_nothing_is_told_so() -> None:
     against = corrected_rate(
-        judged=[False, True] * 20 + [True] * 50, labels=[*[True, False] * 20, *[None] * 50], labels_are="random"
+        judged=[False, True] * 20 + [False, True] * 25, labels=[*[True, False] * 20, *[None] * 50], labels_are="random"
     )
     assert against["ppi_plus_plus"].weight == 0.0
     assert any("adds nothing over the 40 labels alone: its decisions do not" in note for note in against.notes)
@@ -340,14 +382,14 @@ def test_plain_ppi_would_be_worse_than_labels_alone_for_a_weak_judge() -> None:
 
 
 def test_labels_without_spread_have_no_interval_by_ppi_and_labels_alone_are_chosen() -> None:
-    report = corrected_rate(judged=[True] * 10 + [False] * 40, labels=[*[True] * 10, *[None] * 40], labels_are="random")
+    judged = [*[True] * 48, *[False] * 2]
+    report = corrected_rate(judged=judged, labels=[*[True] * 10, *[None] * 40], labels_are="random")
     assert report["ppi_plus_plus"].applicable
     assert report["ppi_plus_plus"].interval is None
     assert report["ppi_plus_plus"].reason
     assert report.chosen == "labels_alone"
     assert not report["tenenbein"].applicable
     assert report["tenenbein"].reason == "one of the judge's answers was never labelled"
-    assert any("hardly a random sample" in note for note in report.notes)
     assert "what the judge adds cannot be told: the 10 labels are all alike" in report.notes
     assert not any("Tenenbein" in note or "do not go with" in note for note in report.notes)
     assert (report["labels_alone"].se, report["ppi_plus_plus"].se) == (None, None)

@@ -67,6 +67,18 @@ def test_ties_are_counted_and_what_is_known_is_said(tmp_path: Path) -> None:
     assert "nothing: 5 (c2, c3, c4, ...)" in joined(rows, read_gold(many)).notes("gold.csv")[1]
 
 
+def test_labels_of_criteria_the_log_does_not_hold_are_counted(tmp_path: Path) -> None:
+    lines = [f"c{n},PASS,{name}" for n, name in enumerate(["tone", "tonne", "tonne", "x", "y", "z"])]
+    rows = [VerdictRow(case_id=f"c{n}", verdict="PASS", criterion="tone") for n in range(6)]
+    several = gold_file(tmp_path, "case_id,gold,criterion", *lines)
+    assert joined(rows, read_gold(several)).notes("gold.csv") == (
+        "labels of gold.csv: 1 of 6 cases of the log are labelled",
+        "labels of criteria that the log does not hold, and count for nothing: 5 (tonne, x, y, ...)",
+    )
+    one = gold_file(tmp_path, "case_id,gold,criterion", *lines[:3])
+    assert "nothing: 2 (tonne)" in joined(rows, read_gold(one)).notes("gold.csv")[1]
+
+
 def test_numbers_are_texts_where_verdicts_are(tmp_path: Path) -> None:
     path = gold_file(tmp_path, "case_id,gold", "c1,1", "c2,0")
     rows = [VerdictRow(case_id=case, verdict="1") for case in ("c1", "c2", "c3")]
@@ -87,6 +99,19 @@ def test_numbers_are_texts_where_verdicts_are(tmp_path: Path) -> None:
 def test_a_file_that_holds_no_such_labels_is_refused(tmp_path: Path, lines: tuple[str, ...], sentence: str) -> None:
     with pytest.raises(CaseError, match=sentence):
         read_gold(gold_file(tmp_path, *lines))
+
+
+def test_a_label_given_twice_is_refused_where_both_are_the_same(tmp_path: Path) -> None:
+    for first, again in (
+        ("true", "true"),
+        ('"A"', '"A"'),
+        ("1", "1"),
+        ('{"tone": "A"}', '{"tone": "A", "facts": "B"}'),
+    ):
+        lines = (f'{{"case_id": "c1", "gold": {gold}}}\n' for gold in (first, again))
+        (path := tmp_path / "gold.jsonl").write_text("".join(lines))
+        with pytest.raises(CaseError, match="line 2: labels case 'c1' twice: keep one label"):
+            read_gold(path)
 
 
 def test_labels_that_match_nothing_or_could_be_of_any_criterion_are_refused(tmp_path: Path) -> None:

@@ -18,6 +18,8 @@ __all__ = ["double_sampling", "labels_alone", "prediction_powered", "rogan_glade
 _RANDOM = "the labelled items are a random sample of the items"
 _SAME_ERRORS = "the judge's sensitivity and specificity on the labelled items hold for the others"
 _NO_LABELS = "no item is labelled"
+_UNDECIDED = 2  # the answer of items without a decision
+_FEWEST = 10
 _NO_ERROR = "no error was seen and all items are judged alike: no interval can be told"
 
 
@@ -57,10 +59,12 @@ def prediction_powered(sample: Sample, found: PpiPlusPlus | None) -> RateEstimat
 def double_sampling(sample: Sample) -> RateEstimate:
     """Return Tenenbein's double-sampling estimate."""
     basis = f"{len(sample.labels)} labels, {_passed(sample)} other items judged positive"
-    found = tenenbein(sample)
+    undecided = sum(int((answers == _UNDECIDED).sum()) for answers in sample.answers)
+    basis += f", {undecided} of all without a decision, an answer of its own" if undecided else ""
+    found = tenenbein(sample) if len(sample.rest) else None
     if found is None:
         reason = "one of the judge's answers was never labelled" if len(sample.labels) else _NO_LABELS
-        return _absent("tenenbein", _RANDOM, basis, reason)
+        return _absent("tenenbein", _RANDOM, basis, reason if len(sample.rest) else _none_left(sample))
     reason = "" if found.interval else "too few clusters, or labels without spread: no interval can be told"
     return RateEstimate.of(
         "tenenbein", found.estimate, found.interval, se=found.se, assumes=_RANDOM, basis=basis, reason=reason
@@ -68,7 +72,7 @@ def double_sampling(sample: Sample) -> RateEstimate:
 
 
 def rogan_gladen_both(sample: Sample) -> tuple[RateEstimate, RateEstimate]:
-    """Return Rogan and Gladen's estimate with the interval of Lee et al., and with the delta interval."""
+    """Return Rogan and Gladen's estimate with the interval of Lee et al. (and Fieller), and with the delta one."""
     q1, q0 = sample.sensitivity, sample.specificity
     passed, total = int(sample.rest.sum()), len(sample.rest)
     basis = f"{_passed(sample)} judged positive, sensitivity {_counts(q1)}, specificity {_counts(q0)}"
@@ -91,12 +95,33 @@ def rogan_gladen_both(sample: Sample) -> tuple[RateEstimate, RateEstimate]:
     reason = "its intervals take items for independent, which they are not" if sample.clustered else ""
     without = "" if found.lee else "no interval: with two more items a class, the judge tells nothing apart"
     shared: dict[str, Any] = {"se": found.se, "assumes": _SAME_ERRORS, "basis": basis}
+    told = found.delta
+    if told is not None and (few := _too_few(sample)):
+        told, reason_delta = None, few
+    else:
+        reason_delta = reason if told else _NO_ERROR
     return (
-        RateEstimate.of("rogan_gladen", found.raw, found.lee, reason=without or reason, **shared),
-        RateEstimate.of(
-            "rogan_gladen_delta", found.raw, found.delta, reason=reason if found.delta else _NO_ERROR, **shared
-        ),
+        RateEstimate.of("rogan_gladen", found.raw, found.interval, reason=without or reason, **shared),
+        RateEstimate.of("rogan_gladen_delta", found.raw, told, reason=reason_delta, **shared),
     )
+
+
+def _too_few(sample: Sample) -> str:
+    """Say which count is too small for a normal approximation; nothing where none is.
+
+    The delta interval covers as little as 32 % of samples with 20 items of a class and one error expected in them.
+    With ten or more in each of the six counts it covered 92 % and more in 2,688 planted truths.
+    """
+    yes, no = sample.judged[sample.labels], sample.judged[~sample.labels]
+    sides = [(kind, int(side.sum()), len(side)) for kind, side in (("positive", yes), ("negative", no))]
+    counts = [(hits, f"{kind} items judged positive") for kind, hits, _ in sides]
+    counts += [(size - hits, f"{kind} items not judged positive") for kind, hits, size in sides]
+    passed = int(sample.rest.sum())
+    counts += [(passed, "unlabelled items judged positive"), (len(sample.rest) - passed, "unlabelled items not so")]
+    fewest, what = min(counts)
+    if fewest >= _FEWEST:
+        return ""
+    return f"no interval: it holds from {_FEWEST} items of each kind on, and there are {fewest} {what}"
 
 
 def _why_not(sample: Sample, sensitivity: Rate | None, specificity: Rate | None) -> str:

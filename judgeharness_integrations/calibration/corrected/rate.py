@@ -17,23 +17,23 @@ from judgeharness_integrations.calibration.corrected.ppi import PpiPlusPlus, ppi
 from judgeharness_integrations.calibration.corrected.rateestimate import Method, RateEstimate
 from judgeharness_integrations.calibration.corrected.report import CorrectedRate, LabelsAre
 from judgeharness_integrations.calibration.corrected.sample import Sample
+from judgeharness_integrations.calibration.corrected.selected import note_of, selected, withheld
 
 __all__ = ["corrected_rate", "corrected_rate_of_counts"]
 
 _PREFERENCE: dict[LabelsAre, tuple[Method, ...]] = {
-    "random": ("ppi_plus_plus", "labels_alone"),
+    "random": ("tenenbein", "labels_alone"),
     "other_mix": ("rogan_gladen",),
     "undeclared": (),
 }
 _WORTH_SAYING = 1.05  # below it, the judge is worth less than one label in twenty
 _FEW = 10
-_DIFFERENT = 2.5758293035489004  # standard errors: p < 0.01
 _Z = 1.959963984540054
 
 
 def corrected_rate(
     *,
-    judged: Sequence[bool],
+    judged: Sequence[bool | None],
     labels: Sequence[bool | None],
     clusters: Sequence[Hashable] | None = None,
     labels_are: LabelsAre = "undeclared",
@@ -43,15 +43,17 @@ def corrected_rate(
     """Correct the share of items a judge finds positive with the labels some of them hold.
 
     Args:
-        judged: one an item: whether the decision is the positive label. An abstained or not graded item is not: leaving
-            them out would give the rate among decided items, which is another one.
+        judged: one an item: whether the decision is the positive label; None where it abstained or was not graded.
+            That is not the positive label: leaving such items out would give the rate among decided items, which is
+            another one. In double sampling no decision is an answer of its own.
         labels: one an item: whether its label is positive, None without a label.
         clusters: one an item: items with equal clusters are not independent.
-        labels_are: `random`: labelled items are a random sample of the items -> PPI++. `other_mix`: they come from
-            another mix of items on which the judge errs as often; the rate asked for is that of the unlabelled items
-            -> Rogan-Gladen with the interval of Lee et al. `undeclared`: nothing is chosen.
+        labels_are: `random`: labelled items are a random sample of the items -> Tenenbein's double sampling.
+            `other_mix`: they come from another mix of items on which the judge errs as often; the rate asked for is
+            that of the unlabelled items -> Rogan-Gladen with the interval of Lee et al. `undeclared`: nothing is
+            chosen.
         positive: the name of the positive label, for the report.
-        undecided: how many items were abstained from or not graded, for the report.
+        undecided: how many items were abstained from or not graded, for the report; those judged None when None.
 
     Raises:
         UsageError: the columns are of different lengths, or `labels_are` is something else.
@@ -59,6 +61,8 @@ def corrected_rate(
     """
     _check(labels_are)
     sample = Sample.of_items(judged, labels, clusters, apart=labels_are == "other_mix")
+    if undecided is None and None in judged:
+        undecided = sum(one is None for one in judged)
     return _report(sample, labels_are, positive=positive, undecided=undecided)
 
 
@@ -101,24 +105,31 @@ def _check(labels_are: str) -> None:
 
 def _report(sample: Sample, labels_are: LabelsAre, *, positive: str | None, undecided: int | None) -> CorrectedRate:
     powered = ppi_plus_plus(sample)
-    estimates = (
+    estimates: tuple[RateEstimate, ...] = (
         labels_alone(sample),
         prediction_powered(sample, powered),
         double_sampling(sample),
         *rogan_gladen_both(sample),
     )
+    selection = selected(sample, labels_are)
+    if selection is not None:
+        estimates = tuple(map(withheld, estimates))
     usable = {estimate.method for estimate in estimates if estimate.raw_low is not None}
-    chosen: Method | None = next((method for method in _PREFERENCE[labels_are] if method in usable), None)
+    independent = labels_are == "other_mix" and sample.clustered  # what Rogan-Gladen's intervals take items for
+    fitting = () if selection is not None or independent else _PREFERENCE[labels_are]
+    chosen: Method | None = next((method for method in fitting if method in usable), None)
     return CorrectedRate(
         labels_are=labels_are,
         items=len(sample.rest) if sample.apart else len(sample.rest) + len(sample.labels),
         labelled=len(sample.labels),
         judged=sample.judged_rate,
-        sensitivity=sample.sensitivity,
-        specificity=sample.specificity,
+        sensitivity=None if selection is not None else sample.sensitivity,
+        specificity=None if selection is not None else sample.specificity,
         estimates=estimates,
         chosen=chosen,
-        notes=tuple(_notes(sample, labels_are, chosen, powered, estimates)),
+        notes=tuple(
+            _notes(sample, labels_are, chosen, powered, estimates) if selection is None else [note_of(selection)]
+        ),
         clusters=sample.clusters,
         positive=positive,
         undecided=undecided,
@@ -137,7 +148,6 @@ def _notes(
     elif chosen is None:
         yield f"nothing can be chosen: {_reason(estimates, _PREFERENCE[labels_are][0])}"
     if labels_are == "random":
-        yield from _other_mix(sample)
         yield from _gain(sample, powered, estimates)
     yield from _weak(sample)
     for estimate in estimates:
@@ -150,20 +160,6 @@ def _notes(
 
 def _reason(estimates: Sequence[RateEstimate], method: Method) -> str:
     return next(estimate.reason for estimate in estimates if estimate.method == method)
-
-
-def _other_mix(sample: Sample) -> Iterator[str]:
-    """Say where labelled items are judged so differently from the others that they can hardly be a random sample."""
-    (first, n), (second, others) = ((int(side.sum()), len(side)) for side in (sample.judged, sample.rest))
-    pooled = (first + second) / max(1, n + others)
-    if not (n and others and 0 < pooled < 1):
-        return
-    apart = abs(first / n - second / others) / math.sqrt(pooled * (1 - pooled) * (1 / n + 1 / others))
-    if apart > _DIFFERENT:
-        yield (
-            f"the judge finds {first}/{n} of the labelled items positive and {second}/{others} of the others: these "
-            "labels are hardly a random sample (p < 0.01)"
-        )
 
 
 def _gain(sample: Sample, powered: PpiPlusPlus | None, estimates: Sequence[RateEstimate]) -> Iterator[str]:
@@ -194,7 +190,7 @@ def _too_narrow(sample: Sample, powered: PpiPlusPlus | None, other: RateEstimate
     errors = int((sample.labels != sample.judged).sum())
     rarer = int(min(sample.labels.sum(), (~sample.labels).sum()))
     if powered is not None and powered.interval is not None and min(errors, rarer) < _FEW:
-        better = "; that of Tenenbein holds better" if other.interval else ""
+        better = "; that of Tenenbein holds" if other.interval else ""
         yield (
             f"{errors} of {len(sample.labels)} labels contradict the judge, {rarer} are of the rarer kind: with so few "
             f"the normal interval of PPI++ may be too narrow{better}"

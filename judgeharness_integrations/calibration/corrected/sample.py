@@ -13,10 +13,12 @@ from numpy.typing import NDArray
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.calibration.rates import Rate
 
-__all__ = ["Bools", "Sample"]
+__all__ = ["Bools", "Codes", "Sample"]
 
 Bools: TypeAlias = NDArray[np.bool_]
+Codes: TypeAlias = NDArray[np.intp]
 _MOST = 10_000_000  # items that counts may stand for: each of them is held
+_FEWEST = 5  # labelled items without a decision that are worth a rate of their own
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -25,7 +27,8 @@ class Sample:
 
     `labels` and `judged` are of the labelled items, `rest` are the judge's decisions on the others. `label_clusters`
     and `rest_clusters` say which cluster each of them is in. `apart`: the labelled items are none of those whose rate
-    is asked for, so the judged rate is that of `rest` alone.
+    is asked for, so the judged rate is that of `rest` alone. `undecided` and `rest_undecided` say of which items there
+    is no decision, which are none of those judged positive; None: not known, or of none.
     """
 
     labels: Bools
@@ -34,17 +37,19 @@ class Sample:
     label_clusters: Sequence[Hashable]
     rest_clusters: Sequence[Hashable]
     apart: bool = False
+    undecided: Bools | None = None
+    rest_undecided: Bools | None = None
 
     @classmethod
     def of_items(
         cls,
-        judged: Sequence[bool],
+        judged: Sequence[bool | None],
         labels: Sequence[bool | None],
         clusters: Sequence[Hashable] | None,
         *,
         apart: bool,
     ) -> Self:
-        """Split items into labelled ones and the others.
+        """Split items into labelled ones and the others; `judged` is None where there is no decision.
 
         Raises:
             UsageError: the columns are of different lengths.
@@ -59,6 +64,8 @@ class Sample:
             labels=np.array([bool(labels[place]) for place in known], dtype=bool),
             judged=np.array([bool(judged[place]) for place in known], dtype=bool),
             rest=np.array([bool(judged[place]) for place in others], dtype=bool),
+            undecided=np.array([judged[place] is None for place in known], dtype=bool),
+            rest_undecided=np.array([judged[place] is None for place in others], dtype=bool),
             label_clusters=[keys[place] for place in known],
             rest_clusters=[keys[place] for place in others],
             apart=apart,
@@ -103,6 +110,18 @@ class Sample:
     def clusters(self) -> int | None:
         """How many clusters there are, None where each item stands alone."""
         return len({*self.label_clusters, *self.rest_clusters}) if self.clustered else None
+
+    @cached_property
+    def answers(self) -> tuple[Codes, Codes]:
+        """The judge's answers on the labelled items and on the others: 1 positive, 0 not, 2 no decision.
+
+        Where fewer than five labelled items are without a decision, they are 0 as well: their own rate would be told
+        by too few.
+        """
+        codes, others = self.judged.astype(np.intp), self.rest.astype(np.intp)
+        if self.undecided is None or self.rest_undecided is None or self.undecided.sum() < _FEWEST:
+            return codes, others
+        return np.where(self.undecided, 2, codes), np.where(self.rest_undecided, 2, others)
 
     @property
     def judged_rate(self) -> Rate | None:

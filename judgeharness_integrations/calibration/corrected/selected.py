@@ -1,0 +1,56 @@
+"""Labels that were selected by what the judge decided: which corrections they spoil."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+from judgeharness_integrations.calibration.corrected.rateestimate import Method, RateEstimate
+from judgeharness_integrations.calibration.corrected.report import LabelsAre
+from judgeharness_integrations.calibration.corrected.sample import Sample
+from judgeharness_integrations.calibration.selection import Selection, selection_of
+
+__all__ = ["note_of", "selected", "withheld"]
+
+_WITHIN: Final[Method] = "tenenbein"
+_WHY: Final = "withheld, as the labelled items were selected by what the judge decided"
+
+
+def selected(sample: Sample, labels_are: LabelsAre) -> Selection | None:
+    """Return the test whether the labelled items were selected by verdict, where it fires.
+
+    Items of another mix are judged otherwise by what they are, and so are counts that nobody says the mix of.
+    """
+    if labels_are == "other_mix" or (sample.apart and labels_are == "undeclared"):
+        return None
+    decisions = [*sample.judged.tolist(), *sample.rest.tolist()]
+    found = selection_of(
+        ["positive" if one else "not positive" for one in decisions],
+        [True] * len(sample.judged) + [False] * len(sample.rest),
+        [*sample.label_clusters, *sample.rest_clusters] if sample.clustered else None,
+    )
+    return found if found is not None and found.found else None
+
+
+def withheld(estimate: RateEstimate) -> RateEstimate:
+    """Return an estimate without its numbers, where it takes the labelled items for a random sample.
+
+    Tenenbein's is made of the share of right decisions among those of one kind, which selection by verdict leaves as it
+    is: it stays, and says what it rests on then.
+    """
+    if not estimate.applicable:
+        return estimate
+    if estimate.method == _WITHIN:
+        told = "it holds where labels were drawn at random among the items judged alike"
+        return replace(estimate, reason="; ".join(filter(None, (estimate.reason, told))))
+    return RateEstimate(
+        method=estimate.method, assumes=estimate.assumes, basis=estimate.basis, applicable=False, reason=_WHY
+    )
+
+
+def note_of(selection: Selection) -> str:
+    """Return what was found and what is to be done, in a sentence."""
+    return (
+        f"these labels are hardly a random sample: {selection.counts}, so that no interval is chosen, and sensitivity "
+        "and specificity are withheld; label a random sample, or declare that they come from another mix"
+    )
