@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from judgeharness_integrations.agreement import Panel, read_panel
@@ -113,6 +114,27 @@ def test_three_hamming_values_of_the_reference_rest_on_the_last_digit_of_a_sum()
     assert sum(count / 6 for count in agreed["annotator_1"]) > sum(count / 6 for count in agreed["middling"])
     (test,) = [one for one in report("hamming", 0.2, multiplicative=False).candidates if one.candidate == "middling"]
     assert (test.annotators[1].n_human_win, test.annotators[1].n_tie) == (18, 10)  # 17 and 11 in exact numbers
+
+
+@pytest.mark.parametrize(
+    ("candidate", "counts"),
+    [("strong", (28, 18, 4)), ("middling", (18, 11, 18))],  # 27, 20, 3 and 17, 12, 18 as k/L
+)
+def test_a_hamming_similarity_rounded_twice_is_had_as_a_function(candidate: str, counts: tuple[int, int, int]) -> None:
+    width = len(PANEL["labels"])
+
+    def one_minus_distance(prediction: frozenset[str], annotations: list[frozenset[str]]) -> float:
+        return float(np.mean([1 - len(prediction ^ one) / width for one in annotations]))
+
+    made = alt_test(
+        panel("panel.csv.gz"), humans=["annotator_*"], candidates=[candidate], scores=[one_minus_distance, "hamming"]
+    )
+    by_function, by_name = made.candidates
+    first = by_function.annotators[0]
+    assert (first.n_candidate_win, first.n_tie, first.n_human_win) == counts
+    assert by_function.rho is not None
+    assert by_name.rho is not None
+    assert by_function.rho < by_name.rho  # .920 and .928, .591 and .604: the same similarity on paper
 
 
 def _said(rater: str) -> dict[str, list[str]]:

@@ -292,7 +292,8 @@ def test_the_advice_on_epsilon_is_of_additive_ones(*, multiplicative: bool) -> N
     fits = report.scope.epsilon_fits
     expected = [None] * 4 if multiplicative else ["a crowd", "skilled annotators", "experts", None]
     assert list(fits.values()) == expected
-    assert ("used here: 0.1 (a crowd), 0.15" in "\n".join(report.scope.sentences())) != multiplicative
+    said = "\n".join(report.scope.sentences())
+    assert ("used here: 0.1 (a crowd), 0.15" in said, "advised" in said) == ((not multiplicative,) * 2)
 
 
 def test_items_without_clusters_are_taken_as_independent_and_that_is_said() -> None:

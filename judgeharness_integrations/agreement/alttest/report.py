@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from judgeharness_integrations._rendering import Rendered
 from judgeharness_integrations.agreement.alttest.scope import Scope
 from judgeharness_integrations.agreement.alttest.winningrate import RhoDifference
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 __all__ = ["AltTest", "AltTestReport", "AnnotatorTest"]
 
@@ -84,31 +82,24 @@ class AltTest:
 
 
 @dataclass(frozen=True, kw_only=True)
-class AltTestReport:
-    """The test of every candidate, score and epsilon, candidates compared by rho, and the scope of all of it."""
+class AltTestReport(Rendered):
+    """The test of every candidate, score and epsilon, candidates compared by rho, and the scope of all of it.
+
+    `constants` are the tests of an annotator who always gives the humans' commonest answer, of numbers their median;
+    `beside_constants` compares each candidate with it, by rho.
+    """
 
     candidates: tuple[AltTest, ...]
     comparisons: tuple[RhoDifference, ...]
     scope: Scope
     q: float
     min_instances: int
+    constants: tuple[AltTest, ...] = ()
+    beside_constants: tuple[RhoDifference, ...] = ()
 
-    def to_pandas(self) -> pd.DataFrame:
-        """Return one row a candidate, score and epsilon as a data frame (`reporting.frames.alttest_frame`).
-
-        Raises:
-            NotInstalledError: pandas is not installed.
-
-        """
-        from judgeharness_integrations.reporting.frames import alttest_frame  # noqa: PLC0415 - needed by few
-
-        return alttest_frame(self)
-
-    def _repr_html_(self) -> str:
-        """Return what a notebook shows."""
-        from judgeharness_integrations.reporting.fragments import alttest_fragment  # noqa: PLC0415 - needed by few
-
-        return alttest_fragment(self)
+    def controls(self) -> list[str]:
+        """Return what an annotator who reads nothing comes to, and which candidates are not better than that."""
+        return list(_constant_sentences(self.constants, self.beside_constants))
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON types; an infinite t is null, and its p is 0 or 1."""
@@ -118,6 +109,8 @@ class AltTestReport:
             "min_instances": self.min_instances,
             "candidates": [_plain(asdict(one)) for one in self.candidates],
             "comparisons": [_plain(asdict(one)) for one in self.comparisons],
+            "constants": [_plain(asdict(one)) for one in self.constants],
+            "beside_constants": [_plain(asdict(one)) for one in self.beside_constants],
             "scope": self.scope.to_dict(),
         }
 
@@ -128,3 +121,35 @@ def _plain(value: Any) -> Any:
     if isinstance(value, tuple):
         return [_plain(part) for part in value]
     return None if isinstance(value, float) and math.isinf(value) else value
+
+
+def _constant_sentences(constants: Sequence[AltTest], beside: Sequence[RhoDifference]) -> Iterator[str]:
+    """Yield what the constant annotator comes to under each score, and which candidates are not better than it."""
+    for score in dict.fromkeys(test.score for test in constants):
+        tests = [test for test in constants if test.score == score]
+        first = tests[0]
+        if first.rho is None:
+            continue
+        passing = ", ".join(f"{test.epsilon:g}" for test in tests if test.passed)
+        found = f"passes at epsilon {passing}" if passing else "does not pass"
+        mine = [one for one in beside if one.score == score]
+        better = ", ".join(one.first for one in mine if _better(one))
+        yield (
+            f"an annotator who reads nothing, {first.candidate} ({score}): rho {first.rho:.3f}, {found}"
+            + (f"; better than it by rho: {better}" if better else "")
+        )
+        yield from (_worthless(one) for one in mine if one.difference is not None and not _better(one))
+
+
+def _better(one: RhoDifference) -> bool:
+    return one.interval is not None and one.interval[0] > 0
+
+
+def _worthless(one: RhoDifference) -> str:
+    difference = one.difference or 0.0
+    word = "not shown to be better than" if difference > 0 else "not better than"
+    ends = "no interval" if one.interval is None else f"[{one.interval[0]:+.3f}, {one.interval[1]:+.3f}]"
+    return (
+        f"{one.first}: {word} {one.second}, which reads nothing: rho {difference:+.3f} {ends} on the same "
+        f"{one.instances} instances ({one.score})"
+    )

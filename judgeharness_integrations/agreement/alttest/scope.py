@@ -41,8 +41,8 @@ class Scope:
     """What the result is about, and what it is not.
 
     `kept` counts, by candidate, the instances with two human labels and the candidate's, out of `items`;
-    `epsilon_fits` says which annotators each epsilon used is advised for (None: none). `ceilings` is about the scores
-    and epsilons at which no candidate passed.
+    `epsilon_fits` says which annotators each epsilon used is advised for (None: none; advice is of additive epsilons,
+    not of `multiplicative` ones). `ceilings` is about the scores and epsilons at which no candidate passed.
     """
 
     kind: str
@@ -57,6 +57,7 @@ class Scope:
     raters: tuple[Turnout, ...]
     fellows: tuple[Fellow, ...]
     epsilon_fits: Mapping[str, str | None]
+    multiplicative: bool
     ceilings: tuple[Ceiling, ...]
 
     @property
@@ -72,11 +73,12 @@ class Scope:
             f"{self.items_with_two_humans} of {self.items} items hold two human answers or more; of them "
             + ", ".join(f"{name} answered {count}" for name, count in self.kept.items()),
         ]
-        used = ", ".join(f"{epsilon} ({fit})" if fit else epsilon for epsilon, fit in self.epsilon_fits.items())
-        found.append(
-            "additive epsilons are advised as .2 where the humans are experts, .15 for skilled annotators, .1 for a "
-            f"crowd; used here: {used}"
-        )
+        if not self.multiplicative:
+            used = ", ".join(f"{epsilon} ({fit})" if fit else epsilon for epsilon, fit in self.epsilon_fits.items())
+            found.append(
+                "additive epsilons are advised as .2 where the humans are experts, .15 for skilled annotators, .1 for "
+                f"a crowd; used here: {used}"
+            )
         found += self._of_raters()
         found += self._of_fellows()
         found += _ceiling_sentences(self.ceilings)

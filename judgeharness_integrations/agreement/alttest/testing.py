@@ -17,6 +17,7 @@ from judgeharness_integrations.agreement.alttest.ballots import Ballots, Replies
 from judgeharness_integrations.agreement.alttest.candidatetest import Setting, candidate_tests
 from judgeharness_integrations.agreement.alttest.ceiling import Ceiling, ceilings
 from judgeharness_integrations.agreement.alttest.closeness import Closeness
+from judgeharness_integrations.agreement.alttest.constant import constant_advantages
 from judgeharness_integrations.agreement.alttest.fellows import fellows
 from judgeharness_integrations.agreement.alttest.report import AltTest, AltTestReport
 from judgeharness_integrations.agreement.alttest.scope import Scope, epsilon_fits, turnouts
@@ -101,6 +102,7 @@ def _report(
     least = setting.min_instances
     measures = {name: closeness(score, ballots) for name, score in scores.items()}
     found = _advantages(panel, ballots, measures, candidates, least)
+    constants = constant_advantages(ballots, measures, min_instances=least)
     by_candidate = [one for of_score in zip(*found.values(), strict=True) for one in of_score]
     tests = tuple(test for one in by_candidate for test in candidate_tests(one, setting))
     pairs = [pair for advantages in found.values() for pair in combinations(advantages, 2)]
@@ -118,11 +120,17 @@ def _report(
         raters=turnouts(panel, ballots.annotators, candidates),
         fellows=fellows(ballots, standings, min_instances=least),
         epsilon_fits=epsilon_fits(setting.epsilons, multiplicative=setting.multiplicative),
+        multiplicative=setting.multiplicative,
         ceilings=_ceilings(ballots, scores, tests, setting, seed),
     )
     return AltTestReport(
         candidates=tests,
         comparisons=tuple(rho_difference(*pair, min_instances=least, clusters=panel.clusters) for pair in pairs),
+        constants=tuple(test for one in constants.values() for test in candidate_tests(one, setting)),
+        beside_constants=tuple(
+            rho_difference(one, constants[one.score], min_instances=least, clusters=panel.clusters)
+            for one in by_candidate
+        ),
         scope=scope,
         q=setting.q,
         min_instances=least,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
-from judgeharness_integrations.agreement.kappa.ratings import MOST_CATEGORIES, NO_ITEMS, Ratings
+from judgeharness_integrations.agreement.kappa.ratings import MOST_CATEGORIES, NO_ITEMS, Ratings, pairable
 from judgeharness_integrations.agreement.kappa.statistic import (
     Estimates,
     Floats,
@@ -18,10 +18,9 @@ from judgeharness_integrations.agreement.kappa.statistic import (
 if TYPE_CHECKING:
     from judgeharness_integrations.agreement.kappa.units import Units
 
-__all__ = ["Metric", "alpha_statistic", "pairable", "unfit_for_alpha"]
+__all__ = ["Metric", "alpha_statistic", "unfit_for_alpha"]
 
 Metric: TypeAlias = Literal["nominal", "ordinal", "interval", "ratio"]
-_PAIR = 2
 
 
 def unfit_for_alpha(ratings: Ratings, metric: Metric) -> str:
@@ -33,12 +32,6 @@ def unfit_for_alpha(ratings: Ratings, metric: Metric) -> str:
     if metric == "ratio" and ratings.values is not None and ratings.values.min(initial=0.0) < 0:
         return "metric ratio needs numbers from 0"
     return ""
-
-
-def pairable(ratings: Ratings) -> Floats:
-    """Return (items,) what an answer about each weighs: 1 / (answers - 1), 0 where nobody else answered."""
-    answers = ratings.answers.astype(np.float64)
-    return np.where(answers >= _PAIR, 1 / np.maximum(answers - 1, 1), 0.0)
 
 
 def alpha_statistic(ratings: Ratings, units: Units, metric: Metric) -> Statistic:

@@ -11,6 +11,7 @@ from judgeharness_integrations.agreement.kappa.chance import fleiss_statistic, g
 from judgeharness_integrations.agreement.kappa.coefficient import Coefficient
 from judgeharness_integrations.agreement.kappa.measuring import Sample, measure, unmeasured
 from judgeharness_integrations.agreement.kappa.pairs import pairwise
+from judgeharness_integrations.agreement.kappa.prior import with_prior
 from judgeharness_integrations.agreement.kappa.ratings import Ratings, Weights
 from judgeharness_integrations.agreement.kappa.statistic import Statistic
 from judgeharness_integrations.agreement.kappa.units import Units
@@ -48,7 +49,7 @@ def fleiss(ratings: Ratings, *, weights: Weights = "none", bootstrap: Bootstrap 
     return _of_group(
         _sample("fleiss", weights, ratings),
         unfit_for_categories(ratings),
-        lambda units: fleiss_statistic(ratings, units, weights),
+        lambda ratings, units: fleiss_statistic(ratings, units, weights),
         bootstrap,
     )
 
@@ -61,7 +62,7 @@ def gwet(ratings: Ratings, *, weights: Weights = "none", bootstrap: Bootstrap = 
     return _of_group(
         _sample("gwet", weights, ratings),
         unfit_for_categories(ratings),
-        lambda units: gwet_statistic(ratings, units, weights),
+        lambda ratings, units: gwet_statistic(ratings, units, weights),
         bootstrap,
     )
 
@@ -78,7 +79,7 @@ def alpha(ratings: Ratings, *, metric: Metric = "nominal", bootstrap: Bootstrap 
     return _of_group(
         _sample("alpha", metric, ratings),
         unfit_for_alpha(ratings, metric),
-        lambda units: alpha_statistic(ratings, units, metric),
+        lambda ratings, units: alpha_statistic(ratings, units, metric),
         bootstrap,
     )
 
@@ -88,9 +89,9 @@ def _sample(name: str, weights: str, ratings: Ratings) -> Sample:
 
 
 def _of_group(
-    sample: Sample, reason: str, statistic: Callable[[Units], Statistic], bootstrap: Bootstrap
+    sample: Sample, reason: str, statistic: Callable[[Ratings, Units], Statistic], bootstrap: Bootstrap
 ) -> Coefficient:
     if reason:
         return unmeasured(sample, reason)
-    units = Units.of_ratings(sample.ratings)
-    return measure(statistic(units), units, [sample], bootstrap)[0][0]
+    ratings, units = with_prior(sample.ratings, everyone=False)
+    return measure(statistic(ratings, units), units, [sample], bootstrap)[0][0]

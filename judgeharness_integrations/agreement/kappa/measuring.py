@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from judgeharness_integrations.agreement.kappa.bootstrap import Bootstrap, Resamples, bca_interval, resamples
+from judgeharness_integrations.agreement.kappa.bootstrap import Bootstrap, Resamples, drawn_interval, resamples
 from judgeharness_integrations.agreement.kappa.coefficient import Coefficient
 from judgeharness_integrations.agreement.kappa.ratings import NO_ITEMS, Ratings
 
@@ -90,9 +90,9 @@ def measure(
         if bare.value is None or not bootstrap.replicates:
             measured.append(bare)
             continue
-        if sample.never_agrees():
+        if sample.never_agrees() and not found.posterior:
             measured.append(replace(bare, reason=_NEVER))
             continue
-        drawn = bca_interval(bare.value, found, column, units=sample.units(), level=bootstrap.level)
+        drawn = drawn_interval(bare.value, found, column, units=sample.units(), level=bootstrap.level)
         measured.append(replace(bare, interval=drawn.interval, reason=drawn.reason, undefined=drawn.undefined))
     return measured, found

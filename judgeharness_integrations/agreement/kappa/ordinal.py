@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.sparse import csr_array
 
-from judgeharness_integrations.agreement.kappa.alpha import pairable
+from judgeharness_integrations.agreement.kappa.ratings import pairable
 from judgeharness_integrations.agreement.kappa.statistic import Estimates, Floats, beyond_chance
 
 if TYPE_CHECKING:

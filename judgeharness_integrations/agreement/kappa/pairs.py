@@ -16,6 +16,7 @@ from judgeharness_integrations.agreement.kappa.coefficient import Coefficient
 from judgeharness_integrations.agreement.kappa.cohen import Pair, cohen_statistic, unfit_for_cohen
 from judgeharness_integrations.agreement.kappa.crowd import cohen_values
 from judgeharness_integrations.agreement.kappa.measuring import Sample, known, measure, unmeasured
+from judgeharness_integrations.agreement.kappa.prior import with_prior
 from judgeharness_integrations.agreement.kappa.ratings import NO_ITEMS, Ratings, Weights
 from judgeharness_integrations.agreement.kappa.units import Units
 
@@ -51,33 +52,34 @@ def pairwise(
         bootstrap: how intervals are drawn: the same resamples of items or clusters for every pair.
 
     """
-    units = Units.of_ratings(ratings)
     if coefficient == "cohen":
-        return _cohen(ratings, pairs, units, weights, bootstrap)
+        return _cohen(ratings, pairs, weights, bootstrap)
+    before, units = with_prior(ratings, everyone=True) if bootstrap.replicates else (ratings, Units.of_ratings(ratings))
     parts = []
     for pair in pairs:
-        shared = _shared(ratings, pair)
+        shared, drawn_from = _shared(ratings, pair), _shared(before, pair)
         if not bootstrap.replicates:  # nothing is drawn: only the items of this pair matter
-            shared = replace(shared, codes=shared.codes[:, shared.codes[0] >= 0], clusters=None)
+            shared = drawn_from = replace(shared, codes=shared.codes[:, shared.codes[0] >= 0], clusters=None)
             units = Units.of_ratings(shared)
-        parts.append(_other(shared, units, name=coefficient, weights=weights, bootstrap=bootstrap))
+        parts.append(_other(shared, drawn_from, units, name=coefficient, weights=weights, bootstrap=bootstrap))
     return [found for part, _ in parts for found in part], Resamples.beside([drawn for _, drawn in parts])
 
 
-def _cohen(ratings: Ratings, pairs: Sequence[Pair], units: Units, weights: Weights, bootstrap: Bootstrap) -> Measured:
+def _cohen(ratings: Ratings, pairs: Sequence[Pair], weights: Weights, bootstrap: Bootstrap) -> Measured:
     samples = [
         Sample(name="cohen", weights=weights, ratings=ratings, raters=pair, undefined=_CONSTANT) for pair in pairs
     ]
     if reason := unfit_for_cohen(ratings, weights):
-        return [unmeasured(sample, reason) for sample in samples], _nothing(len(pairs), units, bootstrap)
+        return [unmeasured(sample, reason) for sample in samples], _nothing(len(pairs), bootstrap)
     if not bootstrap.replicates:
-        return _bare(ratings, pairs, weights), _nothing(len(pairs), units, bootstrap)
+        return _bare(ratings, pairs, weights), _nothing(len(pairs), bootstrap)
+    before, units = with_prior(ratings, everyone=True)
     columns = 6 if weights == "quadratic" else 1 + 2 * ratings.categories
-    block = max(1, _AT_ONCE // max(1, columns * ratings.codes.shape[1]))
+    block = max(1, _AT_ONCE // max(1, columns * before.codes.shape[1]))
     starts = range(0, len(pairs), block)
     parts = [
         measure(
-            cohen_statistic(ratings, pairs[at : at + block], units, weights), units, samples[at : at + block], bootstrap
+            cohen_statistic(before, pairs[at : at + block], units, weights), units, samples[at : at + block], bootstrap
         )
         for at in starts
     ]
@@ -111,19 +113,28 @@ def _shared(ratings: Ratings, pair: Pair) -> Ratings:
     return replace(ratings, codes=np.where((codes >= 0).all(axis=0), codes, -1))
 
 
-def _other(shared: Ratings, units: Units, *, name: CoefficientName, weights: Weights, bootstrap: Bootstrap) -> Measured:
+def _other(
+    shared: Ratings,
+    drawn_from: Ratings,
+    units: Units,
+    *,
+    name: CoefficientName,
+    weights: Weights,
+    bootstrap: Bootstrap,
+) -> Measured:
+    """Return the coefficient of two raters; `drawn_from` is `shared` with what is held likely before."""
     metric = METRICS[weights]
     shown = metric if name == "alpha" else weights
     sample = Sample(name=name, weights=shown, ratings=shared, raters=(0, 1), undefined=_UNANIMOUS)
     if reason := unfit_for_alpha(shared, metric) if name == "alpha" else unfit_for_categories(shared):
-        return [unmeasured(sample, reason)], _nothing(1, units, bootstrap)
+        return [unmeasured(sample, reason)], _nothing(1, bootstrap)
     statistic: Statistic = (
-        alpha_statistic(shared, units, metric)
+        alpha_statistic(drawn_from, units, metric)
         if name == "alpha"
-        else (fleiss_statistic if name == "fleiss" else gwet_statistic)(shared, units, weights)
+        else (fleiss_statistic if name == "fleiss" else gwet_statistic)(drawn_from, units, weights)
     )
     return measure(statistic, units, [sample], bootstrap)
 
 
-def _nothing(coefficients: int, units: Units, bootstrap: Bootstrap) -> Resamples:
-    return Resamples(np.full((bootstrap.replicates, coefficients), np.nan), None, units.base)
+def _nothing(coefficients: int, bootstrap: Bootstrap) -> Resamples:
+    return Resamples(np.full((bootstrap.replicates, coefficients), np.nan), None, np.ones(1))

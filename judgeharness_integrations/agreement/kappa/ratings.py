@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["MOST_CATEGORIES", "NO_ITEMS", "Ratings", "Weights", "agreement_weights"]
+__all__ = ["MOST_CATEGORIES", "NO_ITEMS", "Ratings", "Weights", "agreement_weights", "pairable"]
 
 Weights: TypeAlias = Literal["none", "linear", "quadratic"]
 NO_ITEMS = "no item was answered by two of them"
@@ -133,3 +133,9 @@ def agreement_weights(ratings: Ratings, weights: Weights) -> NDArray[np.float64]
     place = ratings.centred()
     distance = np.abs(place[:, None] - place[None, :])
     return 1.0 - (distance if weights == "linear" else distance**2)
+
+
+def pairable(ratings: Ratings) -> NDArray[np.float64]:
+    """Return (items,) what an answer about each weighs: 1 / (answers - 1), 0 where nobody else answered."""
+    answers = ratings.answers.astype(np.float64)
+    return np.where(answers > 1, 1 / np.maximum(answers - 1, 1), 0.0)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
+from judgeharness_integrations._rendering import Rendered
 from judgeharness_integrations.agreement.kappa.bootstrap import Bootstrap
 from judgeharness_integrations.agreement.kappa.coefficient import Coefficient
-
-if TYPE_CHECKING:
-    import pandas as pd
+from judgeharness_integrations.agreement.kappa.constant import ConstantAgreement
 
 __all__ = ["SCHEMA", "AgreementTable", "ConsensusAgreement", "PairAgreement", "RaterAgreement", "Role"]
 
@@ -75,7 +74,7 @@ class ConsensusAgreement:
 
 
 @dataclass(frozen=True, kw_only=True)
-class AgreementTable:
+class AgreementTable(Rendered):
     """Agreement of humans with each other and of candidates with them.
 
     Attributes:
@@ -97,6 +96,7 @@ class AgreementTable:
         groups: coefficients of all humans at once; empty below two of them.
         consensus: each candidate against the humans' majority or median.
         per_label: for sets, the table of each label: is it in the set or not?
+        constant: an annotator who reads nothing, beside the humans; None where these answered nothing.
 
     """
 
@@ -118,6 +118,7 @@ class AgreementTable:
     groups: tuple[Coefficient, ...]
     consensus: tuple[ConsensusAgreement, ...]
     per_label: Mapping[str, AgreementTable]
+    constant: ConstantAgreement | None = None
 
     @property
     def intervals(self) -> str:
@@ -138,6 +139,20 @@ class AgreementTable:
         """The candidates' names."""
         return tuple(row.rater for row in self.raters if row.role == "candidate")
 
+    def controls(self) -> Iterator[str]:
+        """Yield what an annotator who reads nothing comes to, and which candidates are not better than that."""
+        found, who = self.constant, "humans" if self.candidates else "raters"
+        if found is None or found.value is None or found.observed is None:
+            return
+        yield (
+            f"an annotator who reads nothing, {found.says}: agrees with the {who} about {100 * found.observed:.1f} %, "
+            f"mean coefficient {found.value:.3f}"
+        )
+        for row in self.raters:
+            if row.role == "candidate" and row.mean is not None and not _above(row, found.value):
+                word = "not shown to be better than" if row.mean > found.value else "not better than"
+                yield f"{row.rater}: {word} {found.says}, which reads nothing: {row.mean:.3f} {_ends(row.interval)}"
+
     @cached_property
     def _by_pair(self) -> dict[frozenset[str], Coefficient]:
         return {frozenset((pair.first, pair.second)): pair.coefficient for pair in self.pairs}
@@ -146,23 +161,14 @@ class AgreementTable:
         """Return the coefficient of two raters, in either order; None where they were not compared."""
         return self._by_pair.get(frozenset((one, other)))
 
-    def to_pandas(self) -> pd.DataFrame:
-        """Return one row a pair of raters as a data frame (`reporting.frames.agreement_frame`).
-
-        Raises:
-            NotInstalledError: pandas is not installed.
-
-        """
-        from judgeharness_integrations.reporting.frames import agreement_frame  # noqa: PLC0415 - needed by few
-
-        return agreement_frame(self)
-
-    def _repr_html_(self) -> str:
-        """Return what a notebook shows."""
-        from judgeharness_integrations.reporting.fragments import agreement_fragment  # noqa: PLC0415 - needed by few
-
-        return agreement_fragment(self)
-
     def to_dict(self) -> dict[str, Any]:
         """Return the table as JSON keeps it."""
         return {"schema": SCHEMA, "intervals": self.intervals, **asdict(self)}
+
+
+def _above(row: RaterAgreement, value: float) -> bool:
+    return row.interval is not None and row.interval[0] > value
+
+
+def _ends(interval: tuple[float, float] | None) -> str:
+    return "no interval" if interval is None else f"[{interval[0]:.3f}, {interval[1]:.3f}]"

@@ -11,8 +11,9 @@ import numpy as np
 
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.agreement.kappa.alpha import Metric
-from judgeharness_integrations.agreement.kappa.bootstrap import Bootstrap, Resamples, bca_interval
+from judgeharness_integrations.agreement.kappa.bootstrap import Bootstrap, Resamples, drawn_interval
 from judgeharness_integrations.agreement.kappa.coefficients import alpha, fleiss, gwet
+from judgeharness_integrations.agreement.kappa.constant import constant_agreement
 from judgeharness_integrations.agreement.kappa.crowd import shared_items
 from judgeharness_integrations.agreement.kappa.majority import human_consensus
 from judgeharness_integrations.agreement.kappa.pairs import COEFFICIENTS, CoefficientName, Measured, pairwise
@@ -120,6 +121,7 @@ def agreement_table(
         groups=_groups(question, humans),
         consensus=tuple(_consensus(question, humans, candidates)),
         per_label=_per_label(question, humans, candidates),
+        constant=constant_agreement(scale, humans, coefficient=coefficient, weights=chosen),
     )
 
 
@@ -201,7 +203,7 @@ def _mean(found: Sequence[Coefficient], drawn: Resamples, columns: Sequence[int]
         return _Mean(value, None, len(values), "")
     units = max(found[column].items for column in values)
     mean = drawn.mean(list(values))
-    interval, reason, _ = bca_interval(value, mean, 0, units=units, level=bootstrap.level)
+    interval, reason, _ = drawn_interval(value, mean, 0, units=units, level=bootstrap.level)
     return _Mean(value, interval, len(values), reason)
 
 

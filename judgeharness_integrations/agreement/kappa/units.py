@@ -28,12 +28,18 @@ class Units:
 
     Attributes:
         of: (items,) the unit of each item.
-        base: (units,) how often each stands in the sample.
+        base: (units,) how often each stands in the sample; 0 for items of a prior.
+        prior: (units,) how many units each is worth beyond that; None: units are drawn with replacement.
+        size: items of the sample in a unit that is drawn once, on average: an item of the prior weighs as much.
+        split: (units,) items of the prior whose raters disagree; None without a prior.
 
     """
 
     of: NDArray[np.intp]
     base: NDArray[np.float64]
+    prior: NDArray[np.float64] | None = None
+    size: float = 1.0
+    split: NDArray[np.bool_] | None = None
 
     @classmethod
     def of_ratings(cls, ratings: Ratings) -> Units:
@@ -56,19 +62,31 @@ class Units:
         flat = rows.reshape(len(rows), -1)
         sums = np.zeros((len(self.base), flat.shape[1]))
         np.add.at(sums, self.of, flat)
-        return (sums / self.base[:, None]).reshape(-1, *rows.shape[1:])
+        once: NDArray[np.float64] = sums / np.maximum(self.base, 1.0)[:, None]
+        return once.reshape(-1, *rows.shape[1:])
 
     def spread(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return (..., items) from (..., units): how much each item counts."""
-        return (weights / self.base)[..., self.of]
+        each: NDArray[np.float64] = (weights / np.maximum(self.base, 1.0))[..., self.of]
+        return each
 
     def draws(self, replicates: int, seed: int) -> Iterator[NDArray[np.float64]]:
-        """Yield blocks (some replicates, units): how often each unit is drawn. The same seed draws the same."""
+        """Yield blocks (some replicates, units): how often each unit is drawn. The same seed draws the same.
+
+        With a prior they are weights from the posterior instead, which sum to the units of the sample: gamma of how
+        often each stands in sample and prior (the Bayesian bootstrap, Rubin 1981).
+        """
         generator = np.random.default_rng(seed)
         units, drawn = len(self.base), self.drawn
         block = max(1, _AT_ONCE // max(1, units))
         for start in range(0, replicates, block):
             size = min(block, replicates - start)
+            if self.prior is not None:
+                weights = generator.standard_gamma(self.base + self.prior, size=(size, units))
+                weights *= drawn / weights.sum(axis=1, keepdims=True)
+                weights[:, self.base == 0] *= self.size
+                yield weights
+                continue
             if drawn > units:
                 yield generator.multinomial(drawn, self.base / drawn, size=size).astype(np.float64)
                 continue
