@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from judgeharness_integrations.comparison.difference import Difference
+from judgeharness_integrations.comparison.difference import Difference, least_p
 from judgeharness_integrations.comparison.noise import NoiseTest
 from judgeharness_integrations.comparison.power import PowerBasis
 from judgeharness_integrations.comparison.report import Answer
 from judgeharness_integrations.comparison.values import Values
 from judgeharness_integrations.comparison.words import change_text, p_text, size_text
+from judgeharness_integrations.sequential.clusters import unequal_clusters
 
 __all__ = ["answered", "of_designs", "untested", "without_failures"]
 
@@ -25,9 +26,17 @@ def untested(values: Values, main: Difference | None) -> str:
     for side, run in ((0, "before"), (1, "after")):
         if all(pair[side].status == "not_graded" for pair in values.states):
             return f"no case was graded {run}"
+    if main is not None and main.p is None and main.n and values.sequential:
+        return _without_evidence(values)
     if main is None or main.p is None:
         return "no case has a score on both sides"
     return ""
+
+
+def _without_evidence(values: Values) -> str:
+    if unequal := unequal_clusters(values.clusters):
+        return f"{unequal}: compare runs of equally many cases a cluster, or without --sequential"
+    return "a sequential comparison of scores needs the ends of their scale: give --scale 1:10"
 
 
 def answered(
@@ -46,12 +55,17 @@ def answered(
     if found:
         answer = _direction(main)
         return answer, "; ".join([told, *_flips(noise, beyond=beyond)])
+    least = 0.0 if main.clusters is None or "e-process" in main.method else least_p(main.clusters)
+    too_few = f"{told}; {_counted(main)} too few to find any change"
     if beyond:
-        return "flips more than noise", "; ".join([*_flips(noise, beyond=True), f"no net change: {told}"])
-    if basis is not None and detectable is None:
-        return "cannot tell", f"{told}; {_counted(main)} are too few to find any change"
+        net = too_few if least > alpha else f"no net change: {told}"
+        return "flips more than noise", "; ".join([*_flips(noise, beyond=True), net])
+    if least > alpha or (basis is not None and detectable is None):
+        return "cannot tell", too_few
     smallest = "" if detectable is None else f"; 80 % power for a change of {size_text(main, detectable)}"
-    if basis is None and main.difference is not None:
+    if "e-process" in main.method:
+        smallest = "; looked at as often as one likes, further cases may still show one"
+    elif basis is None and main.difference is not None:
         smallest = "; nothing varies, so that the change it could find is not known"
     return "no difference found", "; ".join([f"{told}{smallest}", *_flips(noise, beyond=False)])
 
@@ -80,7 +94,11 @@ def of_designs(answer: Answer, parts: Sequence[str]) -> str:
 
 
 def _counted(main: Difference) -> str:
-    return f"{main.n} cases" + ("" if main.clusters is None else f" in {main.clusters} clusters")
+    """Return of how many cases a difference is, and of clusters the smallest p that a test of so many can reach."""
+    if main.clusters is None:
+        return "1 case is" if main.n == 1 else f"{main.n} cases are"
+    of = "1 cluster" if main.clusters == 1 else f"{main.clusters} clusters"
+    return f"{main.n} cases in {of} (p cannot be below {p_text(least_p(main.clusters))}) are"
 
 
 def _adjusted(p: float | None, adjusted: float) -> str:

@@ -2,28 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from judgeharness_integrations._errors import UnknownNameError, UsageError
+from judgeharness_integrations.calibration.controls import Controls
 from judgeharness_integrations.comparison.answering import answered, of_designs, untested, without_failures
-from judgeharness_integrations.comparison.configuration import DESIGN, configuration_differences, judged
+from judgeharness_integrations.comparison.configuration import (
+    DESIGN,
+    certificate_notes,
+    configuration_differences,
+    judged,
+    shifted_sides,
+)
 from judgeharness_integrations.comparison.difference import Difference, power_basis
-from judgeharness_integrations.comparison.family import first_levels, weighted_holm
+from judgeharness_integrations.comparison.family import DIFFERENCE_WEIGHT, NOISE_WEIGHT, first_levels, weighted_holm
 from judgeharness_integrations.comparison.noise import NoiseTest, noise_test
 from judgeharness_integrations.comparison.pairing import JudgePair, PairedCriterion, judge_pairs, paired_criteria
 from judgeharness_integrations.comparison.power import PowerBasis
 from judgeharness_integrations.comparison.report import BillChange, ComparisonReport, CriterionComparison, Flip
 from judgeharness_integrations.comparison.states import flipped, transitions
-from judgeharness_integrations.comparison.values import MeasureChoice, Values, values_of
+from judgeharness_integrations.comparison.values import CaseTexts, MeasureChoice, Values, controls_beside, values_of
 from judgeharness_integrations.reporting.runs.bill import Bill
-from judgeharness_integrations.reporting.runs.report import RunReport
+from judgeharness_integrations.reporting.runs.report import NOT_DRAWN, RunReport
+from judgeharness_integrations.reporting.runs.systems import unvaried_systems
 
-__all__ = ["DIFFERENCE_WEIGHT", "NOISE_WEIGHT", "compare"]
+__all__ = ["compare"]
 
-DIFFERENCE_WEIGHT: Final = 4.0
-NOISE_WEIGHT: Final = 1.0
 _FEWEST: Final = 2_000
 _MOST: Final = 10_000
 
@@ -38,6 +44,7 @@ class _Found:
     noise: NoiseTest
     untested: str
     tolerance: float | None
+    controls: tuple[Controls | None, Controls | None]
 
 
 def compare(
@@ -53,6 +60,8 @@ def compare(
     alpha: float = 0.05,
     seed: int = 0,
     permutations: int | None = None,
+    sequential: bool = False,
+    scale: tuple[float, float] | None = None,
 ) -> ComparisonReport:
     """Compare two runs on the cases both measured.
 
@@ -76,6 +85,10 @@ def compare(
         alpha: how often two runs of one judge may be found to differ.
         seed: of permutations; the same seed gives the same report.
         permutations: how many; 2,000 a criterion, from 2,000 to 10,000, when None.
+        sequential: whether `alpha` and intervals hold however often one looks while cases are added: evidence by
+            betting instead of tests of a fixed number of cases, about the population the cases are from; flips are not
+            tested against noise then.
+        scale: the ends of scores, which a sequential comparison needs.
 
     Raises:
         UnknownNameError: a judge or criterion is not known.
@@ -84,6 +97,9 @@ def compare(
     """
     _check(detect=detect, alpha=alpha, permutations=permutations)
     chosen = judge_pairs(before, after, judges=judges, judge_before=judge_before, judge_after=judge_after)
+    if sequential:
+        _check_drawn(before, [one.before for one in chosen])
+        _check_drawn(after, [one.after for one in chosen])
     paired = [one for judge in chosen for one in paired_criteria(before, after, judge)]
     if not paired:
         raise UsageError("the runs have no criterion in common: compare runs that ask about the same.")
@@ -94,10 +110,15 @@ def compare(
     paired = [one for one in paired if not criteria or one.criterion in criteria]
     content = judged((pair for one in paired for pair in one.pairs), before, after)
     count = permutations or min(_MOST, max(_FEWEST, _FEWEST * len(paired)))
-    found = [
-        _found(one, measure=measure, new_answers=content.question == "new answers", seed=seed, permutations=count)
-        for one in paired
-    ]
+    facts: dict[str, Any] = {
+        "measure": measure,
+        "new_answers": content.question == "new answers",
+        "seed": seed,
+        "sequential": sequential,
+        "scale": scale,
+    }
+    texts = (before.case_texts, after.case_texts)
+    found = [_found(one, values_of(one, **facts), texts=texts, seed=seed, permutations=count) for one in paired]
     configuration = configuration_differences(before, after, chosen)
     designs = {(one.judge, one.part) for one in configuration if one.part in DESIGN}
     return ComparisonReport(
@@ -111,9 +132,23 @@ def compare(
         configuration=configuration,
         criteria=tuple(_compared(found, detect=detect, alpha=alpha, designs=designs)),
         same_run=_same_run(before, after, chosen),
+        sequential=sequential,
+        stopped=tuple(_stopped(before, after)),
         bills=tuple(_bills(before, after, one) for one in chosen),
+        unvaried=tuple(
+            dict.fromkeys(told for one in (before, after) for told in unvaried_systems(one.results, one.case_texts))
+        ),
+        shifted=tuple(shifted_sides(before, after, chosen)),
+        certificates=tuple(certificate_notes(before, after, chosen)),
         **_one_sided(before, after, chosen, judges),
     )
+
+
+def _stopped(before: RunReport, after: RunReport) -> Iterator[Literal["before", "after"]]:
+    if before.stopped:
+        yield "before"
+    if after.stopped:
+        yield "after"
 
 
 def _bills(before: RunReport, after: RunReport, pair: JudgePair) -> BillChange:
@@ -134,19 +169,41 @@ def _check(*, detect: float, alpha: float, permutations: int | None) -> None:
         raise UsageError(f"permutations must be at least 1, not {permutations}.")
 
 
+def _check_drawn(report: RunReport, judges: Sequence[str]) -> None:
+    """Refuse, of a sequential comparison, a run that was cut off: evidence is of cases that come as they may."""
+    for judge in judges:
+        unanswered, cases = report.unanswered(judge)
+        if unanswered:
+            raise UsageError(
+                f"{report.source} cannot be compared sequentially: {unanswered} of {cases} cases {NOT_DRAWN}: "
+                "continue the run to its end, or compare on a fixed number of cases, without --sequential."
+            )
+
+
 def _found(
-    paired: PairedCriterion, *, measure: MeasureChoice, new_answers: bool, seed: int, permutations: int
+    paired: PairedCriterion, values: Values, *, texts: tuple[CaseTexts, CaseTexts], seed: int, permutations: int
 ) -> _Found:
-    values = values_of(paired, measure=measure, new_answers=new_answers, seed=seed)
     main = values.main() if values.pairs and values.kind != "mixed" else None
     reason = untested(values, main)
     scales = [side.tolerance for pair in paired.pairs for side in pair.sides if side.tolerance is not None]
     tolerance = max(scales, default=None) if values.kind == "numbers" else None
     if reason:
         noise = _no_test(reason)
+    elif values.sequential:
+        noise = _no_test(
+            "a permutation of samples is a test of a fixed number of cases, not of a sequential comparison"
+        )
     else:
         noise = noise_test(paired.pairs, tolerance=tolerance, seed=seed, permutations=permutations)
-    return _Found(paired=paired, values=values, main=main, noise=noise, untested=reason, tolerance=tolerance)
+    return _Found(
+        paired=paired,
+        values=values,
+        main=main,
+        noise=noise,
+        untested=reason,
+        tolerance=tolerance,
+        controls=controls_beside(values, texts),
+    )
 
 
 def _no_test(reason: str) -> NoiseTest:
@@ -214,6 +271,8 @@ def _criterion(
         relabelled=values.relabelled,
         repeated=paired.repeated,
         unpaired=paired.unpaired,
+        controls_before=one.controls[0],
+        controls_after=one.controls[1],
         transitions=transitions(values.states, numeric=values.kind == "numbers"),
         main=None if one.untested else one.main,
         beside=tuple(values.beside()) if values.pairs and values.kind != "mixed" else (),

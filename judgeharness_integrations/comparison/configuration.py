@@ -9,18 +9,28 @@ from typing import Any, Final, Literal, TypeAlias
 
 from judgeharness_integrations.calibration.report import CalibrationReport
 from judgeharness_integrations.comparison.pairing import JudgePair, Pair
+from judgeharness_integrations.reporting.certificatetext import held_text, terms_text
 from judgeharness_integrations.reporting.runs.report import JudgeSection, RunReport
 from judgeharness_integrations.result import HarnessResult
-from judgeharness_integrations.verdictlog.probenames import is_probe
+from judgeharness_integrations.verdictlog.row import is_probe
 
-__all__ = ["DESIGN", "ConfigurationDifference", "Judged", "Question", "configuration_differences", "judged"]
+__all__ = [
+    "DESIGN",
+    "ConfigurationDifference",
+    "Judged",
+    "Question",
+    "certificate_notes",
+    "configuration_differences",
+    "judged",
+    "shifted_sides",
+]
 
 # what the shares of decisions hang on whoever judges: a majority of one sample is not that of three
-DESIGN: Final = frozenset({"rule", "perturbations", "repetitions", "quorum", "early stopping", "wordings"})
+DESIGN: Final = frozenset(
+    {"rule", "perturbations", "repetitions", "quorum", "early stopping", "wordings", "certificate"}
+)
 
 Question: TypeAlias = Literal["same answers", "new answers", "mixed", "unknown"]
-
-_Texts: TypeAlias = "Mapping[str, Mapping[str, str]]"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,14 +69,15 @@ _MEANINGS: Final[Mapping[Question, str]] = {
 
 
 def judged(pairs: Iterable[Pair], before: RunReport, after: RunReport) -> Judged:
-    """Return whether the same answers were judged, by the texts of cases, else by the hashes of what was asked.
+    """Return whether the same answers were judged.
 
-    An equal hash is the same question to the same judge. A different one is a new answer only where the judge's
-    fingerprint, hence the judge and what is asked about a case, is the same.
+    By the texts of cases; else by the digest of all cases, which is equal of the same cases, whoever judged them; else
+    by the hashes of what was asked. An equal hash is the same question to the same judge. A different one is a new
+    answer only where the judge's fingerprint, hence the judge and what is asked about a case, is the same.
     """
     seen = {(pair.case_id, pair.before.judge): pair for pair in pairs}
     one = before is after  # two judges of one run
-    known = Counter(one or _same(pair, before.case_texts, after.case_texts) for pair in seen.values())
+    known = Counter(one or _same(pair, before, after) for pair in seen.values())
     same, new, unknown = known[True], known[False], known[None]
     question: Question = "mixed"
     if unknown > same + new or not seen:
@@ -78,9 +89,12 @@ def judged(pairs: Iterable[Pair], before: RunReport, after: RunReport) -> Judged
     return Judged(question=question, same=same, new=new, unknown=unknown)
 
 
-def _same(pair: Pair, before: _Texts, after: _Texts) -> bool | None:
-    if pair.case_id in before and pair.case_id in after:
-        return dict(before[pair.case_id]) == dict(after[pair.case_id])
+def _same(pair: Pair, before: RunReport, after: RunReport) -> bool | None:
+    texts = [report.case_texts.get(pair.case_id) for report in (before, after)]
+    if texts[0] is not None and texts[1] is not None:
+        return dict(texts[0]) == dict(texts[1])
+    if before.cases_digest is not None and before.cases_digest == after.cases_digest:
+        return True  # one that differs says nothing of a single case
     first, second = _hashes(pair.before), _hashes(pair.after)
     shared = first.keys() & second.keys()
     if not shared:
@@ -104,6 +118,33 @@ def configuration_differences(
         for judge in judges
         for part, first, second in _differences(_facts(before, judge.before), _facts(after, judge.after))
     )
+
+
+def shifted_sides(before: RunReport, after: RunReport, judges: Sequence[JudgePair]) -> Iterator[str]:
+    """Yield of which run's judges the cases are not like the labelled ones, and in what."""
+    for judge in judges:
+        for side, report, name in (("before", before, judge.before), ("after", after, judge.after)):
+            section = next(one for one in report.judges if one.judge == name)
+            state = section.calibration_state
+            if state is not None and state.status == "shifted" and section.calibration is not None:
+                yield f"{side}, {name}: the calibration on {section.calibration.name} is {state}"
+
+
+def certificate_notes(before: RunReport, after: RunReport, judges: Sequence[JudgePair]) -> Iterator[str]:
+    """Yield what decisions of each side stand under, and where a file does not know the certificate of its own run."""
+    for judge in judges:
+        sides = ((before, judge.before), (after, judge.after))
+        held = [next(one for one in report.judges if one.judge == name).certificates for report, name in sides]
+        runs = [{row.run for one in report.results if one.judge == name for row in one.rows} for report, name in sides]
+        shared = (runs[0] & runs[1]) - {""}
+        for place, side in enumerate(("before", "after")):
+            report, name = sides[place]
+            yield from (f"{side}, {name}: {held_text(*one)}" for one in held[place])
+            if shared and held[1 - place] and not held[place]:
+                yield (
+                    f"{side}, {name}: rows of run {min(shared)}, whose certificate {report.source} does not know: give "
+                    "the folder of the run, or its log there"
+                )
 
 
 def _differences(
@@ -131,6 +172,7 @@ def _facts(report: RunReport, judge: str) -> dict[str, str | None]:
         "wordings": _joined(results, lambda one: ", ".join(one.design.wordings) or "none"),
         "temperature": _joined(results, lambda one: one.temperature),
         "calibration": _calibration(section),
+        "certificate": "; ".join(terms_text(*held) for held in section.certificates) or "none",
         "fingerprint": section.fingerprint,
         "run state": report.state,
     }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final
@@ -11,7 +11,6 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeharness_integrations.aggregation.deciding import decide
 from judgeharness_integrations.comparison.exchange import CaseSamples, Side
 from judgeharness_integrations.comparison.outcomes import Bools, CaseOutcomes, Floats
 from judgeharness_integrations.comparison.states import State, flipped
@@ -43,13 +42,12 @@ class _Composition:
         strata = tuple(
             sorted((swapped, tuple(map(sum, zip(a, b, strict=True))), sum(a), sum(b)) for swapped, a, b in self.strata)
         )
-        rules = tuple((side.rule.name, side.planned, side.min_valid) for side in self.sides)
-        return self.labels, strata, self.fixed, rules
+        return self.labels, strata, self.fixed, tuple(side.key for side in self.sides)
 
 
 @dataclass(kw_only=True)
 class CountSplits:
-    """Outcomes of cases under a rule that reads nothing of a sample but its verdict and its order.
+    """Outcomes of cases whose sides read nothing of a sample but its verdict and its order.
 
     `tolerance` is how far scores may move without flipping; None for labels. Cases with more than 2,000 splits are
     permuted instead.
@@ -124,23 +122,30 @@ class CountSplits:
         return np.array(found, dtype=np.bool_)[places.ravel()]
 
     def _state(self, labels: tuple[Verdict, ...], counts: tuple[int, ...], side: Side) -> State:
-        key = (labels, counts, side.rule.name, side.planned, side.min_valid)
+        key = (labels, counts, side.key)
         found = self._decided.get(key)
         if found is None:
-            rows = list(_rows(labels, counts))
-            decision = decide(rows, side.rule, planned=side.planned, min_valid=side.min_valid)
-            found = self._decided[key] = State(decision.status, decision.verdict)
+            found = self._decided[key] = side.state(list(_rows(labels, counts, side.stratum)))
         return found
 
 
-def _rows(labels: Sequence[Verdict], counts: Sequence[int]) -> Iterator[VerdictRow]:
-    """Yield rows of these counts: by order of the texts, then by label, failures last."""
+def _rows(
+    labels: Sequence[Verdict], counts: Sequence[int], columns: Iterable[tuple[str, str | float]]
+) -> Iterator[VerdictRow]:
+    """Yield rows of these counts and columns: by order of the texts, then by label, failures last."""
+    attributes = dict(columns)
     width = len(labels) + 1
     for place, count in enumerate(counts):
         verdict = None if place % width == len(labels) else labels[place % width]
         outcome = "ok" if verdict is not None else "error"
         for _ in range(count):
-            yield VerdictRow(case_id="", verdict=verdict, outcome=outcome, swapped=place >= width)  # type: ignore[arg-type]
+            yield VerdictRow(
+                case_id="",
+                verdict=verdict,
+                outcome=outcome,  # type: ignore[arg-type]
+                swapped=place >= width,
+                attributes=attributes,
+            )
 
 
 def _composition(case: CaseSamples) -> _Composition:

@@ -9,12 +9,12 @@ from typing import Any, Literal, TypeAlias
 
 from judgeharness_integrations.aggregation.statistics import sign_test
 from judgeharness_integrations.calibration.estimate import clustered_error, t_quantile
-from judgeharness_integrations.calibration.paired import tango_interval, unchanged_bound
-from judgeharness_integrations.comparison.homogeneity import clustered_p
+from judgeharness_integrations.calibration.paired import tango_interval, unchanged_bound, with_zero
+from judgeharness_integrations.comparison.homogeneity import exchanged_mean
 from judgeharness_integrations.comparison.mcnemar import mcnemar_p
 from judgeharness_integrations.comparison.power import PowerBasis
 
-__all__ = ["Difference", "Measure", "compared_means", "compared_shares", "power_basis"]
+__all__ = ["Difference", "Measure", "compared_means", "compared_shares", "least_p", "power_basis"]
 
 Measure: TypeAlias = Literal[
     "positive_rate",
@@ -34,8 +34,9 @@ class Difference:
 
     `difference` is after - before with its 95 % interval (`low`, `high`), in the measure's units: a share, or a score.
     `rose` and `fell` count cases whose value did (of label shares, both are the cases whose label changed). `of` is the
-    label a rate is of. `p` is two-sided; `method` names test and interval. `clusters` is the
-    number of clusters, None where every case stands for itself. What cannot be told is None.
+    label a rate is of. `p` is two-sided; `method` names test and interval, which holds 0 exactly where p is above .05
+    (where all changes are equal, at least there). `clusters` is the number of clusters, None where every case stands
+    for itself. What cannot be told is None.
     """
 
     measure: Measure
@@ -67,14 +68,18 @@ def compared_shares(
 ) -> Difference:
     """Compare two shares of the same cases: McNemar's mid-p test and Tango's score interval.
 
-    Where cases share clusters they are compared as means are.
+    Where the test does not reject 0 the interval reaches to it; where the test does, Tango's does not hold 0. Where
+    cases share clusters they are compared as means are, within what shares can differ by.
     """
     n, ones, others = len(before), list(map(float, before)), list(map(float, after))
     if len(set(clusters)) < n:
-        return replace(compared_means(measure, ones, others, clusters, seed=seed), of=of)
+        found = compared_means(measure, ones, others, clusters, seed=seed)
+        ends = [None if end is None else min(1.0, max(-1.0, end)) for end in (found.low, found.high)]
+        return replace(found, of=of, low=ends[0], high=ends[1])
     rose = sum(now and not was for was, now in zip(before, after, strict=True))
     fell = sum(was and not now for was, now in zip(before, after, strict=True))
-    low, high = tango_interval(rose, fell, n) if n else (None, None)
+    p = mcnemar_p(rose, fell) if n else None
+    low, high = (None, None) if p is None else with_zero(tango_interval(rose, fell, n), p)
     return Difference(
         measure=measure,
         n=n,
@@ -85,7 +90,7 @@ def compared_shares(
         high=high,
         rose=rose,
         fell=fell,
-        p=mcnemar_p(rose, fell) if n else None,
+        p=p,
         method="McNemar's test (mid-p), Tango's score interval",
         of=of,
     )
@@ -103,8 +108,9 @@ def compared_means(
     """Compare two means of the same cases by the paired t test.
 
     Where cases share clusters, the interval is that of the clustered error, and in the test before and after change
-    places, cluster by cluster. Where all changes are equal there is no error: the interval is then what so few cases
-    cannot rule out, and the test a sign test of the clusters.
+    places, cluster by cluster; where the two say otherwise of 0, the end next to it is what the exchange leaves
+    possible. Where all changes are equal there is no error: the interval is then what so few cases cannot rule out,
+    and the test a sign test of the clusters.
 
     Args:
         measure: what the values are.
@@ -134,18 +140,23 @@ def compared_means(
     found = clustered_error([change - mean for change in changes], clusters, negligible=1e-12 * span)
     if found is None or found[1] <= 0:
         unseen = unchanged_bound(count) * span
-        p = 1.0 if abs(mean) <= 1e-12 * span else sign_test(0, count)
-        return Difference(
-            **facts, low=mean - unseen, high=mean + unseen, p=p, method="sign test; all changes are equal"
-        )
+        p = 1.0 if abs(mean) <= 1e-12 * span else sign_test(0, count) or 0.0
+        low, high = with_zero((mean - unseen, mean + unseen), p)
+        return Difference(**facts, low=low, high=high, p=p, method="sign test; all changes are equal")
     error, degrees = found
     width = t_quantile(degrees) * error
+    low, high, p, method = mean - width, mean + width, _t_test(mean / error, degrees), "paired t test and interval"
+    if count < n:
+        p, (least, most) = exchanged_mean(changes, clusters, span=span, seed=seed)
+        if (least <= 0 <= most) != (low <= 0 <= high):
+            low, high = (least, high) if mean > 0 else (low, most)
+        method = "permutation of clusters, t interval of clustered cases"
     return Difference(
         **facts,
-        low=mean - width,
-        high=mean + width,
-        p=_t_test(mean / error, degrees) if count == n else clustered_p(changes, clusters, seed=seed),
-        method="paired t test and interval" if count == n else "permutation of clusters, t interval of clustered cases",
+        low=low,
+        high=high,
+        p=p,
+        method=method,
         error=error,
         degrees=degrees,
     )
@@ -157,6 +168,11 @@ def _t_test(t: float, degrees: float) -> float:
     return float(min(1.0, 2 * stdtr(degrees, -abs(t))))
 
 
+def least_p(clusters: int) -> float:
+    """Return the smallest p of a test in which so many clusters change places, each as a whole."""
+    return 2.0 ** (1 - clusters)
+
+
 def power_basis(found: Difference, *, level: float, significant: bool) -> PowerBasis | None:
     """Return what the power of a difference's test follows from; None where its changes show no spread.
 
@@ -164,7 +180,7 @@ def power_basis(found: Difference, *, level: float, significant: bool) -> PowerB
     the larger one holds the change itself.
     """
     if found.error is not None and found.degrees is not None:
-        possible = found.clusters is None or 2.0 ** (1 - found.clusters) <= level  # the smallest p of a permutation
+        possible = found.clusters is None or least_p(found.clusters) <= level
         error = found.error if possible else math.inf
         return PowerBasis(n=found.n, level=level, error=error, degrees=found.degrees, span=found.span)
     if found.method.startswith("McNemar") and found.n:

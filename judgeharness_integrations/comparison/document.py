@@ -29,10 +29,14 @@ def comparison_document(report: ComparisonReport) -> dict[str, Any]:
         "before": {"source": report.before, "run": report.run_before},
         "after": {"source": report.after, "run": report.run_after},
         "same_run": report.same_run,
+        "sequential": report.sequential,
+        "stopped": list(report.stopped),
         "alpha": report.alpha,
         "seed": report.seed,
         "judged": asdict(report.judged) | {"sentence": report.judged.sentence},
         "configuration": [asdict(one) for one in report.configuration],
+        "shifted": list(report.shifted),
+        "certificates": list(report.certificates),
         "only_before": _alone(report.judges_before, report.criteria_before),
         "only_after": _alone(report.judges_after, report.criteria_after),
         "criteria": [_criterion(one) for one in report.criteria],
@@ -40,6 +44,7 @@ def comparison_document(report: ComparisonReport) -> dict[str, Any]:
             {"judge": one.judge, "judge_after": one.judge_after, "before": _bill(one.before), "after": _bill(one.after)}
             for one in report.bills
         ],
+        "unvaried": list(report.unvaried),
     }
 
 
@@ -78,6 +83,8 @@ def _criterion(one: CriterionComparison) -> dict[str, Any]:
         "predicted_power": {"drop": _DROP, "power": one.predicted_power(_DROP)},
         "cases_needed": {"detect": one.detect, "cases": one.cases_needed},
         "beside": [asdict(difference) for difference in one.beside],
+        "controls_before": None if one.controls_before is None else one.controls_before.to_dict(),
+        "controls_after": None if one.controls_after is None else one.controls_after.to_dict(),
         "transitions": [asdict(transition) for transition in one.transitions],
         "flips": [_flip(flip) for flip in one.flips],
     }

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from judgeharness_integrations.aggregation.deciding import decide
 from judgeharness_integrations.aggregation.grouping import by_criterion
-from judgeharness_integrations.aggregation.rules import Rule
+from judgeharness_integrations.aggregation.rules import Bound, ByKind, Rule
+from judgeharness_integrations.certifying.applying import withheld
+from judgeharness_integrations.certifying.certificate import HeldCertificate
+from judgeharness_integrations.certifying.sureness import COLUMN
 from judgeharness_integrations.comparison.pairing import Pair
+from judgeharness_integrations.comparison.states import State
+from judgeharness_integrations.replay.deciding import CaseDecision, standing
 from judgeharness_integrations.result import HarnessResult
+from judgeharness_integrations.verdictlog.columns import columns_together
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
 __all__ = ["CaseSamples", "Exchangeable", "Side", "copied", "exchangeable"]
@@ -18,11 +25,37 @@ _REUSED_FROM = "reused_from"  # attribute of a copied row: the run that paid for
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """How one side folds its samples."""
+    """How one side decides about samples of a criterion: its rule, and what its certificate leaves standing.
+
+    `stratum` holds the columns of the case that tell its stratum of the certificate.
+    """
 
     rule: Rule
     planned: int
     min_valid: int | None
+    criterion: str = ""
+    held: HeldCertificate | None = None
+    stratum: tuple[tuple[str, str | float], ...] = ()
+
+    @property
+    def key(self) -> Hashable:
+        """What tells sides apart that decide about equal counts of samples in different ways."""
+        held = None if self.held is None else (self.held[0].name, self.held[0].measured_at, self.held[1])
+        return self.rule.name, self.planned, self.min_valid, self.criterion, held, self.stratum
+
+    @property
+    def reads_rows(self) -> bool:
+        """Whether more counts than the verdicts of samples and their order."""
+        by_column = self.held is not None and self.held[0].score.startswith(COLUMN)
+        return by_column or not isinstance(self.rule.function, (Bound, ByKind))
+
+    def state(self, rows: Sequence[VerdictRow]) -> State:
+        """Return what samples of a case come to."""
+        decision = decide(rows, self.rule, planned=self.planned, min_valid=self.min_valid)
+        if self.held is not None:
+            case = CaseDecision(case_id=rows[0].case_id, rows=rows, decision=decision, gold=None)
+            decision = standing(case, self.criterion, withheld(*self.held)).decision
+        return State(decision.status, decision.verdict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,16 +121,26 @@ def _origin(row: VerdictRow) -> tuple[str, str, int]:
 def _samples(pair: Pair) -> CaseSamples:
     before, after = (_by_stratum(result, pair.criterion) for result in (pair.before, pair.after))
     shared = sorted(before.keys() & after.keys())
-    designs = (pair.before.design, pair.after.design)
-    sides = [
-        Side(design.rule, measured.planned, design.min_valid)
-        for design, measured in zip(designs, pair.sides, strict=True)
-    ]
+    sides = [_side(result, pair.criterion) for result in (pair.before, pair.after)]
     return CaseSamples(
         case_id=pair.name,
         strata=tuple((tuple(before[key]), tuple(after[key])) for key in shared),
         fixed=(tuple(_others(before, after)), tuple(_others(after, before))),
         sides=(sides[0], sides[1]),
+    )
+
+
+def _side(result: HarnessResult, criterion: str) -> Side:
+    given, design = result.certificate, result.design
+    state, column = result.certificate_state, None if given is None else given.stratum
+    said = {name: value for row in reversed(result.rows) for name, value in row.attributes.items()} if column else {}
+    return Side(
+        rule=design.rule,
+        planned=result.criteria[criterion].planned,
+        min_valid=design.min_valid,
+        criterion=criterion,
+        held=None if given is None or state is None else (given, state),
+        stratum=tuple((name, said[name]) for name in columns_together(column or "", set(said)) if name in said),
     )
 
 

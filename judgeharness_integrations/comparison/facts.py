@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from judgeharness_integrations.calibration.controls import Controls
 from judgeharness_integrations.comparison.configuration import DESIGN
 from judgeharness_integrations.comparison.report import ComparisonReport, CriterionComparison, Flip
 from judgeharness_integrations.comparison.words import change_text, measure_text, p_text, size_text
+from judgeharness_integrations.gates.report import STOPPED
 from judgeharness_integrations.reporting.billtext import cost_text, tokens_text
 from judgeharness_integrations.reporting.plain import distribution_text, safe_text
 from judgeharness_integrations.verdictlog.row import verdict_text
@@ -41,6 +43,12 @@ def caveats(report: ComparisonReport) -> Iterator[str]:
     """Yield what the numbers stand on: what was judged, what only one run has, and the level."""
     told = report.judged
     yield f"{told.sentence} (same {told.same}, new {told.new}, not known {told.unknown} of the cases)"
+    for side in report.stopped:
+        held = "; those of differences here hold at every look"
+        advice = held if report.sequential else ": compare with --sequential"
+        yield f"the run {side} {STOPPED}{advice}"
+    yield from report.shifted
+    yield from report.certificates
     if report.same_run:
         yield "both sides are the same run: nothing can differ"
     for side, judges, criteria in (
@@ -51,8 +59,12 @@ def caveats(report: ComparisonReport) -> Iterator[str]:
             yield f"judges only {side}, not compared: {named(judges)}"
         if criteria:
             yield f"criteria only {side}, not compared: {named([', '.join(one) for one in criteria])}"
+    yield from report.unvaried
+    if worthless := [f"{titled(one)}, {side}" for one in report.criteria for side, _ in _not_better(one)]:
+        yield f"not shown to be better than a judge that reads nothing: {named(worthless)}"
     yield from _bills(report)
-    yield f"{_level(report)} (weighted Holm); intervals hold 95 % each; seed {report.seed}"
+    looks = ", at every look at once, about the population the cases are from" if report.sequential else ""
+    yield f"{_level(report)} (weighted Holm); intervals hold 95 % each{looks}; seed {report.seed}"
 
 
 def _bills(report: ComparisonReport) -> Iterator[str]:
@@ -96,12 +108,30 @@ def details(one: CriterionComparison) -> Iterator[str]:
             f"tested: {measure_text(one.main)}{means}, {one.main.method}{clusters}; {one.main.rose} rose, "
             f"{one.main.fell} fell; p {p_text(one.main.p)}, adjusted {p_text(one.p_adjusted)}"
         )
+    yield from _controls(one)
     yield from _noise(one)
     yield from _power(one)
     yield from (f"beside: {change_text(other)}, p {p_text(other.p)} (not adjusted)" for other in one.beside)
     if one.transitions:
         told = ", ".join(f"{safe_text(t.before, 40)} -> {safe_text(t.after, 40)}: {t.count}" for t in one.transitions)
         yield f"all cases: {told}"
+
+
+def _sides(one: CriterionComparison) -> list[tuple[str, Controls]]:
+    sides = (("before", one.controls_before), ("after", one.controls_after))
+    return [(side, found) for side, found in sides if found is not None]
+
+
+def _not_better(one: CriterionComparison) -> list[tuple[str, Controls]]:
+    return [(side, found) for side, found in _sides(one) if found.best is not None and not found.beaten]
+
+
+def _controls(one: CriterionComparison) -> Iterator[str]:
+    """Yield whether each side is better than a judge that reads nothing, and what such judges come to."""
+    sides = _sides(one)
+    for side, found in sides:
+        yield f"{side}: {found.value:.3f} {'mean error' if found.scored else 'right'} (n={found.n}), {found.sentence}"
+    yield from dict.fromkeys(found.line for _, found in sides)
 
 
 def _noise(one: CriterionComparison) -> Iterator[str]:

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
-__all__ = ["first_levels", "weighted_holm"]
+__all__ = ["DIFFERENCE_WEIGHT", "NOISE_WEIGHT", "first_levels", "weighted_holm"]
+
+DIFFERENCE_WEIGHT: Final = 4.0
+NOISE_WEIGHT: Final = 1.0
 
 
 def weighted_holm(p_values: Sequence[float], weights: Sequence[float]) -> list[float]:

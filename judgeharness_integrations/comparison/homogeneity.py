@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Sequence
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["PERMUTATIONS", "clustered_p", "homogeneity_p", "stuart_maxwell"]
+__all__ = ["PERMUTATIONS", "exchanged_mean", "homogeneity_p", "stuart_maxwell"]
 
 PERMUTATIONS: Final = 10_000
 _AT_ONCE: Final = 500
@@ -46,21 +47,48 @@ def homogeneity_p(
     return _exchanged(change, clusters, _inverse(change), seed=seed)
 
 
-def clustered_p(changes: Sequence[float], clusters: Sequence[Hashable], *, seed: int) -> float:
-    """Return the two-sided p-value of a mean change when before and after change places, cluster by cluster.
+def exchanged_mean(
+    changes: Sequence[float], clusters: Sequence[Hashable], *, span: float, seed: int, level: float = 0.05
+) -> tuple[float, tuple[float, float]]:
+    """Return the two-sided p-value of a mean change when before and after change places by cluster, and its interval.
 
-    It is exact with few clusters, too, where the t test of 8 clusters of shares finds 5.9 % at 5 %.
+    The interval is what the same exchange does not reject once the change is taken off every case, so that 0 lies
+    outside it exactly where p is below the level. An exchange leaves a change possible that lies between the mean of
+    the clusters it turns and that of the others (Hartigan 1969). The test is exact with few clusters, too, where the
+    t test of 8 clusters of shares finds 5.9 % at 5 %; of fewer than six the interval is the whole range.
+
+    Args:
+        changes: one a case.
+        clusters: which cluster each case is in.
+        span: the largest change there can be.
+        seed: of the exchanges.
+        level: of the interval, 1 - its confidence.
+
     """
-    return _exchanged(np.array(changes, dtype=np.float64)[:, None], clusters, np.ones((1, 1)), seed=seed)
+    sums = _summed(np.stack([np.array(changes, dtype=np.float64), np.ones(len(changes))], axis=1), clusters)
+    total, cases = sums.sum(0)
+    way = -1.0 if total < 0 else 1.0  # neither the order of cases nor that of runs is to matter
+    sums = np.stack([sums[:, 0] * way, sums[:, 1]], axis=1)
+    sums = sums[np.lexsort(sums.T)]
+    random, ends = np.random.default_rng(seed), []
+    for _ in range(PERMUTATIONS // _AT_ONCE):
+        change, size = (random.integers(0, 2, size=(_AT_ONCE, len(sums)), dtype=np.int8) @ sums).T
+        whole = (size == 0) | (size == cases)
+        turned, others = change / np.where(whole, 1, size), (way * total - change) / np.where(whole, 1, cases - size)
+        ends.append(np.where(whole, [[-span], [span]], [np.minimum(turned, others), np.maximum(turned, others)]))
+    low, high = np.concatenate(ends, axis=1)
+    low, high = (np.where(np.abs(end) <= _ROUNDING * span, 0.0, end) for end in (low, high))
+    p = (1 + int(np.sum((low <= 0) & (high >= 0)))) / (1 + PERMUTATIONS)
+    rejecting = math.floor(level * (1 + PERMUTATIONS)) - 1  # exchanges that may leave possible what is rejected
+    found = float(np.sort(low)[rejecting]), float(np.sort(high)[-1 - rejecting])
+    return p, found if way > 0 else (-found[1], -found[0])
 
 
 def _exchanged(
     change: NDArray[np.float64], clusters: Sequence[Hashable], inverse: NDArray[np.float64], *, seed: int
 ) -> float:
     """Return how often the quadratic form of the summed changes is at least what it is, under random signs."""
-    keys = {key: place for place, key in enumerate(dict.fromkeys(clusters))}
-    sums = np.zeros((len(keys), change.shape[1]))
-    np.add.at(sums, [keys[key] for key in clusters], change)
+    sums = _summed(change, clusters)
     total = sums.sum(0)
     observed = float(total @ inverse @ total)
     sums = _in_order(sums[np.any(sums != 0, axis=1)])
@@ -71,6 +99,14 @@ def _exchanged(
         statistics = np.einsum("bi,ij,bj->b", drawn, inverse, drawn)
         extreme += int(np.sum(statistics >= observed * (1 - _ROUNDING) - _ROUNDING))
     return (1 + extreme) / (1 + PERMUTATIONS)
+
+
+def _summed(values: NDArray[np.float64], clusters: Sequence[Hashable]) -> NDArray[np.float64]:
+    """Return (clusters, columns): the sums of (cases, columns) over each cluster."""
+    keys = {key: place for place, key in enumerate(dict.fromkeys(clusters))}
+    sums = np.zeros((len(keys), values.shape[1]))
+    np.add.at(sums, [keys[key] for key in clusters], values)
+    return sums
 
 
 def _in_order(sums: NDArray[np.float64]) -> NDArray[np.float64]:

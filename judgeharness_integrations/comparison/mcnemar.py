@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import bdtr, bdtrc, bdtrik, gammaln, ndtri, xlogy
+
+from judgeharness_integrations.aggregation.statistics import fewest
 
 __all__ = ["MOST_CASES", "mcnemar_cases", "mcnemar_detectable", "mcnemar_p", "mcnemar_power"]
 
@@ -89,19 +91,10 @@ def mcnemar_detectable(n: int, *, exchange: float, alpha: float, power: float) -
 
 
 def mcnemar_cases(difference: float, *, exchange: float, alpha: float, power: float) -> int | None:
-    """Return how many pairs the test needs to find a net share of changed pairs; None beyond 100,000.
-
-    Power rises with n in teeth, so this is where a bisection meets it, at most a few pairs from the very first.
-    """
+    """Return how many pairs the test needs to find a net share of changed pairs; None beyond 100,000."""
     exchange = min(exchange, (1 - difference) / 2)
     z = float(ndtri(1 - alpha / 2) + ndtri(power))
     if z * z * (difference + 2 * exchange) / difference**2 > 2 * MOST_CASES:  # by normal approximation
         return None
-    low, high = 1, 2
-    while mcnemar_power(high, difference, exchange=exchange, alpha=alpha) < power:
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        enough = mcnemar_power(middle, difference, exchange=exchange, alpha=alpha) >= power
-        low, high = (low, middle) if enough else (middle, high)
-    return high if high <= MOST_CASES else None
+    reached = partial(mcnemar_power, difference=difference, exchange=exchange, alpha=alpha)
+    return fewest(lambda n: reached(n) >= power, least=2, most=MOST_CASES)

@@ -8,8 +8,6 @@ from typing import Final
 
 import numpy as np
 
-from judgeharness_integrations.aggregation.by_kind import ByKind
-from judgeharness_integrations.aggregation.rules import Bound, Rule
 from judgeharness_integrations.comparison.countsplits import CountSplits
 from judgeharness_integrations.comparison.exchange import CaseSamples, Exchangeable, exchangeable
 from judgeharness_integrations.comparison.outcomes import CaseOutcomes, null_distribution
@@ -58,7 +56,7 @@ def noise_test(pairs: Sequence[Pair], *, tolerance: float | None, seed: int, per
         pairs: the cases.
         tolerance: how far a score moves without flipping; None for labels.
         seed: of the permutations.
-        permutations: how many; fewer with a rule of the caller's own, which is called for each.
+        permutations: how many; fewer with a caller's own rule or a certificate by a column, which read each sample.
 
     """
     found = exchangeable(pairs)
@@ -77,10 +75,9 @@ def noise_test(pairs: Sequence[Pair], *, tolerance: float | None, seed: int, per
             collapsed=found.collapsed,
             reason=reason,
         )
-    rules = {side.rule.name: side.rule for case in found.cases for side in case.sides}
-    own = any(not isinstance(rule.function, (Bound, ByKind)) for rule in rules.values())
+    own = any(side.reads_rows for case in found.cases for side in case.sides)
     count = affordable(len(found.cases), permutations) if own else permutations
-    outcomes = _outcomes(found.cases, list(rules.values()), own=own, tolerance=tolerance, seed=seed, count=count)
+    outcomes = _outcomes(found.cases, own=own, tolerance=tolerance, seed=seed, count=count)
     return _tested(outcomes, found, seed=seed, permutations=count)
 
 
@@ -104,7 +101,7 @@ def _reason(found: Exchangeable, pairs: int) -> str:
 
 
 def _outcomes(
-    cases: Sequence[CaseSamples], rules: Sequence[Rule], *, own: bool, tolerance: float | None, seed: int, count: int
+    cases: Sequence[CaseSamples], *, own: bool, tolerance: float | None, seed: int, count: int
 ) -> list[CaseOutcomes]:
     random = np.random.default_rng([seed, 1])
     rows = (row for case in cases for stratum in case.strata for side in stratum for row in side)
@@ -112,7 +109,7 @@ def _outcomes(
     splits: RowSplits | ScoreSplits | CountSplits
     if own:
         splits = RowSplits(tolerance=tolerance, permutations=count, random=random)
-    elif numeric and all(map(folds_scores, rules)):
+    elif numeric and all(folds_scores(side.rule) and side.held is None for case in cases for side in case.sides):
         splits = ScoreSplits(tolerance=tolerance or 0.0, permutations=count, random=random)
     else:
         splits = CountSplits(tolerance=tolerance, permutations=count, random=random)

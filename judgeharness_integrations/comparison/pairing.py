@@ -6,9 +6,10 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from judgeharness_integrations._errors import UnknownNameError, UsageError
+from judgeharness_integrations.aggregation.grouping import cluster_of
 from judgeharness_integrations.reporting.plain import safe_text
+from judgeharness_integrations.reporting.runs.goldlabels import gold_of
 from judgeharness_integrations.reporting.runs.report import RunReport
-from judgeharness_integrations.reporting.runs.summarising import gold_of
 from judgeharness_integrations.result import CriterionResult, HarnessResult
 from judgeharness_integrations.verdictlog.row import Verdict
 
@@ -57,10 +58,8 @@ class Pair:
 
     @property
     def cluster(self) -> Hashable:
-        """The cluster the case is in: the attribute `cluster` of its rows, else the case itself."""
-        rows = (row for result in (self.before, self.after) for row in result.rows)
-        named = next((row.attributes["cluster"] for row in rows if "cluster" in row.attributes), None)
-        return ("case", self.case_id) if named is None else ("cluster", str(named))
+        """The cluster the case is in, see `cluster_of`."""
+        return cluster_of(self.case_id, (row for result in (self.before, self.after) for row in result.rows))
 
 
 @dataclass(frozen=True, kw_only=True)

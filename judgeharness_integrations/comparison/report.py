@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, TypeAlias
 
+from judgeharness_integrations._rendering import renderer
+from judgeharness_integrations.calibration.controls import Controls
 from judgeharness_integrations.comparison.configuration import ConfigurationDifference, Judged
 from judgeharness_integrations.comparison.difference import Difference
 from judgeharness_integrations.comparison.noise import NoiseTest
@@ -58,7 +60,8 @@ class CriterionComparison:
     what the test of `main` has to reach by itself. `minimum_detectable` is the smallest change, in units of `main`,
     that it finds with 80 % power. `cases_needed` are those that find a change of `detect`. `flips` are sorted by how
     unlikely they are under noise. `repeated` are cases with several measurements, paired in order and one cluster each,
-    `unpaired` the measurements of theirs that the other run has no partner for.
+    `unpaired` the measurements of theirs that the other run has no partner for. `controls_before` and `controls_after`
+    are judges that read nothing beside each side, on its decided cases with one gold label; None without any.
     """
 
     judge: str
@@ -86,6 +89,8 @@ class CriterionComparison:
     power_basis: PowerBasis | None = field(default=None, repr=False)
     repeated: tuple[str, ...] = ()
     unpaired: int = 0
+    controls_before: Controls | None = None
+    controls_after: Controls | None = None
 
     def predicted_power(self, drop: float = 0.1) -> float | None:
         """Return the probability that this comparison finds a change of `drop`.
@@ -114,6 +119,10 @@ class ComparisonReport:
     `before` and `after` say where they were read. All tests form one family (weighted Holm at `alpha`), so that two
     runs of one judge are found to differ at most that often. `judges_before` and `judges_after` are those that only one
     run has, `criteria_before` and `criteria_after` such (judge, criterion) pairs. `bills` are what each judge cost.
+    `sequential`: level and intervals hold however often one looks while cases are added. `stopped` are the sides whose
+    run ended because gates of its own were settled. `unvaried` are sentences about judged systems that answer every
+    input with one text. `shifted` says of which run's judges the cases are not like those their calibration was
+    measured on, `certificates` which certificates decisions stand under, and whether they hold.
     """
 
     before: str
@@ -130,7 +139,12 @@ class ComparisonReport:
     criteria_before: tuple[tuple[str, str], ...]
     criteria_after: tuple[tuple[str, str], ...]
     same_run: bool
+    sequential: bool = False
+    stopped: tuple[Literal["before", "after"], ...] = ()
     bills: tuple[BillChange, ...] = ()
+    unvaried: tuple[str, ...] = ()
+    shifted: tuple[str, ...] = ()
+    certificates: tuple[str, ...] = ()
 
     @property
     def answer(self) -> Answer:
@@ -140,24 +154,17 @@ class ComparisonReport:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the comparison as JSON keeps it (schema `judgeharness.comparison/1`)."""
-        from judgeharness_integrations.comparison.document import comparison_document  # noqa: PLC0415 - needed by few
-
-        return comparison_document(self)
+        document: dict[str, Any] = renderer(self, "document")(self)
+        return document
 
     def to_markdown(self) -> str:
         """Return the comparison as GitHub's Markdown."""
-        from judgeharness_integrations.comparison.markdown import comparison_markdown  # noqa: PLC0415 - needed by few
-
-        return comparison_markdown(self)
+        return str(renderer(self, "markdown")(self))
 
     def to_html(self) -> str:
         """Return one HTML page that needs nothing else."""
-        from judgeharness_integrations.comparison.page import comparison_page  # noqa: PLC0415 - needed by few
-
-        return comparison_page(self)
+        return str(renderer(self, "html")(self))
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows."""
-        from judgeharness_integrations.comparison.fragment import comparison_fragment  # noqa: PLC0415 - needed by few
-
-        return comparison_fragment(self)
+        return str(renderer(self, "fragment")(self))

@@ -1,4 +1,4 @@
-"""Rows that change places under a rule of the caller's own, which may read anything of them."""
+"""Rows that change places where a rule of the caller's own or a certificate reads more of them than verdicts."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ from typing import Final
 
 import numpy as np
 
-from judgeharness_integrations.aggregation.deciding import decide
-from judgeharness_integrations.comparison.exchange import CaseSamples, Side
+from judgeharness_integrations.comparison.exchange import CaseSamples
 from judgeharness_integrations.comparison.outcomes import CaseOutcomes
-from judgeharness_integrations.comparison.states import State, flipped
+from judgeharness_integrations.comparison.states import flipped
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
 __all__ = ["RowSplits", "affordable"]
@@ -30,7 +29,7 @@ def affordable(cases: int, permutations: int) -> int:
 
 @dataclass(kw_only=True)
 class RowSplits:
-    """Outcomes of cases, drawn by permuting their rows; the rule is called for each."""
+    """Outcomes of cases, drawn by permuting their rows; each is decided by itself."""
 
     tolerance: float | None
     permutations: int
@@ -60,15 +59,10 @@ class RowSplits:
 
     def _outcome(self, case: CaseSamples, parts: _Parts) -> tuple[bool, float]:
         states = [
-            _decided([*(row for part in parts for row in part[side]), *case.fixed[side]], case.sides[side])
+            case.sides[side].state([*(row for part in parts for row in part[side]), *case.fixed[side]])
             for side in (0, 1)
         ]
         return flipped(states[0], states[1], self.tolerance), sum(_distance(*part) for part in parts)
-
-
-def _decided(rows: Sequence[VerdictRow], side: Side) -> State:
-    decision = decide(rows, side.rule, planned=side.planned, min_valid=side.min_valid)
-    return State(decision.status, decision.verdict)
 
 
 def _distance(before: Sequence[VerdictRow], after: Sequence[VerdictRow]) -> float:

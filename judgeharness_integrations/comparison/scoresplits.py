@@ -14,9 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgeharness_integrations.aggregation import numbers
-from judgeharness_integrations.aggregation.by_kind import ByKind
 from judgeharness_integrations.aggregation.deciding import quorum
-from judgeharness_integrations.aggregation.rules import Bound, Rule
+from judgeharness_integrations.aggregation.rules import Bound, ByKind, Rule
 from judgeharness_integrations.comparison.exchange import CaseSamples, Side
 from judgeharness_integrations.comparison.outcomes import Bools, CaseOutcomes, Floats
 from judgeharness_integrations.verdictlog.row import VerdictRow

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import compress
 from typing import Literal, TypeAlias
 
 import numpy as np
 
+from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.aggregation.decision import Status
+from judgeharness_integrations.calibration.controls import Controls, controls_of, longer_of
+from judgeharness_integrations.comparison.anytime import anytime, p_of_labels
 from judgeharness_integrations.comparison.difference import Difference, Measure, compared_means, compared_shares
 from judgeharness_integrations.comparison.homogeneity import homogeneity_p
 from judgeharness_integrations.comparison.pairing import Pair, PairedCriterion
 from judgeharness_integrations.comparison.states import State, state_of
-from judgeharness_integrations.reporting.runs.summarising import positive_of
+from judgeharness_integrations.reporting.runs.summarising import columns_of, positive_of
 from judgeharness_integrations.verdictlog.row import Verdict, is_number
 
-__all__ = ["Kind", "MeasureChoice", "Values", "values_of"]
+__all__ = ["CaseTexts", "Kind", "MeasureChoice", "Values", "controls_beside", "values_of"]
 
 Kind: TypeAlias = Literal["labels", "numbers", "mixed"]
 MeasureChoice: TypeAlias = Literal["auto", "rate", "gold"]
+CaseTexts: TypeAlias = Mapping[str, Mapping[str, str]]
 
 _GRADED = frozenset({"PASS", "FAIL"})
 
@@ -30,7 +34,8 @@ class Values:
     """What is known of the pairs of one criterion.
 
     `golds` has the label of each pair, None where there is none or the two sides name different ones (`relabelled`).
-    `by_gold`: whether the main measure holds decisions against gold.
+    `by_gold`: whether the main measure holds decisions against gold. `sequential`: whether differences hold however
+    often one looks, for which scores need the ends of their `scale`.
     """
 
     pairs: tuple[Pair, ...]
@@ -42,13 +47,19 @@ class Values:
     relabelled: tuple[str, ...]
     by_gold: bool
     seed: int
+    sequential: bool = False
+    scale: tuple[float, float] | None = None
 
     @property
     def span(self) -> float:
         """The range of the scores and their gold labels; 1 where there is none."""
+        return (max(self.scores) - min(self.scores) or 1.0) if self.scores else 1.0
+
+    @property
+    def scores(self) -> list[float]:
+        """Every score and every gold label that is one."""
         seen = [state.verdict for pair in self.states for state in pair] + list(self.golds)
-        numbers = [float(value) for value in seen if is_number(value)]  # type: ignore[arg-type]
-        return (max(numbers) - min(numbers) or 1.0) if numbers else 1.0
+        return [float(value) for value in seen if is_number(value)]  # type: ignore[arg-type]
 
     @property
     def failures(self) -> tuple[int, int]:
@@ -89,16 +100,23 @@ class Values:
 
     def _of_status(self, measure: Measure, status: Status) -> Difference:
         hits = [[pair[side].status == status for pair in self.states] for side in (0, 1)]
-        return compared_shares(measure, hits[0], hits[1], self.clusters, seed=self.seed)
+        return self._rates(measure, hits, self.clusters)
 
     def _positive(self) -> Difference:
         hits = [[pair[side].verdict == self.positive for pair in self.states] for side in (0, 1)]
-        return compared_shares("positive_rate", hits[0], hits[1], self.clusters, of=self.positive, seed=self.seed)
+        return self._rates("positive_rate", hits, self.clusters, of=self.positive)
 
     def _accuracy(self) -> Difference:
         known = [place for place, gold in enumerate(self.golds) if gold is not None]
         hits = [[self.states[place][side].verdict == self.golds[place] for place in known] for side in (0, 1)]
-        return compared_shares("accuracy", hits[0], hits[1], [self.clusters[place] for place in known], seed=self.seed)
+        return self._rates("accuracy", hits, [self.clusters[place] for place in known])
+
+    def _rates(
+        self, measure: Measure, hits: Sequence[Sequence[bool]], clusters: Sequence[Hashable], *, of: str | None = None
+    ) -> Difference:
+        found = compared_shares(measure, hits[0], hits[1], clusters, of=of, seed=self.seed)
+        changes = [float(now) - float(was) for was, now in zip(*hits, strict=True)]
+        return anytime(found, changes, clusters, span=1.0, every=self.clusters) if self.sequential else found
 
     def _shares(self) -> Difference:
         """Compare the shares of all states at once."""
@@ -115,8 +133,10 @@ class Values:
             high=None,
             rose=changed,
             fell=changed,
-            p=homogeneity_p(sides[0], sides[1], self.clusters, labels=len(codes), seed=self.seed),
-            method="Stuart-Maxwell statistic, permuted",
+            p=p_of_labels(sides[0].tolist(), sides[1].tolist(), self.clusters, labels=len(codes))
+            if self.sequential
+            else homogeneity_p(sides[0], sides[1], self.clusters, labels=len(codes), seed=self.seed),
+            method="betting e-processes of all labels" if self.sequential else "Stuart-Maxwell statistic, permuted",
         )
 
     def _scores(self) -> Difference:
@@ -145,17 +165,31 @@ class Values:
             for (before, after), cluster in zip(pairs, self.clusters, strict=True)
             if before is not None and after is not None
         ]
-        return compared_means(
+        clusters = [cluster for _, _, cluster in both]
+        found = compared_means(
             measure,
             [before for before, _, _ in both],
             [after for _, after, _ in both],
-            [cluster for _, _, cluster in both],
+            clusters,
             span=self.span if span is None else span,
             seed=self.seed,
         )
+        if not self.sequential:
+            return found
+        width = None if self.scale is None else self.scale[1] - self.scale[0]
+        changes = [now - was for was, now, _ in both]
+        return anytime(found, changes, clusters, span=width if span is None else span, every=self.clusters)
 
 
-def values_of(paired: PairedCriterion, *, measure: MeasureChoice, new_answers: bool, seed: int) -> Values:
+def values_of(
+    paired: PairedCriterion,
+    *,
+    measure: MeasureChoice,
+    new_answers: bool,
+    seed: int,
+    sequential: bool = False,
+    scale: tuple[float, float] | None = None,
+) -> Values:
     """Return what is compared of a criterion.
 
     Args:
@@ -164,6 +198,8 @@ def values_of(paired: PairedCriterion, *, measure: MeasureChoice, new_answers: b
             pairs have one and the answers are not known to be new: a label belongs to the answer it was given to.
         new_answers: whether they are known to be.
         seed: of permutations.
+        sequential: whether differences hold however often one looks.
+        scale: the ends of scores, which that needs.
 
     """
     states = tuple((state_of(before), state_of(after)) for before, after in (pair.sides for pair in paired.pairs))
@@ -171,7 +207,7 @@ def values_of(paired: PairedCriterion, *, measure: MeasureChoice, new_answers: b
     golds, relabelled = _golds(paired.pairs, kind)
     known = sum(gold is not None for gold in golds)
     enough = 2 * known >= max(len(golds), 1) and not new_answers
-    return Values(
+    found = Values(
         pairs=paired.pairs,
         states=states,
         clusters=tuple(pair.cluster for pair in paired.pairs),
@@ -181,7 +217,37 @@ def values_of(paired: PairedCriterion, *, measure: MeasureChoice, new_answers: b
         relabelled=relabelled,
         by_gold=known > 0 and (measure == "gold" or (measure == "auto" and enough)),
         seed=seed,
+        sequential=sequential,
+        scale=scale,
     )
+    if scale is not None and not all(scale[0] <= score <= scale[1] for score in found.scores):
+        raise UsageError(f"a score lies outside the scale {scale[0]:g}:{scale[1]:g}: give its true ends.")
+    return found
+
+
+def controls_beside(values: Values, texts: tuple[CaseTexts, CaseTexts]) -> tuple[Controls | None, Controls | None]:
+    """Return the controls of each side, on its decided cases with a gold label; None without any.
+
+    Args:
+        values: what is compared.
+        texts: of each side, case -> field -> text of what was judged, as far as that is known.
+
+    """
+    before, after = (_controls(values, side, texts[side]) for side in (0, 1))
+    return before, after
+
+
+def _controls(values: Values, side: int, texts: CaseTexts) -> Controls | None:
+    if values.kind == "mixed":
+        return None
+    results = [(pair.before, pair.after)[side] for pair in values.pairs]
+    found = [
+        (gold, states[side].verdict, cluster, longer_of(texts.get(result.case_id, {}), columns_of(result)))
+        for result, states, gold, cluster in zip(results, values.states, values.golds, values.clusters, strict=True)
+        if gold is not None and states[side].status == "decided"
+    ]
+    golds, verdicts, clusters, longer = zip(*found, strict=True) if found else ((), (), (), ())
+    return controls_of(golds, verdicts, clusters, longer=longer)
 
 
 def _kind(states: Sequence[tuple[State, State]]) -> Kind:

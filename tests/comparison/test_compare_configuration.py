@@ -60,9 +60,14 @@ def test_what_was_judged_is_told_by_texts_and_hashes() -> None:
     assert question(run("x", "f"), run("y", "g")) == "unknown"
     assert question(run("x"), run("y")) == "unknown"
     assert question(run(None), run("y")) == "unknown"
+    one, other = ({"cases_digest": digest} for digest in ("1", "2"))
+    assert question(run("x", "f", **one), run("y", "g", **one)) == "same answers"
+    assert question(run("x", "f", **one), run("y", "f", **other)) == "new answers"
+    assert question(run("x", "f", **one), run("y", "g", **other)) == "unknown"
     old, new = ({"case_texts": {"a": {"output": text}}} for text in ("old", "new"))
     assert question(run("x", **old), run("y", **old)) == "same answers"
     assert question(run("x", **old), run("x", **new)) == "new answers"
+    assert question(run("x", **old, **one), run("x", **new, **one)) == "new answers"
     texts = [{"case_texts": {"a": {"output": "1"}, "b": {"output": two}}} for two in "23"]
     both = [a_run({"a": [P], "b": [P]}, **one) for one in texts]
     assert question(*both) == "mixed"

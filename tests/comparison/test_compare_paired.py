@@ -7,15 +7,16 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom, nct, t, ttest_rel
 from statsmodels.stats.contingency_tables import SquareTable, mcnemar
 from statsmodels.stats.multitest import multipletests
 
+from judgeharness_integrations.calibration.paired import tango_interval
 from judgeharness_integrations.comparison.difference import compared_means, compared_shares, power_basis
 from judgeharness_integrations.comparison.family import first_levels, weighted_holm
-from judgeharness_integrations.comparison.homogeneity import clustered_p, homogeneity_p, stuart_maxwell
+from judgeharness_integrations.comparison.homogeneity import exchanged_mean, homogeneity_p, stuart_maxwell
 from judgeharness_integrations.comparison.mcnemar import (
     mcnemar_cases,
     mcnemar_detectable,
@@ -121,6 +122,13 @@ def test_nothing_to_compare_is_none() -> None:
     assert power_basis(empty, level=0.04, significant=False) is None
 
 
+def test_shares_of_clusters_differ_by_no_more_than_all() -> None:
+    found = compared_shares("positive_rate", [True] * 24, [False] * 24, [place // 4 for place in range(24)])
+    assert (found.difference, found.low) == (-1.0, -1.0)
+    assert found.high is not None
+    assert found.high < 0
+
+
 def test_clusters_change_places_as_a_whole() -> None:
     changes, clusters = [1.0, 2, 1, -1, 3, 2, 1, 1, 2, 2], list("aabbccddee")
     sums = [3, 0, 5, 2, 4]
@@ -128,8 +136,63 @@ def test_clusters_change_places_as_a_whole() -> None:
         abs(sum(s * x for s, x in zip(signs, sums, strict=True))) >= 14
         for signs in itertools.product((-1, 1), repeat=5)
     ]
-    assert clustered_p(changes, clusters, seed=0) == pytest.approx(np.mean(extreme), abs=0.01)
-    assert clustered_p([-one for one in changes], clusters, seed=0) == clustered_p(changes, clusters, seed=0)
+    p, (low, high) = exchanged_mean(changes, clusters, span=3.0, seed=0)
+    assert p == pytest.approx(np.mean(extreme), abs=0.01)
+    assert exchanged_mean([-one for one in changes], clusters, span=3.0, seed=0) == (p, (-high, -low))
+    assert (low, high) == (-3.0, 3.0)  # two exchanges of 32 leave everything possible
+
+
+@pytest.mark.parametrize("sizes", [(1,) * 9, (4,) * 8, (1, 2, 3, 4, 5, 6, 7, 8)])
+def test_an_interval_of_clusters_is_what_their_exchange_does_not_reject(sizes: tuple[int, ...]) -> None:
+    generator = np.random.default_rng(sum(sizes))
+    clusters = [key for key, size in enumerate(sizes) for _ in range(size)]
+    changes = generator.normal(0.6, 1.0, len(clusters))
+    low, high = exchanged_mean(changes.tolist(), clusters, span=9.0, seed=1)[1]
+
+    def p_of(change: float) -> float:
+        """Every exchange of what is left without the change, one by one."""
+        sums = np.bincount(clusters, weights=changes - change)
+        drawn = np.array(list(itertools.product((-1, 1), repeat=len(sizes)))) @ sums
+        return float(np.mean(np.abs(drawn) >= abs(sums.sum()) - 1e-9))
+
+    inside, outside = np.linspace(low, high, 9), (low - 0.1 * (high - low), high + 0.1 * (high - low))
+    assert min(p_of(change) for change in inside[1:-1]) > 0.045
+    assert max(p_of(change) for change in outside) < 0.055
+    assert min(p_of(change) for change in outside) < max(p_of(change) for change in inside)
+
+
+@settings(max_examples=200)
+@given(st.lists(st.tuples(st.integers(0, 1), st.integers(0, 1), st.integers(0, 9)), min_size=1, max_size=40))
+def test_of_clusters_as_well_zero_lies_outside_exactly_where_the_test_rejects_it(
+    cases: list[tuple[int, int, int]],
+) -> None:
+    before, after, clusters = zip(*cases, strict=True)
+    if len(set(clusters)) == len(clusters):
+        return
+    found = compared_means("mean_error", before, after, clusters)
+    outside = found.low > 0 or found.high < 0
+    assert outside == (found.p < 0.05) or found.method.startswith("sign test")
+    assert found.low <= found.difference <= found.high
+
+
+def test_of_every_small_table_zero_lies_outside_the_interval_exactly_where_p_is_below_the_level() -> None:
+    corrected = 0
+    for n in range(1, 26):
+        for rose, fell in ((one, two) for one in range(n + 1) for two in range(n + 1 - one)):
+            before = [False] * rose + [True] * fell + [False] * (n - rose - fell)
+            after = [True] * rose + [False] * fell + [False] * (n - rose - fell)
+            found = compared_shares("positive_rate", before, after, range(n))
+            assert (found.low > 0 or found.high < 0) == (found.p < 0.05), (n, rose, fell)
+            low, high = tango_interval(rose, fell, n)
+            assert (found.low, found.high) in {(low, high), (0.0, high), (low, 0.0)}
+            corrected += (found.low, found.high) != (low, high)
+    assert corrected == 54  # tables of which Tango's interval alone says otherwise than the mid-p value
+
+
+def test_four_of_24_changed_one_way_are_no_proof_and_the_interval_says_so() -> None:
+    found = compared_shares("positive_rate", [True] * 4 + [False] * 20, [False] * 24, range(24))
+    assert (found.p, found.high) == (0.0625, 0.0)
+    assert found.low == pytest.approx(-0.359, abs=5e-4)
 
 
 @given(st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=60))

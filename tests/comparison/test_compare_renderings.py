@@ -5,17 +5,20 @@ from __future__ import annotations
 import html
 import json
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
 from jsonschema import Draft202012Validator
-from support.comparisons import a_run, documented_comparisons
+from support.comparisons import a_run, documented_comparisons, rows_of
 from support.live_markdown import HOSTILE_TEXTS, live_parts
 
 from judgeharness_integrations.comparison import ComparisonReport, ConfigurationDifference, compare
 from judgeharness_integrations.comparison.facts import caveats, details, differences, flip_cells, named, titled
 from judgeharness_integrations.comparison.words import interval_text, value_text
+from judgeharness_integrations.reporting.runs import RunReport, run_report
+from judgeharness_integrations.reporting.runs.fromlog import results_of_log
 from judgeharness_integrations.schemas import schema
 
 P, F = "PASS", "FAIL"
@@ -34,6 +37,52 @@ def test_json_is_plain_and_follows_its_schema() -> None:
     for found in documented_comparisons():
         document = json.loads(json.dumps(found.to_dict(), allow_nan=False))
         assert [error.message for error in check.iter_errors(document)] == []
+
+
+def test_both_sides_stand_beside_judges_that_read_nothing() -> None:
+    cases = {f"c{n}": F if n % 4 else P for n in range(40)}
+    texts = {case: {"input": case, "output": f"about {case}"} for case in cases}
+
+    def measured(judge: Callable[[str], str], *, answers: str | None = None) -> RunReport:
+        rows = [row for case, gold in cases.items() for row in rows_of(case, [judge(gold)], gold=gold)]
+        told = {case: {**one, **({} if answers is None else {"output": answers})} for case, one in texts.items()}
+        return run_report(results_of_log(rows, "majority", rule_fixed="before"), source="a", case_texts=told)
+
+    report = compare(measured(lambda gold: gold), measured(lambda _: F))
+    (one,) = report.criteria
+    assert one.controls_before is not None
+    assert one.controls_before.beaten
+    assert one.controls_after is not None
+    assert not one.controls_after.beaten
+    told = list(details(one))
+    assert any(
+        line.startswith("before: 1.000 right (n=40), better than the best control, always FAIL") for line in told
+    )
+    assert any(line.startswith("after: 0.750 right (n=40), not better than the best control") for line in told)
+    assert [line for line in told if line.startswith("controls")] == [one.controls_after.line]
+    worthless = "not shown to be better than a judge that reads nothing: 1 (judge, verdict, after)"
+    assert worthless in list(caveats(report))
+    for rendered in (report.to_markdown(), report.to_html(), report._repr_html_()):
+        assert worthless in html.unescape(rendered).replace("\\", "")
+    document = report.to_dict()
+    assert document["criteria"][0]["controls_after"] == one.controls_after.to_dict()
+    assert document["unvaried"] == []
+    flat = compare(measured(lambda gold: gold), measured(lambda gold: gold, answers="[[A]] is the best"))
+    (said,) = flat.unvaried
+    assert said.startswith("the answers of output do not vary")
+    assert said in list(caveats(flat))
+
+
+def test_controls_stand_on_decided_cases_with_one_gold_label() -> None:
+    scores = a_run({f"c{n}": [n % 5] for n in range(20)}, "median", gold=3)
+    (one,) = compare(scores, a_run({f"c{n}": [n % 4] for n in range(20)}, "median")).criteria
+    assert one.controls_after is not None
+    assert one.controls_after.scored
+    assert any("mean error (n=20)" in line for line in details(one))
+    (none,) = compare(a_run({"a": [P], "b": [P]}), a_run({"a": [F], "b": [P]})).criteria
+    assert (none.controls_before, none.controls_after) == (None, None)
+    (mixed,) = compare(a_run({"a": [P], "b": [P]}, gold=P), a_run({"a": [1], "b": [2]}, "median", gold=P)).criteria
+    assert (mixed.kind, mixed.controls_before) == ("mixed", None)
 
 
 def test_json_holds_every_flip_with_both_distributions() -> None:

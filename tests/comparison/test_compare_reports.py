@@ -316,7 +316,7 @@ def test_clusters_are_one_observation_each() -> None:
     assert (one.minimum_detectable, one.cases_needed) == (None, None)
     calm = only(compare(run(P), a_run({**dict.fromkeys((f"c{i}" for i in range(40)), [P] * 2), "c3": [F] * 2})))
     assert calm.answer == "cannot tell"
-    assert "40 cases in 4 clusters are too few" in calm.reason
+    assert "40 cases in 4 clusters (p cannot be below .125) are too few" in calm.reason
 
 
 verdicts = st.sampled_from([P, F, None])
