@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
 from judgeharness_integrations.planning.components import Components
+from judgeharness_integrations.planning.grid import Design
 
 __all__ = ["Advice", "Facts", "LabelSource", "advise"]
 
 LabelSource = Literal["none", "executable", "human"]
 
-_NEGLIGIBLE: Final = 0.01
 _SAMPLES: Final = 2
 _FEWEST: Final = 2
 
@@ -22,7 +22,8 @@ class Facts:
     """What is known; None is not known.
 
     `labels_needed` is how many labels the wanted width takes. `components` are those of a pilot or declared ones.
-    `budget` is in calls; each of `systems` is asked about each case.
+    `budget` is in calls; each of `systems` is asked about each case. `designs` reach the goal, and `buys` says whether
+    more samples a case can buy it at all.
     """
 
     labels: LabelSource | None = None
@@ -34,6 +35,8 @@ class Facts:
     components: Components | None = None
     fewest_cases: int | None = None
     systems: int = 1
+    designs: Sequence[Design] = ()
+    buys: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,17 +97,39 @@ def _design(facts: Facts) -> Iterator[Advice]:
             fact="the judge's temperature is 0",
             advice="repetitions measure nothing; use one repetition under several perturbations.",
         )
-    parts = facts.components
-    if parts is None or not parts.split or not parts.total:
-        return
-    if parts.repetitions is not None and parts.repetitions <= _NEGLIGIBLE * parts.total and facts.repetitions != 1:
-        share = f"{100 * parts.repetitions / parts.total:.2g} %"
-        yield Advice(
-            fact=f"repetitions hold {share} of the variance",
-            advice="ask fewer repetitions and more cases or perturbations.",
-        )
+    yield from _samples(facts)
     if facts.fewest_cases is not None and facts.cases is not None and facts.fewest_cases > facts.cases:
         yield Advice(
-            fact=f"the variance between cases alone takes {facts.fewest_cases} cases, and there are {facts.cases}",
-            advice="find more cases: no number of repetitions or perturbations reaches the goal.",
+            fact=f"the goal takes {facts.fewest_cases} cases under any design tried, and there are {facts.cases}",
+            advice="find more cases: no number of repetitions or perturbations reaches it.",
+        )
+
+
+def _samples(facts: Facts) -> Iterator[Advice]:
+    """Say what repetitions buy of the goal: the calls of the design that is marked, and of one with more samples."""
+    best = next((one for one in facts.designs if one.cheapest), None)
+    others = [one for one in facts.designs if best and one.perturbations == best.perturbations and one.cases]
+    if best is None or best.cases is None or not others:
+        return
+    one, most = (pick(others, key=lambda design: design.repetitions) for pick in (min, max))
+    if one.repetitions == most.repetitions or one.cases is None:
+        return
+    calls = f"{one.perturbations} x {one.repetitions} takes {one.cases} cases and {one.calls} calls"
+    more = f"{most.perturbations} x {most.repetitions} {most.cases} cases and {most.calls} calls"
+    if best.repetitions > one.repetitions:
+        yield Advice(
+            fact=f"{calls}, {best.perturbations} x {best.repetitions} {best.cases} cases and {best.calls} calls",
+            advice="with so few cases at hand, repetitions are what buys the goal.",
+        )
+    elif facts.buys:
+        yield Advice(
+            fact=f"{calls}, {more}",
+            advice="repetitions save cases, not calls: take one where cases can be had; a second one shows the "
+            "judge's noise (consistency, flip rates, the noise test of compare).",
+        )
+    else:
+        yield Advice(
+            fact=f"{calls}, {more}",
+            advice="the interval is that of decisions, which are 0 or 1 however many samples are behind them: take "
+            "one; a second one shows the judge's noise (consistency, flip rates).",
         )

@@ -1,4 +1,4 @@
-"""The parts of a measurement's variance, and what more of each makes of the mean."""
+"""The parts of a measurement's variance, and what samples leave of them."""
 
 from __future__ import annotations
 
@@ -55,13 +55,6 @@ class Components:
             if value < 1:
                 raise UsageError(f"{name} must be a whole number of at least 1, not {value}.")
         return ((self.perturbations or 0.0) + (self.repetitions or 0.0) / repetitions) / perturbations
-
-    def of_mean(self, *, cases: int, perturbations: int, repetitions: int) -> float:
-        """Return the variance of the mean over cases (Searle, Casella, McCulloch, Variance Components, ch. 3).
-
-        (cases + perturbations / P + repetitions / (P R)) / n; no P and R bring it below cases / n.
-        """
-        return (self.cases + self.of_samples(perturbations=perturbations, repetitions=repetitions)) / cases
 
     @classmethod
     def of_rate(cls, rate: float) -> Components:

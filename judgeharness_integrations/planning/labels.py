@@ -4,16 +4,25 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Final
+from functools import partial
+from typing import Any, Final
 
-from scipy.special import ndtri
+import numpy as np
+from numpy.typing import NDArray
 
 from judgeharness_integrations._errors import UsageError
+from judgeharness_integrations.aggregation.statistics import fewest
+from judgeharness_integrations.calibration.corrected.rogangladen import RoganGladen, rogan_gladen
+from judgeharness_integrations.planning.decisions import Decided
+from judgeharness_integrations.planning.goal import Goal
+from judgeharness_integrations.planning.study import RateStudy, cases_of
 
-__all__ = ["CorrectedLabels", "corrected_labels", "wilson_labels", "wilson_width"]
+__all__ = ["CorrectedLabels", "corrected_labels", "wilson_labels"]
 
-_Z: Final = float(ndtri(0.975))
 _MOST: Final = 10_000_000
+_STUDIES: Final = 2_000
+_HALF: Final = 0.5
+_fewest = partial(fewest, least=2, most=_MOST)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,41 +40,43 @@ class CorrectedLabels:
     judged_rate: float
 
 
-def wilson_width(rate: float, n: int) -> float:
-    """Return the width of the 95 % Wilson interval of a rate that comes out as anticipated (Wilson 1927)."""
-    spread = _Z * math.sqrt(rate * (1 - rate) / n + _Z * _Z / (4 * n * n))
-    return 2 * spread / (1 + _Z * _Z / n)
-
-
-def wilson_labels(rate: float, width: float) -> int | None:
+def wilson_labels(rate: float, width: float, *, assurance: float | None = None) -> int | None:
     """Return how many labelled items give that width: for agreement items, for precision items the judge calls
     positive, for sensitivity items people call positive. None beyond 10 million.
 
+    Args:
+        rate: that is anticipated.
+        width: of the 95 % interval, from end to end.
+        assurance: share of studies whose interval is no wider; None: where the rate comes out as anticipated, as it
+            does in about half of them.
+
     Raises:
-        UsageError: the rate or the width does not lie between 0 and 1.
+        UsageError: a rate, the width or the assurance does not lie between 0 and 1.
 
     """  # noqa: D205 - one paragraph
     _check(rate=rate)
     if not 0 < width < 1:
         raise UsageError(f"a wanted width must lie between 0 and 1, not {width:g}.")
-    low, high = 0, 1
-    while wilson_width(rate, high) > width:
-        low, high = high, 2 * high
-        if high > _MOST:
-            return None
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if wilson_width(rate, middle) <= width else (middle, high)
-    return high
+    goal = Goal(value=width, assurance=assurance)
+    rates = np.array([rate])
+    return cases_of(RateStudy(goal=goal, decided=Decided(rates=rates, spreads=rates * (1 - rates))), least=1)
 
 
 def corrected_labels(
-    *, rate: float, sensitivity: float, specificity: float, cases: int, width: float
+    *,
+    rate: float,
+    sensitivity: float,
+    specificity: float,
+    cases: int,
+    width: float,
+    assurance: float | None = 0.8,
+    plausible: NDArray[np.float64] | None = None,
 ) -> CorrectedLabels:
-    """Return the fewest labels that give a Rogan-Gladen corrected rate a 95 % interval of that width.
+    """Return the fewest labels that give a Rogan-Gladen corrected rate, as it is printed, an interval of that width.
 
-    Delta method: var = (p(1-p)/n + (1-rate)^2 q0(1-q0)/m0 + rate^2 q1(1-q1)/m1) / (q0+q1-1)^2 (Rogan and Gladen
-    1978). The sum m0 + m1 is smallest where m is in proportion to the root of its numerator (Neyman allocation).
+    That is the interval of Lee et al. (arXiv 2511.21140), cut to [0, 1], on counts drawn with a fixed seed. Labels are
+    divided by the Neyman allocation of the delta variance, (1-rate)^2 q0(1-q0)/m0 + rate^2 q1(1-q1)/m1 (Rogan and
+    Gladen 1978), with Lee's pseudo-counts, so that no class of a perfect judge goes without.
 
     Args:
         rate: the true rate that is anticipated.
@@ -73,6 +84,8 @@ def corrected_labels(
         specificity: q0, share of negatives it leaves.
         cases: n, how many cases are judged without labels.
         width: wanted, from end to end.
+        assurance: share of studies whose interval is no wider; None: half of them.
+        plausible: equally likely rates instead of `rate`, where a pilot leaves them open.
 
     Raises:
         UsageError: a rate or the width does not lie between 0 and 1, or there is no case.
@@ -83,24 +96,76 @@ def corrected_labels(
         raise UsageError(f"a wanted width must lie between 0 and 1, not {width:g}.")
     if cases < 1:
         raise UsageError(f"cases must be a whole number of at least 1, not {cases}.")
-    judged = rate * sensitivity + (1 - rate) * (1 - specificity)
-    informed = sensitivity + specificity - 1
-    if informed <= 0:
-        return CorrectedLabels(positives=None, negatives=None, cases=cases, fewest_cases=None, judged_rate=judged)
-    allowed = (width / (2 * _Z) * informed) ** 2
-    fewest = math.floor(judged * (1 - judged) / allowed) + 1
-    left = allowed - judged * (1 - judged) / cases
-    if left <= 0:
-        return CorrectedLabels(positives=None, negatives=None, cases=cases, fewest_cases=fewest, judged_rate=judged)
-    root0 = (1 - rate) * math.sqrt(specificity * (1 - specificity))
-    root1 = rate * math.sqrt(sensitivity * (1 - sensitivity))
-    return CorrectedLabels(
-        positives=max(1, math.ceil(root1 * (root0 + root1) / left)),
-        negatives=max(1, math.ceil(root0 * (root0 + root1) / left)),
-        cases=cases,
-        fewest_cases=fewest,
-        judged_rate=judged,
+    corrected = _Corrected(
+        rate=rate,
+        rates=np.array([rate]) if plausible is None else plausible,
+        sensitivity=sensitivity,
+        specificity=specificity,
+        width=width,
+        share=assurance or _HALF,
     )
+    facts: dict[str, Any] = {"cases": cases, "judged_rate": float(corrected.judged.mean())}
+    if sensitivity + specificity <= 1:
+        return CorrectedLabels(positives=None, negatives=None, fewest_cases=None, **facts)
+    judged = _fewest(lambda n: corrected.met(n, _MOST))
+    total = None if judged is None or cases < judged else _fewest(lambda labels: corrected.met(cases, labels))
+    positives, negatives = (None, None) if total is None else corrected.divided(total)
+    return CorrectedLabels(positives=positives, negatives=negatives, fewest_cases=judged, **facts)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Corrected:
+    """A corrected rate that is planned: how often its printed interval is as narrow as wanted."""
+
+    rate: float
+    rates: NDArray[np.float64]
+    sensitivity: float
+    specificity: float
+    width: float
+    share: float
+
+    @property
+    def judged(self) -> NDArray[np.float64]:
+        found: NDArray[np.float64] = self.rates * self.sensitivity + (1 - self.rates) * (1 - self.specificity)
+        return found
+
+    def divided(self, total: int) -> tuple[int, int]:
+        """Return labels of positives and of negatives."""
+        q1, q0 = ((total / 2 * share + 1) / (total / 2 + 2) for share in (self.sensitivity, self.specificity))
+        root1 = self.rate * math.sqrt(q1 * (1 - q1))
+        root0 = (1 - self.rate) * math.sqrt(q0 * (1 - q0))
+        positives = min(total - 1, max(1, round(total * root1 / (root1 + root0))))
+        return positives, total - positives
+
+    def met(self, cases: int, labels: int) -> bool:
+        """Whether so many cases and labels give the wanted width in the wanted share of studies."""
+        positives, negatives = self.divided(labels)
+        random = np.random.default_rng(0)
+        drawn = (
+            (cases, np.resize(self.judged, _STUDIES)),
+            (positives, self.sensitivity),
+            (negatives, self.specificity),
+        )
+        counts = (random.binomial(size, share, size=_STUDIES).tolist() for size, share in drawn)
+        return sum(
+            self._narrow(
+                rogan_gladen(
+                    judged=passed / cases,
+                    n=cases,
+                    sensitivity=right1 / positives,
+                    positives=positives,
+                    specificity=right0 / negatives,
+                    negatives=negatives,
+                )
+            )
+            for passed, right1, right0 in zip(*counts, strict=True)
+        ) >= (self.share * _STUDIES)
+
+    def _narrow(self, found: RoganGladen | None) -> bool:
+        if found is None or found.interval is None:
+            return False
+        low, high = (min(1.0, max(0.0, end)) for end in found.interval)
+        return 0 < high - low <= self.width
 
 
 def _check(**rates: float) -> None:

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from scipy.special import bdtr, betaincinv
+from numpy.typing import NDArray
+from scipy.special import bdtr
 
 from judgeharness_integrations.planning.components import Components
+from judgeharness_integrations.planning.decisions import chances_of_cases
 
 __all__ = ["MajorityRisk", "majority_risk"]
 
@@ -52,14 +54,13 @@ def majority_risk(mean: float, components: Components, samples: int) -> Majority
     return MajorityRisk(samples=samples, differs=float(np.mean(lost)), tied=tied)
 
 
-def _rates(mean: float, components: Components) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+def _rates(mean: float, components: Components) -> NDArray[np.float64]:
     """Return equally likely rates of cases: the quantiles of the beta distribution."""
     inside = components.inside
     if not inside or not 0 < mean < 1:  # every case always says the same
         return np.array([0.0, 1.0])
     if not components.cases:
         return np.array([mean])
-    size = inside / components.cases  # a + b = (1 - rho) / rho
-    points = (np.arange(_POINTS) + 0.5) / _POINTS
-    rates: np.ndarray[tuple[int], np.dtype[np.float64]] = betaincinv(mean * size, (1 - mean) * size, points)
+    between = np.array([components.cases / (components.cases + inside)])
+    rates: NDArray[np.float64] = chances_of_cases(np.array([mean]), between, _POINTS)[0]
     return rates

@@ -4,23 +4,29 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.aggregation.grouping import by_case, is_numeric
+from judgeharness_integrations.aggregation.grouping import by_case, cluster_of, is_numeric
 from judgeharness_integrations.aggregation.planned import samples_planned
 from judgeharness_integrations.aggregation.statistics import agreement
 from judgeharness_integrations.aggregation.variance import VarianceSplit, variance_split
 from judgeharness_integrations.planning.components import Components
 from judgeharness_integrations.planning.shifts import Shift, shifts_of
-from judgeharness_integrations.verdictlog.probenames import voting
-from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow, verdict_text
+from judgeharness_integrations.planning.truths import ClusterSizes
+from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow, verdict_text, voting
 
 __all__ = ["Pilot", "pilot_of"]
 
 _USUAL = ("PASS", "A")
 _PAIR = 2
+_MOST_OTHERS = 3
+_ONE_CLUSTER = (
+    "all cases of the pilot are one cluster: how alike those of another one are is not known, and they count as quite "
+    "alike, so that no number of cases does: give a pilot of several clusters"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,6 +37,8 @@ class Pilot:
     labels occur. `agreement` is the mean share of agreeing pairs of samples within a case. `failed` samples hold no
     verdict and count for nothing here. `tokens_per_call` is None where the log does not tell tokens. `shifts` are the
     perturbations that move the mean; what they move it by is no part of `components`, unless they exchange two answers.
+    `others` are the labels that are not positive, each with its share of them. `clusters` is None where every case
+    stands for itself (row attribute `cluster`).
     """
 
     judge: str
@@ -47,10 +55,16 @@ class Pilot:
     components: Components
     tokens_per_call: float | None
     shifts: tuple[Shift, ...] = ()
+    others: Mapping[str, float] = field(default_factory=dict)
+    clusters: ClusterSizes | None = None
 
 
-def pilot_of(rows: Sequence[VerdictRow]) -> Pilot:
+def pilot_of(rows: Sequence[VerdictRow], *, pass_at: Fraction | None = None) -> Pilot:
     """Return what the rows of one judge and criterion say.
+
+    Args:
+        rows: of one judge and criterion.
+        pass_at: scores from it on count as PASS, others as FAIL.
 
     Raises:
         UsageError: they hold fewer than two cases with a verdict, or labels and numbers, or cases were stopped early.
@@ -62,6 +76,8 @@ def pilot_of(rows: Sequence[VerdictRow]) -> Pilot:
             "the pilot stopped asking early (curtail), and samples of no fixed size say nothing of variances: "
             "give one that was asked to the end."
         )
+    if pass_at is not None and is_numeric(rows):
+        rows = [replace(row, verdict=_grade(row.verdict, pass_at)) for row in rows]
     numeric = is_numeric(rows)
     answered = [replace(row, run="") for row in rows if row.ok]  # a case that was asked in several runs is one case
     groups = list(by_case(answered).values())
@@ -71,6 +87,9 @@ def pilot_of(rows: Sequence[VerdictRow]) -> Pilot:
     positive = None if numeric else _positive(counts)
     means = [_mean(_value(row, positive) for row in group) for group in groups]
     shifts = shifts_of(_by_perturbation(groups, positive), swaps={row.perturbation for row in answered if row.swapped})
+    components, clusters = _components(_levelled(answered, positive, shifts), shifts), _clusters(groups, means)
+    if clusters is not None and clusters.count == 1:
+        components = replace(components, notes=(*components.notes, _ONE_CLUSTER))
     agreements = [agreement(_counts(group)) for group in groups]
     known = [value for value in agreements if value is not None]
     return Pilot(
@@ -85,10 +104,54 @@ def pilot_of(rows: Sequence[VerdictRow]) -> Pilot:
         positive=None if positive is None else verdict_text(positive),
         labels=None if numeric else len(counts),
         agreement=_mean(known) if known else None,
-        components=_components(_levelled(answered, positive, shifts), shifts),
+        components=components,
         tokens_per_call=_tokens(rows),
         shifts=shifts,
+        others={} if positive is None else _others(counts, positive),
+        clusters=clusters,
     )
+
+
+def _grade(verdict: Verdict | None, pass_at: Fraction) -> Verdict | None:
+    if verdict is None:
+        return None
+    return "PASS" if Fraction(verdict) >= pass_at else "FAIL"  # type: ignore[arg-type]  # a number
+
+
+def _others(counts: Counter[Verdict], positive: Verdict) -> dict[str, float]:
+    """Return the other labels by their share of what is not positive, the most frequent ones; the rest are the last."""
+    ranked = sorted(
+        ((verdict_text(label), count) for label, count in counts.items() if label != positive),
+        key=lambda entry: (-entry[1], entry[0]),
+    )
+    total = sum(count for _, count in ranked)
+    kept = {name: count / total for name, count in ranked[:_MOST_OTHERS]}
+    if len(ranked) > _MOST_OTHERS:
+        kept[ranked[_MOST_OTHERS - 1][0]] += sum(count for _, count in ranked[_MOST_OTHERS:]) / total
+    return kept
+
+
+def _clusters(groups: Sequence[Sequence[VerdictRow]], means: Sequence[float]) -> ClusterSizes | None:
+    """Return the clusters of cases, and by one-way ANOVA how alike their means are; None without any shared one."""
+    members: dict[object, list[float]] = {}
+    for group, mean in zip(groups, means, strict=True):
+        members.setdefault(cluster_of(group[0].case_id, group), []).append(mean)
+    sizes, cases = [len(values) for values in members.values()], len(means)
+    count = len(sizes)
+    if count == cases:
+        return None
+    squares = sum(size * size for size in sizes)
+    if count == 1:
+        return ClusterSizes(count=1, size=float(cases), correlation=1.0)
+    center = _mean(means)
+    own = [_mean(values) for values in members.values()]
+    between = sum(size * (mean - center) ** 2 for size, mean in zip(sizes, own, strict=True)) / (count - 1)
+    inside = sum((value - mean) ** 2 for mean, values in zip(own, members.values(), strict=True) for value in values)
+    inside /= cases - count
+    usual = (cases - squares / cases) / (count - 1)
+    spread = between + (usual - 1) * inside
+    alike = (between - inside) / spread if spread else 1.0
+    return ClusterSizes(count=count, size=squares / cases, correlation=min(1.0, max(0.0, alike)))
 
 
 def _counts(rows: Iterable[VerdictRow]) -> Counter[Verdict]:

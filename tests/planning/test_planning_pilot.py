@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from support.rows import sampled
@@ -100,3 +103,39 @@ def test_a_pilot_that_stopped_early_says_nothing_of_variances() -> None:
     stopped = rows({f"c{n}": {"none": [n, n + 1]} for n in range(30)}, attributes={"planned_samples": 6})
     with pytest.raises(UsageError, match="the pilot stopped asking early"):
         pilot_of(stopped)
+
+
+def test_other_labels_stand_by_their_share() -> None:
+    verdicts = ["PASS", "x", "x", "x", "y", "y", "z", "w"]
+    pilot = pilot_of(rows({f"c{n}": {"none": [one, one]} for n, one in enumerate(verdicts)}))
+    assert pilot.others == pytest.approx({"x": 3 / 7, "y": 2 / 7, "w": 2 / 7})  # the rest are the last
+    assert pilot_of(rows({f"c{n}": {"none": [n]} for n in range(9)})).others == {}
+
+
+def test_scores_become_grades_where_a_rule_passes_them() -> None:
+    pilot = pilot_of(rows({f"c{n}": {"none": [n, n + 1, None]} for n in range(9)}), pass_at=Fraction(5))
+    assert (pilot.positive, pilot.mean) == ("PASS", pytest.approx((4 * 2 + 1) / 18))
+
+
+def test_clusters_of_cases_and_how_alike_they_are() -> None:
+    rng = np.random.default_rng(3)
+    values = rng.normal(0, 1, (40, 1)) + rng.normal(0, 1, (40, 6))
+    table = [
+        row
+        for place, cluster in enumerate(values)
+        for number, value in enumerate(cluster)
+        for row in sampled([float(value)], case_id=f"c{place}-{number}", attributes={"cluster": place})
+    ]
+    found = pilot_of(table).clusters
+    assert found is not None
+    assert (found.count, found.size, found.correlation) == (40, 6.0, pytest.approx(0.5, abs=0.12))
+    alone = pilot_of([*table, *sampled([0.5], case_id="c")]).clusters
+    assert alone is not None
+    assert alone.count == 41
+    one = pilot_of([row for row in table if row.attributes["cluster"] == 0]).clusters
+    assert one is not None
+    assert (one.count, one.size, one.correlation) == (1, 6.0, 1.0)
+    flat = pilot_of([replace(row, verdict=1.0) for row in table]).clusters
+    assert flat is not None
+    assert flat.correlation == 1.0
+    assert pilot_of(rows({f"c{n}": {"none": [n]} for n in range(9)})).clusters is None

@@ -76,7 +76,9 @@ def test_cases_that_lack_one_of_both_perturbations_count_for_nothing() -> None:
 
 
 def plan(found: Pilot, *, goal: float = 0.2, **options: Any) -> Any:
-    return planned(Wanted(goal=Goal(value=goal), **options), pilot=found, limits=Limits(cases=400, calls=4000))
+    return planned(
+        Wanted(goal=Goal(kind="difference", value=goal), **options), pilot=found, limits=Limits(cases=400, calls=40000)
+    )
 
 
 def test_no_design_that_averages_over_a_shift_is_cheapest_or_most_precise() -> None:
@@ -85,7 +87,7 @@ def test_no_design_that_averages_over_a_shift_is_cheapest_or_most_precise() -> N
     assert report.cheapest.perturbations == report.attainable.perturbations == 1
     assert plan(found, perturbations=2).cheapest is None
     tight = Limits(cases=report.cheapest.cases - 1)
-    wanted = Wanted(goal=Goal(value=0.2))
+    wanted = Wanted(goal=Goal(kind="difference", value=0.2))
     averaging = planned(wanted, pilot=replace(found, shifts=()), limits=tight)
     assert averaging.cheapest is not None
     assert averaging.attainable is not None

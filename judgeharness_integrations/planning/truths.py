@@ -1,0 +1,250 @@
+"""What may be true of a judge, given a pilot: plausible rates and variances, equally likely, laid out evenly."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import betainc, betaincinv, chdtri, fdtri, ndtri
+
+from judgeharness_integrations.aggregation.deciding import decide
+from judgeharness_integrations.aggregation.rules import Rule
+from judgeharness_integrations.planning.components import Components
+from judgeharness_integrations.planning.decisions import Judging, LabelModel
+from judgeharness_integrations.planning.goal import Goal
+from judgeharness_integrations.planning.study import Alone, Cases, Clustered, RateStudy, ScoreStudy, level_of
+from judgeharness_integrations.verdictlog.row import VerdictRow
+
+if TYPE_CHECKING:
+    from judgeharness_integrations.planning.pilot import Pilot
+
+__all__ = ["ClusterSizes", "Truths"]
+
+Floats: TypeAlias = NDArray[np.float64]
+
+_TRUTHS: Final = 256
+_TRUTHS_OF_PAIRS: Final = 64  # each takes five times as long, and power is smoother than whether a width is met
+_QUESTIONS: Final = 6
+_GROWTH: Final = 1.1347241384015194  # the positive root of x^(d + 1) = x + 1 for six dimensions
+_EDGE: Final = 1e-6
+_HALVINGS: Final = 25
+_POOL: Final = 2_000
+_FOLDS: Final = 1_000
+_PAIR: Final = 2
+_BINARY: Final = 3.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClusterSizes:
+    """Clusters of a pilot: how many, their size (weighted by cases), and the correlation of two cases of one."""
+
+    count: int
+    size: float
+    correlation: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Truths:
+    """Makes studies of a judge, whose decisions vary as a pilot, or what is declared, says.
+
+    Args:
+        goal: what is wanted.
+        parts: the variances.
+        mean: of a 0/1 indicator; None for scores.
+        judging: how samples become a decision, of labels.
+        rule: of scores.
+        pilot: None where nothing was measured: what is declared is then taken for certain.
+
+    """
+
+    goal: Goal
+    parts: Components
+    mean: float | None
+    rule: Rule
+    judging: Judging
+    pilot: Pilot | None = None
+    _points: Floats = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Lay out the truths: evenly, by Roberts' sequence; the middle alone where nothing is uncertain."""
+        steps = _GROWTH ** -np.arange(1.0, _QUESTIONS + 1)
+        count = _TRUTHS if self.goal.kind == "width" else _TRUTHS_OF_PAIRS
+        number = np.arange(1 if self._certain else count)[:, None]
+        points = (0.5 + number * steps) % 1.0
+        object.__setattr__(self, "_points", np.clip(points, _EDGE, 1 - _EDGE))
+
+    @property
+    def _certain(self) -> bool:
+        return self.pilot is None or self.goal.assurance is None
+
+    @property
+    def repetitions_buy(self) -> bool:
+        """Whether more samples a case can buy the goal: a mean of scores, or fewer changes between two systems."""
+        return self.mean is None or self.goal.kind == "difference"
+
+    def study(self, perturbations: int, repetitions: int) -> RateStudy | ScoreStudy:
+        """Return the studies of one design."""
+        clusters, level = self._clusters, level_of(perturbations * repetitions)
+        if self.mean is None:
+            between, inside = self._variances(perturbations, repetitions)
+            graded = 1.0 if self.pilot is None else 1 - self.pilot.failed / (self.pilot.samples + self.pilot.failed)
+            return ScoreStudy(
+                goal=self.goal, between=between, inside=inside, graded=graded, clusters=clusters, level=level
+            )
+        apart = self.goal.value if self.goal.kind == "difference" else None
+        model, even = self._labels, np.array([False])
+        if not self._certain and self.pilot is not None:
+            center = model.neediest(self.pilot.mean, perturbations, repetitions, apart=apart)
+            model = replace(model, rates=self.rates_apart(center))
+            even = np.abs(model.rates - center) < _EDGE
+        return RateStudy(
+            goal=self.goal,
+            decided=model.decided(perturbations, repetitions, apart=apart),
+            clusters=clusters,
+            level=level,
+            uniforms=self._points[:, 4],
+            even=even,
+        )
+
+    @property
+    def _labels(self) -> LabelModel:
+        parts = self.parts
+        within = (parts.perturbations or 0.0) / parts.inside if parts.inside and parts.repetitions else 0.0
+        between = np.full(len(self._points), parts.cases / parts.total if parts.total else 1.0)
+        if not self._certain and self.pilot is not None:
+            between = self._shares(self.pilot)
+        rates = np.full(len(self._points), self.mean or 0.0)
+        return LabelModel(judging=self.judging, rates=rates, between=between, within=within)
+
+    def rates_apart(self, center: float = 0.5) -> Floats:
+        """Return plausible rates of samples: the confidence distribution of how far the rate lies from the center.
+
+        The center is where a study takes most cases. The pilot counts as so many independent cases as its mean is
+        worth.
+        """
+        pilot = self.pilot
+        if self._certain or pilot is None:
+            return np.full(len(self._points), self.mean or 0.0)
+        worth = np.full(len(self._points), float(pilot.cases))
+        if pilot.clusters is not None:
+            worth /= 1 + (pilot.clusters.size - 1) * self._correlations(pilot, pilot.clusters)
+        if self.parts.inside:
+            samples = self.parts.of_samples(perturbations=pilot.perturbations, repetitions=pilot.repetitions)
+            between = self._shares(pilot)
+            worth /= between + (1 - between) * samples / self.parts.inside
+        if pilot.mean > center:
+            return 1 - _below(1 - pilot.mean, worth, 1 - center, self._points[:, 0])
+        return _below(pilot.mean, worth, center, self._points[:, 0])
+
+    def _shares(self, pilot: Pilot) -> Floats:
+        """Return plausible shares of the variance that lie between cases, by the error of an intraclass correlation.
+
+        Its variance is 2 ((1 - r) (1 + (k - 1) r))^2 / (k (k - 1) (n - 1)) with k samples a case (Fisher 1925). A
+        binary indicator tells less: the variance is taken three times as large, and for rare labels by
+        1 / (4 rate (1 - rate)) more.
+        """
+        if not self.parts.split:
+            return np.full(len(self._points), 1.0)
+        share, samples = 0.5, max(2, pilot.perturbations * pilot.repetitions)
+        worth = 1.0  # nothing varies: any share is as likely
+        if total := self.parts.total:
+            share = float(np.clip(self.parts.cases / total, 0.01, 0.99))
+            error = 2 * ((1 - share) * (1 + (samples - 1) * share)) ** 2 / (samples * (samples - 1) * (pilot.cases - 1))
+            worth = max(1.0, share * (1 - share) / (_BINARY * error * max(1.0, 0.25 / max(total, 0.01))) - 1)
+        found: Floats = betaincinv(share * worth + 0.5, (1 - share) * worth + 0.5, self._points[:, 1])
+        return found
+
+    def _variances(self, perturbations: int, repetitions: int) -> tuple[Floats, Floats]:
+        """Return plausible variances between cases, and of what samples leave in a mean of scores."""
+        parts, count = self.parts, len(self._points)
+        inside = parts.of_samples(perturbations=perturbations, repetitions=repetitions)
+        inside *= _noise_of(self.rule, perturbations * repetitions)
+        if self._certain or self.pilot is None:
+            return np.full(count, parts.cases), np.full(count, inside)
+        pilot = self.pilot
+        degrees = (pilot.cases if pilot.clusters is None else pilot.clusters.count) - 1
+        noise = parts.of_samples(perturbations=pilot.perturbations, repetitions=pilot.repetitions)
+        means = (parts.cases + noise) * degrees / chdtri(degrees, 1 - self._points[:, 0])
+        freedom = max(1, pilot.samples - pilot.cases)
+        scale = freedom / chdtri(freedom, 1 - self._points[:, 1])
+        return np.maximum(0.0, means - noise * scale), inside * scale
+
+    @property
+    def _clusters(self) -> Cases:
+        found = None if self.pilot is None else self.pilot.clusters
+        if found is None or self.pilot is None:
+            return Alone()
+        return Clustered(
+            size=found.size, correlations=self._correlations(self.pilot, found), spreads=self._points[:, 3]
+        )
+
+    def _correlations(self, pilot: Pilot, found: ClusterSizes) -> Floats:
+        """Return plausible correlations of two cases of a cluster: the pivot of mean squares' ratio (Searle 1971).
+
+        Hits of clusters are skewed where a label is rare. Their mean square then varies as one of fewer clusters: its
+        squared coefficient of variation is 2 / (m - 1) + kurtosis / m for m of them.
+        """
+        size, share = found.size, found.correlation
+        if self._certain:
+            return np.full(len(self._points), share)
+        observed = (1 + (size - 1) * share) / (1 - min(share, 1 - _EDGE))
+        heavy = 0.0 if self.mean is None else max(0.0, _kurtosis(pilot.mean, found, pilot.cases))
+        degrees = (found.count - 1) / (1 + heavy / 2 * (found.count - 1) / found.count)
+        ratio = observed / fdtri(degrees, max(1, pilot.cases - found.count), self._points[:, 2])
+        odds = np.maximum(0.0, (ratio - 1) / size)
+        correlations: Floats = odds / (1 + odds)
+        return correlations
+
+
+def _kurtosis(rate: float, found: ClusterSizes, cases: int) -> float:
+    """Return the excess kurtosis of the hits of a cluster, which are taken for beta-binomial."""
+    from scipy.stats import betabinom  # noqa: PLC0415 - slow to load, and needed where cases share clusters
+
+    rate = min(max(rate, 0.5 / cases), 1 - 0.5 / cases)
+    share = min(max(found.correlation, 0.01), 0.99)
+    spread = (1 - share) / share
+    return float(betabinom(max(1, round(found.size)), rate * spread, (1 - rate) * spread).stats("k"))
+
+
+def _below(share: float, worth: Floats, center: float, points: Floats) -> Floats:
+    """Return rates up to a center, by the p-value of a share so far below it: the chance of one as far or farther.
+
+    The counts are binomial and the tails exact (as Clopper and Pearson 1934 have them), so that no rate is taken for
+    less plausible than it is. Rates that are given more than the p-value of the center are the center itself: near it
+    a pilot may come out on either side, and a tail of one side would promise too much.
+    """
+    low, high = np.zeros_like(points), np.full_like(points, center)
+    opposite = (2 * center - share) * worth
+
+    def p_value(rate: Floats) -> Floats:
+        rest = np.maximum(worth - opposite, 0.0) + 1
+        other = np.where(opposite <= worth, betainc(np.maximum(opposite, _EDGE), rest, rate), 0.0)
+        found: Floats = other + betainc(np.maximum((1 - share) * worth, _EDGE), share * worth + 1, 1 - rate)
+        return found
+
+    even = points < p_value(high)
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        above = p_value(middle) > points
+        low, high = np.where(above, middle, low), np.where(above, high, middle)
+    return np.where(even, center, low)
+
+
+@lru_cache(maxsize=256)
+def _noise_of(rule: Rule, samples: int) -> float:
+    """Return how much more a rule's decision varies than the mean of its samples, which are normal: the rule is asked.
+
+    A rule that abstains on scores that all differ, as `mode` does, is taken for one that listens to one sample.
+    """
+    random = np.random.default_rng(0)
+    pool = [VerdictRow(case_id="", verdict=float(score)) for score in ndtri((np.arange(_POOL) + 0.5) / _POOL)]
+    found = [
+        decide([pool[place] for place in places], rule, checked=True).center
+        for places in random.integers(0, _POOL, size=(_FOLDS, samples))
+    ]
+    scores = [score for score in found if score is not None]
+    means = float(samples) * float(np.var(scores)) if len(scores) == len(found) else float(samples)
+    return max(1.0, means) if samples > _PAIR else 1.0
