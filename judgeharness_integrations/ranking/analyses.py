@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from types import MappingProxyType
@@ -28,6 +28,7 @@ from judgeharness_integrations.ranking.judges.variants import Variant, variants
 from judgeharness_integrations.ranking.rating import METHODS
 from judgeharness_integrations.ranking.report import RankReport
 from judgeharness_integrations.ranking.studying import RankStudy
+from judgeharness_integrations.verdictlog.row import VerdictRow
 
 __all__ = ["ANALYSES", "Analysis", "Material"]
 
@@ -38,14 +39,17 @@ _MOST_VALUES = 20  # of a column that divides pairs into kinds
 class Material:
     """What analyses are made of.
 
-    `pointwise`: the same judges' scores of single answers, where those are in a log of their own; `against`: a
-    comparison with another log; `audit`: a column of audit labels, which leaves no pair out; `seed`, `draws`: of the
-    stability under fewer matches.
+    `pointwise`: the same judges' scores of single answers, where those are in a log of their own; `scores`: single
+    answers with columns `pair` and `side`, where neither log is one of scores, and `unscored`: why there are none;
+    `against`: a comparison with another log; `audit`: a column of audit labels, which leaves no pair out; `seed`,
+    `draws`: of the stability under fewer matches.
     """
 
     found: RankStudy
     report: RankReport
     pointwise: RankStudy | None = None
+    scores: Sequence[VerdictRow] = ()
+    unscored: str = ""
     against: Against | None = None
     audit: str | None = None
     seed: int = 0
@@ -136,7 +140,9 @@ def _variants(material: Material) -> tuple[Variant, ...]:
 
 
 def _score_gaps(material: Material) -> tuple[ScoreGap, ...]:
-    scored = material.found.scored or (material.pointwise.scored if material.pointwise else ())
+    scored = material.found.scored or (material.pointwise.scored if material.pointwise else ()) or material.scores
+    if not scored and material.unscored:
+        raise UsageError(material.unscored)
     return score_gaps(scored) if scored else ()
 
 

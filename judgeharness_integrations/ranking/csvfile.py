@@ -7,8 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES
-from judgeharness_integrations.verdictlog.spreadsheet import defused
+from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES, defused
 
 __all__ = ["Record", "flat", "write_csv"]
 

@@ -32,13 +32,13 @@ def diagnosed(found: RankStudy) -> Diagnostics:
     rating = found.rating
     joint, conditional = rating.joint, rating.conditional
     judges = 0 if joint is None else len(joint.judges)
-    clusters = clusters_of(rating.matrix, found.request.cluster)
+    clusters = clusters_of(rating.matrix, found.cluster)
     return Diagnostics(
         connections=rating.connections,
         cells=int(rating.matrix.seen.sum()),
         cells_total=rating.matrix.seen.size,
         clusters=_clusters(rating, clusters),
-        cluster=found.request.cluster,
+        cluster=found.cluster,
         inflation=_inflation(joint, conditional),
         inflation_expected=None if joint is None else judges / (judges - 1),
         order_effect=_order_effect(found),
@@ -48,6 +48,7 @@ def diagnosed(found: RankStudy) -> Diagnostics:
         one_order=_one_order(found),
         same_number=_same_number(found),
         reasons=rating.reasons,
+        unread=sum(found.decisions.criterion(name).unread for name in found.criteria),
     )
 
 

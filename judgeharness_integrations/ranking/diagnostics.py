@@ -24,7 +24,8 @@ class Diagnostics:
     joint Elo over that of the conditional one; `inflation_expected`: J / (J - 1). `reasons`: method -> why it was not
     used. `clusters` of pairs the errors rest on, by `cluster` (a column; None: each pair is one). `one_order`: cells of
     labelled pairs that a rule of both orders leaves out, since they were asked about in one. `same_number`: labels that
-    write one number in several ways and count as different.
+    write one number in several ways and count as different. `unread`: gold labels that cannot be compared with the
+    answers (`calibration.words.read_golds`).
     """
 
     connections: Connections
@@ -41,6 +42,7 @@ class Diagnostics:
     one_order: int
     same_number: tuple[str, ...]
     reasons: Mapping[Method, str]
+    unread: int = 0
 
     def to_dict(self) -> dict[str, Any]:
         """Return the diagnostics as JSON keeps them."""
@@ -118,6 +120,9 @@ class Diagnostics:
                 f"{_cells(self.one_order)} of pairs with gold left out: answered in one order alone, and the rule "
                 "takes both; --rule one_order takes the order as given."
             )
+        if self.unread:
+            told = "1 gold label" if self.unread == 1 else f"{self.unread} gold labels"
+            yield f"{told} cannot be read beside such answers and count as none."
         if self.same_number:
             yield (
                 f"labels {' and '.join(map(repr, self.same_number))} are one number and count as different labels: "

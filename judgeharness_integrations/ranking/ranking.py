@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from judgeharness_integrations.ranking.bradleyterry.contrasts import Z95, Contrast, contrasts_of, rank_ranges
 from judgeharness_integrations.ranking.diagnosing import diagnosed
+from judgeharness_integrations.ranking.judges.controls import judge_controls
 from judgeharness_integrations.ranking.judges.measures import JudgeMeasures, judge_measures
+from judgeharness_integrations.ranking.judges.panels import panels
 from judgeharness_integrations.ranking.places import ranks_of
 from judgeharness_integrations.ranking.rating import Rating
 from judgeharness_integrations.ranking.report import JudgeRank, RankReport
 from judgeharness_integrations.ranking.request import RankRequest
-from judgeharness_integrations.ranking.studying import RankStudy, study
+from judgeharness_integrations.ranking.studying import RankStudy, clusters_of, study
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
 if TYPE_CHECKING:
@@ -43,10 +46,13 @@ def leaderboard(found: RankStudy) -> RankReport:
     request, curation, policy = found.request, found.curation, found.decisions.policy
     contrasts = _contrasts(found.rating, request)
     measures = judge_measures(found.rows, found.decisions, found.matrix, facts=request.facts)
+    clusters = clusters_of(found.matrix, found.cluster)
+    controls = judge_controls(found.decisions, found.criteria, found.matrix, clusters=clusters)
     ranks = ranks_of(found.rating, request.method, found.matrix)
     entry = partial(_entry, found=found, measures=measures, ranks=ranks, contrasts=contrasts)
     judges = sorted(
-        map(entry, found.matrix.judges), key=lambda one: (one.rank is None, one.rank or 0, -(one.accuracy or 0.0))
+        (replace(entry(judge), controls=controls[judge]) for judge in found.matrix.judges),
+        key=lambda one: (one.rank is None, one.rank or 0, -(one.accuracy or 0.0)),
     )
     return RankReport(
         method=request.method,
@@ -67,6 +73,7 @@ def leaderboard(found: RankStudy) -> RankReport:
         judges=tuple(judges),
         contrasts=contrasts,
         diagnostics=diagnosed(found),
+        panels=panels(found.matrix, clusters=clusters),
     )
 
 

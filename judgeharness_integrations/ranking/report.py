@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from judgeharness_integrations._errors import UnknownNameError
+from judgeharness_integrations._rendering import Rendered
+from judgeharness_integrations.calibration.controls import Controls
 from judgeharness_integrations.ranking.bradleyterry.connections import Place
 from judgeharness_integrations.ranking.bradleyterry.contrasts import Contrast
 from judgeharness_integrations.ranking.diagnostics import Diagnostics
 from judgeharness_integrations.ranking.judges.measures import JudgeMeasures
+from judgeharness_integrations.ranking.judges.panels import Panel
 from judgeharness_integrations.ranking.rating import Method
-
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 __all__ = ["RANK_SCHEMA", "JudgeRank", "RankReport"]
 
+_NESTED = ("measures", "groups", "controls")
 RANK_SCHEMA = "judgeharness.rank/1"
 
 
@@ -30,7 +30,7 @@ class JudgeRank:
     `se_published`: joint Bradley-Terry in the gauges of the paper. `rank_range`: the ranks that no significant
     difference speaks against. `accuracy` = `correct` / `n`: credits over all labelled pairs the judge was asked about,
     before curation. `groups`: value of the `by` column -> what the method gives among the pairs of that group,
-    Elo or EIP score.
+    Elo or EIP score. `controls`: judges that read nothing, on the labelled pairs it was asked about.
     """
 
     judge: str
@@ -51,26 +51,29 @@ class JudgeRank:
     accuracy: float | None
     measures: JudgeMeasures
     groups: Mapping[str, float | None] = field(default_factory=dict)
+    controls: Controls | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the judge as JSON keeps it, what was measured of it beside its ratings."""
-        values = {name: getattr(self, name) for name in self.__dataclass_fields__ if name not in ("measures", "groups")}
+        values = {name: getattr(self, name) for name in self.__dataclass_fields__ if name not in _NESTED}
         plain = {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
         return (
             plain
             | {name: value for name, value in self.measures.to_dict().items() if name not in plain}
-            | {"groups": dict(self.groups)}
+            | {"groups": dict(self.groups), "controls": None if self.controls is None else self.controls.to_dict()}
         )
 
 
 @dataclass(frozen=True, kw_only=True)
-class RankReport:
+class RankReport(Rendered):
     """A leaderboard: judges by rank, those without one last.
 
     Pairs: `n_pairs_total` with a gold label, of which `n_flagged` by people, `n_unanimous` (all judges right, or all
     wrong), `n_unanswered` (no answer that counts) and `n_cut` (the hardest share) are left out; `n_pairs` are ranked
     by. `n_unlabelled` pairs have no gold.
     `cut`: the share of the hardest that was asked for; with ties at the cut kept or cut, `n_cut` may be far from it.
+    `panels`: what the best of several judges, and all of them, are worth together, on all labelled pairs. `unvaried`
+    are sentences about judged systems that answer every input with one text, where texts are known.
     """
 
     method: Method
@@ -91,11 +94,23 @@ class RankReport:
     judges: tuple[JudgeRank, ...]
     contrasts: tuple[Contrast, ...]
     diagnostics: Diagnostics
+    panels: tuple[Panel, ...] = ()
+    unvaried: tuple[str, ...] = ()
 
     @property
     def rated(self) -> tuple[JudgeRank, ...]:
         """The judges that have Elo."""
         return tuple(entry for entry in self.judges if entry.elo is not None)
+
+    def controls(self) -> Iterator[str]:
+        """Yield what judges that read nothing get right, and which judges are not better than the best of them.
+
+        A single line says what they get right, on the pairs of the judge that was asked about most.
+        """
+        known = [(entry.judge, entry.controls) for entry in self.judges if entry.controls is not None]
+        if known:
+            yield max((found for _, found in known), key=lambda found: found.n).line
+        yield from (f"{judge}: {found.finding}" for judge, found in known if not found.beaten)
 
     def judge(self, name: str) -> JudgeRank:
         """Return a judge's entry.
@@ -109,26 +124,9 @@ class RankReport:
                 return entry
         raise UnknownNameError("judge", name, [entry.judge for entry in self.judges])
 
-    def to_pandas(self) -> pd.DataFrame:
-        """Return one row a judge as a data frame (`reporting.frames.rank_frame`).
-
-        Raises:
-            NotInstalledError: pandas is not installed.
-
-        """
-        from judgeharness_integrations.reporting.frames import rank_frame  # noqa: PLC0415 - needed by few
-
-        return rank_frame(self)
-
-    def _repr_html_(self) -> str:
-        """Return what a notebook shows."""
-        from judgeharness_integrations.reporting.fragments import rank_fragment  # noqa: PLC0415 - needed by few
-
-        return rank_fragment(self)
-
     def to_dict(self) -> dict[str, Any]:
         """Return the report as JSON keeps it (schema `judgeharness.rank/1`)."""
-        nested = ("judges", "contrasts", "diagnostics", "criteria")
+        nested = ("judges", "contrasts", "diagnostics", "criteria", "panels")
         plain = {name: getattr(self, name) for name in self.__dataclass_fields__ if name not in nested}
         return (
             {"schema": RANK_SCHEMA}
@@ -138,5 +136,7 @@ class RankReport:
                 "judges": [entry.to_dict() for entry in self.judges],
                 "contrasts": [contrast.to_dict() for contrast in self.contrasts],
                 "diagnostics": self.diagnostics.to_dict(),
+                "panels": [panel.to_dict() for panel in self.panels],
+                "unvaried": list(self.unvaried),
             }
         )

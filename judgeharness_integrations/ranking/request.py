@@ -21,8 +21,9 @@ class RankRequest:
 
     `rule` None: `both_orders` where the log shows pairs in both orders, else `one_order`. `criteria` empty: all that
     have gold, jointly. `ties` None: half credit for verdicts derived from scores, else wrong. `by`: a column to rank by
-    group; `cluster`: a column of what pairs come from; `flagged`: a column that marks pairs people found wanting;
-    `cut`: the share of hardest pairs to leave out. `facts`: judge -> what is known about it.
+    group, or several with commas between, which divide together; `cluster`: a column of what pairs come from, None
+    for `cluster` where the rows have it; `flagged`: a column that marks pairs people found wanting; `cut`: the share of
+    hardest pairs to leave out. `facts`: judge -> what is known about it.
     """
 
     method: Method = "bradley-terry"

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from judgeharness_integrations._errors import UsageError
+from judgeharness_integrations.aggregation.grouping import CLUSTER
 from judgeharness_integrations.ranking.arrays import Ints, Marks
 from judgeharness_integrations.ranking.audit import flag_marks
 from judgeharness_integrations.ranking.comparing.pointwise import has_scored_pairs, pairs_of_scores
@@ -21,6 +22,7 @@ from judgeharness_integrations.ranking.curation import Curation, curate
 from judgeharness_integrations.ranking.rating import Rating, rate
 from judgeharness_integrations.ranking.request import RankRequest
 from judgeharness_integrations.replay.replaying import rows_of_judges
+from judgeharness_integrations.verdictlog.columns import columns_together, values_together
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
 __all__ = ["RankStudy", "study"]
@@ -46,6 +48,11 @@ class RankStudy:
     groups: Mapping[str, Rating]
 
     @property
+    def cluster(self) -> str | None:
+        """The column of what pairs come from: the one that was asked for, else `cluster` where the rows have it."""
+        return _cluster_column(self.matrix, self.request)
+
+    @property
     def flagged(self) -> Marks | None:
         """(pairs,) of `matrix`, flagged by people; None where no column was named."""
         return None if self.request.flagged is None else self.curation.flagged
@@ -62,7 +69,7 @@ def study(rows: Iterable[VerdictRow], request: RankRequest) -> RankStudy:
     mine = [row for group in rows_of_judges(rows, request.judges or None).values() for row in group]
     scored = mine if has_scored_pairs(mine) else []
     folded = pairs_of_scores(scored) if scored else mine
-    decisions = decisions_of(folded, policy_of(folded, request, scored=bool(scored)))
+    decisions = _together(decisions_of(folded, policy_of(folded, request, scored=bool(scored))), request.by)
     criteria = tuple(request.criteria) or tuple(
         name for name, entry in decisions.criteria.items() if entry.labelled.any()
     )
@@ -73,11 +80,12 @@ def study(rows: Iterable[VerdictRow], request: RankRequest) -> RankStudy:
     flagged = None if request.flagged is None else flag_marks(matrix, request.flagged)
     curation = curate(matrix, share=request.cut, cut_ties=request.cut_ties, flagged=flagged)
     kept = curation.kept
-    clusters = clusters_of(kept, request.cluster)
+    cluster = _cluster_column(kept, request)
+    clusters = clusters_of(kept, cluster)
     if clusters is not None and len(np.unique(clusters)) == 1:
         raise UsageError(
-            f"column {request.cluster!r} puts all pairs that are ranked by into one cluster, which has no error: name "
-            "another one with --cluster, or none."
+            f"column {cluster!r} puts all pairs that are ranked by into one cluster, which has no error: name another "
+            "one with --cluster, or leave it out."
         )
     rating = rate(kept, clusters=clusters, eip_options=request.eip)
     _check_method(rating, request)
@@ -116,10 +124,14 @@ def clusters_of(matrix: Credits, column: str | None) -> Ints | None:
     if column is None:
         return None
     names = [
-        f"c{value}" if value is not None else f"p{pair}"
+        f"c{value}" if value not in {None, ""} else f"p{pair}"
         for value, pair in zip(matrix.column(column), matrix.pairs, strict=True)
     ]
     return np.asarray(np.unique(names, return_inverse=True)[1], np.intp)
+
+
+def _cluster_column(matrix: Credits, request: RankRequest) -> str | None:
+    return request.cluster or (CLUSTER if CLUSTER in matrix.columns else None)
 
 
 def _check_orders(decisions: Decisions, criteria: Sequence[str]) -> None:
@@ -133,12 +145,24 @@ def _check_orders(decisions: Decisions, criteria: Sequence[str]) -> None:
             )
 
 
+def _together(decisions: Decisions, by: str | None) -> Decisions:
+    """Return decisions with a column for several columns together; a pair that lacks one of them has none."""
+    parts = () if by is None else columns_together(by, decisions.columns)
+    if by is None or by in decisions.columns or not {*parts} <= decisions.columns.keys():
+        return decisions
+    rows = zip(*(decisions.columns[name] for name in parts), strict=True)
+    values = tuple(None if None in row else values_together([*map(str, row)]) for row in rows)
+    return replace(decisions, columns={**decisions.columns, by: values})
+
+
 def _check_columns(matrix: Credits, decisions: Decisions, request: RankRequest) -> None:
-    for name in (request.by, request.cluster, request.flagged):
-        if name is not None and name in decisions.divided:
+    groups = () if request.by is None else columns_together(request.by, matrix.columns)
+    named = [name for name in (*groups, request.cluster, request.flagged) if name is not None]
+    for name in (*named, CLUSTER) if request.cluster is None else named:
+        if name in decisions.divided:
             raise UsageError(f"column {name!r} differs between rows of one pair: name a column that describes pairs.")
-        if name is not None:
-            matrix.column(name)
+    for name in named:
+        matrix.column(name)
 
 
 def _check_rule(decisions: Decisions, criteria: Sequence[str]) -> None:

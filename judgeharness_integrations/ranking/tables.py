@@ -26,7 +26,7 @@ _PLAIN = (
 
 
 def tables_of(found: RankStudy, made: Portfolio) -> Tables:
-    """Return name -> rows: judges, contrasts, pairs, and each analysis that has results.
+    """Return name -> rows: judges, contrasts, panels, pairs, and each analysis that has results.
 
     `correlations` holds those of all analyses, named by `analysis`; points of curves and scatter plots are a row each.
     """
@@ -34,6 +34,7 @@ def tables_of(found: RankStudy, made: Portfolio) -> Tables:
     tables: Tables = {
         "leaderboard": [flat(one.to_dict()) for one in report.judges],
         "contrasts": [flat(one.to_dict()) | {"significant": one.significant} for one in report.contrasts],
+        "panels": [flat(one.to_dict()) for one in report.panels],
         "pairs": list(_pairs(found)),
         "confusions": [cell for one in made.confusions for cell in one.cells()],
         "correlations": list(_correlations(made)),

@@ -8,6 +8,7 @@ import pytest
 from scipy import stats
 
 from judgeharness_integrations._errors import UsageError
+from judgeharness_integrations.ranking import Material, RankRequest, leaderboard, portfolio_of, study
 from judgeharness_integrations.ranking.comparing.scoregap import score_gaps
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
@@ -100,3 +101,19 @@ def test_gaps_are_json() -> None:
     assert plain["ci95"] == pytest.approx(list(found.ci95))
     assert plain["pairs"] == 2
     assert score_gaps(scored("1", 8, 5, "A"))[0].to_dict()["ci95"] is None
+
+
+def test_scores_beside_a_log_of_pairs_have_gaps_and_else_a_reason() -> None:
+    pairs = [
+        VerdictRow(case_id=str(number), judge=judge, verdict="A" if number % 2 else "B", gold="A")
+        for number in range(1, 5)
+        for judge in ("one", "two")
+    ]
+    found = study(pairs, RankRequest())
+    material = Material(found=found, report=leaderboard(found), scores=scored("1", 8, 5, "A"))
+    (gap,) = portfolio_of(material, names=["score_gaps"]).score_gaps
+    assert (gap.pairs, gap.mean, gap.right) == (1, 3, 1)
+    without = Material(found=found, report=leaderboard(found), unscored="nobody scored an answer")
+    assert portfolio_of(without, names=["score_gaps"]).absent == {"score_gaps": "nobody scored an answer"}
+    silent = Material(found=found, report=leaderboard(found))
+    assert portfolio_of(silent, names=["score_gaps"]).absent == {"score_gaps": "no scores of single answers"}

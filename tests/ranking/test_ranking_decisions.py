@@ -56,10 +56,28 @@ def test_cells_hold_labels_or_why_there_is_none() -> None:
 
 
 def test_labels_stand_in_alphabetical_order_whichever_came_first() -> None:
-    entry = decisions_of(answers({"p": "B", "q": "A"}, {"one": ["TIE", "C"]}), ONE).criterion("verdict")
+    entry = decisions_of(answers({"p": "B", "q": "A", "r": "A"}, {"one": ["TIE", "C", "A"]}), ONE).criterion("verdict")
     assert entry.labels == ("A", "B", "C", "TIE")
-    assert entry.gold.tolist() == [1, 0]
-    assert entry.codes.tolist() == [[3], [2]]
+    assert entry.gold.tolist() == [1, 0, 0]
+    assert entry.codes.tolist() == [[3], [2], [0]]
+
+
+@pytest.mark.parametrize(
+    ("golds", "given", "read", "unread"),
+    [
+        ("yes no", "PASS PASS", ["PASS", "FAIL"], 0),
+        ("1 0", "PASS FAIL", ["PASS", "FAIL"], 0),
+        ("1 3 0", "PASS FAIL PASS", [None, None, None], 3),
+        ("a tie", "A B", ["A", "TIE"], 0),
+        ("PASS FAIL", "A B", [None, None], 2),
+        ("7 8", "7 9", ["7", "8"], 0),
+    ],
+)
+def test_gold_is_read_beside_the_answers(golds: str, given: str, read: list[str | None], unread: int) -> None:
+    labels = {f"p{place}": gold for place, gold in enumerate(golds.split())}
+    entry = decisions_of(answers(labels, {"one": given.split()}), ONE).criterion("verdict")
+    assert [None if code < 0 else entry.labels[code] for code in entry.gold.tolist()] == read
+    assert entry.unread == unread
 
 
 def test_a_label_that_nobody_used_has_a_code_that_no_cell_holds() -> None:

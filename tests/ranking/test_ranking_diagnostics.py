@@ -61,6 +61,23 @@ def test_clusters_of_a_column_are_counted_in_the_fit() -> None:
     assert "Errors rest on 10 clusters of pairs (by source); with fewer than 20" in notes(report)
 
 
+def test_a_column_cluster_is_respected_and_said() -> None:
+    source = [str(place // 4) for place in range(40)]
+    asked, found = rank(one_order(source=source), RankRequest(cluster="source")), rank(one_order(cluster=source))
+    assert (found.diagnostics.cluster, found.diagnostics.clusters) == ("cluster", 10)
+    assert [one.se for one in found.judges] == [one.se for one in asked.judges]
+    assert [one.se for one in found.judges] != [one.se for one in rank(one_order()).judges]
+    other = rank(one_order(cluster=source, source=source[::-1]), RankRequest(cluster="source"))
+    assert other.diagnostics.cluster == "source"
+    empty = rank(one_order(cluster=[""] * 40))
+    assert empty.diagnostics.clusters == rank(one_order()).diagnostics.clusters
+    with pytest.raises(UsageError, match="column 'cluster' puts all pairs that are ranked by into one cluster"):
+        rank(one_order(cluster=["one"] * 40))
+    rows = one_order(cluster=source)
+    with pytest.raises(UsageError, match="column 'cluster' differs between rows of one pair"):
+        rank([*rows[1:], replace(rows[0], attributes={"cluster": "x"})])
+
+
 def test_few_clusters_are_said() -> None:
     found = replace(rank(one_order()).diagnostics, clusters=19)
     assert any("95 % intervals are too narrow" in note for note in found.sentences())
@@ -236,3 +253,13 @@ def test_diagnostics_are_json() -> None:
     plain = rank(both_orders()).diagnostics.to_dict()
     assert json.loads(json.dumps(plain, allow_nan=False)) == plain
     assert (plain["one_order"], plain["same_number"], plain["connected"]) == (0, [], True)
+
+
+@pytest.mark.parametrize(("odd", "told"), [(1, "1 gold label cannot"), (2, "2 gold labels cannot")])
+def test_gold_labels_that_cannot_be_read_are_counted_and_said(odd: int, told: str) -> None:
+    words = {"A": "PASS", "B": "FAIL"}
+    graded = [replace(row, verdict=words[str(row.verdict)], gold=words[str(row.gold)]) for row in one_order()]
+    scores = {f"p{place}" for place in range(odd)}
+    found = rank([replace(row, gold=3 if row.case_id in scores else row.gold) for row in graded])
+    assert (found.diagnostics.unread, rank(graded).diagnostics.unread) == (odd, 0)
+    assert f"{told} be read beside such answers and count as none." in notes(found)

@@ -147,6 +147,8 @@ def test_a_small_log_by_hand() -> None:
         first_slot_rate=4 / 7,  # A B, A A, B, B A: first, second; first, first; second; second, first
         prefers_longer=1.0,  # p1 and p4: both times the longer one
         prefers_longer_pairs=2,
+        better_longer=1 / 2,  # p1, and not p4
+        better_longer_pairs=2,
         agreement_with_judges=2 / 4,  # p1 and p4, of p1, p2, p4, p5
         unparsed=1,
         failed=1,
@@ -161,6 +163,7 @@ def test_a_small_log_by_hand() -> None:
     two = found["two@x"]
     assert (two.pairs, two.credit, two.accuracy, two.accuracy_ci95) == (4, 3.0, 0.75, wilson(3, 4))
     assert (two.prefers_longer, two.prefers_longer_pairs) == (2 / 3, 3)
+    assert (two.better_longer, two.better_longer_pairs) == (1 / 3, 3)
     assert (two.open, two.provider, two.cost, two.tokens) == (True, None, None, None)
 
 
@@ -182,6 +185,21 @@ def test_lengths_have_two_names_and_must_describe_the_pair() -> None:
     assert measured(even, policy)["one"].prefers_longer is None
     endless = [replace(row, attributes={"length_a": 3.0, "length_b": "inf"}) for row in LOG]
     assert measured(endless, policy)["one"].prefers_longer_pairs == 0
+
+
+def test_a_judge_that_is_always_right_prefers_longer_as_often_as_it_is_better() -> None:
+    lengths = {f"p{place}": (2.0, 1.0 if place < 6 else 3.0) for place in range(8)}
+    rows = [row for name in lengths for row in pair(name, "right", "A", "A", gold=None if name == "p0" else "A")]
+    rows = [
+        replace(row, attributes=dict(zip(("length_a", "length_b"), lengths[row.case_id], strict=True))) for row in rows
+    ]
+    found = measured(rows, Policy.of("both_orders"))["right"]
+    assert (found.prefers_longer, found.prefers_longer_pairs) == (6 / 8, 8)
+    assert (found.better_longer, found.better_longer_pairs) == (5 / 7, 7)  # gold says nothing of the first pair
+    labelled = measured([row for row in rows if row.gold], Policy.of("both_orders"))["right"]
+    assert labelled.prefers_longer == labelled.better_longer == 5 / 7
+    unlabelled = measured([*rows[:2], *pair("p8", "right", "A", "A")], Policy.of("both_orders"))["right"]
+    assert (unlabelled.prefers_longer_pairs, unlabelled.better_longer, unlabelled.better_longer_pairs) == (1, None, 0)
 
 
 def test_fractional_credit_has_students_interval() -> None:

@@ -8,8 +8,7 @@ from typing import Final, Literal, TypeAlias
 
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.aggregation.grouping import by_criterion, by_judge, is_numeric
-from judgeharness_integrations.verdictlog.probenames import voting
-from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow, verdict_text
+from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow, verdict_text, voting
 
 __all__ = [
     "PAIR",

@@ -8,13 +8,13 @@ import numpy as np
 
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.aggregation.grouping import by_case, by_criterion, by_judge
+from judgeharness_integrations.calibration.words import read_golds
 from judgeharness_integrations.ranking.correctness.codes import NOT_ASKED
 from judgeharness_integrations.ranking.correctness.decisions import CriterionDecisions, Decisions
 from judgeharness_integrations.ranking.correctness.folding import Folded, fold, fold_orders
 from judgeharness_integrations.ranking.correctness.paircolumns import PairColumns
 from judgeharness_integrations.ranking.correctness.policy import Policy
-from judgeharness_integrations.verdictlog.probenames import voting
-from judgeharness_integrations.verdictlog.row import ABSTAIN, Verdict, VerdictRow, verdict_text
+from judgeharness_integrations.verdictlog.row import ABSTAIN, Verdict, VerdictRow, verdict_text, voting
 
 __all__ = ["decisions_of"]
 
@@ -73,7 +73,7 @@ class _Table:
         self._places: dict[str, int] = {}
         self._codes = np.full((pairs, judges), NOT_ASKED, np.int32)
         self._orders = np.full((2, pairs, judges), NOT_ASKED, np.int32)
-        self._gold = np.full(pairs, -1, np.int32)
+        self._golds: dict[int, Verdict] = {}
 
     def take(self, pair: int, judge: int, rows: Sequence[VerdictRow], policy: Policy) -> None:
         orders = fold_orders(rows)
@@ -84,14 +84,12 @@ class _Table:
                 self._take_gold(pair, row, row.gold)
 
     def _take_gold(self, pair: int, row: VerdictRow, gold: Verdict) -> None:
-        code = self._code(verdict_text(gold))
-        if self._gold[pair] not in (-1, code):
-            known = list(self._places)[self._gold[pair]]
+        label = verdict_text(gold)  # as verdicts are folded
+        if self._golds.setdefault(pair, label) != label:
             raise UsageError(
-                f"case {row.case_id!r} has two gold labels for {self._criterion!r}: {known!r} and "
-                f"{verdict_text(gold)!r}; keep one."
+                f"case {row.case_id!r} has two gold labels for {self._criterion!r}: {self._golds[pair]!r} and "
+                f"{label!r}; keep one."
             )
-        self._gold[pair] = code
 
     def _code(self, label: Folded) -> int:
         if isinstance(label, int):
@@ -99,13 +97,23 @@ class _Table:
         return self._places.setdefault(label, len(self._places))
 
     def finish(self) -> CriterionDecisions:
-        """Return the table with its labels in alphabetical order."""
+        """Return the table with its labels in alphabetical order, gold labels read as `read_golds` does."""
+        read = read_golds(self._golds.values(), list(self._places))
+        gold_codes = np.full(self._codes.shape[0], -1, np.int32)
+        for pair, given in self._golds.items():
+            if (label := read[given]) is not None:
+                gold_codes[pair] = self._code(verdict_text(label))
         labels = sorted(self._places)
         place = np.array([labels.index(label) for label in self._places], np.int32)
         codes, orders, gold = (
             np.where(table >= 0, place[np.maximum(table, 0)] if len(place) else table, table)
-            for table in (self._codes, self._orders, self._gold)
+            for table in (self._codes, self._orders, gold_codes)
         )
         return CriterionDecisions(
-            criterion=self._criterion, labels=tuple(labels), codes=codes, gold=gold, orders=orders
+            criterion=self._criterion,
+            labels=tuple(labels),
+            codes=codes,
+            gold=gold,
+            orders=orders,
+            unread=sum(read[one] is None for one in self._golds.values()),
         )

@@ -24,7 +24,8 @@ class CriterionDecisions:
     """One criterion. Codes are places in `labels`, or one of `codes`: abstained, failed, not asked.
 
     `codes` (pairs, judges) under the policy's rule; `gold` (pairs,), -1 without; `orders` (2, pairs, judges): the
-    majority of the samples in the order as given, and in the other one.
+    majority of the samples in the order as given, and in the other one. `unread` pairs have a gold label that cannot be
+    compared with such answers, and count as without one.
     """
 
     criterion: str
@@ -32,6 +33,7 @@ class CriterionDecisions:
     codes: Codes
     gold: Codes
     orders: Codes
+    unread: int = 0
 
     def credit(self, codes: Codes, policy: Policy) -> Floats:
         """Return the credit of (..., pairs, judges) codes; NaN where not asked, missing, or without gold."""

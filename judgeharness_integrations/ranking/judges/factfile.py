@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from judgeharness_integrations._documents import load_yaml
 from judgeharness_integrations._errors import ConfigError, LogFormatError
-from judgeharness_integrations._yaml import load_yaml
 from judgeharness_integrations.verdictlog.files import iter_records, open_text
 
 __all__ = ["fact_records"]

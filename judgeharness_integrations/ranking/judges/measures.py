@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,8 +20,7 @@ from judgeharness_integrations.ranking.judges.facts import JudgeFacts, facts_of
 from judgeharness_integrations.ranking.judges.pairwise import chosen_first, longer_answers, pairwise_criterion
 from judgeharness_integrations.ranking.judges.plainrecord import plain_record
 from judgeharness_integrations.ranking.judges.spending import spending_of
-from judgeharness_integrations.verdictlog.probenames import voting
-from judgeharness_integrations.verdictlog.row import VerdictRow
+from judgeharness_integrations.verdictlog.row import VerdictRow, voting
 
 __all__ = ["JudgeMeasures", "judge_measures"]
 
@@ -35,9 +34,11 @@ class JudgeMeasures:
     `consistency`: share of pairs of samples that differ in the order alone and gave the same verdict;
     `first_slot_rate`: wins of the answer shown first among all wins, over the same. With early stopping these three are
     None. `prefers_longer`: share of its `prefers_longer_pairs`, decided for A or B and of known, unequal lengths, in
-    which it chose the longer answer. `agreement_with_judges`: mean over the other judges of the share of pairs on which
-    the two decide the same; no decision agrees with nobody. Of several criteria, the choice between A and B is where
-    the samples are looked at, and all where none is; `agreement_with_judges` is over all.
+    which it chose the longer answer; `better_longer`: share of those with gold A or B (`better_longer_pairs`) in which
+    gold names the longer one, as often as a judge that is always right prefers it. `agreement_with_judges`: mean over
+    the other judges of the share of pairs on which the two decide the same; no decision agrees with nobody. Of several
+    criteria, the choice between A and B is where the samples are looked at, and all where none is;
+    `agreement_with_judges` is over all.
 
     Counts of answers, one a call however many criteria and `rows` of the log it answers: `unparsed`, and `failed` in
     whatever way, about one criterion or more. Tokens and `cost` (money) are means a pair, all its samples summed, over
@@ -54,6 +55,8 @@ class JudgeMeasures:
     first_slot_rate: float | None
     prefers_longer: float | None
     prefers_longer_pairs: int
+    better_longer: float | None
+    better_longer_pairs: int
     agreement_with_judges: float | None
     unparsed: int
     failed: int
@@ -131,16 +134,30 @@ def _alike(decisions: Decisions) -> dict[str, float | None]:
     }
 
 
-def _longer(decisions: Decisions, pairwise: CriterionDecisions | None) -> Floats | None:
-    """Return (pairs, judges): 1 where the longer answer was chosen, 0 where the other, NaN where nothing is told."""
+def _longer(decisions: Decisions, pairwise: CriterionDecisions | None) -> tuple[Floats, Floats] | None:
+    """Return what was chosen, (pairs, judges), and what is better, (pairs, 1): 1 the longer answer, 0 the other one.
+
+    NaN where nothing is told.
+    """
     longer = longer_answers(decisions)
     if longer is None or pairwise is None:
         return None
-    chosen = chosen_first(pairwise, undecided=np.nan)
     length = longer[:, None]
-    return np.where(np.isnan(length), np.nan, np.where(length > 0, chosen, 1 - chosen))
+    sides = (pairwise, replace(pairwise, codes=pairwise.gold[:, None]))
+    first = (chosen_first(side, undecided=np.nan) for side in sides)
+    chosen, better = (np.where(np.isnan(length), np.nan, np.where(length > 0, side, 1 - side)) for side in first)
+    return chosen, better
 
 
-def _prefers(longer: Floats | None, place: int) -> dict[str, Any]:
-    told = np.empty(0) if longer is None else longer[~np.isnan(longer[:, place]), place]
-    return {"prefers_longer": float(told.mean()) if len(told) else None, "prefers_longer_pairs": len(told)}
+def _prefers(longer: tuple[Floats, Floats] | None, place: int) -> dict[str, Any]:
+    told = better = np.empty(0)
+    if longer is not None:
+        decided = ~np.isnan(longer[0][:, place])
+        told, better = longer[0][decided, place], longer[1][decided, 0]
+        better = better[~np.isnan(better)]
+    return {
+        "prefers_longer": float(told.mean()) if len(told) else None,
+        "prefers_longer_pairs": len(told),
+        "better_longer": float(better.mean()) if len(better) else None,
+        "better_longer_pairs": len(better),
+    }

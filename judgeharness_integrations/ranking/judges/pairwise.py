@@ -9,10 +9,9 @@ import numpy as np
 from judgeharness_integrations.ranking.arrays import Floats
 from judgeharness_integrations.ranking.correctness.codes import ABSTAINED
 from judgeharness_integrations.ranking.correctness.decisions import CriterionDecisions, Decisions
+from judgeharness_integrations.verdictlog.columns import LENGTH_COLUMNS
 
 __all__ = ["chosen_first", "longer_answers", "pairwise_criterion"]
-
-_LENGTHS = (("length_a", "length_b"), ("length", "length_b"))
 
 
 def pairwise_criterion(decisions: Decisions) -> CriterionDecisions | None:
@@ -40,7 +39,7 @@ def longer_answers(decisions: Decisions) -> Floats | None:
 
     None without columns `length_a` (or `length`) and `length_b` of numbers.
     """
-    for names in _LENGTHS:
+    for names in LENGTH_COLUMNS:
         if all(name in decisions.columns for name in names):
             first, second = (np.array([_number(cell) for cell in decisions.columns[name]]) for name in names)
             return np.where(first > second, 1.0, np.where(second > first, 0.0, np.nan))
