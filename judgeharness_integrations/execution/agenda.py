@@ -3,20 +3,30 @@
 from __future__ import annotations
 
 import asyncio
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import AsyncGenerator, Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, Self
 
 if TYPE_CHECKING:
+    from judgeharness_integrations.cases import Case
     from judgeharness_integrations.execution.opened import OpenCase
     from judgeharness_integrations.execution.preparing import Pending
     from judgeharness_integrations.execution.recalling import Recall
 
-__all__ = ["Agenda"]
+__all__ = ["Agenda", "OneByOne"]
 
 _FIRST_LOOKUP = 8  # cases: the first question does not wait for many of them to be read
 _CASES_A_LOOKUP = 64
+
+
+class OneByOne(ABC):
+    """Cases that are opened one at a time: whether there is a next one may depend on the answers so far."""
+
+    @abstractmethod
+    def __iter__(self) -> Iterator[Case]:
+        """Yield the cases."""
 
 
 class Agenda:
@@ -26,12 +36,12 @@ class Agenda:
     until earlier ones are answered; workers wait for those only when no further case is left to open.
     """
 
-    def __init__(self, cases: Iterator[OpenCase], *, recall: Recall | None = None) -> None:
-        """Take cases from an iterator; `recall` knows what the log holds of them."""
+    def __init__(self, cases: Iterator[OpenCase], *, recall: Recall | None = None, one_by_one: bool = False) -> None:
+        """Take cases from an iterator, `one_by_one` or several a look-up; `recall` knows what the log holds of them."""
         self._cases = cases
         self._recall = recall
         self._ready: deque[Pending] = deque()
-        self._at_once = _FIRST_LOOKUP
+        self._at_once, self._most_at_once = (1, 1) if one_by_one else (_FIRST_LOOKUP, _CASES_A_LOOKUP)
         self._holding = 0  # cases that hold probes back
         self._left = True  # whether there may be further cases
         self._failure: Exception | None = None  # told once what was read before it is handed out
@@ -106,7 +116,7 @@ class Agenda:
             raise failure
         try:
             cases.extend(islice(iter(self._next, None), self._at_once))
-            self._at_once = min(2 * self._at_once, _CASES_A_LOOKUP)
+            self._at_once = min(2 * self._at_once, self._most_at_once)
         except Exception as error:
             if not cases:
                 raise

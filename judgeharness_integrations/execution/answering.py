@@ -6,7 +6,6 @@ import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from judgeharness_integrations.aggregation.grouping import DEFAULT_CRITERION, EVERY_CRITERION
@@ -101,7 +100,6 @@ class RowMaker:
         once = getattr(judge, "asked_once", None)
         self._once = None if once is None else f"{judge.name} {once}: called once, unperturbed"
         self._redact = redact or Redactor()
-        self._short = lru_cache(maxsize=256)(self._redact.text)  # names and attributes, of which most come again
         self._numeric: dict[str, bool] = {}  # criterion -> whether its answers are scores, once one fitted the rule
 
     def of(self, pending: Pending, answer: object, call: CallFacts) -> Rows:
@@ -117,7 +115,7 @@ class RowMaker:
         """Return one row a criterion; a declared criterion without an answer is unparsed."""
         criteria = self._criteria_of(pending)
         answers = _addressed([_normalised(answer) for answer in judgment.answers], criteria)
-        if criteria:
+        if criteria and not (len(criteria) == len(answers) == 1 and answers[0].criterion in criteria):
             given = {answer.criterion for answer in answers}
             missing = [Answer(criterion=name, outcome="unparsed") for name in criteria if name not in given]
             answers = [*answers, *missing]
@@ -154,18 +152,20 @@ class RowMaker:
         note = f"answered {verdict_text(answer.verdict)}, a {'score' if numeric else 'label'} where others are not"
         return replace(answer, verdict=None, outcome="unparsed", reasoning=answer.reasoning or note)
 
-    def _text(self, text: str | None) -> str | None:
+    def _text(self, text: str | None, redact: Redactor) -> str | None:
         if text is None:
             return None
-        return self._redact.text(text) if self._keeps_text else self._keep(text)
+        return redact.text(text) if self._keeps_text else self._keep(text)
 
     def _attributes(
-        self, case: Mapping[str, str | float], call: Mapping[str, str | float]
+        self, case: Mapping[str, str | float], call: Mapping[str, str | float], redact: Redactor
     ) -> Mapping[str, str | float]:
         given = {**case, **call} if call else case
+        if not given and self._once is None:
+            return {}
         if self._once is not None:
             given = {**given, "warning": "; ".join(str(told) for told in (call.get("warning"), self._once) if told)}
-        return {name: self._short(value) if isinstance(value, str) else value for name, value in given.items()}
+        return {name: redact.text(value) if isinstance(value, str) else value for name, value in given.items()}
 
     def _rows(
         self,
@@ -178,8 +178,10 @@ class RowMaker:
         perturbation, facts = pending.perturbation, pending.facts
         call_id = pending.call_id(self._run, self._name) if len(answers) > 1 else None
         hashed = None if self._digest is None else pending.hash(self._digest)
-        attributes = self._attributes(facts.attributes, judgment.facts if judgment is not None else {})
-        rows, said = [], booked(judgment or _NOTHING_SAID, call.billed) if call.billed else judgment or _NOTHING_SAID
+        redact = self._redact.current()
+        attributes = self._attributes(facts.attributes, judgment.facts if judgment is not None else {}, redact)
+        said = judgment or _NOTHING_SAID
+        rows, said = [], booked(said, call.billed) if call.billed else said
         for number, answer in enumerate(answers):
             first = number == 0
             rows.append(
@@ -195,9 +197,9 @@ class RowMaker:
                     outcome=answer.outcome if answer.verdict is None else "ok",
                     gold=facts.gold_of(answer.criterion),
                     call_id=call_id,
-                    reasoning=self._text(answer.reasoning),
-                    raw=self._text(said.raw) if first else None,
-                    model=self._short(said.model) if said.model else self._model,
+                    reasoning=self._text(answer.reasoning, redact),
+                    raw=self._text(said.raw, redact) if first else None,
+                    model=redact.text(said.model) if said.model else self._model,
                     input_tokens=said.input_tokens if first else None,
                     output_tokens=said.output_tokens if first else None,
                     cached_input_tokens=said.cached_input_tokens if first else None,
@@ -281,5 +283,4 @@ def _is_declared(verdict: object, declared: Criterion) -> bool:
         return is_number(verdict) and declared.scale[0] <= verdict <= declared.scale[1]  # type: ignore[operator]
     if declared.labels is None:
         return True
-    labels = verdict if isinstance(verdict, frozenset) else {verdict}
-    return labels <= set(declared.labels)
+    return verdict.issubset(declared.labels) if isinstance(verdict, frozenset) else verdict in declared.labels

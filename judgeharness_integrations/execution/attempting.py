@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from judgeharness_integrations._threads import thread_pool
 from judgeharness_integrations.execution.budget import Budget, BudgetExhausted
+from judgeharness_integrations.execution.deadline import Deadline, unhurried
 from judgeharness_integrations.execution.limits import Limits
 from judgeharness_integrations.execution.retrying import (
     check_retrying,
@@ -28,12 +27,11 @@ from judgeharness_integrations.prices import Spent
 if TYPE_CHECKING:
     from tenacity import AsyncRetrying
 
-__all__ = ["CallPolicy", "own_failure", "read_apart", "unhurried"]
+__all__ = ["CallPolicy", "own_failure", "read_apart"]
 
 _T = TypeVar("_T")
 _MOST_ATTEMPTS = 4
 _LONG_TEXT = 50_000  # characters; some tens of milliseconds of reading
-_deadline: ContextVar[asyncio.Timeout | None] = ContextVar("judgeharness_deadline", default=None)
 
 
 def own_failure(error: BaseException) -> Exception:
@@ -51,22 +49,6 @@ def own_failure(error: BaseException) -> Exception:
     ended = RuntimeError(f"the call ended itself with {type(error).__name__}({error})")
     ended.__cause__ = error
     return ended
-
-
-@contextmanager
-def unhurried() -> Iterator[None]:
-    """Stop the clock of the attempt under way: what is done inside is no waiting for the judge's answer."""
-    deadline, loop = _deadline.get(), asyncio.get_running_loop()
-    ends = None if deadline is None or deadline.expired() else deadline.when()
-    if deadline is None or ends is None:
-        yield
-        return
-    left = ends - loop.time()
-    deadline.reschedule(None)
-    try:
-        yield
-    finally:
-        deadline.reschedule(loop.time() + left)
 
 
 async def read_apart(text: str, read: Callable[..., _T], *arguments: object) -> _T:
@@ -133,27 +115,22 @@ class CallPolicy:
 
         """
         one = _Attempts(call, self.timeout_s, budget, limiter, spent=spent, book=book)
+        left = (_MOST_ATTEMPTS if self.max_attempts is None else self.max_attempts) - 1
         try:
             if self.retrying is not None:
                 return await retry_by(self.retrying, one.make, final=BudgetExhausted), one.made
-            return await self._made(one), one.made
+            try:
+                return await one.make(), one.made
+            except Exception as error:
+                if left < 1 or not self._is_worth_another(error):
+                    raise
+                first = error
+            again = retry(one.make, first_error=first, attempts_left=left, transient=self._is_worth_another)
+            return await again, one.made
         except BudgetExhausted:
             raise
         except Exception as error:  # noqa: BLE001 - whatever a judge raises becomes a row
             return error, one.made
-
-    async def _made(self, one: _Attempts[_T]) -> _T:
-        """Return the answer of the first attempt that has one, or raise what the last one raised."""
-        left = (_MOST_ATTEMPTS if self.max_attempts is None else self.max_attempts) - 1
-        try:
-            return await one.make()
-        except BudgetExhausted:
-            raise
-        except Exception as error:
-            if left < 1 or not self.transient(error):
-                raise
-            first_error = error
-        return await retry(one.make, first_error=first_error, attempts_left=left, transient=self._is_worth_another)
 
     def remedy(self, error: BaseException) -> str | None:
         """Return what the user has to mend before any call can succeed; None for an error that may heal."""
@@ -226,32 +203,15 @@ class _Attempts(Generic[_T]):
         self._budget.settle(spent)
         return spent.tokens
 
-    async def _called(self) -> _T:
+    async def _tried(self) -> _T:
         """Make the call; a reply without an answer was billed all the same, but for a proxy's own."""
+        self.made += 1
         try:
-            return await self._call()
-        except EmptyAnswerError as error:
-            if error.answer.tokens.input is not None:
+            with Deadline(self._timeout_s):
+                return await self._call()
+        except (Exception, asyncio.CancelledError, SystemExit) as error:  # noqa: BLE001
+            if isinstance(error, EmptyAnswerError) and error.answer.tokens.input is not None:
                 self._counted(error.answer.judgment(()))
                 if self._book is not None:
                     self._book(error.answer)
-            raise
-
-    async def _tried(self) -> _T:
-        self.made += 1
-        try:
-            if self._timeout_s is None:
-                return await self._called()
-            deadline = asyncio.timeout(self._timeout_s)
-            running = _deadline.set(deadline)
-            try:
-                async with deadline:
-                    return await self._called()
-            except TimeoutError as error:
-                if deadline.expired():
-                    raise TimeoutError(f"no answer within {self._timeout_s:g} s") from error
-                raise
-            finally:
-                _deadline.reset(running)
-        except (Exception, asyncio.CancelledError, SystemExit) as error:  # noqa: BLE001
             raise own_failure(error)  # noqa: B904 - it is the same error, or carries its cause

@@ -59,13 +59,16 @@ class Limiter(Slots):
         declared = (max_concurrency, rates or Rates())
         with self._lock:
             self._runs[declared] += 1
-            self._apply_runs()
+            if self._runs[declared] == 1:
+                self._apply_runs()
         try:
             yield
         finally:
             with self._lock:
-                self._runs -= Counter([declared])
-                self._apply_runs()
+                self._runs[declared] -= 1
+                if not self._runs[declared]:
+                    del self._runs[declared]
+                    self._apply_runs()
 
     def _apply_runs(self) -> None:
         self._aimd.limit = max((concurrency for concurrency, _ in self._runs), default=1)

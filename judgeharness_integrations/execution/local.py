@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from functools import partial
-from time import perf_counter
+from functools import lru_cache, partial
+from time import perf_counter, time_ns
 from typing import TYPE_CHECKING, Protocol
 
 from judgeharness_integrations._errors import UsageError
@@ -24,7 +24,7 @@ from judgeharness_integrations.execution.preparing import Pending
 from judgeharness_integrations.execution.rates import Rates
 from judgeharness_integrations.judging import Judge, Judgment, Probe, as_judgment
 from judgeharness_integrations.modelanswer import ModelAnswer
-from judgeharness_integrations.prices import Spent, spent_by
+from judgeharness_integrations.prices import spent_by
 from judgeharness_integrations.structured import StructuredCase
 from judgeharness_integrations.verdictlog.row import is_number
 
@@ -41,7 +41,7 @@ class Asking:
     """What belongs to one run of one judge: how rows are made and kept, what may be spent, who watches.
 
     `model` is what calls are limited by; `keeper` puts rows into the run's log; `rule` will fold them; `contact` knows
-    whether the judge answers.
+    whether the judge answers. `one_by_one`: any answer may be the last that is needed, so that none waits unread.
     """
 
     rows: RowMaker
@@ -52,6 +52,7 @@ class Asking:
     rule: Rule | None = None
     contact: Contact = field(default_factory=Contact)
     parents: dict[str, Span] = field(default_factory=dict)  # case id -> its span
+    one_by_one: bool = False
 
     async def keep(self, rows: Rows) -> None:
         """Return once the log has the rows of a call; until then the call is in flight."""
@@ -102,7 +103,8 @@ class LocalExecutor:
         When the probes themselves raise, the calls in flight are finished before the error is passed on.
         """
         limiter = limiter_for(asking.model)
-        answered: Channel[Rows] = Channel(max(2 * self.max_concurrency, _FEWEST_UNREAD))
+        unread = 1 if asking.one_by_one else max(2 * self.max_concurrency, _FEWEST_UNREAD)
+        answered: Channel[Rows] = Channel(unread)
         crew = _Crew(self, judge, limiter, asking, probes, answered)
         with limiter.run(self.max_concurrency, rates=self.rates):
             manager = asyncio.ensure_future(crew.work())
@@ -133,6 +135,9 @@ class _Crew:
     unfit: bool = False  # the rule cannot fold the answers
     trying: int = 0  # calls under way that began before the first answer
     tried: asyncio.Event = field(default_factory=asyncio.Event)  # one of these has ended; a new event each time
+
+    def __post_init__(self) -> None:
+        self.spent = partial(spent_by, default_model=self.asking.model)
 
     async def work(self) -> None:
         """Run the workers until no probe is left, then end the channel."""
@@ -170,16 +175,25 @@ class _Crew:
 
     async def _worker(self, pending: Pending | None) -> None:
         self.limiter.hold()
+        me, contact = asyncio.current_task(), self.asking.contact
         while pending is not None:
             try:
-                rows = await (self._asked(pending) if pending.known is None else self._known(pending))
+                if pending.known is not None:
+                    rows = await self._known(pending)
+                elif contact.made and not self.unfit:
+                    rows = await self._called(pending)
+                else:
+                    rows = await self._at_first(pending)
             except (BudgetExhausted, _Down):
                 self._end()
                 return
             if self.unfit:  # no case can be measured
                 return
             self.answered.add(rows)
-            pending = await self._following()
+            if me is not None and me.cancelling():  # the judge kept a cancellation to itself
+                return
+            await self.answered.room()
+            pending = await self._next()
 
     async def _known(self, pending: Pending) -> Rows:
         rows = pending.known or ()
@@ -190,7 +204,7 @@ class _Crew:
             self._wake()
         return rows
 
-    async def _asked(self, pending: Pending) -> Rows:
+    async def _at_first(self, pending: Pending) -> Rows:
         """Return the rows of a call; before the judge has answered few of them are under way.
 
         Raises:
@@ -219,24 +233,15 @@ class _Crew:
         """Return the rows of a call; its slot is free again once they are in the log."""
         await self.limiter.acquire()
         try:
-            rows = await self._answer(pending)
+            rows = await (self._watched(pending) if self.asking.spans else self._ask(pending))
             await self.asking.keep(rows)
         finally:
             self.limiter.release()
         return rows
 
-    async def _following(self) -> Pending | None:
-        """Return the next probe, once the reader has caught up."""
-        me = asyncio.current_task()
-        if me is not None and me.cancelling():  # the judge kept a cancellation to itself
-            return None
-        await self.answered.room()
-        return await self._next()
-
-    async def _answer(self, pending: Pending) -> Rows:
+    async def _watched(self, pending: Pending) -> Rows:
+        """Return the rows of a call that observers are told of."""
         spans = self.asking.spans
-        if not spans:
-            return await self._ask(pending)
         name = f"sample[{pending.perturbation.name}#{pending.repetition}]"
         facts = {
             "perturbation": pending.perturbation.name,
@@ -255,7 +260,7 @@ class _Crew:
 
     async def _ask(self, pending: Pending) -> Rows:
         probe, attempts = pending.at_hand() or await self._probe(pending), 0
-        asked_at, started = datetime.now(UTC).isoformat(timespec="milliseconds"), perf_counter()
+        asked_at, started = _now(), perf_counter()
         answer: Judgment | Exception
         billed: list[ModelAnswer] = []
         if isinstance(probe, Exception):
@@ -263,9 +268,8 @@ class _Crew:
         else:
             policy, budget = self.executor.policy, self.asking.budget
             judged = self.judge.judge if self.asking.contact.made else self._first
-
             answer, attempts = await policy.attempt(
-                _attempting(judged, probe), budget, limiter=self.limiter, spent=self._spent, book=billed.append
+                _attempting(judged, probe), budget, limiter=self.limiter, spent=self.spent, book=billed.append
             )
         call = CallFacts(asked_at, perf_counter() - started, attempts, billed)
         rows = self.asking.rows.of(pending, answer, call)
@@ -296,9 +300,6 @@ class _Crew:
             self.failure, self.unfit = error, True
             self._end()
 
-    def _spent(self, answer: object) -> Spent:
-        return spent_by(answer, default_model=self.asking.model)
-
     async def _probe(self, pending: Pending) -> Probe | Exception:
         """Return the probe, or what its perturbation raised: that fails the probes of this perturbation only."""
         try:
@@ -307,6 +308,17 @@ class _Crew:
             raise
         except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001
             return own_failure(error)
+
+
+def _now() -> str:
+    """Return the time as ISO 8601 has it, to the millisecond."""
+    seconds, thousandths = divmod(time_ns() // 1_000_000, 1000)
+    return f"{_second(seconds)}.{thousandths:03d}+00:00"
+
+
+@lru_cache(maxsize=2)
+def _second(seconds: int) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S")
 
 
 def _attempting(judge: Callable[[Probe], Awaitable[Judgment]], probe: Probe) -> Callable[[], Awaitable[Judgment]]:

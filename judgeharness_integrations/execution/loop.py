@@ -21,6 +21,7 @@ __all__ = ["at_end", "background", "in_background", "run_sync", "stream_sync"]
 
 _T = TypeVar("_T")
 _CLEAN_UP_S = 5.0
+_WAKE_S = 0.5
 _lock = threading.Lock()
 _loop: asyncio.AbstractEventLoop | None = None
 _thread: threading.Thread | None = None
@@ -114,6 +115,8 @@ def run_sync(coroutine: Coroutine[Any, Any, _T]) -> _T:
 
     future = _submitted(watched(), coroutine, loop)
     try:
+        while not (future.done() or finished.wait(_WAKE_S)):
+            pass  # a signal that comes as a thread falls asleep does not wake it: awake, it handles what came
         return future.result()
     except BaseException:
         if not future.done():  # it is the caller who was interrupted

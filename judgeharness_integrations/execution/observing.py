@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import warnings
 from collections import Counter
@@ -30,11 +29,9 @@ __all__ = [
     "default_observers",
     "is_private",
     "is_rooted",
+    "is_watched",
     "model_span",
-    "watchers",
 ]
-
-_SWITCHES = ("_TRACING", "_TRACING_V2")  # as names of environment variables end
 
 SpanKind: TypeAlias = Literal["run", "case", "call", "rewrite", "model"]
 
@@ -83,26 +80,6 @@ def is_private(observers: Iterable[Observer] | None) -> bool:
 def is_rooted(observers: Iterable[Observer] | None, system: str) -> bool:
     """Whether one of the observers makes a measurement the root of its trace in a tracing system."""
     return any(getattr(observer, "roots_in", None) == system for observer in observers or ())
-
-
-def watchers(given: Sequence[Observer] | None, default: Iterable[Observer] = ()) -> tuple[Observer, ...]:
-    """Return who watches a measurement: those given, and what installed frameworks offer while their tracing is on.
-
-    None stands for `default`. An empty list is nobody, whatever is traced.
-    """
-    if given is not None and not given:
-        return ()
-    watching = tuple(default if given is None else given)
-    if not _may_be_traced():
-        return watching
-    from judgeharness_integrations.adapters import offered_observers  # noqa: PLC0415 - loads adapters
-
-    return (*watching, *offered_observers(watching))
-
-
-def _may_be_traced() -> bool:
-    """Whether it is worth while to load adapters and ask them."""
-    return "langsmith" in sys.modules or any(name.endswith(_SWITCHES) for name in os.environ)
 
 
 class Spans:
@@ -187,6 +164,11 @@ def calling(spans: Spans, span: Span) -> Iterator[None]:
         yield
     finally:
         _calling.reset(token)
+
+
+def is_watched() -> bool:
+    """Whether the current task makes a call that somebody watches."""
+    return _calling.get() is not None
 
 
 @contextmanager

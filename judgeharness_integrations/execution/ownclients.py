@@ -22,9 +22,9 @@ from functools import cached_property, partial
 from operator import is_
 from typing import Any, NamedTuple
 
+from judgeharness_integrations._threads import call_maybe_async
+from judgeharness_integrations.chatmodels import single_choice
 from judgeharness_integrations.execution.loop import at_end, background, in_background
-from judgeharness_integrations.judging import call_maybe_async
-from judgeharness_integrations.modelparameters import single_choice
 
 __all__ = ["own_client", "own_model", "with_options"]
 

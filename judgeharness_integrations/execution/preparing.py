@@ -14,6 +14,7 @@ from judgeharness_integrations.execution.probehash import content_digest, probe_
 from judgeharness_integrations.judging import Probe
 from judgeharness_integrations.perturbations import Context, Perturbation, Rewriter
 from judgeharness_integrations.plan import CasePlan
+from judgeharness_integrations.verdictlog.columns import LENGTH_COLUMNS
 from judgeharness_integrations.verdictlog.row import Verdict, verdict_from_json
 
 if TYPE_CHECKING:
@@ -27,11 +28,15 @@ Rewrite: TypeAlias = Callable[[Rewriter, str, str], Coroutine[Any, Any, str]]
 _T = TypeVar("_T")
 _MOST_REWRITES = 10_000
 PLANNED_SAMPLES = "planned_samples"
+_KNOWN_LENGTHS = frozenset(name for names in LENGTH_COLUMNS for name in names)
+LENGTHS = LENGTH_COLUMNS[0]  # characters of the two answers of a pair, where its case says nothing of their lengths
 
 
 @dataclass(frozen=True, kw_only=True)
 class CaseFacts:
     """What every row of a case repeats: its gold labels and its attributes; `pairwise`: it holds two answers.
+
+    How long the answers of a pair are is among the attributes, in characters, for whoever reads the log without texts.
 
     `criteria` are the questions about this case alone.
     """
@@ -52,6 +57,8 @@ class CaseFacts:
             attributes["author"] = case.author
         if isinstance(case, PairwiseCase) and case.author_b is not None:
             attributes["author_b"] = case.author_b
+        if isinstance(case, PairwiseCase) and attributes.keys().isdisjoint(_KNOWN_LENGTHS):
+            attributes |= zip(LENGTHS, (len(case.output), len(case.output_b)), strict=True)
         gold: Mapping[str, Verdict] = case.gold if isinstance(case.gold, Mapping) else {}
         several = isinstance(case.gold, (Mapping, list, tuple))  # a list is several annotators
         return cls(

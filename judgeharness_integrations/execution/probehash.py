@@ -13,17 +13,18 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from judgeharness_integrations.attachments import Attachments
+from judgeharness_integrations.structured import Attachments
 
 if TYPE_CHECKING:
     from judgeharness_integrations.cases import Case
     from judgeharness_integrations.judging import Judge
 
-__all__ = ["content_digest", "judge_digest", "probe_hash", "value_digest"]
+__all__ = ["PROVENANCE", "content_digest", "judge_digest", "probe_hash", "value_digest"]
 
 _DIGEST_BYTES = 16
 _AS_TEXT = (datetime, date, time, Decimal, UUID, PurePath, Enum)
 _NOT_SHOWN = frozenset({"case_id", "gold", "author", "author_b"})
+PROVENANCE = frozenset({"run_id"})  # attributes that say where a case came from: equal ones come from several places
 
 
 def judge_digest(judge: Judge, judge_model: str | None = None) -> bytes:
@@ -50,7 +51,10 @@ def content_digest(case: Case) -> bytes | None:
     """Return the digest of what a judge is shown of a case; None where that cannot be written down."""
     if not is_dataclass(case):
         return value_digest(case)
-    return value_digest({name: part for name, part in _plain(case).items() if name not in _NOT_SHOWN})
+    shown = {name: part for name, part in _plain(case).items() if name not in _NOT_SHOWN}
+    if isinstance(told := shown.get("attributes"), Mapping):
+        shown["attributes"] = {name: value for name, value in told.items() if name not in PROVENANCE}
+    return value_digest(shown)
 
 
 def value_digest(value: Any) -> bytes | None:

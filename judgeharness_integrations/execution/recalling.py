@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol, TypeGuard
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.execution.preparing import PLANNED_SAMPLES, Pending
+from judgeharness_integrations.execution.preparing import LENGTHS, PLANNED_SAMPLES, Pending
+from judgeharness_integrations.execution.probehash import PROVENANCE
 from judgeharness_integrations.execution.reusing import FACTS, KnowingLog, Reuse, free_hash
 from judgeharness_integrations.execution.rewrites import RewriteLog
 from judgeharness_integrations.verdictlog.log import VerdictLog
@@ -136,7 +137,8 @@ def _is_of(row: VerdictRow, pending: Pending) -> bool:
     return all(
         json.dumps(row.attributes.get(name)) == json.dumps(value)
         for name, value in now.items()
-        if name not in (*FACTS, PLANNED_SAMPLES)
+        if name not in (*FACTS, PLANNED_SAMPLES, *PROVENANCE)
+        if name not in LENGTHS or name in row.attributes  # of rows that an earlier version wrote nothing is known
     )
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
+
+from judgeharness_integrations.judging import text_hash
 
 if TYPE_CHECKING:
     from judgeharness_integrations.perturbations import Perturbation, Rewriter
 
-__all__ = ["KeptRewrites", "RewriteLog", "rewriter_name", "rewriter_places"]
+__all__ = ["KeptRewrites", "RewriteLog", "rewriter_name", "rewriter_places", "wordings_of"]
 
 
 class RewriteLog(Protocol):
@@ -74,3 +76,12 @@ def _parts(perturbation: Perturbation) -> Iterator[Perturbation]:
         yield from _parts(part)
     if not perturbation.parts:
         yield perturbation
+
+
+def wordings_of(perturbations: Sequence[Perturbation], instructions: Sequence[str]) -> tuple[str, ...]:
+    """Return what identifies the wordings a calibration was measured with."""
+    parts = [part for p in perturbations for part in (p.parts or (p,))]
+    rewriters = [part.rewriter for part in parts if part.rewriter is not None]
+    names = sorted({rewriter_name(rewriter) for rewriter in rewriters})
+    given = any("prompt_variant" in part.needs and part.rewriter is None for part in parts)
+    return (*names, *(text_hash(text) for text in instructions if given))

@@ -7,6 +7,7 @@ import gc
 import threading
 import weakref
 from collections import deque
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -31,6 +32,7 @@ class Slots:
         self._in_flight = 0
         self._waiting: deque[_Waiter] = deque()
         self._loops: set[weakref.ref[asyncio.AbstractEventLoop]] = set()  # in which slots were asked for
+        self._last: Callable[[], asyncio.AbstractEventLoop | None] = _no_loop  # of these
 
     def resize(self, most: int) -> None:
         """Allow `most` holders from now on; slots above it are not handed on when they are released."""
@@ -50,7 +52,9 @@ class Slots:
         """Wait for a slot."""
         loop = asyncio.get_running_loop()
         with self._lock:
-            self._loops.add(weakref.ref(loop))
+            if self._last() is not loop:
+                self._last = weakref.ref(loop)
+                self._loops.add(self._last)
             if self.take():
                 return
         self._bury()
@@ -82,6 +86,7 @@ class Slots:
             if not closed:
                 return
             self._loops -= closed
+            self._last = _no_loop
             self._waiting = deque(waiter for waiter in self._waiting if not waiter.loop.is_closed())
         gc.collect()  # they are cycles by now; what they hold, they release
 
@@ -93,6 +98,10 @@ class Slots:
                 waiter.loop.call_soon_threadsafe(_wake, waiter.slot)
                 waiter.served = True
                 self._in_flight += 1
+
+
+def _no_loop() -> None:
+    """Stand for a reference to a loop where there is none."""
 
 
 def _wake(slot: asyncio.Future[None]) -> None:

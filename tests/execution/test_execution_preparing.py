@@ -215,9 +215,16 @@ def test_gold_of_a_criterion(gold: object, expected: dict[str, object]) -> None:
         (lambda: AnswerCase(case_id="c", output="o", author="gpt-4o"), {"author": "gpt-4o"}),
         (
             lambda: PairwiseCase(case_id="c", output="o", output_b="p", author="a", author_b="b"),
-            {"author": "a", "author_b": "b"},
+            {"author": "a", "author_b": "b", "length_a": 1, "length_b": 1},
         ),
-        (lambda: PairwiseCase(case_id="c", output="o", output_b="p", author="a"), {"author": "a"}),
+        (
+            lambda: PairwiseCase(case_id="c", output="o", output_b="four", author="a"),
+            {"author": "a", "length_a": 1, "length_b": 4},
+        ),
+        (
+            lambda: PairwiseCase(case_id="c", output="o", output_b="four", attributes={"length": 9, "length_b": 3}),
+            {"length": 9, "length_b": 3},
+        ),
     ],
 )
 def test_rows_carry_the_attributes_of_their_case(make: Callable[[], object], expected: dict[str, object]) -> None:

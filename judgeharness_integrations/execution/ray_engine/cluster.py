@@ -1,21 +1,157 @@
-"""A Ray to work on: the one that runs already, or one of our own for as long as somebody needs it."""
+"""A Ray to work on, its head, and what can be sent to its workers: a cluster that runs already, or one of our own."""
 
 from __future__ import annotations
 
 import asyncio
 import atexit
+import importlib
 import os
+import socket
 import threading
-from collections.abc import AsyncGenerator
+import time
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Final
 
-from judgeharness_integrations._errors import ClusterError, UsageError
-from judgeharness_integrations.execution.ray_engine.heads import Head, head, place_of
-from judgeharness_integrations.execution.ray_engine.loading import loaded_ray
-from judgeharness_integrations.execution.ray_engine.sending import reason
+from judgeharness_integrations._errors import ClusterError, NotInstalledError, UsageError
+from judgeharness_integrations.judging import Judge, Probe
+from judgeharness_integrations.perturbations import Perturbation
 
-__all__ = ["connected"]
+__all__ = [
+    "SILENT_S",
+    "Head",
+    "check_sendable",
+    "connected",
+    "connected_ray",
+    "head",
+    "loaded_ray",
+    "place_of",
+    "reason",
+    "sent_form",
+    "unsendable",
+]
+
+
+_REACHABLE_S: Final = 10.0
+_KNOCK_S, _PAUSE_S = 3.0, 2.0
+SILENT_S: Final = 10.0  # a head that restarts is back by then
+
+
+def place_of(address: str | None) -> tuple[str, int] | None:
+    """Return host and port of an address; None where it names none."""
+    host, colon, port = (address or "").removeprefix("ray://").rpartition(":")
+    return (host.strip("[]"), int(port)) if colon and port.isdecimal() else None
+
+
+@dataclass
+class Head:
+    """A head by host and port; None: nobody knows where it is, and it is taken to answer.
+
+    `abandoned`: this process was connected to it when it died, and still is; Ray may crash the process at its end.
+    """
+
+    place: tuple[str, int] | None = None
+    abandoned: bool = False
+
+    def knock(self, timeout_s: float = _REACHABLE_S) -> None:
+        """Raise an OSError if nothing listens there."""
+        if self.place is not None:
+            socket.create_connection(self.place, timeout=timeout_s).close()
+
+    def answers(self) -> bool:
+        """Whether something listens there."""
+        try:
+            self.knock(_KNOCK_S)
+        except OSError:
+            return False
+        return True
+
+    async def silent(self) -> None:
+        """Return when it has not answered for ten seconds."""
+        since = time.monotonic()
+        while time.monotonic() - since < SILENT_S:
+            await asyncio.sleep(_PAUSE_S)
+            if await asyncio.to_thread(self.answers):
+                since = time.monotonic()
+
+
+head: Final = Head()  # a process is connected to one Ray
+
+
+def loaded_ray() -> Any:
+    """Import Ray.
+
+    Raises:
+        NotInstalledError: the extra is missing.
+
+    """
+    # Nobody who runs a judge asked for statistics to be sent; a value that is set already stays.
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    try:
+        return importlib.import_module("ray")
+    except ImportError as error:
+        raise NotInstalledError("Ray", "ray") from error
+
+
+def connected_ray() -> Any:
+    """Return Ray if it is connected: where it is not, some of its calls would start a local one or block for a minute.
+
+    Raises:
+        ClusterError: the connection was lost.
+
+    """
+    ray = loaded_ray()
+    if not ray.is_initialized() or not head.answers():
+        raise ClusterError("the connection to the Ray cluster was lost: see `ray status`.")
+    return ray
+
+
+_SENDABLE = "give a module-level function, or a judge built by configuration"
+
+
+def check_sendable(judge: Judge, transient: Callable[[BaseException], bool]) -> None:
+    """Raise if Ray could not send a judge and the rule for its failures.
+
+    Raises:
+        NotInstalledError: Ray is missing.
+        UsageError: the judge cannot be pickled.
+
+    """
+    if (problem := unsendable((judge, transient))) is not None:
+        raise UsageError(f"judge {judge.name!r} cannot be sent to Ray workers ({problem}): {_SENDABLE}.")
+
+
+def sent_form(probe: Probe) -> Probe:
+    """Return what a worker gets: of the perturbation, which was applied already, only what judges read."""
+    applied = probe.perturbation
+    return replace(probe, perturbation=Perturbation(name=applied.name, apply=_as_it_is, swaps=applied.swaps))
+
+
+def unsendable(value: object) -> str | None:
+    """Return why Ray cannot send an object, or None; nothing is sent, nor read back.
+
+    Raises:
+        NotInstalledError: Ray is missing.
+
+    """
+    dumps = loaded_ray().cloudpickle.dumps
+    try:
+        dumps(value)
+    except Exception as error:  # noqa: BLE001 - whatever an object raises when it is pickled
+        return reason(error)
+    return None
+
+
+def reason(error: BaseException) -> str:
+    """Return the kind and the first line of an error."""
+    lines = str(error).strip().splitlines()
+    return f"{type(error).__name__}: {lines[0].rstrip('.')}" if lines else type(error).__name__
+
+
+def _as_it_is(case: Any) -> Any:
+    return case
+
 
 _OBJECT_STORE_BYTES = 100_000_000  # probes and answers are small and travel with the calls
 
