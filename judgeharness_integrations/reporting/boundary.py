@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from judgeharness_integrations.calibration.population import column_text
 from judgeharness_integrations.result import CriterionResult, HarnessResult
 
 __all__ = ["COUNTS_ALONE", "boundary"]
@@ -33,9 +34,14 @@ def _anchor(result: HarnessResult) -> Iterator[str]:
     elif not report.calibrated:
         yield f"uncalibrated: {report.word}, the labels are a model's, not people's"
     else:
+        column = None if report.population is None else report.population.column
+        if column is not None and (where := report.unlabelled_stratum(column_text(result.rows, column))):
+            yield where
         for criterion in result.criteria:
             if criterion not in report.criteria:
                 yield f"{criterion} is uncalibrated: {report.name} holds no label for it"
+            elif why := report.untold(criterion):
+                yield f"{criterion}: {why}" if len(result.criteria) > 1 else why
     if result.rule_fixed == "after":
         yield "rule chosen after the samples: exploratory"
 

@@ -2,21 +2,36 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from judgeharness_integrations.calibration.measure import CriterionCalibration
 from judgeharness_integrations.calibration.rates import ScoreErrors
 from judgeharness_integrations.calibration.report import CalibrationReport, CalibrationState
 from judgeharness_integrations.calibration.riskcoverage import RiskCoverage, RiskPoint
+from judgeharness_integrations.calibration.strata import Strata
 from judgeharness_integrations.reporting.plain import safe_text
 from judgeharness_integrations.result import HarnessResult
 
-__all__ = ["anchor_text", "calibration_text", "calibration_word"]
+if TYPE_CHECKING:
+    from judgeharness_integrations.reporting.runs.report import JudgeSection
+
+__all__ = ["READ_OFF", "alike", "anchor_text", "calibration_text", "calibration_word"]
 
 _RATES = ("precision", "recall", "specificity", "accuracy_decided", "coverage", "base_rate")
-_ESTIMATES = {"ac1": "AC1", "spearman": "Spearman", "kendall": "Kendall tau-b", "quadratic_kappa": "quadratic kappa"}
+_ESTIMATES = {
+    "ac1": "AC1",
+    "spearman": "Spearman",
+    "kendall": "Kendall tau-b",
+    "quadratic_kappa": "quadratic kappa",
+}
 _MOST_CLASSES = 20
 _MOST_POINTS = 5
+READ_OFF = (
+    "a threshold read off here keeps no promise: in 40 % of studies (GPT-4, 200 labels) new cases fell short of the "
+    "accuracy it was chosen for; `judgeharness certify` tests thresholds"
+)
 
 
 def anchor_text(report: CalibrationReport | None, state: CalibrationState | None) -> str:
@@ -27,11 +42,17 @@ def anchor_text(report: CalibrationReport | None, state: CalibrationState | None
         return f"uncalibrated: the calibration on {report.name} is {state}"
     if not report.calibrated:
         return f"uncalibrated: {report.word} on {report.name}, whose labels are a model's, not people's"
-    return f"calibrated on {report.name}"
+    return f"calibrated on {report.name}" + (f"; {why}" if (why := report.untold()) else "")
+
+
+def alike(section: JudgeSection) -> Iterator[str]:
+    """Yield that a judge's cases are like those its calibration was measured on, where that was tested and holds."""
+    if section.calibrated and section.shift is not None and section.shift.shifted is False:
+        yield section.shift.sentence
 
 
 def calibration_word(result: HarnessResult, criterion: str) -> str:
-    """Return `valid`, `expired`, `unverifiable` or `none` for one criterion; of a model's labels, what they show."""
+    """Return the state of the calibration for one criterion, or `none`; of a model's labels, what they show."""
     report, state = result.calibration, result.calibration_state
     if report is None or state is None:
         return "none"
@@ -47,15 +68,58 @@ def calibration_text(report: CalibrationReport) -> Iterator[str]:
     name = safe_text(report.name)
     labels = f"labels: {safe_text(report.source)}, consensus {report.consensus}, {report.excluded_ties} ties left out"
     yield f"{safe_text(report.word)} on {name} ({labels})"
+    yield from _candidates(report)
     for measured in report.criteria.values():
         prefix = f"  {safe_text(measured.criterion)}: " if len(report.criteria) > 1 else "  "
         yield prefix + _size(measured)
-        yield from (f"    {line}" for line in _measures(measured))
+        yield from (f"    {line}" for line in (*_measures(measured), *_plain(measured), *_beside_controls(measured)))
         for gold, row in measured.confusion.items():
             yield f"    gold {safe_text(gold)}: " + ", ".join(f"{safe_text(d)} {count}" for d, count in row.items())
+        if measured.strata is not None:
+            yield from (f"    {safe_text(line)}" for line in _few(measured.strata))
         yield from _classes(measured)
         if measured.risk_coverage is not None:
             yield from _curve(measured.risk_coverage)
+
+
+def _confidence(report: CalibrationReport) -> str:
+    """Return a confidence with as many digits as tell it from 100 %."""
+    beyond = math.floor(math.log10(100 * (1 - report.confidence)))
+    return f"{report.confidence:.{max(2, 1 - beyond)}%}"
+
+
+def _candidates(report: CalibrationReport) -> Iterator[str]:
+    """Yield how many candidates there were, what that does to the intervals, and which part was looked at."""
+    if (count := report.candidates) is not None:
+        told = f"  candidates measured on these labels: {count}"
+        if count > 1:
+            told += (
+                f"; intervals hold for all of them together (each at {_confidence(report)}): those to report of "
+                "the candidate that is chosen"
+            )
+        yield told
+    if report.holdout is not None:
+        held = f"  a share of {report.holdout:g} of the labelled cases is held back"
+        if report.part == "choosing":
+            yield f"{held}: these are the others, to choose on; report the chosen one's numbers from --final"
+        else:
+            yield f"{held}: these are its numbers"
+
+
+def _plain(measured: CriterionCalibration) -> Iterator[str]:
+    if measured.plain:
+        told = ", ".join(
+            f"{name.replace('_', ' ')} [{low:.3f}, {high:.3f}]" for name, (low, high) in measured.plain.items()
+        )
+        yield f"95 % intervals of a single candidate, too narrow for the best of several: {told}"
+
+
+def _few(strata: Strata) -> Iterator[str]:
+    """Yield the lines of strata; of very many the largest, and what the tests say."""
+    lines = list(strata.lines())
+    if (more := len(strata.listed) - _MOST_CLASSES) > 0:
+        lines[_MOST_CLASSES : len(strata.listed)] = [f"and {more} more, in the JSON"]
+    yield from lines
 
 
 def _size(measured: CriterionCalibration) -> str:
@@ -69,17 +133,31 @@ def _measures(measured: CriterionCalibration) -> Iterator[str]:
             yield f"{name.replace('_', ' ')} {rate}"
     if (kappa := measured.kappa) is not None:
         error = "none" if kappa.se is None else f"{kappa.se:.3f}"
-        yield f"kappa {kappa.value:.3f} (SE {error}, n={kappa.n})"
+        ends = "" if kappa.low is None else f" [{kappa.low:.3f}, {kappa.high:.3f}]"
+        yield f"kappa {kappa.value:.3f}{ends} (SE {error}, n={kappa.n})"
+    if measured.balanced_accuracy is not None:
+        yield f"balanced accuracy {measured.balanced_accuracy}"
     if measured.errors is not None:
         yield _errors(measured.errors)
     for name, title in _ESTIMATES.items():
         estimate = getattr(measured, name)
         if estimate is not None:
             yield f"{title} {estimate}"
-        elif name in measured.undefined:
+        elif name in measured.undefined and name not in measured.withheld:
             yield f"{title} none ({safe_text(measured.undefined[name])})"
     if measured.reason:
         yield measured.reason
+
+
+def _beside_controls(measured: CriterionCalibration) -> Iterator[str]:
+    """Yield what judges that read nothing come to, and whether the labels tell this one from them."""
+    if measured.controls is not None:
+        yield safe_text(measured.controls.line)
+        yield safe_text(measured.controls.sentence)
+    if measured.n and measured.untold:
+        yield safe_text(measured.untold)
+    if measured.withheld:
+        yield f"withheld: {', '.join(name.replace('_', ' ') for name in measured.withheld)}"
 
 
 def _errors(errors: ScoreErrors) -> str:
@@ -118,6 +196,8 @@ def _curve(curve: RiskCoverage) -> Iterator[str]:
     steps = min(count, _MOST_POINTS)
     for place in [round(step * (count - 1) / max(1, steps - 1)) for step in range(steps)]:
         yield f"      {_point(curve.points[place], curve.n)}"
+    if steps > 1:
+        yield f"      {READ_OFF}"
 
 
 def _point(point: RiskPoint, items: int) -> str:

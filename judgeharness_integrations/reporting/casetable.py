@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Final
 
 from judgeharness_integrations.reporting.calibrationtext import calibration_word
 from judgeharness_integrations.reporting.caseoutcome import case_outcome
-from judgeharness_integrations.reporting.runs.summarising import gold_of
+from judgeharness_integrations.reporting.runs.goldlabels import gold_of
 from judgeharness_integrations.usage import tokens_of
+from judgeharness_integrations.verdictlog.encoding import defused
 from judgeharness_integrations.verdictlog.row import Verdict, verdict_to_json
-from judgeharness_integrations.verdictlog.spreadsheet import defused
 
 if TYPE_CHECKING:
     from judgeharness_integrations.reporting.runs.report import RunReport

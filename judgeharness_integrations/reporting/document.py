@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, replace
+from operator import attrgetter
 from typing import Any
 
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.aggregation.rules import rule
-from judgeharness_integrations.calibration.report import CalibrationReport
+from judgeharness_integrations.calibration.saved import SavedMeasurement
 from judgeharness_integrations.design import Design
 from judgeharness_integrations.reporting.boundary import boundary
 from judgeharness_integrations.result import CriterionResult, Distribution, HarnessResult
-from judgeharness_integrations.verdictlog.encoding import COLUMNS, to_record
+from judgeharness_integrations.verdictlog.encoding import COLUMNS, field_record
 from judgeharness_integrations.verdictlog.row import VerdictRow, is_number, verdict_to_json
 
 __all__ = ["EVIDENCE_TEXTS", "RESULT_SCHEMA", "calibration_record", "result_document", "row_record"]
 
 RESULT_SCHEMA = "judgeharness.result/1"
 EVIDENCE_TEXTS = ("call_id", "reasoning", "raw", "model", "error", "asked_at", "probe_hash")
+_texts = attrgetter(*EVIDENCE_TEXTS)
 
 
 def result_document(result: HarnessResult, *, rows: bool = False) -> dict[str, Any]:
@@ -41,7 +42,7 @@ def result_document(result: HarnessResult, *, rows: bool = False) -> dict[str, A
         "state": result.state,
         "fingerprint": result.fingerprint,
         "calibration": _calibration(result),
-        "usage": asdict(result.usage),
+        "usage": dict(vars(result.usage)),
         "warnings": list(result.warnings),
         "not_measured": list(boundary(result)),
         "design": _design(result.design),
@@ -54,10 +55,14 @@ def result_document(result: HarnessResult, *, rows: bool = False) -> dict[str, A
         document["untested"] = list(result.untested)
     if result.ended is not None:
         document["ended"] = result.ended
+    if result.certificate is not None and result.certificate_state is not None:
+        document["certificate"] = result.certificate.record(result.certificate_state)
     if result.test is not None:
         document["test"] = result.test
     if rows:
         document["calibration_report"] = calibration_record(result.calibration)
+        if result.certificate is not None:
+            document["certificate_report"] = calibration_record(result.certificate)
         document["rows"] = [row_record(row) for row in (*result.rows, *result.probe_rows)]
     return document
 
@@ -84,8 +89,8 @@ def _has_its_name(design: Design) -> bool:
         return False
 
 
-def calibration_record(calibration: CalibrationReport | None) -> dict[str, Any] | None:
-    """Return a calibration as JSON-able data, from which `CalibrationReport.from_dict` makes it again."""
+def calibration_record(calibration: SavedMeasurement | None) -> dict[str, Any] | None:
+    """Return a calibration or certificate as JSON-able data, from which `from_dict` makes it again."""
     if calibration is None:
         return None
     report: dict[str, Any] = json.loads(json.dumps(calibration.to_dict(), default=str))  # as its digest reads it
@@ -94,9 +99,13 @@ def calibration_record(calibration: CalibrationReport | None) -> dict[str, Any] 
 
 def row_record(row: VerdictRow) -> dict[str, Any]:
     """Return a row as a log keeps it, and what a log loses: empty texts, attributes named `model` or `model_`."""
-    empty = {name: "" for name in EVIDENCE_TEXTS if getattr(row, name) == ""}
-    attributes = {f"{name}_" if name.rstrip("_") in COLUMNS else name: value for name, value in row.attributes.items()}
-    return to_record(replace(row, attributes={})) | empty | attributes
+    record, texts = field_record(row), _texts(row)
+    if "" in texts:
+        record |= {name: "" for name, text in zip(EVIDENCE_TEXTS, texts, strict=True) if text == ""}
+    if row.attributes:
+        given = row.attributes.items()
+        record |= {f"{name}_" if name.rstrip("_") in COLUMNS else name: value for name, value in given}
+    return record
 
 
 def _distribution(distribution: Distribution) -> list[dict[str, Any]]:
@@ -159,6 +168,7 @@ def _calibration(result: HarnessResult) -> dict[str, Any] | None:
                 "precision": _rate(measured.precision) if state.valid else None,
                 "recall": _rate(measured.recall) if state.valid else None,
                 "coverage": _rate(measured.coverage) if state.valid else None,
+                "untold": measured.untold,
             }
             for name, measured in report.criteria.items()
         },

@@ -10,6 +10,8 @@ from judgeharness_integrations.verdictlog.row import verdict_text
 __all__ = ["headline"]
 
 _DOT = " · "
+_INVERTED = "reliably wrong by its labels"
+_UNTOLD = "its labels cannot tell it from a constant judge"
 
 
 def headline(result: HarnessResult, criterion: str, *, decided: str | None = None, anchor: str | None = None) -> str:
@@ -63,7 +65,9 @@ def _calibrated(result: HarnessResult, criterion: str) -> str:
     rates = report.criteria.get(criterion)
     if rates is None:
         return f"uncalibrated: {report.name} holds no labels of this criterion"
-    return _rates(rates) if report.calibrated else f"{report.word}: {_rates(rates)}"
+    untold = _INVERTED if rates.inverted else _UNTOLD
+    told = f"{_rates(rates)}; {untold}" if rates.untold else _rates(rates)
+    return told if report.calibrated else f"{report.word}: {told}"
 
 
 def _rates(rates: CriterionCalibration) -> str:

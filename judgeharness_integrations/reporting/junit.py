@@ -14,7 +14,8 @@ from judgeharness_integrations.reporting.headline import headline
 from judgeharness_integrations.reporting.plain import number_text
 from judgeharness_integrations.reporting.rationales import dissent, rationale, shown_order
 from judgeharness_integrations.reporting.runs.designs import design_key, designs_apart
-from judgeharness_integrations.reporting.runs.summarising import gold_of
+from judgeharness_integrations.reporting.runs.goldlabels import gold_of
+from judgeharness_integrations.reporting.statetext import never_asked
 from judgeharness_integrations.verdictlog.row import verdict_text, verdict_to_json
 
 if TYPE_CHECKING:
@@ -73,8 +74,8 @@ def junit_report(report: RunReport, *, on_abstain: OnAbstain = "failure", gates:
 def _never_asked(suite: ET.Element, section: JudgeSection) -> None:
     """Say that cases were planned and never asked, of which nobody knows here what they are called."""
     case = ET.SubElement(suite, "testcase", classname=_text(section.judge), name="cases never asked")
-    planned = section.cases + section.not_asked
-    ET.SubElement(case, "error", message=f"{section.not_asked} of {planned} cases were never asked", type="not_asked")
+    message = never_asked(section.not_asked, section.cases + section.not_asked)
+    ET.SubElement(case, "error", message=message, type="not_asked")
     _count(suite)
 
 

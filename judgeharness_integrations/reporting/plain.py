@@ -11,7 +11,10 @@ __all__ = ["distribution_text", "number_text", "safe_text"]
 
 def safe_text(text: str, limit: int = 400) -> str:
     """Return a text on one line without control and bidi characters, cut at `limit` characters."""
-    shown = " ".join("".join(c if c.isprintable() else " " for c in text[: 4 * limit]).split())
+    given = text[: 4 * limit]
+    if not given.isprintable():
+        given = "".join(c if c.isprintable() else " " for c in given)
+    shown = " ".join(given.split())
     return shown if len(shown) <= limit and len(text) <= 4 * limit else shown[: limit - 1] + "…"
 
 

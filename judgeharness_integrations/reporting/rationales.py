@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from judgeharness_integrations.result import CriterionResult, HarnessResult
 from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow
@@ -11,8 +11,10 @@ from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow
 __all__ = ["dissent", "rationale", "shown_order"]
 
 
-def _reasoned(result: HarnessResult, criterion: str, verdicts: Iterable[Verdict]) -> VerdictRow | None:
+def _reasoned(result: HarnessResult, criterion: str, verdicts: Sequence[Verdict]) -> VerdictRow | None:
     """Return a row with reasons for the first of the verdicts that has one, unswapped rows first."""
+    if not verdicts:
+        return None
     rows = [row for row in result.rows if row.criterion == criterion and _is_text(row.reasoning or row.raw)]
     for verdict in verdicts:
         matching = [row for row in rows if row.verdict == verdict]

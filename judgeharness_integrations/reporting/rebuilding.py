@@ -11,6 +11,7 @@ from judgeharness_integrations._shapes import misplaced
 from judgeharness_integrations.aggregation.rules import RULE_NAMES, Rule, RuleLike
 from judgeharness_integrations.aggregation.rules import rule as named_rule
 from judgeharness_integrations.calibration.report import CalibrationReport, CalibrationState
+from judgeharness_integrations.certifying.certificate import Certificate
 from judgeharness_integrations.design import Design
 from judgeharness_integrations.measure import measure
 from judgeharness_integrations.reporting.document import EVIDENCE_TEXTS, RESULT_SCHEMA
@@ -93,6 +94,7 @@ def _measured(document: Mapping[str, Any], own: RuleLike | None) -> HarnessResul
         model_families=tuple(document["model_families"]),
         untested=tuple(document.get("untested", ())),
         **_calibration(document),
+        **_certificate(document),
     )
 
 
@@ -137,6 +139,17 @@ def _calibration(document: Mapping[str, Any]) -> dict[str, Any]:
     state = None if summary is None else CalibrationState(status=summary["status"], reason=summary["reason"])
     report = None if data is None else CalibrationReport.from_dict(data)
     return {"calibration": report, "calibration_state": state}
+
+
+def _certificate(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the certificate and whether it held; neither where none was in use."""
+    summary, data = document.get("certificate"), document.get("certificate_report")
+    if summary is None or data is None:
+        if summary is not data:
+            raise _damaged("its 'certificate_report' is missing")
+        return {}
+    state = CalibrationState(status=summary["status"], reason=summary["reason"])
+    return {"certificate": Certificate.from_dict(data), "certificate_state": state}
 
 
 def _rows(records: Sequence[Mapping[str, Any]]) -> list[VerdictRow]:

@@ -39,7 +39,7 @@ class _Usage(Shape):
 
 
 class _State(Shape):
-    status: Literal["valid", "expired", "unverifiable"]
+    status: Literal["valid", "expired", "unverifiable", "shifted"]
     reason: Text
 
 
@@ -95,4 +95,6 @@ class ResultShape(Shape):
     ended: Text | None = None
     test: Text | None = None
     calibration_report: dict[str, Any] | None
+    certificate: _State | None = None
+    certificate_report: dict[str, Any] | None = None
     rows: list[_Row]

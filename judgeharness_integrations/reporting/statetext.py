@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["state_text"]
+__all__ = ["never_asked", "state_text"]
 
 
 def state_text(state: str, *, not_graded: int, cases: int) -> str:
@@ -17,3 +17,8 @@ def state_text(state: str, *, not_graded: int, cases: int) -> str:
     if state == "complete" and not_graded:
         return f"all asked, {not_graded} of {cases} cases not graded"
     return state.replace("_", " ")
+
+
+def never_asked(count: int, cases: int) -> str:
+    """Return that some of all planned cases were never asked."""
+    return f"{count} of {cases} {'case was' if count == 1 else 'cases were'} never asked"

@@ -8,12 +8,12 @@ from judgeharness_integrations.aggregation.unbiased import positive_label
 from judgeharness_integrations.reporting.billtext import tokens_text
 from judgeharness_integrations.reporting.boundary import boundary
 from judgeharness_integrations.reporting.calibrationtext import calibration_text
+from judgeharness_integrations.reporting.certificatetext import held_text
 from judgeharness_integrations.reporting.plain import distribution_text, number_text, safe_text
 from judgeharness_integrations.reporting.rationales import dissent, rationale, shown_order
 from judgeharness_integrations.result import CriterionResult, HarnessResult
 from judgeharness_integrations.usage import reused_from
-from judgeharness_integrations.verdictlog.endings import CutOff
-from judgeharness_integrations.verdictlog.row import VerdictRow, verdict_text
+from judgeharness_integrations.verdictlog.row import CutOff, VerdictRow, verdict_text
 
 __all__ = ["text_report"]
 
@@ -140,6 +140,8 @@ def _case(result: HarnessResult) -> Iterator[str]:
     report = result.calibration if result.calibration_valid else None
     if report is not None and not report.criteria.keys().isdisjoint(result.criteria):
         yield from calibration_text(report)
+    if result.certificate is not None:
+        yield held_text(result.certificate, result.certificate_state)
     usage = result.usage
     counts = tokens_text(usage)
     tokens = "tokens unknown" if counts is None else f"{counts} tokens"

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from support.measured import EXPIRED, VALID, calibration, measured, pattern, shapes
+from support.measured import EXPIRED, TOLD, VALID, calibration, measured, pattern, shapes
 from support.rows import both_orders, sampled
 
 from judgeharness_integrations.calibration import measure_calibration
@@ -21,7 +21,7 @@ def whole(rows: list | None = None, **facts: Any) -> HarnessResult:
     """A result about which nothing is left to say."""
     complete: dict[str, Any] = {
         "perturbations": EVERY_PROBE,
-        "calibration": calibration(),
+        "calibration": calibration(*TOLD),
         "calibration_state": VALID,
         "model_families": ("openai", "anthropic"),
     }
@@ -86,7 +86,7 @@ def test_a_fact_gives_its_sentence_and_no_other(sentence: str, result: HarnessRe
 
 def test_a_swapped_pair_needs_no_sentence_about_position() -> None:
     pairs = [replace(row, raw=f"{n}") for n, row in enumerate(both_orders("AAB", "AAA"))]
-    assert boundary(whole(pairs, calibration=calibration(("A", "A")))) == ()
+    assert boundary(whole(pairs, calibration=calibration(*[("A", "A"), ("B", "B")] * 8))) == ()
     never_swapped = boundary(whole(VARIED, perturbations=("none", "format_change", "paraphrase")))
     assert never_swapped == ()  # PASS and FAIL have no position
 
@@ -120,7 +120,8 @@ def test_unknown_families_share_nothing() -> None:
 
 def test_a_sentence_about_several_criteria_stands_once() -> None:
     rows = [*sampled(["PASS", "PASS"], criterion="a"), *sampled(["PASS", "PASS"], criterion="b")]
-    both = calibration(criteria={"a": measure_calibration([]), "b": measure_calibration([])})
+    told = calibration(*TOLD).criteria["verdict"]
+    both = calibration(criteria={"a": told, "b": told})
     assert boundary(whole(rows, calibration=both)) == (
         "whether the repetitions are independent cannot be told from short identical or missing texts",
     )
@@ -131,6 +132,8 @@ def test_the_document_and_the_report_carry_the_same_sentences() -> None:
         sentences = boundary(result)
         assert result.to_dict()["not_measured"] == list(sentences)
         assert all(f"  - {sentence}" in result.report() for sentence in sentences)
+    why = "every label is 'PASS', and of other items they say nothing"
     assert boundary(pattern()) == (
+        f"the labels cannot tell this judge from a constant one: {why}",
         "whether the repetitions are independent cannot be told from short identical or missing texts",
     )

@@ -71,6 +71,15 @@ def test_a_few_points_of_the_curve_are_shown(steps: int, shown: int) -> None:
     assert f"over {steps} decisions of {steps + 2} items, 2 decisions without a consistency not covered" in head
 
 
+def test_the_curve_says_that_a_threshold_read_off_it_keeps_no_promise() -> None:
+    two = [judged("PASS", "PASS", 1.0), judged("PASS", "FAIL", 0.5)]
+    assert any(
+        "a threshold read off here keeps no promise: in 40 % of studies" in line
+        for line in card(measure_calibration(two))
+    )
+    assert not any("threshold" in line for line in card(measure_calibration(two[:1])))
+
+
 def test_clusters_are_counted_and_one_of_them_has_no_error() -> None:
     rows = [("PASS", "PASS"), ("FAIL", "FAIL"), ("PASS", "FAIL")]
     lines = card(measure_calibration([judged(*row, cluster="c") for row in rows]))

@@ -3,7 +3,6 @@ from __future__ import annotations
 import copy
 import json
 from dataclasses import replace
-from importlib.resources import files
 from typing import Any
 
 import pytest
@@ -14,13 +13,9 @@ from support.measured import measured, pattern, shapes
 from support.rows import sampled, samples
 
 from judgeharness_integrations.aggregation import Rule
+from judgeharness_integrations.schemas import schema
 from judgeharness_integrations.verdictlog.encoding import COLUMNS, to_record
 from judgeharness_integrations.verdictlog.row import VerdictRow
-
-
-def schema(name: str) -> Any:
-    return json.loads((files("judgeharness_integrations") / "schemas" / f"{name}.json").read_text("utf-8"))
-
 
 RESULT = Draft202012Validator(schema("result-1"))
 LOG = Draft202012Validator(schema("log-1"))

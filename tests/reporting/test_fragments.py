@@ -250,6 +250,19 @@ def test_a_ranking_shows_elo_intervals_ranks_and_what_it_rests_on() -> None:
     assert f"1 {first.judge} {first.elo:.0f}" in text
     assert "Bradley-Terry as published" in text
     assert "EIP" in read(board("eip")).text
+    assert "prefers longer" not in text
+
+
+def test_a_ranking_shows_whether_the_better_answer_is_the_one_preferred_for_length() -> None:
+    rows = [
+        replace(row, attributes={"length_a": 2.0 if n % 4 else 4.0, "length_b": 3.0})
+        for judge, said in (("right", "A"), ("half", "AB"), ("poor", "ABB"))
+        for n in range(12)
+        for row in sampled([said[n % len(said)]], judge=judge, case_id=f"c{n}", gold="A")
+    ]
+    text = read(rank(rows, RankRequest())).text
+    assert "prefers longer better is longer" in text
+    assert "(12/12) 0.250 0.250" in text
 
 
 def test_a_judge_without_elo_shows_its_place() -> None:
@@ -299,7 +312,7 @@ def test_a_calibration_shows_rates_with_their_counts_and_the_confusions() -> Non
     text = read(calibration(("PASS", "PASS"), ("FAIL", "PASS"), ("FAIL", "FAIL"))).text
     assert "calibrated on human_labeled_set_v1 (labels: human, consensus majority, 0 ties left out)" in text
     assert "verdict precision 0.500 0.095 to 0.905 1/2" in text
-    assert "SE" in text
+    assert re.search(r"verdict kappa 0\.\d{3} -?0\.\d{3} to 0\.\d{3}", text)
     assert "verdict, gold FAIL: PASS 1, FAIL 1" in text
     assert "agreement with o3 on" in read(calibration(source="model:o3")).text
     items = [Judged(gold=n % 5, verdict=n % 4 + 0.5, status="decided") for n in range(12)]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from importlib.resources import files
 from typing import Any
 
 import pytest
@@ -20,11 +19,10 @@ from judgeharness_integrations.measure import measure, remeasure
 from judgeharness_integrations.reporting import boundary
 from judgeharness_integrations.reporting.headline import headline
 from judgeharness_integrations.result import HarnessResult
+from judgeharness_integrations.schemas import schema
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
-SCHEMA = Draft202012Validator(
-    json.loads((files("judgeharness_integrations") / "schemas/result-1.json").read_text("utf-8"))
-)
+SCHEMA = Draft202012Validator(schema("result-1"))
 
 
 def stopped(rows: list[VerdictRow], name: str = "majority", *, unasked: str = "00", **facts: Any) -> HarnessResult:

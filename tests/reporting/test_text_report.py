@@ -49,10 +49,14 @@ calibrated on human_labeled_set_v1 (labels: human, consensus majority, 0 ties le
     coverage 1.000 [0.207, 1.000] (1/1)
     base rate 1.000 [0.207, 1.000] (1/1)
     AC1 1.000 [0.207, 1.000] (n=1)
+    controls, right on the same 1 case: always PASS 1.000, a coin 0.500
+    not better than the best control, always PASS: +0.000 [-0.793, +0.793] more right on the same 1 case
+    the labels cannot tell this judge from a constant one: every label is 'PASS', and of other items they say nothing
     gold PASS: PASS 1
     macro F1 1.000 (n=1), no interval: every label and decision is 'PASS': nothing tells how the others fare
 usage: 8 calls, 8 attempts, 0 rewrites, tokens unknown
 not measured:
+  - the labels cannot tell this judge from a constant one: every label is 'PASS', and of other items they say nothing
   - whether the repetitions are independent cannot be told from short identical or missing texts
 """
 
@@ -162,9 +166,10 @@ def test_a_calibration_of_several_criteria_names_them() -> None:
     assert list(calibration_text(report))[1:] == ["  tone: n=0", "  facts: n=0"]
 
 
-def test_kappa_is_printed_with_its_standard_error() -> None:
+def test_kappa_is_printed_with_its_interval_and_its_standard_error() -> None:
     report = calibration(("PASS", "PASS"), ("FAIL", "PASS"), ("PASS", "FAIL"), ("FAIL", "FAIL"))
-    assert "kappa 0.000 (SE 0.500, n=4)" in "\n".join(calibration_text(report))
+    text = "\n".join(calibration_text(report))
+    assert re.search(r"kappa 0\.000 \[-0\.\d{3}, 0\.\d{3}\] \(SE 0\.500, n=4\)", text)
 
 
 AGGREGATION_WORDS = re.compile(

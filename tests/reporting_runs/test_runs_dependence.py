@@ -69,7 +69,8 @@ def test_a_case_without_any_answer_is_about_the_criteria_its_judge_was_heard_on(
 
 
 def test_a_score_as_gold_makes_no_label_right_or_wrong() -> None:
-    results = [case(f"c{n}", ["PASS"] * 3, gold=1) for n in range(4)]
+    """3 is a score; 1 and 0 alone are words for PASS and FAIL, as calibrations always read them."""
+    results = [case(f"c{n}", ["PASS"] * 3, gold=3) for n in range(4)]
     [mixed] = run_report(results).summaries
     assert (mixed.accuracy, mixed.replay.correct, mixed.replay.labelled) == (None, None, 0)
     [some] = run_report([*results, case("x", ["PASS"] * 3, gold="PASS")]).summaries

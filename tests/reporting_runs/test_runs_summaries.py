@@ -16,8 +16,9 @@ from judgeharness_integrations.design import Design
 from judgeharness_integrations.measure import measure
 from judgeharness_integrations.reporting.runs import run_report
 from judgeharness_integrations.reporting.runs.building import _only
+from judgeharness_integrations.reporting.runs.goldlabels import gold_of
 from judgeharness_integrations.reporting.runs.naming import told_apart
-from judgeharness_integrations.reporting.runs.summarising import careful_interval, gold_of, positive_of, summaries
+from judgeharness_integrations.reporting.runs.summarising import careful_interval, positive_of, summaries
 from judgeharness_integrations.result import HarnessResult
 from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow
 

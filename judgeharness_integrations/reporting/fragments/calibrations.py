@@ -12,7 +12,17 @@ from judgeharness_integrations.calibration.report import CalibrationReport
 __all__ = ["measured_rows"]
 
 _RATES: Final = ("precision", "recall", "accuracy_decided", "coverage", "specificity")
-_MEASURES: Final = (*_RATES, "kappa", "ac1", "macro_f1", "spearman", "kendall", "quadratic_kappa")
+_MEASURES: Final = (
+    *_RATES,
+    "balanced_accuracy",
+    "kappa",
+    "lift",
+    "ac1",
+    "macro_f1",
+    "spearman",
+    "kendall",
+    "quadratic_kappa",
+)
 
 
 def measured_rows(report: CalibrationReport) -> list[tuple[str, ...]]:

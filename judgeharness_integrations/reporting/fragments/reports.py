@@ -117,7 +117,10 @@ def report_fragment(report: RunReport) -> str:
     boundary = (f"{sentence} ({cases} of {len(report.results)} results)" for sentence, cases in said.items())
     title = f"{report.source}: {_counted(report.cases, 'case')}, {_counted(len(sections), 'judge')}, {word}"
     rows = [_summary(one) for one in report.summaries]
-    return _table(title, columns, rows, notes=(state, *cost, *boundary), texts=3)
+    controls = (
+        f"{one.judge}, {one.criterion}: {one.controls.sentence}" for one in report.summaries if one.controls is not None
+    )
+    return _table(title, columns, rows, notes=(state, *cost, *controls, *boundary), texts=3)
 
 
 def _summary(one: CriterionSummary) -> tuple[str, ...]:
@@ -146,6 +149,7 @@ def _right(one: CriterionSummary) -> str:
 
 def rank_fragment(report: RankReport) -> str:
     """Return a leaderboard as HTML: a row a judge, by rank."""
+    longer = any(one.measures.prefers_longer is not None for one in report.judges)
     rows = [
         (
             _NOTHING if one.rank is None else str(one.rank),
@@ -155,10 +159,12 @@ def rank_fragment(report: RankReport) -> str:
             "{}-{}".format(*one.rank_range) if one.rank_range else _NOTHING,
             f"{_number(one.accuracy)} ({one.correct:g}/{one.n})",
             *([_number(one.eip)] if report.method == "eip" else []),
+            *([_number(one.measures.prefers_longer), _number(one.measures.better_longer)] if longer else []),
         )
         for one in report.judges
     ]
     columns = ("rank", "judge", "Elo", "95 %", "ranks", "accuracy", *(["EIP"] if report.method == "eip" else []))
+    columns = (*columns, *(["prefers longer", "better is longer"] if longer else []))
     judges = _counted(len(report.judges), "judge")
     title = f"ranking by {report.method}: {judges}, {report.n_pairs} of {report.n_pairs_total} pairs"
     left_out = {
@@ -171,6 +177,8 @@ def rank_fragment(report: RankReport) -> str:
     notes = (
         f"rule {report.rule}, failures {report.failures}, ties {report.ties}",
         without and f"left out: {without}",
+        *report.controls(),
+        *(panel.sentence for panel in report.panels[-1:]),
         *report.diagnostics.sentences(),
     )
     return _table(title, columns, rows, notes=notes, texts=2)
@@ -193,7 +201,7 @@ def alttest_fragment(report: AltTestReport) -> str:
     ]
     columns = ("candidate", "score", "result", "epsilon", "omega", "rho", "95 %", "instances")
     reasons = (f"{one.candidate}: {one.reason}" for one in report.candidates if one.reason)
-    notes = (*dict.fromkeys(reasons), *report.scope.sentences())
+    notes = (*dict.fromkeys(reasons), *report.controls(), *report.scope.sentences())
     return _table(f"alternative annotator test, q = {report.q:g}", columns, rows, notes=notes, texts=3)
 
 
@@ -216,7 +224,7 @@ def agreement_fragment(table: AgreementTable) -> str:
     intervals = table.intervals and f"intervals: {table.intervals}"
     columns = ("rater", "and", "role", table.coefficient, "interval", "items")
     title = f"agreement about {table.items} items: {table.coefficient}, weights {table.weights}"
-    return _table(title, columns, rows, notes=(mean, *groups, intervals), texts=3)
+    return _table(title, columns, rows, notes=(mean, *groups, *table.controls(), intervals), texts=3)
 
 
 def calibration_fragment(report: CalibrationReport) -> str:
@@ -228,6 +236,12 @@ def calibration_fragment(report: CalibrationReport) -> str:
         for gold, row in measured.confusion.items()
     )
     reasons = (f"{name}: {measured.reason}" for name, measured in report.criteria.items() if measured.reason)
-    notes = (f"judge {report.judge}, measured {report.measured_at}", *reasons, *confusions)
+    controls = (
+        f"{name}: {sentence}"
+        for name, measured in report.criteria.items()
+        for sentence in (measured.untold, *((measured.controls.sentence,) if measured.controls is not None else ()))
+        if sentence
+    )
+    notes = (f"judge {report.judge}, measured {report.measured_at}", *reasons, *controls, *confusions)
     columns = ("criterion", "measure", "value", "95 %", "of")
     return _table(f"{report.word} on {report.name} ({labels})", columns, measured_rows(report), notes=notes, texts=2)

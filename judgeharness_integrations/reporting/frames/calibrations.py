@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["MEASURES", "calibration_frame"]
 
 _RATES = ("precision", "recall", "accuracy_decided", "coverage", "base_rate", "sensitivity", "specificity")
-_ESTIMATES = ("ac1", "macro_f1", "spearman", "kendall", "quadratic_kappa")
+_ESTIMATES = ("balanced_accuracy", "lift", "ac1", "macro_f1", "spearman", "kendall", "quadratic_kappa")
 MEASURES: Final = (*_RATES, "kappa", *_ESTIMATES, "mean_absolute_error", "root_mean_squared_error", "bias")
 
 _COLUMNS: Final[Columns] = {

@@ -72,6 +72,8 @@ _RANKED: Final[Columns] = {
     "first_slot_rate": "number",
     "prefers_longer": "number",
     "prefers_longer_pairs": "count",
+    "better_longer": "number",
+    "better_longer_pairs": "count",
     "agreement_with_judges": "number",
     "unparsed": "count",
     "failed": "count",

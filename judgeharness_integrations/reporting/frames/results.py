@@ -13,7 +13,9 @@ from judgeharness_integrations.verdictlog.row import TOKENS
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["results_frame"]
+    from judgeharness_integrations.reporting.runs.report import RunReport
+
+__all__ = ["report_frame", "result_frame", "results_frame"]
 
 _COLUMNS: Final[Columns] = {
     "case_id": "text",
@@ -73,6 +75,16 @@ def results_frame(results: Iterable[HarnessResult]) -> pd.DataFrame:
 
     """
     return frame((record for result in results for record in _records(result)), _COLUMNS)
+
+
+def result_frame(result: HarnessResult) -> pd.DataFrame:
+    """Return one row a criterion of a result, as `results_frame` does."""
+    return results_frame([result])
+
+
+def report_frame(report: RunReport) -> pd.DataFrame:
+    """Return one row a judge, case and criterion of a report, as `results_frame` does."""
+    return results_frame(report.results)
 
 
 def _records(result: HarnessResult) -> Iterator[dict[str, Any]]:

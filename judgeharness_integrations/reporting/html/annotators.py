@@ -78,7 +78,7 @@ def annotators_section(report: RunReport) -> AnnotatorsSection:
         return AnnotatorsSection(answers=(), scope=(), reason=reason, settings="", command=_command(report))
     return AnnotatorsSection(
         answers=tuple(_answer(test, tested) for test in tested.candidates),
-        scope=tuple(tested.scope.sentences()),
+        scope=(*tested.controls(), *tested.scope.sentences()),
         reason=_sentence_of(report.annotators_reason or ""),
         settings=f"Alternative annotator test, false discovery rate {tested.q:g}, annotators with at least "
         f"{plural(tested.min_instances, 'case')}",

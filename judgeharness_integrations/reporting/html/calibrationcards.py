@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from shlex import quote
-from typing import Literal
+from typing import Final, Literal
 
+from judgeharness_integrations.calibration.controls import Controls
 from judgeharness_integrations.calibration.measure import CriterionCalibration
 from judgeharness_integrations.calibration.rates import Rate
 from judgeharness_integrations.calibration.report import CalibrationReport
+from judgeharness_integrations.calibration.strata import Strata
+from judgeharness_integrations.reporting.calibrationtext import alike
 from judgeharness_integrations.reporting.html.charts import whisker
 from judgeharness_integrations.reporting.html.overview import Measure
 from judgeharness_integrations.reporting.html.wording import interval_text, percent, plural
@@ -26,6 +29,7 @@ _RATES = (
     ("base_rate", "Positive labels"),
 )
 _ESTIMATES = (
+    ("balanced_accuracy", "Balanced accuracy"),
     ("ac1", "Gwet's AC1"),
     ("macro_f1", "Macro F1"),
     ("spearman", "Spearman"),
@@ -33,7 +37,10 @@ _ESTIMATES = (
     ("quadratic_kappa", "Quadratic kappa"),
 )
 
-Anchor = Literal["valid", "agreement", "expired", "unverifiable", "none"]
+Anchor = Literal["valid", "agreement", "expired", "unverifiable", "shifted", "none"]
+
+_NOT_HELD: Final[dict[str, Anchor]] = {"expired": "expired", "unverifiable": "unverifiable", "shifted": "shifted"}
+_OTHER_CONFIGURATION: Final = "of the configuration it was measured on, not of this one"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,6 +52,7 @@ class CalibrationTable:
     positive: str | None
     rates: tuple[Measure, ...]
     reason: str
+    notes: tuple[str, ...]
     decisions: tuple[str, ...]
     confusion: tuple[tuple[str, tuple[int, ...]], ...]
 
@@ -74,15 +82,18 @@ def calibration_card(section: JudgeSection) -> CalibrationCard:
             tables=(),
         )
     if not state.valid:
-        anchor: Anchor = "expired" if state.status == "expired" else "unverifiable"
+        anchor: Anchor = _NOT_HELD[state.status]
         title = f"Uncalibrated: the calibration on {report.name} is {state.status}"
-        sentence = f"{state.reason}. The numbers below are of the configuration it was measured on, not of this one."
+        of = "of the labelled cases, not of these" if state.status == "shifted" else _OTHER_CONFIGURATION
+        sentence = f"{state.reason}. The numbers below are {of}."
     elif not report.calibrated:
         anchor, title = "agreement", f"Uncalibrated: {report.word} on {report.name}"
         sentence = "The labels are a model's, not people's: they say whether two models agree, not who is right."
     else:
         anchor, title = "valid", f"Calibrated on {report.name}"
-        sentence = "It holds for this judge, model, prompt, perturbations, repetitions and rule."
+        held = "It holds for this judge, model, prompt, perturbations, repetitions and rule."
+        held = " ".join([held, *(f"{_capital(text)}." for text in alike(section))])
+        sentence = f"{held} But {why}." if (why := report.untold()) else held
     return CalibrationCard(
         state=anchor,
         title=title,
@@ -95,7 +106,8 @@ def calibration_card(section: JudgeSection) -> CalibrationCard:
 
 def _command(judge: str) -> str:
     """Return what measures the rule on labels; a name is quoted, since people paste commands."""
-    return f"judgeharness calibrate config.yaml --judge {quote(judge)} --labels labels.csv --out calibration.json"
+    asked = f"judgeharness calibrate config.yaml --judge {quote(judge)} --labels labels.csv"
+    return f"{asked} --source human --out calibration.json"
 
 
 def _labels(report: CalibrationReport) -> str:
@@ -112,11 +124,24 @@ def _table(measured: CriterionCalibration) -> CalibrationTable:
         positive=measured.positive,
         rates=tuple(_measures(measured)),
         reason=measured.reason,
+        notes=tuple(filter(None, (*_controls(measured.controls), measured.untold, *_strata(measured.strata)))),
         decisions=decisions,
         confusion=tuple(
             (gold, tuple(row.get(name, 0) for name in decisions)) for gold, row in measured.confusion.items()
         ),
     )
+
+
+def _strata(found: Strata | None) -> tuple[str, ...]:
+    return () if found is None else tuple(found.lines())
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _controls(found: Controls | None) -> tuple[str, ...]:
+    return () if found is None else (found.line, found.sentence)
 
 
 def _measures(measured: CriterionCalibration) -> Iterator[Measure]:
@@ -131,8 +156,12 @@ def _measures(measured: CriterionCalibration) -> Iterator[Measure]:
                 whisker=whisker(rate.value, rate.low, rate.high),
             )
     if (kappa := measured.kappa) is not None:
-        error = "no standard error" if kappa.se is None else f"standard error {kappa.se:.3f}"
-        yield Measure(name="Kappa", value=f"{kappa.value:.3f}", interval=error, of=f"n={kappa.n:,}")
+        yield Measure(
+            name="Kappa",
+            value=f"{kappa.value:.3f}",
+            interval=interval_text(kappa.low, kappa.high, scale=1.0),
+            of=f"n={kappa.n:,}",
+        )
     if (errors := measured.errors) is not None:
         for name, value, interval in (
             ("Mean absolute error", errors.mean_absolute_error, errors.mean_absolute_error_interval),

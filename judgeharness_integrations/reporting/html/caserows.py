@@ -11,8 +11,8 @@ from judgeharness_integrations.reporting.html.charts import Bar, bar
 from judgeharness_integrations.reporting.html.tones import Tones
 from judgeharness_integrations.reporting.html.wording import decision_word, percent
 from judgeharness_integrations.reporting.plain import safe_text
+from judgeharness_integrations.reporting.runs.goldlabels import gold_of
 from judgeharness_integrations.reporting.runs.report import RunReport
-from judgeharness_integrations.reporting.runs.summarising import gold_of
 from judgeharness_integrations.result import CriterionResult, HarnessResult
 from judgeharness_integrations.verdictlog.row import Verdict, is_number, verdict_text
 

@@ -6,8 +6,10 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from judgeharness_integrations.calibration.controls import Controls
 from judgeharness_integrations.replay.report import JudgeReplay
 from judgeharness_integrations.reporting.billtext import tokens_text
+from judgeharness_integrations.reporting.certificatetext import held_text
 from judgeharness_integrations.reporting.html.calibrationcards import CalibrationCard, calibration_card
 from judgeharness_integrations.reporting.html.charts import Bar, Whisker, bar, whisker
 from judgeharness_integrations.reporting.html.overview import informal_of
@@ -16,8 +18,8 @@ from judgeharness_integrations.reporting.html.tones import Tones
 from judgeharness_integrations.reporting.html.wording import decision_word, grouped, interval_text, percent, plural
 from judgeharness_integrations.reporting.plain import number_text
 from judgeharness_integrations.reporting.runs.designs import design_key
+from judgeharness_integrations.reporting.runs.goldlabels import gold_of
 from judgeharness_integrations.reporting.runs.report import JudgeSection
-from judgeharness_integrations.reporting.runs.summarising import gold_of
 from judgeharness_integrations.reporting.runs.summary import CriterionSummary, FlipRate
 from judgeharness_integrations.result import HarnessResult
 from judgeharness_integrations.usage import Usage
@@ -64,6 +66,8 @@ class CriterionCard:
     position: tuple[Fact, ...]
     samples: tuple[Fact, ...]
     single_calls: tuple[Fact, ...]
+    controls: tuple[Fact, ...]
+    beside_controls: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,6 +80,7 @@ class JudgeCard:
     cases: str
     criteria: tuple[CriterionCard, ...]
     calibration: CalibrationCard
+    certificates: tuple[str, ...]
     cost: tuple[Fact, ...]
     calibrating: tuple[Fact, ...]
     skipped: tuple[Fact, ...]
@@ -99,6 +104,7 @@ def judge_card(section: JudgeSection, results: Sequence[HarnessResult], tones: T
         cases=plural(section.cases, "case") + waiting,
         criteria=tuple(_criterion(one, results, tones) for one in section.criteria),
         calibration=calibration_card(section),
+        certificates=tuple(held_text(*one) for one in section.certificates),
         cost=tuple(_cost(section.usage, section.cost, section.cases, section.cost_remarks)),
         calibrating=()
         if section.calibration_usage is None
@@ -126,6 +132,8 @@ def _criterion(summary: CriterionSummary, results: Sequence[HarnessResult], tone
         position=tuple(_position(summary.replay)),
         samples=tuple(_samples(summary)),
         single_calls=tuple(_single_calls(summary, results)),
+        controls=() if summary.controls is None else tuple(_controls(summary.controls)),
+        beside_controls="" if summary.controls is None else summary.controls.sentence,
     )
 
 
@@ -234,6 +242,19 @@ def _single_calls(summary: CriterionSummary, results: Sequence[HarnessResult]) -
             yield Fact(
                 name=name, value=percent(share), note=f"{grouped(round(share * calls))} of {plural(calls, 'call')}"
             )
+
+
+def _controls(found: Controls) -> Iterator[Fact]:
+    """Yield the judge and the judges that read nothing, on the same cases."""
+    show = number_text if found.scored else percent
+    error = "mean absolute error, " if found.scored else ""
+    yield Fact(name="This judge", value=show(found.value), note=f"{error}{plural(found.n, 'decided case')} with gold")
+    for one in found.shown:
+        name = one.says[:1].upper() + one.says[1:]
+        if one.value is None:
+            yield Fact(name=name, value="not measured", note=one.reason)
+        else:
+            yield Fact(name=name, value=show(one.value), note="" if one.n == found.n else f"of {plural(one.n, 'case')}")
 
 
 def _cost(usage: Usage, cost: float | None, cases: int | None, remarks: Sequence[str]) -> Sequence[Fact]:

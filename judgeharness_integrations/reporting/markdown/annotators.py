@@ -30,7 +30,7 @@ def _tested(tested: AltTestReport) -> Iterator[str]:
     columns = ("judge", "score", "epsilon", "answer", "omega", "of annotators", "rho", "of cases")
     yield from table(columns, (_row(one) for one in tested.candidates), texts=4)
     yield ""
-    for sentence in tested.scope.sentences():
+    for sentence in (*tested.controls(), *tested.scope.sentences()):
         yield f"- {escaped(sentence, 400)}"
 
 

@@ -10,7 +10,7 @@ from judgeharness_integrations.reporting.caseoutcome import CaseOutcome, case_ou
 from judgeharness_integrations.reporting.markdown.escaping import details, escaped, table
 from judgeharness_integrations.reporting.plain import distribution_text
 from judgeharness_integrations.reporting.rationales import dissent, rationale
-from judgeharness_integrations.reporting.runs.summarising import gold_of
+from judgeharness_integrations.reporting.runs.goldlabels import gold_of
 from judgeharness_integrations.verdictlog.row import Verdict, verdict_text
 
 if TYPE_CHECKING:

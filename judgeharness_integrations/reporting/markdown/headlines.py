@@ -44,7 +44,17 @@ def headline_lines(report: RunReport) -> list[str]:
         return ["Nothing was measured."]
     alerts = [f"⚠️ {escaped(f'{section.judge}: {alert}', 400)}" for section in report.judges for alert in section.alerts]
     told = [line for alert in alerts for line in (alert, "")]
-    return [*told, *table((*_COLUMNS, "calibration"), rows, texts=2), "", *_notes(report)]
+    return [*told, *table((*_COLUMNS, "calibration"), rows, texts=2), "", *_no_better(report), *_notes(report)]
+
+
+def _no_better(report: RunReport) -> Iterator[str]:
+    """Yield which judges are not better than one that reads nothing, or not told from one."""
+    for one in report.summaries:
+        if one.controls is not None and not one.controls.beaten:
+            yield f"⚠️ {escaped(f'{one.judge}, {one.criterion}: {one.controls.sentence}', 400)}.  "
+    for section in report.judges:
+        if section.calibrated and section.calibration is not None and (why := section.calibration.untold()):
+            yield f"⚠️ {escaped(f'{section.judge}: {why}', 400)}.  "
 
 
 def _rows(section: JudgeSection) -> Iterator[list[str]]:
@@ -132,7 +142,7 @@ def gate_lines(gates: GateReport, *, of_run: bool = False) -> list[str]:
     failed = sum(check.status != "passed" for check in gates.checks)
     word = "✅ every gate passed" if gates.passed else f"❌ {failed} of {len(gates.checks)} gate checks did not pass"
     title = f"**Gates{' of the run' if of_run else ''}: {word}**"
-    title += " (on point estimates, not on intervals)" if gates.point_estimates else ""
+    title += f" ({gates.basis})" if gates.sequential or gates.point_estimates else ""
     title += ", as they were at its end" if of_run else ""
     ordered = sorted(gates.checks, key=lambda check: check.status == "passed")
     rows = (
@@ -144,4 +154,5 @@ def gate_lines(gates: GateReport, *, of_run: bool = False) -> list[str]:
         ]
         for check in ordered
     )
+    title += f"; {gates.price}" if gates.price else ""
     return [title, "", *table(("gate", "of", "status", "why"), rows, texts=4)]

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from judgeharness_integrations.reporting.billtext import cost_text, tokens_text
-from judgeharness_integrations.reporting.calibrationtext import anchor_text, calibration_text
+from judgeharness_integrations.reporting.calibrationtext import alike, anchor_text, calibration_text
+from judgeharness_integrations.reporting.certificatetext import held_text
 from judgeharness_integrations.reporting.markdown.escaping import details, escaped, preformatted, table
 from judgeharness_integrations.reporting.markdown.headlines import interval, share
 from judgeharness_integrations.reporting.runs.designs import design_key, designs_apart
@@ -43,6 +44,9 @@ def _lines(section: JudgeSection) -> Iterator[str]:
             yield ""
     yield from _anchor(section)
     yield ""
+    for certificate in section.certificates:
+        yield f"{escaped(held_text(*certificate), 600)}."
+        yield ""
     yield _bill(section)
     if section.calibration_usage is not None:
         spent = ", ".join(_spent(section.calibration_usage, section.calibration_cost, section.cost_remarks))
@@ -69,6 +73,11 @@ def _rates(summary: CriterionSummary) -> Iterator[tuple[str, str]]:
     yield "right, of decided with gold", share(summary.accuracy)
     if (error := summary.replay.mean_absolute_error) is not None:
         yield "mean absolute error of decided with gold", f"{error:.3f} of {summary.replay.labelled}"
+    if (controls := summary.controls) is not None:
+        for one in controls.shown:
+            told = escaped(one.reason, 120) if one.value is None else f"{one.value:.3f} of {one.n}"
+            yield f"control: {escaped(one.says, 80)}, {'mean error' if controls.scored else 'right'}", told
+        yield "beside its controls", escaped(controls.sentence, 300)
     for name in ("consistency_rate", "chance_consistency", "agreement"):
         value = getattr(summary, name)
         yield f"{name.replace('_', ' ')}, mean over cases", "-" if value is None else f"{value:.3f}"
@@ -88,7 +97,7 @@ def _anchor(section: JudgeSection) -> Iterator[str]:
     if report is None or state is None:
         yield "Uncalibrated: how often this rule is right was not measured. Label some cases and calibrate on them."
         return
-    yield f"Calibration: {escaped(anchor_text(report, state), 300)}."
+    yield f"Calibration: {'. '.join(escaped(text, 600) for text in (anchor_text(report, state), *alike(section)))}."
     if state.valid:
         yield ""
         yield from preformatted(calibration_text(report))

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from judgeharness_integrations._errors import UnknownNameError, UsageError
-from judgeharness_integrations.calibration.words import BINARY, graded_label
+from judgeharness_integrations.calibration.words import BINARY, read_golds
 from judgeharness_integrations.reporting.runs.report import RunReport
 from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow
 
@@ -149,8 +149,10 @@ def _label(panel: Panel, value: Any) -> Verdict:
 def _joined(panel: Panel, people: Sequence[str], decisions: Sequence[_Decision]) -> Panel | None:
     """Return the panel of people and decisions, with what was counted when the people's was made; None if strangers."""
     said = list(_said(panel, people))
-    if _graded(said, decisions):
-        said = [(name, item, graded_label(label) or label) for name, item, label in said]
+    verdicts = {label for _, _, label in decisions if label is not None}
+    if verdicts and verdicts <= BINARY:
+        read = read_golds({label for _, _, label in said}, verdicts)
+        said = [(name, item, read[label] or label) for name, item, label in said]
     items = {item for _, item, _ in said}
     rows = [VerdictRow(case_id=item, judge=name, verdict=label) for name, item, label in said]
     theirs = [
@@ -175,12 +177,6 @@ def _joined(panel: Panel, people: Sequence[str], decisions: Sequence[_Decision])
         folded={**built.folded, **_of(panel.folded, people)},
         undecided={**built.undecided, **_of(panel.undecided, people)},
     )
-
-
-def _graded(said: Iterable[tuple[str, str, Verdict]], decisions: Iterable[_Decision]) -> bool:
-    """Whether decisions are PASS and FAIL, and people used words for them."""
-    words = {label for _, _, label in decisions} - {None}
-    return bool(words) and words <= BINARY and all(graded_label(label) for _, _, label in said)
 
 
 def _of(counts: Mapping[str, int], people: Iterable[str]) -> dict[str, int]:

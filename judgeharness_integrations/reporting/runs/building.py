@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from judgeharness_integrations.aggregation.grouping import EVERY_CRITERION
+from judgeharness_integrations.aggregation.grouping import EVERY_CRITERION, by_criterion
+from judgeharness_integrations.calibration.transport import ShiftTest
+from judgeharness_integrations.certifying.applying import UncertifiedCases, shifted_with
+from judgeharness_integrations.certifying.certificate import HeldCertificate
 from judgeharness_integrations.reporting.boundary import boundary
 from judgeharness_integrations.reporting.runs.bill import Bill, total_usage
 from judgeharness_integrations.reporting.runs.designs import design_key
+from judgeharness_integrations.reporting.runs.goldlabels import Unread, with_read_golds
 from judgeharness_integrations.reporting.runs.report import JudgeSection, RunReport
 from judgeharness_integrations.reporting.runs.summarising import summaries
 from judgeharness_integrations.reporting.runs.summary import CriterionSummary
+from judgeharness_integrations.reporting.runs.systems import unvaried_systems
+from judgeharness_integrations.reporting.runs.transporting import calibration_key, transported_results
 from judgeharness_integrations.result import HarnessResult
-from judgeharness_integrations.verdictlog.endings import CutOff
+from judgeharness_integrations.verdictlog.row import CutOff
 
 __all__ = ["run_report"]
 
@@ -40,21 +46,40 @@ def run_report(
         facts: further fields of `RunReport`.
 
     """
-    listed = tuple(_under_criteria(results))
+    listed, unread = with_read_golds(tuple(_under_criteria(results)))
     by_judge: dict[str, list[HarnessResult]] = {name: [] for name in planned or ()}
     for result in listed:
         by_judge.setdefault(result.judge, []).append(result)
+    texts: Mapping[str, Mapping[str, str]] = facts.get("case_texts", {})
+    gates = facts.get("gates")
+    stop = "" if gates is None else gates.stop
+    shifts: dict[str, Mapping[Hashable, ShiftTest]] = {}
+    for judge, mine in by_judge.items():
+        by_judge[judge], shifts[judge] = transported_results(mine, texts, stopped=bool(stop))
+    listed = _in_order(listed, by_judge)
     sections = tuple(
         _section(
             judge,
             mine,
             (planned or {}).get(judge, len(mine)),
+            texts,
             (bills or {}).get(judge)
             or Bill(usage=total_usage([one.usage for one in mine]), cost=(costs or {}).get(judge)),
+            unread=unread,
+            shifts=shifts[judge],
+            stop=stop,
         )
         for judge, mine in by_judge.items()
     )
     return RunReport(source=source, results=listed, judges=sections, **facts)
+
+
+def _in_order(
+    results: Sequence[HarnessResult], by_judge: Mapping[str, Sequence[HarnessResult]]
+) -> tuple[HarnessResult, ...]:
+    """Return the results of judges in the order of all results."""
+    left = {judge: iter(mine) for judge, mine in by_judge.items()}
+    return tuple(next(left[result.judge]) for result in results)
 
 
 def _under_criteria(results: Iterable[HarnessResult]) -> Iterator[HarnessResult]:
@@ -73,14 +98,27 @@ def _under_criteria(results: Iterable[HarnessResult]) -> Iterator[HarnessResult]
             yield replace(result, criteria={name: replace(silent, criterion=name) for name in names})
 
 
-def _section(judge: str, results: Sequence[HarnessResult], planned: int, bill: Bill) -> JudgeSection:
-    anchored, criteria = _weakest(results), tuple(summaries(results, planned={judge: planned}))
+def _section(
+    judge: str,
+    results: Sequence[HarnessResult],
+    planned: int,
+    texts: Mapping[str, Mapping[str, str]],
+    bill: Bill,
+    *,
+    unread: Mapping[tuple[str, Hashable, str], Unread],
+    shifts: Mapping[Hashable, ShiftTest],
+    stop: str,
+) -> JudgeSection:
+    anchored = _weakest(results)
+    criteria = tuple(_with_unread(one, unread) for one in summaries(results, planned={judge: planned}, texts=texts))
+    shift = None if anchored is None else shifts.get(calibration_key(anchored))
+    untested = {} if shift is None or shift.shifted is not None else {shift.sentence: len(results)}
     cut_off = CutOff()
     for one in results:
         cut_off.add(one.rows)
     return JudgeSection(
         judge=judge,
-        alerts=(cut_off.alert,) if cut_off.alert else (),
+        alerts=(*filter(None, (stop, _ungraded(results, criteria), cut_off.alert)), *unvaried_systems(results, texts)),
         models=tuple(dict.fromkeys(one.judge_model for one in results if one.judge_model)),
         fingerprint=_only({one.fingerprint for one in results}),
         calibration=None if anchored is None else anchored.calibration,
@@ -94,9 +132,30 @@ def _section(judge: str, results: Sequence[HarnessResult], planned: int, bill: B
         calibration_cost=bill.calibration_cost,
         cost_remarks=bill.cost_remarks,
         skipped=dict(Counter(name for one in results for name in one.skipped)),
-        warnings=(*dict.fromkeys(warning for one in results for warning in one.warnings), *_repeated(criteria)),
-        not_measured=dict(Counter(sentence for one in results for sentence in boundary(one)).most_common()),
+        warnings=(
+            *dict.fromkeys(warning for one in results for warning in one.warnings),
+            *_repeated(criteria),
+            *_uncertified(results),
+            *(found.sentence for (name, *_), found in unread.items() if name == judge),
+        ),
+        not_measured=dict(Counter(sentence for one in results for sentence in boundary(one)).most_common()) | untested,
+        shift=shift,
+        certificates=_certificates(results),
     )
+
+
+def _with_unread(summary: CriterionSummary, unread: Mapping[tuple[str, Hashable, str], Unread]) -> CriterionSummary:
+    found = unread.get((summary.judge, design_key(summary.design), summary.criterion))
+    return summary if found is None else replace(summary, replay=replace(summary.replay, unread=found.cases))
+
+
+def _ungraded(results: Sequence[HarnessResult], criteria: Sequence[CriterionSummary]) -> str | None:
+    """Return what to say first of a judge that graded nothing, and why; None where it graded anything."""
+    if not results or any(one.graded for one in criteria):
+        return None
+    reasons = Counter(one.reason for result in results for one in result.criteria.values())
+    cases = "1 case" if len(results) == 1 else f"{len(results)} cases"
+    return f"nothing was graded ({cases}): {reasons.most_common(1)[0][0]}"
 
 
 def _repeated(criteria: Sequence[CriterionSummary]) -> list[str]:
@@ -112,6 +171,26 @@ def _repeated(criteria: Sequence[CriterionSummary]) -> list[str]:
 def _weakest(results: Sequence[HarnessResult]) -> HarnessResult | None:
     """Return the result that tells what anchors all of them: a calibration of one design vouches for no other."""
     return min(results, key=_anchoring, default=None)
+
+
+def _certificates(results: Sequence[HarnessResult]) -> tuple[HeldCertificate, ...]:
+    """Return the different certificates of a judge's results, with whether they held."""
+    found = {
+        (given.name, given.measured_at, state): shifted_with((given, state), one.calibration, one.calibration_state)
+        for one in results
+        if (given := one.certificate) is not None and (state := one.certificate_state) is not None
+    }
+    return tuple(found.values())
+
+
+def _uncertified(results: Sequence[HarnessResult]) -> list[str]:
+    """Return in which strata the certificate of a judge's results certifies nothing, and how many cases are there."""
+    found = UncertifiedCases()
+    for one in results:
+        if one.certificate is not None:
+            for criterion, rows in by_criterion(one.rows).items():
+                found.add(one.certificate, criterion, rows)
+    return found.warnings
 
 
 def _anchoring(result: HarnessResult) -> int:

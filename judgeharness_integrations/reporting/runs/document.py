@@ -61,6 +61,7 @@ def _judge(section: JudgeSection) -> dict[str, Any]:
             "status": state.status,
             "reason": state.reason,
             "measured_at": calibration.measured_at,
+            "shift": None if section.shift is None else section.shift.to_dict(),
         }
     return {
         "judge": section.judge,
@@ -70,6 +71,11 @@ def _judge(section: JudgeSection) -> dict[str, Any]:
         "not_asked": section.not_asked,
         "calibrated": section.calibrated,
         "calibration": anchor,
+        **(
+            {"certificates": [given.record(state) for given, state in section.certificates]}
+            if section.certificates
+            else {}
+        ),
         "criteria": [_criterion(summary, section) for summary in section.criteria],
         "usage": asdict(section.usage),
         "cost": section.cost,
@@ -106,6 +112,7 @@ def _criterion(summary: CriterionSummary, section: JudgeSection) -> dict[str, An
         "coverage": _rate(summary.coverage),
         "abstention": _rate(summary.abstention),
         "accuracy": _rate(summary.accuracy),
+        "controls": None if summary.controls is None else summary.controls.to_dict(),
         "mean_score": _estimate(summary.mean_score),
         "mean_absolute_error": replay.mean_absolute_error,
         "consistency_rate": summary.consistency_rate,

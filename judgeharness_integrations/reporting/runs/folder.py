@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from judgeharness_integrations._errors import ConfigError, JudgeHarnessError
+from judgeharness_integrations._errors import ConfigError, UsageError
+from judgeharness_integrations.calibration.saved import CalibrationState
+from judgeharness_integrations.certifying.certificate import Certificate, HeldCertificate
+from judgeharness_integrations.replay.anchoring import replay_state
 from judgeharness_integrations.reporting.document import row_record
+from judgeharness_integrations.reporting.plain import safe_text
 from judgeharness_integrations.reporting.rebuilding import rebuilt_result
 from judgeharness_integrations.reporting.runs.bill import bill_of_summary
 from judgeharness_integrations.reporting.runs.building import run_report
@@ -17,15 +21,24 @@ from judgeharness_integrations.reporting.runs.jsonlines import json_lines
 from judgeharness_integrations.reporting.runs.report import RunReport
 from judgeharness_integrations.result import HarnessResult
 from judgeharness_integrations.usage import Usage
-from judgeharness_integrations.verdictlog.files import read_log
-from judgeharness_integrations.verdictlog.row import VerdictRow
-from judgeharness_integrations.verdictlog.runfolder import MARK, RESULTS, SUMMARY, VERDICTS, log_of, read_mark
+from judgeharness_integrations.verdictlog.files import DATABASE_SUFFIXES
+from judgeharness_integrations.verdictlog.runfolder import (
+    MARK,
+    RESULTS,
+    SUMMARY,
+    folder_of,
+    read_mark,
+    record_of,
+    rows_of_folder,
+    run_of,
+)
 
 if TYPE_CHECKING:
-    from judgeharness_integrations.aggregation.rules import RuleLike
+    from judgeharness_integrations.aggregation.rules import Rule, RuleLike
     from judgeharness_integrations.gates.report import GateReport
+    from judgeharness_integrations.verdictlog.row import VerdictRow
 
-__all__ = ["report_of_folder"]
+__all__ = ["certificates_of_run", "documents_of_run", "noted_of_run", "report_of_folder", "unknown_certificate"]
 
 _Rows = Mapping[tuple[str, str], list[dict[str, Any]]]
 
@@ -48,7 +61,8 @@ def report_of_folder(folder: Path, *, rule: RuleLike | None = None, **facts: Any
     run = str(mark.get("run", "")) if (folder / MARK).exists() else summary.get("run")
     rows = _rows(folder, run)
     calibrations = {judge["judge"]: judge.get("calibration_report") for judge in summary.get("judges", ())}
-    results = [_result(document, rows, calibrations, rule) for document in json_lines(folder / RESULTS)]
+    certificate = mark.get("certificate")
+    results = [_result(document, rows, calibrations, certificate, rule) for document in json_lines(folder / RESULTS)]
     planned = _planned(summary, mark)
     usages: dict[str, list[Usage]] = {}
     for result in results:
@@ -63,10 +77,114 @@ def report_of_folder(folder: Path, *, rule: RuleLike | None = None, **facts: Any
         },
         run=run,
         state=summary.get("state", "unfinished"),
+        cases_digest=None if (record := record_of(folder)) is None else record.cases_digest,
         gates=_gates(summary),
         **facts,
     )
     return report if planned else _of_unknown_size(report)
+
+
+def documents_of_run(log: Path, rows: Sequence[VerdictRow]) -> list[dict[str, Any]]:
+    """Return the results of the run that the rows of a judge are of; none where their log stands apart from them.
+
+    Args:
+        log: the run's folder, or its log in it.
+        rows: of one judge.
+
+    """
+    folder = log if log.is_dir() else log.parent
+    if not (folder / RESULTS).is_file() or {row.run for row in rows} != {run_of(folder)}:
+        return []
+    return [one for one in json_lines(folder / RESULTS) if one.get("judge") == rows[0].judge]
+
+
+def certificates_of_run(
+    path: Path, judges: Mapping[str, Sequence[VerdictRow]], rule: Rule
+) -> dict[str, HeldCertificate]:
+    """Return judge -> the certificate its decisions in a run stand under, and whether it holds for those of a rule.
+
+    Args:
+        path: the run's folder, or its log in it; of any other log nothing is known.
+        judges: judge -> the rows that are read.
+        rule: what decides.
+
+    Raises:
+        ConfigError: what the folder notes of its run cannot be read.
+        UsageError: the rows are those of other runs as well, whose certificates nobody knows.
+
+    """
+    folder = folder_of(path)
+    noted = {} if folder is None or not (folder / MARK).is_file() else read_mark(folder / MARK)
+    runs = {row.run for rows in judges.values() for row in rows}
+    if folder is None or noted.get("certificate") is None or noted.get("run") not in runs:
+        return {}
+    if len(runs) > 1:
+        raise UsageError(
+            f"{path} holds {len(runs)} runs, and decisions of {noted['run']!r:.80} stand under a certificate: choose "
+            "one with --run."
+        )
+    saved = Certificate.from_dict(noted["certificate"])
+    return {
+        judge: (saved, replay_state(saved, rows, rule, _noted_state(documents_of_run(folder, rows))))
+        for judge, rows in judges.items()
+    }
+
+
+def unknown_certificate(log: Path, rows: Iterable[VerdictRow]) -> str:
+    """Return that a database notes a certificate of the runs of rows, which it does not hold itself; else nothing."""
+    if log.suffix.lower() not in DATABASE_SUFFIXES:
+        return ""
+    from judgeharness_integrations.verdictlog.sql.log import SqlLog  # noqa: PLC0415 - loads SQLAlchemy
+
+    runs = {row.run for row in rows}
+    with SqlLog(log, create=False) as opened:
+        named = [record.run for record in opened.records() if record.run in runs and record.parts.get("certificate")]
+    if not named:
+        return ""
+    return (
+        f"run {safe_text(named[0])} decided under a certificate, which its log does not hold: these are the decisions "
+        "of the rule alone; give the folder of that run, or replay with --certificate FILE"
+    )
+
+
+def _noted_state(documents: Sequence[Mapping[str, Any]]) -> CalibrationState | None:
+    """Return what a run's results say its certificate was worth; None where nobody knows."""
+    states = [one["certificate"] for one in documents if "certificate" in one]
+    return CalibrationState(status=states[0]["status"], reason=states[0]["reason"]) if states else None
+
+
+def noted_of_run(path: Path, run: str | None = None) -> tuple[dict[str, int], GateReport | None]:
+    """Return judge -> planned cases of a run, and what its gates said, as its folder notes them, else its database.
+
+    Args:
+        path: the folder, or the log in it, or a database; of any other log nothing is known.
+        run: the run that is asked about, where one is named.
+
+    """
+    folder = folder_of(path)
+    if folder is None or not (folder / MARK).exists():
+        return _noted_in_database(path, run)
+    summary, mark = _summary(folder / SUMMARY), read_mark(folder / MARK)
+    return ({}, None) if run not in {None, mark.get("run")} else (_planned(summary, mark), _gates(summary))
+
+
+def _noted_in_database(path: Path, run: str | None) -> tuple[dict[str, int], GateReport | None]:
+    """Return the same of a log apart from its folder, which knows not what gates said, but whether they ended a run."""
+    if path.suffix.lower() not in DATABASE_SUFFIXES or not path.is_file():
+        return {}, None
+    from judgeharness_integrations.gates.report import GateReport  # noqa: PLC0415 - gates read reports themselves
+    from judgeharness_integrations.verdictlog.sql.log import SqlLog  # noqa: PLC0415 - loads SQLAlchemy
+
+    with SqlLog(path, create=False) as log:
+        records = [one for one in log.records() if run in {None, one.run}]
+        if len(records) != 1 or (cases := records[0].cases_a_judge) is None:
+            return {}, None
+        asked: dict[str, int] = {}
+        for one in log.usage(records[0].run):
+            asked[one.judge] = max(asked.get(one.judge, 0), one.cases)
+    ended = records[0].until and records[0].state == "complete" and any(one < cases for one in asked.values())
+    planned = asked if ended else dict.fromkeys(asked, cases)
+    return planned, GateReport(checks=(), sequential="suite", stopped=True) if ended else None
 
 
 def _planned(summary: Mapping[str, Any], mark: Mapping[str, Any]) -> dict[str, int]:
@@ -107,31 +225,18 @@ def _summary(path: Path) -> Mapping[str, Any]:
 def _rows(folder: Path, run: str | None) -> _Rows:
     """Return the records of a run's rows by judge and case: from its log, else from the file it was exported to."""
     groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
-    for row in _read(folder, run):
+    for row in rows_of_folder(folder, run):
         groups.setdefault((row.judge, row.case_id), []).append(row_record(row))
     return groups
 
 
-def _read(folder: Path, run: str | None) -> Iterable[VerdictRow]:
-    try:
-        log = log_of(folder)
-        if "://" not in str(log) and not Path(log).exists():
-            raise ConfigError(f"{log} does not exist.")
-        from judgeharness_integrations.verdictlog.sql.log import SqlLog  # noqa: PLC0415 - loads SQLAlchemy
-
-        with SqlLog(log, create=False) as found:
-            return list(found.rows(run=run) if run else found.rows())  # a log that breaks off is read elsewhere, whole
-    except JudgeHarnessError:
-        if not (folder / VERDICTS).exists():
-            raise
-        return read_log(folder / VERDICTS)
-
-
 def _result(
-    document: Mapping[str, Any], rows: _Rows, calibrations: Mapping[str, Any], rule: RuleLike | None
+    document: Mapping[str, Any], rows: _Rows, calibrations: Mapping[str, Any], certificate: Any, rule: RuleLike | None
 ) -> HarnessResult:
     judge = document["judge"]
     held = {"rows": rows.get((judge, document["case_id"]), []), "calibration_report": calibrations.get(judge)}
     if held["calibration_report"] is None:  # an older run wrote none: its rates alone hold no calibration
         held["calibration"] = None
+    if "certificate" in document:
+        held["certificate_report"] = certificate
     return rebuilt_result({**document, **held}, rule=rule)

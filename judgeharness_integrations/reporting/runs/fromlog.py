@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from types import MappingProxyType
 
 from judgeharness_integrations.aggregation.grouping import by_case
 from judgeharness_integrations.aggregation.planned import samples_planned
 from judgeharness_integrations.aggregation.rules import Rule, RuleLike
 from judgeharness_integrations.aggregation.rules import rule as named_rule
+from judgeharness_integrations.calibration.saved import CalibrationState
+from judgeharness_integrations.certifying.certificate import Certificate
 from judgeharness_integrations.design import Design, RuleFixed
 from judgeharness_integrations.measure import measure
 from judgeharness_integrations.replay.replaying import replay_cases, rows_of_judges
+from judgeharness_integrations.replay.report import Certificates
 from judgeharness_integrations.result import HarnessResult
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
@@ -26,6 +30,7 @@ def results_of_log(
     min_valid: int | None = None,
     tolerance: float = 1.0,
     rule_fixed: RuleFixed = "after",
+    certificates: Certificates = MappingProxyType({}),
 ) -> list[HarnessResult]:
     """Measure every case of a log, judge by judge, in order of appearance.
 
@@ -36,6 +41,7 @@ def results_of_log(
         min_valid: valid samples a verdict needs; at least half of the case's rows when None.
         tolerance: how far two scores lie apart and still agree, in units of the score.
         rule_fixed: whether the rule was chosen before or after the samples.
+        certificates: judge -> a certificate and whether it holds; see `replay`.
 
     Raises:
         UnknownNameError: a judge or the rule is not known.
@@ -50,7 +56,12 @@ def results_of_log(
     return [
         result
         for judge, groups in cases.items()
-        for result in _measured(judge, groups, _design(groups, chosen, min_valid, tolerance, rule_fixed))
+        for result in _measured(
+            judge,
+            groups,
+            _design(groups, chosen, min_valid, tolerance, rule_fixed),
+            certificates.get(judge, (None, None)),
+        )
     ]
 
 
@@ -71,10 +82,23 @@ def _design(
     )
 
 
-def _measured(judge: str, groups: Sequence[Sequence[VerdictRow]], design: Design) -> Iterator[HarnessResult]:
+def _measured(
+    judge: str,
+    groups: Sequence[Sequence[VerdictRow]],
+    design: Design,
+    held: tuple[Certificate | None, CalibrationState | None],
+) -> Iterator[HarnessResult]:
+    certificate, state = held
     for rows in groups:
         yield measure(
-            rows, case_id=rows[0].case_id, judge=judge, design=design, planned=None, remaining=_remaining(rows)
+            rows,
+            case_id=rows[0].case_id,
+            judge=judge,
+            design=design,
+            planned=None,
+            remaining=_remaining(rows),
+            certificate=certificate,
+            certificate_state=state,
         )
 
 

@@ -10,9 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 from judgeharness_integrations._errors import ConfigError, UnknownNameError, UsageError
 from judgeharness_integrations.aggregation.rules import rule as named_rule
+from judgeharness_integrations.replay.replaying import rows_of_judges
 from judgeharness_integrations.reporting.plain import safe_text
 from judgeharness_integrations.reporting.runs.building import run_report
-from judgeharness_integrations.reporting.runs.folder import report_of_folder
+from judgeharness_integrations.reporting.runs.folder import (
+    certificates_of_run,
+    noted_of_run,
+    report_of_folder,
+    unknown_certificate,
+)
 from judgeharness_integrations.reporting.runs.fromlog import results_of_log
 from judgeharness_integrations.reporting.runs.jsonlines import json_lines, opened_lines
 from judgeharness_integrations.reporting.runs.recorded import RECORDED_SCHEMA, report_of_recorded
@@ -23,6 +29,7 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from judgeharness_integrations.aggregation.rules import RuleLike
+    from judgeharness_integrations.gates.report import GateReport
     from judgeharness_integrations.reporting.runs.report import RunReport
 
 __all__ = ["is_recorded", "read_report"]
@@ -77,7 +84,13 @@ def read_report(
     if rule is None:
         raise UsageError(f"{place} is a log, which has no rule of its own: give one, as --rule majority.")
     rows = _of_run(read_log(place, labels=labels), run, place)
-    results = results_of_log(rows, rule, judges=judges, min_valid=min_valid, tolerance=tolerance)
+    certificates = certificates_of_run(place, rows_of_judges(rows, judges), named_rule(rule))
+    unknown = "" if certificates else unknown_certificate(place, rows)
+    results = results_of_log(
+        rows, rule, judges=judges, min_valid=min_valid, tolerance=tolerance, certificates=certificates
+    )
+    if unknown:
+        results = [replace(one, warnings=(*one.warnings, unknown)) for one in results]
     facts["arguments"] = _arguments(
         place,
         rule,
@@ -87,7 +100,11 @@ def read_report(
         *(["--min-valid", str(min_valid)] if min_valid is not None else ()),
         *(["--tolerance", f"{tolerance:g}"] if tolerance != _TOLERANCE else ()),
     )
-    return run_report(results, source=str(place), run=run, **facts)
+    planned, gates = noted_of_run(place, rows[0].run or None)
+    if gates is not None and gates.stopped:  # its cases are as many as its answers asked for, under any rule
+        facts["gates"] = gates if not judges else _gates_of(gates, judges)
+    wanted = {judge: count for judge, count in planned.items() if not judges or judge in judges}
+    return run_report(results, source=str(place), run=run, planned=wanted, **facts)
 
 
 def _arguments(place: Path, rule: RuleLike | None, *options: str) -> tuple[str, ...]:
@@ -118,16 +135,17 @@ def _only(report: RunReport, judges: Sequence[str]) -> RunReport:
     for name in judges:
         if name not in sections:
             raise UnknownNameError("judge", name, sections)
-    gates = report.gates
-    if gates is not None:
-        checks = tuple(check for check in gates.checks if check.judge in judges)
-        gates = replace(gates, checks=checks) if checks else None
     return replace(
         report,
         results=tuple(result for result in report.results if result.judge in judges),
         judges=tuple(sections[name] for name in dict.fromkeys(judges)),
-        gates=gates,
+        gates=None if report.gates is None else _gates_of(report.gates, judges),
     )
+
+
+def _gates_of(gates: GateReport, judges: Sequence[str]) -> GateReport | None:
+    checks = tuple(check for check in gates.checks if check.judge in judges)
+    return replace(gates, checks=checks) if checks else None
 
 
 def _of_run(rows: Sequence[VerdictRow], run: str | None, place: Path) -> list[VerdictRow]:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
+from judgeharness_integrations._rendering import Rendered, renderer
 from judgeharness_integrations.calibration.report import CalibrationReport, CalibrationState
+from judgeharness_integrations.calibration.transport import ShiftTest
+from judgeharness_integrations.certifying.certificate import HeldCertificate
 from judgeharness_integrations.gates.report import GateReport
 from judgeharness_integrations.reporting.runs.summary import CriterionSummary
 from judgeharness_integrations.reporting.statetext import state_text
@@ -14,14 +17,13 @@ from judgeharness_integrations.result import HarnessResult
 from judgeharness_integrations.usage import Usage
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from judgeharness_integrations.agreement.alttest.report import AltTestReport
 else:
     AltTestReport = Any  # NumPy and SciPy load with it; whoever evaluates type hints sees Any
 
-__all__ = ["JudgeSection", "OnAbstain", "ReportState", "RunReport"]
+__all__ = ["NOT_DRAWN", "JudgeSection", "OnAbstain", "ReportState", "RunReport"]
 
+NOT_DRAWN: Final = "have no answer, and those that have one are not drawn at random"
 OnAbstain: TypeAlias = Literal["failure", "skipped", "passed"]
 ReportState: TypeAlias = Literal["complete", "budget_exhausted", "interrupted", "judge_down", "failed", "unfinished"]
 
@@ -34,7 +36,8 @@ class JudgeSection:
     the prices that were given and belongs to `usage`; None without prices. What labelled cases took for a calibration
     stands apart, in `calibration_usage` and `calibration_cost`. `cost_remarks` say why a cost is not known, where it is
     the most it can be, and whose prices it is by. `models` are the models that answered. `alerts` is said of it before
-    any number.
+    any number. `shift` tests whether the cases are like those the calibration was measured on; where they are not, the
+    calibration's state is `shifted`. `certificates` are those its decisions stand under, and whether they held.
     """
 
     judge: str
@@ -54,6 +57,8 @@ class JudgeSection:
     calibration_cost: float | None = None
     alerts: tuple[str, ...] = ()
     cost_remarks: tuple[str, ...] = ()
+    shift: ShiftTest | None = None
+    certificates: tuple[HeldCertificate, ...] = ()
 
     @property
     def calibrated(self) -> bool:
@@ -63,14 +68,14 @@ class JudgeSection:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunReport:
+class RunReport(Rendered):
     """A run, a log or the results of a session: `results` has one entry a judge and case, in order of appearance.
 
     `source` says for people where it was read. `case_texts` maps a case to what was judged, field by field, where that
     was given; reports show it. `annotators` is the alternative annotator test of the judges' decisions against people,
     and `annotators_reason` says why there is none. `gates` is what the run's own gates said at its end; formats show
     it where they are given no other. `arguments` are those with which `judgeharness report` makes it again, as far as
-    that is known.
+    that is known, and `cases_digest` is of the content of all cases the run was given, in their order.
     """
 
     source: str
@@ -84,6 +89,7 @@ class RunReport:
     annotators_reason: str | None = None
     gates: GateReport | None = None
     arguments: tuple[str, ...] = ()
+    cases_digest: str | None = None
 
     @property
     def summaries(self) -> tuple[CriterionSummary, ...]:
@@ -103,45 +109,41 @@ class RunReport:
         return state_text(self.state, not_graded=sum(results) + never, cases=len(results) + never)
 
     @property
+    def graded(self) -> bool:
+        """Whether any case got a grade, be it an abstention."""
+        return any(one.graded for one in self.summaries)
+
+    @property
+    def stopped(self) -> bool:
+        """Whether the run ended because its own gates were settled: how many cases it asked hangs on the answers."""
+        return self.gates is not None and self.gates.stopped
+
+    def unanswered(self, judge: str) -> tuple[int, int]:
+        """Return how many cases of a judge have no answer at all, and of how many."""
+        (section,) = (one for one in self.judges if one.judge == judge)
+        silent = sum(not result.rows for result in self.results if result.judge == judge)
+        return silent + section.not_asked, section.cases + section.not_asked
+
+    @property
     def informal(self) -> bool:
         """Whether every result is a single sample: verdicts as they came, nothing was measured."""
         return bool(self.results) and all(result.informal for result in self.results)
 
     def to_html(self, *, gates: GateReport | None = None) -> str:
         """Return one HTML page that needs nothing else: no network, no other file."""
-        from judgeharness_integrations.reporting.html import html_report  # noqa: PLC0415 - loads Jinja
-
-        return html_report(self, gates=gates)
+        return str(renderer(self, "html")(self, gates=gates))
 
     def to_markdown(self, *, gates: GateReport | None = None) -> str:
         """Return the report as GitHub's Markdown."""
-        from judgeharness_integrations.reporting.markdown import markdown_report  # noqa: PLC0415 - needed by few
-
-        return markdown_report(self, gates=gates)
+        return str(renderer(self, "markdown")(self, gates=gates))
 
     def to_junit(self, *, on_abstain: OnAbstain = "failure", gates: GateReport | None = None) -> str:
         """Return the report as JUnit XML: a test case a judge, case and criterion.
 
         PASS passes, FAIL fails, what could not be graded is an error, an abstention is what `on_abstain` says.
         """
-        from judgeharness_integrations.reporting.junit import junit_report  # noqa: PLC0415 - needed by few
-
-        return junit_report(self, on_abstain=on_abstain, gates=gates)
+        return str(renderer(self, "junit")(self, on_abstain=on_abstain, gates=gates))
 
     def to_csv(self) -> str:
         """Return a table with a line a judge, case and criterion, which no spreadsheet takes for formulas."""
-        from judgeharness_integrations.reporting.casetable import case_table  # noqa: PLC0415 - needed by few
-
-        return case_table(self)
-
-    def to_pandas(self) -> pd.DataFrame:
-        """Return a data frame with a row a judge, case and criterion."""
-        from judgeharness_integrations.reporting.frames import results_frame  # noqa: PLC0415 - loads pandas
-
-        return results_frame(self.results)
-
-    def _repr_html_(self) -> str:
-        """Return what a notebook shows."""
-        from judgeharness_integrations.reporting.fragments import report_fragment  # noqa: PLC0415 - loads Jinja
-
-        return report_fragment(self)
+        return str(renderer(self, "csv")(self))

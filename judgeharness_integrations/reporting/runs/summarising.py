@@ -5,21 +5,25 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from statistics import NormalDist
 
-from judgeharness_integrations.aggregation.grouping import EVERY_CRITERION
+from judgeharness_integrations.aggregation.grouping import cluster_of
 from judgeharness_integrations.aggregation.statistics import pair_disagreement, wilson_of
+from judgeharness_integrations.calibration.controls import Controls, controls_of, longer_of
 from judgeharness_integrations.calibration.estimate import Estimate, cluster_degrees, estimate, t_quantile
 from judgeharness_integrations.calibration.rates import Rate
+from judgeharness_integrations.certifying.applying import withheld_of
 from judgeharness_integrations.design import Design
 from judgeharness_integrations.replay.judgefold import JudgeFold
 from judgeharness_integrations.replay.report import JudgeReplay
 from judgeharness_integrations.reporting.runs.designs import design_key
+from judgeharness_integrations.reporting.runs.goldlabels import gold_of
 from judgeharness_integrations.reporting.runs.summary import CriterionSummary, FlipRate
 from judgeharness_integrations.result import CriterionResult, HarnessResult
 from judgeharness_integrations.verdictlog.row import Verdict, is_number
 
-__all__ = ["accuracy_of", "careful_interval", "clusters_of", "gold_of", "positive_of", "summaries"]
+__all__ = ["accuracy_of", "careful_interval", "clusters_of", "columns_of", "positive_of", "summaries"]
 
 _UNCHANGED = "none"
 _MOST_SHARES = 20
@@ -27,13 +31,19 @@ _Z = NormalDist().inv_cdf(0.975)
 _POSITIVES = (("PASS", frozenset({"PASS", "FAIL"})), ("A", frozenset({"A", "B", "TIE"})))
 
 
-def summaries(results: Iterable[HarnessResult], *, planned: Mapping[str, int] | None = None) -> list[CriterionSummary]:
+def summaries(
+    results: Iterable[HarnessResult],
+    *,
+    planned: Mapping[str, int] | None = None,
+    texts: Mapping[str, Mapping[str, str]] | None = None,
+) -> list[CriterionSummary]:
     """Return what each judge and criterion comes to, in order of appearance; designs are never mixed.
 
     Args:
         results: measurements of cases, by any judges under any designs.
         planned: judge -> cases that were to be asked; those without a result count as not graded, under the judge's
             first design.
+        texts: case -> field -> text of what was judged, as far as that is known.
 
     """
     listed = tuple(results)
@@ -44,14 +54,8 @@ def summaries(results: Iterable[HarnessResult], *, planned: Mapping[str, int] | 
     return [
         summary
         for group in groups.values()
-        for summary in _of_judge(group, len(group) + max(missing.pop(group[0].judge, 0), 0))
+        for summary in _of_judge(group, len(group) + max(missing.pop(group[0].judge, 0), 0), texts or {})
     ]
-
-
-def gold_of(result: HarnessResult, criterion: str) -> Verdict | None:
-    """Return the gold label of a case and criterion, also where every call failed; None without one."""
-    named = (criterion, EVERY_CRITERION)
-    return next((row.gold for row in result.rows if row.criterion in named and row.gold is not None), None)
 
 
 def positive_of(measured: Sequence[CriterionResult]) -> str | None:
@@ -68,13 +72,16 @@ def _labels(measured: CriterionResult) -> Iterator[Verdict]:
         yield measured.verdict
 
 
-def _of_judge(results: Sequence[HarnessResult], planned: int) -> Iterator[CriterionSummary]:
+def _of_judge(
+    results: Sequence[HarnessResult], planned: int, texts: Mapping[str, Mapping[str, str]]
+) -> Iterator[CriterionSummary]:
     names = dict.fromkeys(name for result in results for name in result.criteria)
     for replay in _replays(results, names, planned):
         pairs = [
             (result, result.criteria[replay.criterion]) for result in results if replay.criterion in result.criteria
         ]
-        yield _summary(pairs, results[0].design, replay)
+        controls = _controls(pairs, texts)
+        yield replace(_summary(pairs, results[0].design, replay), controls=controls)
 
 
 def _replays(results: Sequence[HarnessResult], names: Iterable[str], planned: int) -> Iterator[JudgeReplay]:
@@ -90,7 +97,8 @@ def _replays(results: Sequence[HarnessResult], names: Iterable[str], planned: in
     )
     for result in results:
         if result.rows:
-            fold.add(result.rows, planned=max(measured.planned for measured in result.criteria.values()))
+            planned_samples = max(measured.planned for measured in result.criteria.values())
+            fold.add(result.rows, planned=planned_samples, withheld=withheld_of(result))
     return fold.finish(planned_cases=planned)
 
 
@@ -139,17 +147,8 @@ def _summary(
 
 
 def clusters_of(pairs: Sequence[tuple[HarnessResult, CriterionResult]], *, missing: int = 0) -> list[Hashable]:
-    """Return which cluster each case is in: its rows' attribute `cluster`, else the case itself; then missing cases.
-
-    Measurements of one case, as of a suite that was recorded twice, tell of one case.
-    """
-    named = (
-        next((row.attributes["cluster"] for row in result.rows if "cluster" in row.attributes), None)
-        for result, _ in pairs
-    )
-    found: list[Hashable] = [
-        ("case", result.case_id) if name is None else name for (result, _), name in zip(pairs, named, strict=True)
-    ]
+    """Return which cluster each case is in (see `cluster_of`), then the missing cases, each in one of its own."""
+    found = [cluster_of(result.case_id, result.rows) for result, _ in pairs]
     return [*found, *(("missing", number) for number in range(missing))]
 
 
@@ -163,6 +162,28 @@ def accuracy_of(pairs: Sequence[tuple[HarnessResult, CriterionResult]], clusters
         if not is_number(gold)  # a score is neither the right label nor a wrong one
     ]
     return Rate.over([hit for hit, _ in labelled], [cluster for _, cluster in labelled])
+
+
+def _controls(
+    pairs: Sequence[tuple[HarnessResult, CriterionResult]], texts: Mapping[str, Mapping[str, str]]
+) -> Controls | None:
+    """Return the controls of decided cases with gold; of labels, where decisions are labels."""
+    found = [
+        (gold, measured.verdict, cluster, longer_of(texts.get(result.case_id, {}), columns_of(result)))
+        for (result, measured), cluster in zip(pairs, clusters_of(pairs), strict=True)
+        if measured.status == "decided" and measured.verdict is not None
+        if (gold := gold_of(result, measured.criterion)) is not None
+        if is_number(gold) is is_number(measured.verdict)
+    ]
+    if not found or len({is_number(gold) for gold, *_ in found}) > 1:
+        return None
+    golds, verdicts, clusters, longer = zip(*found, strict=True)
+    return controls_of(golds, verdicts, clusters, longer=longer)
+
+
+def columns_of(result: HarnessResult) -> Mapping[str, str | float]:
+    """Return what the log says of a case beside verdicts."""
+    return result.rows[0].attributes if result.rows else {}
 
 
 def _mean_score(measured: Sequence[CriterionResult], clusters: Sequence[Hashable]) -> Estimate | None:

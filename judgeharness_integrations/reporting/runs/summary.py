@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from judgeharness_integrations.calibration.controls import Controls
 from judgeharness_integrations.calibration.estimate import Estimate
 from judgeharness_integrations.calibration.rates import Rate
 from judgeharness_integrations.design import Design
@@ -41,7 +42,8 @@ class CriterionSummary:
     with gold. `mean_score` is over decided cases. `consistency_rate`, `chance_consistency` and `agreement` are means
     over the cases that have one. `noise` says how often two samples of `none` differ, over the cases with a flip rate
     and two such samples: what a flip rate is to be read against. `repeated` counts results that measure a case again.
-    `shares` are those of the most frequent labels, of all cases (see `rate_of`).
+    `shares` are those of the most frequent labels, of all cases (see `rate_of`). `controls` are judges that read
+    nothing, on the decided cases with gold.
     Intervals hold 95 % and treat results of one case or cluster as dependent (row attribute `cluster`). What was not
     measured is None.
     """
@@ -67,11 +69,17 @@ class CriterionSummary:
     noise: FlipRate | None = None
     repeated: int = 0
     shares: Mapping[Verdict, Rate] = field(default_factory=dict)
+    controls: Controls | None = None
 
     @property
     def numeric(self) -> bool:
         """Whether verdicts are scores."""
         return self.replay.kind == "numbers"
+
+    @property
+    def graded(self) -> int:
+        """Number of cases with a grade, an abstention among them."""
+        return self.replay.decided + self.replay.abstained
 
     def rate_of(self, label: Verdict) -> Rate | None:
         """Return the share of all cases decided as `label`; of scores and rare labels without clusters."""

@@ -1,0 +1,53 @@
+"""How values are rendered: the renderers stand above the values, which find them by the names the root registers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Rendered", "register_renderers", "renderer"]
+
+_PLACES: dict[tuple[str, str], str] = {}
+
+
+def register_renderers(places: Mapping[str, Mapping[str, str]]) -> None:
+    """Say where renderers are, which are imported at first use.
+
+    Args:
+        places: name of a value's class -> form -> `module:function` within this package; the function takes the value.
+
+    """
+    _PLACES.update({(value, form): place for value, forms in places.items() for form, place in forms.items()})
+
+
+def renderer(value: object, form: str) -> Callable[..., Any]:
+    """Return the function that renders a value, or reads what was rendered of a class, in a form."""
+    kind = value if isinstance(value, type) else type(value)
+    place = next(_PLACES[one.__name__, form] for one in kind.__mro__ if (one.__name__, form) in _PLACES)
+    module, _, function = place.partition(":")
+    named: Callable[..., Any] = getattr(import_module(f"{__package__}.{module}"), function)
+    return named
+
+
+class Rendered:
+    """A value that has a data frame, and something that a notebook shows."""
+
+    __slots__ = ()
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return a data frame; the functions of `reporting.frames` say what its rows are.
+
+        Raises:
+            NotInstalledError: pandas is not installed.
+
+        """
+        frame: pd.DataFrame = renderer(self, "frame")(self)
+        return frame
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows."""
+        return str(renderer(self, "fragment")(self))
