@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -35,16 +35,16 @@ def independence(rows: Iterable[VerdictRow], *, temperature: float | None = None
     """
     groups: dict[str, list[VerdictRow]] = {}
     for row in rows:
-        if row.ok:
+        if row.verdict is not None:
             groups.setdefault(row.perturbation, []).append(row)
     repeated = [group for group in groups.values() if len(group) > 1]
     valid = sum(map(len, groups.values()))
     if not repeated:
         return Independence(status="not repeated", effective=valid)
-    findings = [_copies(group, temperature) for group in repeated]
-    evidence = tuple(sorted({reason for reasons in findings for reason in reasons.values()}))
-    if evidence:
-        return Independence(status="collapsed", effective=valid - sum(map(len, findings)), evidence=evidence)
+    copies = [reason for group in repeated for reason in _copies(group, temperature)]
+    if copies:
+        evidence = tuple(sorted(set(copies)))
+        return Independence(status="collapsed", effective=valid - len(copies), evidence=evidence)
     known = all(len({_text(row) for row in group} - {None}) > 1 for group in repeated)
     return Independence(status="independent" if known else "cannot tell", effective=valid)
 
@@ -54,34 +54,34 @@ def response_of(row: VerdictRow) -> tuple[object, object] | None:
 
     None without an id. An id alone proves nothing: some servers give every response the same one.
     """
-    response, text = row.attributes.get("response_id"), _text(row)
-    return None if response is None else (response, row.verdict if text is None else text)
+    response = row.attributes.get("response_id")
+    if response is None:
+        return None
+    text = _text(row)
+    return response, row.verdict if text is None else text
 
 
 def _text(row: VerdictRow) -> str | None:
     return row.raw if row.raw is not None else row.reasoning
 
 
-def _copies(group: Sequence[VerdictRow], temperature: float | None) -> dict[int, str]:
-    """Return position -> why that sample is a copy of another one of the group, in whatever order the group came."""
-    copies: dict[int, str] = {}
-    group = sorted(group, key=_age)
-    first = group[0]
+def _copies(group: Sequence[VerdictRow], temperature: float | None) -> Iterator[str]:
+    """Yield why a sample is a copy of another one of the group, for each that is, in whatever order the group came."""
+    first, *others = sorted(group, key=_age)
     seen_responses, seen_texts = {response_of(first)}, {_text(first)}
-    frozen = temperature == 0 and all((_text(row), row.verdict) == (_text(first), first.verdict) for row in group)
-    for position, row in enumerate(group[1:], start=1):
+    frozen = temperature == 0 and all((_text(row), row.verdict) == (_text(first), first.verdict) for row in others)
+    for row in others:
         response, text = response_of(row), _text(row)
         if row.attributes.get("cached") == "shared":
-            copies[position] = "cache hit"
+            yield "cache hit"
         elif response is not None and response in seen_responses:
-            copies[position] = "repeated response id"
+            yield "repeated response id"
         elif text is not None and len(text) >= _LONG_TEXT and text in seen_texts:
-            copies[position] = "identical long texts"
+            yield "identical long texts"
         elif frozen:
-            copies[position] = "temperature 0"
+            yield "temperature 0"
         seen_responses.add(response)
         seen_texts.add(text)
-    return copies
 
 
 def _age(row: VerdictRow) -> tuple[bool, int]:

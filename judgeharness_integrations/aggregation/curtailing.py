@@ -14,10 +14,9 @@ from fractions import Fraction
 from typing import Any, cast
 
 from judgeharness_integrations.aggregation import labels, numbers, orders
-from judgeharness_integrations.aggregation.by_kind import ByKind
 from judgeharness_integrations.aggregation.deciding import decide, quorum
 from judgeharness_integrations.aggregation.decision import Decision
-from judgeharness_integrations.aggregation.rules import Bound, Rule
+from judgeharness_integrations.aggregation.rules import Bound, ByKind, Rule
 from judgeharness_integrations.aggregation.settling import Median, NetPreference, Plurality, Settling
 from judgeharness_integrations.aggregation.settling_orders import SwapConsensus
 from judgeharness_integrations.verdictlog.row import VerdictRow, is_number

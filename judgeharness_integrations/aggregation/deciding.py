@@ -49,7 +49,7 @@ def decide(
     planned = len(rows) if planned is None else planned
     if len(rows) < planned:
         return not_graded(f"{planned - len(rows)} of {planned} planned samples were not asked")
-    valid, needed = sum(row.ok for row in rows), quorum(planned, min_valid)
+    valid, needed = sum(row.verdict is not None for row in rows), quorum(planned, min_valid)
     if valid < needed:
         return not_graded(f"{valid} valid of {planned} samples, {needed} needed")
     if not checked:

@@ -2,23 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Protocol
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.verdictlog.row import EVERY_CRITERION, FIRST_ROW_ONLY, Verdict, VerdictRow, is_number
+from judgeharness_integrations.verdictlog.row import (
+    EVERY_CRITERION,
+    FIRST_ROW_ONLY,
+    Verdict,
+    VerdictRow,
+    is_number,
+    verdict_text,
+)
 
 __all__ = [
+    "CLUSTER",
     "DEFAULT_CRITERION",
     "EVERY_CRITERION",
+    "attributed",
     "by_case",
     "by_criterion",
     "by_judge",
+    "cluster_of",
     "is_numeric",
+    "named_cluster",
     "omitted_answers",
 ]
 
+CLUSTER = "cluster"  # the attribute of rows whose equal values belong together
 DEFAULT_CRITERION = "verdict"
 _ON_THE_FIRST_ROW: Mapping[str, Any] = dict.fromkeys(FIRST_ROW_ONLY)
 
@@ -41,6 +53,37 @@ def by_case(rows: Iterable[VerdictRow]) -> dict[tuple[str, str], list[VerdictRow
     for row in rows:
         groups.setdefault((row.run, row.case_id), []).append(row)
     return groups
+
+
+class Attributed(Protocol):
+    """A row, or a case that rows will be of."""
+
+    @property
+    def attributes(self) -> Mapping[str, str | float]:
+        """Its further columns."""
+        ...
+
+
+def attributed(case: object) -> list[Attributed]:
+    """Return a case where it has attributes, none of another."""
+    found: Any = case
+    return [found] if hasattr(case, "attributes") else []
+
+
+def named_cluster(rows: Iterable[Attributed], column: str = CLUSTER) -> str | None:
+    """Return what the rows of a case, or the case, say in a column of clusters; None where they say nothing."""
+    found = next((row.attributes[column] for row in rows if column in row.attributes), None)
+    return None if found is None else verdict_text(found) or None
+
+
+def cluster_of(case_id: str, rows: Iterable[Attributed], column: str = CLUSTER) -> Hashable:
+    """Return what a case shares with those it belongs together with: cases of one source are not independent.
+
+    That is the value its rows have in a column, else the case itself: measured several times, in several runs say, it
+    tells of one case. A number and its text, as one file has it and another, are one value.
+    """
+    named = named_cluster(rows, column)
+    return ("case", case_id) if named is None else (column, named)
 
 
 def by_criterion(rows: Iterable[VerdictRow], declared: Iterable[str] = ()) -> dict[str, list[VerdictRow]]:

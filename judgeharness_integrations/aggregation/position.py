@@ -7,8 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from judgeharness_integrations.aggregation.statistics import sign_test
-from judgeharness_integrations.verdictlog.probenames import voting
-from judgeharness_integrations.verdictlog.row import VerdictRow
+from judgeharness_integrations.verdictlog.row import VerdictRow, voting
 
 __all__ = ["PositionBias", "base_perturbation", "position_bias"]
 

@@ -6,15 +6,16 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, Literal, TypeAlias
 
 from judgeharness_integrations._errors import PlanError, UnknownNameError, UsageError
 from judgeharness_integrations.aggregation import labels, numbers, orders
-from judgeharness_integrations.aggregation.by_kind import ByKind
 from judgeharness_integrations.aggregation.decision import Decision, abstained, decided
+from judgeharness_integrations.aggregation.grouping import is_numeric
 from judgeharness_integrations.verdictlog.row import ABSTAIN, VerdictRow, verdict_from_json
 
-__all__ = ["RULE_NAMES", "Bound", "Kind", "Rule", "RuleLike", "of_both_kinds", "rule"]
+__all__ = ["RULE_NAMES", "Bound", "ByKind", "Kind", "Rule", "RuleLike", "of_both_kinds", "pass_mark", "rule"]
 
 Kind: TypeAlias = Literal["labels", "numbers", "any"]
 
@@ -96,6 +97,20 @@ _RULES: dict[str, _Entry] = {
     "mode": _Entry(numbers.mode, "numbers", parameters=_PASS_AT),
 }
 RULE_NAMES = tuple(sorted(_RULES))
+
+
+@dataclass(frozen=True)
+class ByKind:
+    """Fold labels with one rule and scores with another; which of them is fixed by the rows, not chosen afterwards."""
+
+    labels: Rule
+    numbers: Rule
+
+    def __call__(self, rows: Sequence[VerdictRow]) -> Decision:
+        """Decide with the rule for what the rows hold."""
+        return (self.numbers if is_numeric(rows) else self.labels).decide(rows)
+
+
 _NUMBER = re.compile(r"([+-]?(?:[0-9]{1,30}\.?[0-9]{0,30}|\.[0-9]{1,30})) *(?:/ *([0-9]{1,30}))?")
 _CALL = re.compile(r"\s*([A-Za-z_]\w*)\s*(?:\(([^()]*)\))?\s*")
 
@@ -131,6 +146,12 @@ def of_both_kinds(given: Rule) -> Rule:
     return Rule(f"{labels.name} | {numbers.name}", ByKind(labels, numbers))
 
 
+def pass_mark(given: Rule) -> Fraction | None:
+    """Return the score from which a rule decides PASS; None where its decisions are no grades."""
+    function = given.function.numbers.function if isinstance(given.function, ByKind) else given.function
+    return dict(function.values).get("pass_at") if isinstance(function, Bound) else None
+
+
 def _by_kind(*specs: str) -> Rule:
     rules = [_by_name(spec) for spec in specs]
     if [(part.kind, part.both_orders) for part in rules] != [("labels", False), ("numbers", False)]:
@@ -141,6 +162,7 @@ def _by_kind(*specs: str) -> Rule:
     return Rule(" | ".join(part.name for part in rules), ByKind(*rules))
 
 
+@lru_cache(maxsize=256)  # every written result says whether its rule's name brings the rule back
 def _by_name(spec: str) -> Rule:
     match = _CALL.fullmatch(spec)
     if match is None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from operator import mul
 from typing import Final
@@ -14,6 +15,7 @@ __all__ = [
     "agreement",
     "chance_consistency",
     "distance_share",
+    "fewest",
     "modal_share",
     "pair_disagreement",
     "sign_test",
@@ -150,3 +152,16 @@ def wilson_of(rate: float, trials: float, z: float) -> tuple[float, float]:
     low = (center - spread) / scale if rate else 0.0  # exactly, where rounding would leave 2e-17
     high = (center + spread) / scale if rate < 1 else 1.0
     return max(0.0, low), min(1.0, high)
+
+
+def fewest(enough: Callable[[int], bool], *, least: int = 1, most: int) -> int | None:
+    """Return the smallest number of `least` to `most` that is enough, by doubling and bisection; None where none is.
+
+    Where more is not always enough, as power rises with n in teeth, this is where a bisection meets it.
+    """
+    low, high = least - 1, least
+    while not enough(high):
+        if high >= most:
+            return None
+        low, high = high, min(2 * high, most)
+    return low + 1 + bisect_left(range(low + 1, high), 1, key=enough)

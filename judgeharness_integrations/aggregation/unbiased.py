@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from judgeharness_integrations.aggregation import labels
-from judgeharness_integrations.aggregation.by_kind import ByKind
-from judgeharness_integrations.aggregation.rules import Bound, Rule
+from judgeharness_integrations.aggregation.rules import Bound, ByKind, Rule
 from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow
 
 __all__ = ["positive_label", "unbiased_rate"]

@@ -1,29 +1,129 @@
-"""Rows of a judge -> its conformance report."""
+"""Which judge, run and criteria of a log are checked."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
-from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.checking.choosing import chosen_criteria, chosen_judge
-from judgeharness_integrations.checking.facts import consistent_but_wrong, facts_of
-from judgeharness_integrations.checking.properties.collapsing import collapse
-from judgeharness_integrations.checking.properties.finding import Finding
-from judgeharness_integrations.checking.properties.perturbed import PERTURBED, perturbed, property_of
-from judgeharness_integrations.checking.properties.position import position
-from judgeharness_integrations.checking.properties.probed import Expected, checked_expectations, probe_property, probed
-from judgeharness_integrations.checking.properties.repetition import failing, repetition
-from judgeharness_integrations.checking.properties.samples import Samples, samples_of
-from judgeharness_integrations.checking.properties.words import of_text
-from judgeharness_integrations.checking.report import CheckReport
-from judgeharness_integrations.checking.settling import settled
-from judgeharness_integrations.verdictlog.probenames import PROBE_PROPERTIES
-from judgeharness_integrations.verdictlog.row import VerdictRow
+from judgeharness_integrations._errors import UnknownNameError, UsageError
+from judgeharness_integrations.aggregation.grouping import by_criterion, by_judge
+from judgeharness_integrations.aggregation.holm import holm
+from judgeharness_integrations.checking.facts import consistent_but_wrong, facts_of, not_better_than_a_control
+from judgeharness_integrations.checking.properties.excess import PERTURBED, perturbed, property_of
+from judgeharness_integrations.checking.properties.position import holds_zero, position
+from judgeharness_integrations.checking.properties.probes import Expected, checked_expectations, probe_property, probed
+from judgeharness_integrations.checking.properties.repetition import collapse, failing, repetition
+from judgeharness_integrations.checking.properties.samples import Finding, Samples, of_text, p_text, samples_of
+from judgeharness_integrations.checking.report import CheckReport, PropertyCheck
+from judgeharness_integrations.verdictlog.row import EVERY_CRITERION, PROBE_PROPERTIES, VerdictRow
 
-__all__ = ["check_rows"]
+__all__ = ["check_rows", "chosen_criteria", "chosen_judge", "settled"]
+
+
+def chosen_judge(rows: Iterable[VerdictRow], judge: str | None) -> tuple[str, list[VerdictRow]]:
+    """Return the judge to be checked and its rows.
+
+    Raises:
+        UsageError: there are several judges and none was named, there are no rows, or cases stand in several runs.
+        UnknownNameError: there is no judge of that name.
+
+    """
+    groups = by_judge(rows)
+    if not groups:
+        raise UsageError("there are no rows to check.")
+    if judge is None:
+        if len(groups) > 1:
+            raise UsageError(f"the log holds {len(groups)} judges ({_names(groups)}): choose one with --judge.")
+        judge = next(iter(groups))
+    if judge not in groups:
+        raise UnknownNameError("judge", judge, groups)
+    _check_runs(groups[judge])
+    return judge, groups[judge]
+
+
+def _check_runs(rows: Sequence[VerdictRow]) -> None:
+    """Refuse a case of two runs: it would count twice, and its repetitions could not be told apart."""
+    runs: dict[str, str] = {}
+    for row in rows:
+        if runs.setdefault(row.case_id, row.run) != row.run:
+            names = {row.run for row in rows}
+            raise UsageError(
+                f"the log holds {len(names)} runs of the same cases ({_names(names)}): choose one with --run."
+            )
+
+
+def _names(names: Iterable[str]) -> str:
+    return ", ".join(repr(name) for name in sorted(names))
+
+
+def chosen_criteria(rows: Sequence[VerdictRow], criteria: Sequence[str] | None) -> dict[str, list[VerdictRow]]:
+    """Return criterion -> rows, in the order they were asked for, else by name.
+
+    Raises:
+        UnknownNameError: there is no criterion of that name.
+
+    """
+    if criteria is None:
+        return dict(sorted(by_criterion(rows).items()))
+    known = {row.criterion for row in rows} - {EVERY_CRITERION}
+    for name in criteria:
+        if known and name not in known:
+            raise UnknownNameError("criterion", name, known)
+    groups = by_criterion(rows, criteria)
+    return {name: groups[name] for name in criteria}
+
+
+_FEW: Final = "significant, but in too few cases to speak of others: the interval of the effect holds 0"
+
+
+def settled(findings: Sequence[Finding], *, alpha: float, foresee: bool = True) -> tuple[PropertyCheck, ...]:
+    """Return every property with its status.
+
+    What is proven to be within the tolerance passes, be it as significant as it may; what is not fails where its
+    p-value, adjusted over all properties with one, is at most `alpha`, and the interval of its effect does not hold 0;
+    the rest is inconclusive. The exact tests hold these cases fixed, so that three with many samples each can be
+    enough; the intervals ask what other cases would do. To ask for both makes false alarms rarer, never more frequent.
+    """
+    tested = [place for place, one in enumerate(findings) if one.check.p_value is not None]
+    adjusted = dict(zip(tested, holm([findings[place].check.p_value or 0.0 for place in tested]), strict=True))
+    level = alpha / max(1, len(tested))
+    findings = findings if foresee else [replace(one, smallest=None, settle=None) for one in findings]
+    return tuple(_status(one, adjusted.get(place), alpha, level) for place, one in enumerate(findings))
+
+
+def _status(found: Finding, adjusted: float | None, alpha: float, level: float) -> PropertyCheck:
+    check = found.check
+    if check.status != "inconclusive" or check.tolerance is None:
+        return check
+    smallest = None if found.smallest is None or adjusted is None else found.smallest(level)
+    check = replace(check, adjusted_p=adjusted, smallest_effect=smallest)
+    significant = "" if adjusted is None or adjusted > alpha else p_text(adjusted)
+    if found.proven:
+        beside = f"; there is an effect all the same ({significant})" if significant else ""
+        return replace(check, status="pass", reason=check.reason + beside)
+    if not significant or found.harmless:
+        return _open(found, check, level)
+    if holds_zero(check.effect_interval):
+        return _open(replace(found, advice=f"{_FEW} ({significant})"), check, level, more=_beyond_zero(check))
+    return replace(check, status="fail", reason=f"{check.reason}: {found.fault} ({significant})")
+
+
+def _beyond_zero(check: PropertyCheck) -> int:
+    """Return how many more cases move the interval of the effect off 0: its width falls with the root of the cases."""
+    effect, (low, high) = check.effect or 0.0, check.effect_interval or (0.0, 0.0)
+    near = effect - low if effect > 0 else high - effect
+    return max(1, math.ceil(check.cases * ((near / effect) ** 2 - 1))) if effect else 1
+
+
+def _open(found: Finding, check: PropertyCheck, level: float, *, more: int | None = None) -> PropertyCheck:
+    """Return an inconclusive property with what would settle it: so many `more` cases, where that is known."""
+    cases = None if found.settle is None else more or found.settle(level)
+    calls = None if cases is None else math.ceil(cases * found.calls) + found.repeat
+    return replace(check, reason=f"{check.reason}: {found.advice}", more_cases=cases, more_calls=calls)
+
 
 _SEVERAL: Final = 5  # cases: fewer may well be equally good
 _OF_PAIRS: Final = frozenset({"position", "slot_names", "sentinel.copy"})
@@ -41,6 +141,7 @@ def check_rows(
     criteria: Sequence[str] | None = None,
     probe_expectations: Mapping[str, Expected] | None = None,
     temperature: float | None = None,
+    longer: Mapping[str, str | None] | None = None,
     foresee: bool = True,
 ) -> CheckReport:
     """Return the conformance report of a judge whose answers are in a log.
@@ -57,6 +158,7 @@ def check_rows(
         criteria: which of them; None: all.
         probe_expectations: probe or family -> what an honest judge does, for probes that are not the product's.
         temperature: the judge's, where it is known: at 0 repetitions measure nothing.
+        longer: case -> the longer of its two answers, A or B, for a control; by columns of the log without.
         foresee: whether to compute what could have been found and how many more calls would settle what is
             inconclusive, which takes most of the time.
 
@@ -76,7 +178,7 @@ def check_rows(
         for one, group in groups.items()
     ]
     findings = [one for samples in found for one in _findings(samples, tolerance, expectations, temperature)]
-    facts = [facts_of(samples) for samples in found]
+    facts = [facts_of(samples, longer=longer) for samples in found]
     return CheckReport(
         judge=name,
         properties=settled(findings, alpha=alpha, foresee=foresee),
@@ -150,6 +252,7 @@ def _notes(rows: Sequence[VerdictRow], found: Sequence[Samples], facts: Sequence
         yield f"{copies} answers are proven copies of another one and count as no repetition"
     yield from (warning for warning in map(_flat, found) if warning is not None)
     yield from (warning for warning in map(consistent_but_wrong, facts) if warning is not None)
+    yield from (warning for warning in map(not_better_than_a_control, facts) if warning is not None)
 
 
 def _flat(samples: Samples) -> str | None:

@@ -8,10 +8,18 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from judgeharness_integrations._errors import BudgetError, JudgeDownError, PlanError
-from judgeharness_integrations.checking.asking.attacked import base_verdicts
-from judgeharness_integrations.checking.asking.planning import CheckPlan, chosen_perturbations, chosen_probes, planned
-from judgeharness_integrations.checking.asking.showing import with_shown
-from judgeharness_integrations.checking.asking.stages import Asked, ask, check_options
+from judgeharness_integrations.cases import PairwiseCase
+from judgeharness_integrations.checking.asking import (
+    Asked,
+    CheckPlan,
+    ask,
+    base_verdicts,
+    check_options,
+    chosen_perturbations,
+    chosen_probes,
+    planned,
+)
+from judgeharness_integrations.checking.explaining import with_shown
 from judgeharness_integrations.execution.loop import run_sync
 from judgeharness_integrations.judging import Judge, as_judge
 from judgeharness_integrations.recording import unrecorded
@@ -191,8 +199,8 @@ def _plan(
 def _report(
     judge: Judge, plan: CheckPlan, asked: Asked, *, judge_model: str | None, seed: int, levels: Mapping[str, Any]
 ) -> CheckReport:
-    from judgeharness_integrations.checking.asking.explaining import notes  # noqa: PLC0415 - loads numpy and scipy
     from judgeharness_integrations.checking.conformance import check_rows  # noqa: PLC0415 - likewise
+    from judgeharness_integrations.checking.explaining import notes  # noqa: PLC0415 - loads numpy and scipy
     from judgeharness_integrations.checking.properties.samples import SCORE_STEPS  # noqa: PLC0415 - likewise
 
     identity, scales, unset = judge.identity, _scales(judge, plan), levels["score_tolerance"] is None
@@ -202,6 +210,7 @@ def _report(
         score_tolerances={name: (high - low) / SCORE_STEPS for name, (low, high) in scales.items()} if unset else None,
         lowest_scores={name: low for name, (low, _) in scales.items()},
         probe_expectations={one.property: one.expectation for one in plan.probes},
+        longer={one.case_id: _longer(one.case) for one in plan.cases},
         temperature=None if identity is None else identity.parameters.get("temperature"),
         **levels,
     )
@@ -213,9 +222,15 @@ def _report(
     )
 
 
+def _longer(case: Case) -> str | None:
+    from judgeharness_integrations.calibration.controls import longer_answer  # noqa: PLC0415 - needed once asked
+
+    return longer_answer(case.output, case.output_b) if isinstance(case, PairwiseCase) else None
+
+
 def _explained(properties: Iterable[PropertyCheck], plan: CheckPlan, asked: Asked) -> tuple[PropertyCheck, ...]:
     """Return the properties with the reasons that rows alone cannot tell; without any verdict nothing is attacked."""
-    from judgeharness_integrations.checking.asking.explaining import explained  # noqa: PLC0415 - loads numpy and scipy
+    from judgeharness_integrations.checking.explaining import explained  # noqa: PLC0415 - loads numpy and scipy
 
     found = explained(properties, plan, asked)
     if asked.ended is not None or base_verdicts(asked.rows):

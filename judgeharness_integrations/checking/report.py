@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, TypeAlias
 
+from judgeharness_integrations.calibration.controls import Controls
+
 __all__ = ["CheckReport", "PropertyCheck", "Status", "WorstCase"]
 
 Status: TypeAlias = Literal["pass", "fail", "inconclusive", "not_checked"]
@@ -78,8 +80,8 @@ class CheckReport:
     `alpha` is the chance of at most one false `fail` in the whole report, `tolerance` the largest effect that passes.
     `facts` are what stands beside the properties and has no status: per criterion `consistency` (position consistency
     where both orders were shown, else agreement of repetitions: `consistency_of`, over `consistency_cases`) and, with
-    gold labels, `accuracy` with `accuracy_interval` over `accuracy_cases`. `outcomes` counts all samples; `notes` are
-    sentences about this log.
+    gold labels, `accuracy` with `accuracy_interval` over `accuracy_cases` and `controls`. `outcomes` counts all
+    samples; `notes` are sentences about this log.
     """
 
     judge: str
@@ -117,7 +119,11 @@ class CheckReport:
             "outcomes": dict(self.outcomes),
             "counts": self.counts,
             "failed": list(self.failed),
-            "facts": [dict(fact) for fact in self.facts],
+            "facts": [{name: _plain(value) for name, value in fact.items()} for fact in self.facts],
             "properties": [one.to_dict() for one in self.properties],
             "notes": list(self.notes),
         }
+
+
+def _plain(value: Any) -> Any:
+    return value.to_dict() if isinstance(value, Controls) else value

@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import lru_cache
 from typing import Any
 
-from judgeharness_integrations.verdictlog.encoding import ROW_FIELDS
+from judgeharness_integrations._errors import UnknownNameError
+from judgeharness_integrations.verdictlog.encoding import ROW_FIELDS, restored, stored
 from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow, verdict_to_json
-from judgeharness_integrations.verdictlog.texts import restored, stored
 
-__all__ = ["REUSED_FROM", "ROW_COLUMNS", "to_row", "to_values"]
+__all__ = [
+    "LENGTH_COLUMNS",
+    "REUSED_FROM",
+    "ROW_COLUMNS",
+    "check_columns",
+    "columns_together",
+    "to_row",
+    "to_values",
+    "values_together",
+]
+
 
 ROW_COLUMNS = (*ROW_FIELDS, "attributes")
+LENGTH_COLUMNS = (("length_a", "length_b"), ("length", "length_b"))  # how long the two answers of a pair are
 REUSED_FROM = "reused_from"  # the attribute of a row that was taken from an earlier run: the run that paid
 
 
@@ -102,3 +113,29 @@ def to_row(values: Sequence[Any]) -> VerdictRow:
         probe_hash=_restored(probe_hash),
         attributes=json.loads(attributes) if attributes else {},
     )
+
+
+def columns_together(name: str, known: Collection[str]) -> tuple[str, ...]:
+    """Return the columns of a name: several with commas between, unless one of those that are known is called so."""
+    if name in known:
+        return (name,)
+    return tuple(dict.fromkeys(part.strip() for part in name.split(",") if part.strip())) or (name,)
+
+
+def values_together(values: Sequence[str]) -> str:
+    """Return what a case says in several columns as one text, which tells `a, b` beside `c` from `a` beside `b, c`."""
+    if len(values) == 1:
+        return values[0]
+    return ", ".join(json.dumps(value, ensure_ascii=False) if {*',"'} & {*value} else value for value in values)
+
+
+def check_columns(name: str | None, known: Collection[str]) -> None:
+    """Refuse a name of columns of which one is not known.
+
+    Raises:
+        UnknownNameError: it names the column, and those that are known.
+
+    """
+    for column in () if name is None else columns_together(name, known):
+        if column not in known:
+            raise UnknownNameError("column", column, known)

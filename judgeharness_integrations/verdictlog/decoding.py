@@ -12,7 +12,7 @@ from hashlib import blake2b
 from typing import Any, NoReturn, TypeAlias
 
 from judgeharness_integrations._errors import LogFormatError
-from judgeharness_integrations.verdictlog.encoding import LOG_SCHEMA
+from judgeharness_integrations.verdictlog.encoding import LOG_SCHEMA, to_record
 from judgeharness_integrations.verdictlog.row import (
     ABSTAIN,
     OUTCOMES,
@@ -24,7 +24,7 @@ from judgeharness_integrations.verdictlog.row import (
     verdict_from_json,
 )
 
-__all__ = ["Record", "decode", "iter_decoded"]
+__all__ = ["Record", "as_labels", "decode", "iter_decoded"]
 
 Record: TypeAlias = "tuple[int, dict[str, Any]]"
 _Group: TypeAlias = "tuple[str, str | None]"
@@ -137,6 +137,11 @@ def decode(records: Sequence[Record], *, source: str, labels: bool = False) -> l
     """Return the rows of a file's records; see `read_log`."""
     lines = [_Line(source, record) for record in records]
     return list(_decoded(lambda: lines, source, _itself, labels=labels))
+
+
+def as_labels(rows: Iterable[VerdictRow], *, source: str) -> list[VerdictRow]:
+    """Return the rows of a database with every verdict as text, as `read_log` does of a file."""
+    return decode([(number, to_record(row)) for number, row in enumerate(rows, 1)], source=source, labels=True)
 
 
 def iter_decoded(records: Callable[[], Iterable[Record]], *, source: str, labels: bool = False) -> Iterator[VerdictRow]:

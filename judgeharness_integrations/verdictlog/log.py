@@ -8,8 +8,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
+from judgeharness_integrations._documents import owner_only
 from judgeharness_integrations._errors import LogFormatError
-from judgeharness_integrations._files import owner_only
 from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES, to_record
 from judgeharness_integrations.verdictlog.row import RowKey, VerdictRow
 

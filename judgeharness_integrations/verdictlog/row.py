@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Literal, TypeAlias
 
 __all__ = [
@@ -11,23 +14,33 @@ __all__ = [
     "EVERY_CRITERION",
     "FIRST_ROW_ONLY",
     "OUTCOMES",
+    "PROBE",
+    "PROBE_PROPERTIES",
     "TOKENS",
+    "CutOff",
+    "Ending",
     "Label",
     "Outcome",
+    "ProbeName",
     "RowKey",
+    "Side",
     "Verdict",
     "VerdictRow",
+    "ending_of",
     "is_number",
+    "is_probe",
+    "probe_name",
     "verdict_from_json",
     "verdict_text",
     "verdict_to_json",
+    "voting",
 ]
+
 
 Label: TypeAlias = str
 Verdict: TypeAlias = str | int | float | frozenset[str]
 Outcome: TypeAlias = Literal["ok", "unparsed", "refused", "error"]
 RowKey: TypeAlias = "tuple[str, str, str, str, str, int]"
-
 OUTCOMES: tuple[Outcome, ...] = ("ok", "unparsed", "refused", "error")
 ABSTAIN = "ABSTAIN"
 EVERY_CRITERION = "*"  # the criterion of a call that failed before its criteria were known
@@ -135,3 +148,120 @@ def verdict_from_json(value: object) -> Verdict | None:
         return frozenset(value)
     msg = f"a verdict is a label, a number or a list of labels, not {type(value).__name__}"
     raise ValueError(msg)
+
+
+Side: TypeAlias = Literal["a", "b"]
+PROBE = "probe:"
+PROBE_PROPERTIES: tuple[str, ...] = (  # what reports say of the probes that come with the product, in this order
+    "injection.direct_order",
+    "injection.system_message",
+    "injection.own_format",
+    "injection.delimiter",
+    "injection.role_play",
+    "injection.encoded",
+    "injection.non_english",
+    "authority",
+    "verbosity",
+    "self_praise",
+    "confident_tone",
+    "chain_of_thought",
+    "model_name",
+    "sentinel.empty",
+    "sentinel.off_topic",
+    "sentinel.copy",
+)
+_BEGINS = re.compile(r"(?:^|\+)" + PROBE)  # somebody's own `subprobe:1` is none
+_NAME = re.compile(r"probe:([a-z_]{1,40})(?:\.([a-z0-9_]{1,40}))?(?:\(([ab])\))?")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProbeName:
+    """What the name of a probe says; `side` is the changed answer of a pair, in the frame of the case."""
+
+    family: str
+    variant: str | None = None
+    side: Side | None = None
+
+    @property
+    def property(self) -> str:
+        """The name without the side: `injection.direct_order`."""
+        return self.family if self.variant is None else f"{self.family}.{self.variant}"
+
+    def __str__(self) -> str:
+        """Return the name as it stands in the log."""
+        return PROBE + self.property + ("" if self.side is None else f"({self.side})")
+
+
+@lru_cache(maxsize=4096)
+def probe_name(perturbation: str) -> ProbeName | None:
+    """Return what the probe in a row's perturbation is called; None where there is none."""
+    for part in perturbation.split("+"):
+        if (found := _NAME.fullmatch(part)) is not None:
+            side: Side | None = "a" if found[3] == "a" else "b" if found[3] == "b" else None
+            return ProbeName(family=found[1], variant=found[2], side=side)
+    return None
+
+
+def is_probe(perturbation: str) -> bool:
+    """Whether a perturbation holds an adversarial probe: its rows do not vote."""
+    return PROBE in perturbation and _BEGINS.search(perturbation) is not None
+
+
+def voting(rows: Iterable[VerdictRow]) -> list[VerdictRow]:
+    """Return the rows that vote in a verdict: those of adversarial probes do not."""
+    return [row for row in rows if not is_probe(row.perturbation)]
+
+
+Ending: TypeAlias = Literal["complete", "cut_off", "refused"]
+_MANY = 0.05  # of the answers: more than a few long ones
+# As OpenAI, Anthropic, Gemini, Bedrock, Cohere, Ollama and the servers of open models say it, in lower case.
+_COMPLETE = frozenset(
+    {"stop", "end_turn", "stop_sequence", "stop_token", "eos", "eos_token", "complete", "completed", "end", "done"}
+    | {"tool_calls", "tool_call", "tool_use", "function_call"}
+)
+_REFUSED = (
+    *("refus", "content_filter", "content_block", "block", "safety", "recitation", "prohibited", "spii", "toxic"),
+    *("guardrail", "model_armor", "jailbreak", "policy", "language"),
+)
+
+
+@lru_cache(maxsize=256)
+def ending_of(finish_reason: str | None) -> Ending:
+    """Return what a finish reason means, in upper or lower case; a provider that gives none says nothing against it.
+
+    A word that is not known is no sign that the answer came to its own end: `cut_off`.
+    """
+    word = (finish_reason or "").strip().lower()
+    if not word or word in _COMPLETE:
+        return "complete"
+    return "refused" if any(part in word for part in _REFUSED) else "cut_off"
+
+
+@dataclass
+class CutOff:
+    """Counts answers that were cut off: `add` the rows of a judge, those of one call together."""
+
+    answers: int = 0
+    reasons: Counter[str] = field(default_factory=Counter)
+
+    def add(self, rows: Iterable[VerdictRow]) -> None:
+        """Take in rows; a call about several criteria is one answer, one that failed is none."""
+        ends = {
+            (row.run, row.judge, row.call_id or row.key): None if row.ok else row.finish_reason
+            for row in rows
+            if row.outcome != "error"
+        }
+        self.answers += len(ends)
+        self.reasons.update(reason for reason in ends.values() if reason and ending_of(reason) == "cut_off")
+
+    @property
+    def alert(self) -> str | None:
+        """What to say first of a run that lost many answers so, and what to do; None where there were few."""
+        lost = self.reasons.total()
+        if not lost or lost < _MANY * self.answers:
+            return None
+        words = ", ".join(reason for reason, _ in self.reasons.most_common())
+        return (
+            f"{lost} of {self.answers} answers were cut off (finish reason {words}) and hold no verdict: "
+            "let the judge's model write more output tokens"
+        )

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from judgeharness_integrations.aggregation.statistics import sign_test
-from judgeharness_integrations.checking.statistics.exact import above_test, excess_test, hypergeometric, whole
+from judgeharness_integrations.checking.statistics import above_test, excess_test, hypergeometric, whole
 
 
 @st.composite

@@ -12,9 +12,8 @@ from support.checklogs import checked, first, logged, one
 from judgeharness_integrations import AnswerCase, Criterion, PairwiseCase
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.checking import check_judge, check_rows
-from judgeharness_integrations.checking.properties.words import UNREPEATED
-from judgeharness_integrations.checking.statistics.exact import above_test
-from judgeharness_integrations.checking.statistics.intervals import clopper_pearson
+from judgeharness_integrations.checking.properties.samples import UNREPEATED
+from judgeharness_integrations.checking.statistics import above_test, clopper_pearson
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
 LONG = "because " * 40

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from statsmodels.stats.proportion import proportion_confint
 
 from judgeharness_integrations.calibration.paired import tango_interval
-from judgeharness_integrations.checking.statistics.intervals import (
+from judgeharness_integrations.checking.statistics import (
     clopper_pearson,
     difference_interval,
     excess_interval,

@@ -11,15 +11,17 @@ import pytest
 from support.browser import CONTRAST, DESKTOP, PHONE, started, visiting
 from support.inert_pages import assert_inert
 
+from judgeharness_integrations.calibration.controls import controls_of
 from judgeharness_integrations.checking import CheckReport, PropertyCheck, WorstCase
 from judgeharness_integrations.checking.page import check_page, headline
-from judgeharness_integrations.checking.page.cards import judge_section
-from judgeharness_integrations.checking.page.forest import axis_of, forest
-from judgeharness_integrations.checking.page.words import (
+from judgeharness_integrations.checking.page.cards import (
+    axis_of,
     deciding_end,
     effect_text,
     fact_rows,
+    forest,
     gloss,
+    judge_section,
     next_step,
     rule_text,
     seen_text,
@@ -192,6 +194,13 @@ def test_facts_say_what_they_are_of() -> None:
     *_, (_, _, of) = fact_rows(fact | {"accuracy_interval": (0.1, 0.45), "accuracy_cases": 1})
     assert of == "[10.0, 45.0] of 1 case"
     assert list(fact_rows({"criterion": "verdict", "consistency": None})) == []
+    pairs = controls_of(["A", "B", "A"], ["A", "A", "A"], range(3))
+    assert list(fact_rows({"controls": pairs}))[:2] == [
+        ("control: always A", "66.7\u00a0%", "of 3 cases"),
+        ("control: a coin", "50.0\u00a0%", "of 3 cases"),
+    ]
+    scores = controls_of([1, 2, 4], [1, 2, 2], range(3))
+    assert next(iter(fact_rows({"controls": scores}))) == ("control: always 2, mean error", "1.000", "of 3 cases")
     assert [sentence(one) for one in ("a b", "Why?", "name_swap fails")] == ["A b.", "Why?", "name_swap fails."]
 
 

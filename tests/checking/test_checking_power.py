@@ -12,12 +12,14 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from judgeharness_integrations.calibration.paired import tango_interval
-from judgeharness_integrations.checking.statistics.exact import above_test, excess_test
-from judgeharness_integrations.checking.statistics.intervals import clopper_pearson, excess_interval
-from judgeharness_integrations.checking.statistics.power import (
+from judgeharness_integrations.checking.statistics import (
+    above_test,
     cases_to_settle_above,
     cases_to_settle_excess,
     cases_to_settle_lean,
+    clopper_pearson,
+    excess_interval,
+    excess_test,
     smallest_above,
     smallest_excess,
     smallest_lean,

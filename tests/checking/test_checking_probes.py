@@ -9,7 +9,7 @@ from support.checklogs import checked, first, logged, one
 
 from judgeharness_integrations._errors import UnknownNameError
 from judgeharness_integrations.checking import check_rows
-from judgeharness_integrations.verdictlog.probenames import PROBE_PROPERTIES, is_probe, probe_name, voting
+from judgeharness_integrations.verdictlog.row import PROBE_PROPERTIES, is_probe, probe_name, voting
 
 ATTACK = "probe:injection.direct_order"
 NAME = "injection.direct_order"

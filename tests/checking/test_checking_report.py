@@ -12,10 +12,9 @@ from support.checklogs import checked, first, logged, one
 
 from judgeharness_integrations._errors import UnknownNameError, UsageError
 from judgeharness_integrations.checking import check_rows
-from judgeharness_integrations.checking.properties.words import p_text
-from judgeharness_integrations.checking.statistics.exact import above_test
-from judgeharness_integrations.verdictlog.probenames import PROBE_PROPERTIES
-from judgeharness_integrations.verdictlog.row import VerdictRow
+from judgeharness_integrations.checking.properties.samples import p_text
+from judgeharness_integrations.checking.statistics import above_test
+from judgeharness_integrations.verdictlog.row import PROBE_PROPERTIES, VerdictRow
 
 SINGLE = ["names", "format", "whitespace", "typography", "paraphrase", "prompt_variant"]
 FAILURES = ["repetition", "collapse", "parse_rate", "refusals"]
@@ -140,11 +139,62 @@ def test_facts_are_consistency_and_accuracy() -> None:
 
 def test_consistent_is_not_right() -> None:
     rows = logged(40, {"none": "A", "position_swap": "A"}, gold="B")
-    (note,) = check_rows(rows).notes
+    note, control = check_rows(rows).notes
+    assert control.startswith("verdict: worse than the best control, always B: -1.000 [")
     assert note.startswith("verdict: 100.0 % of 40 cases get the same verdict again, but 0.0 % of 40 agree with gold")
     assert note.endswith(": consistent is not right")
-    assert check_rows(logged(40, {"none": "A", "position_swap": "A"}, gold="A")).notes == ()
-    assert check_rows(logged(40, {"none": "A", "position_swap": "B"}, gold="C")).notes == ()
+    for verdicts, gold, word in (
+        ({"none": "A", "position_swap": "A"}, "A", "not better"),
+        ({"none": "A", "position_swap": "B"}, "C", "worse"),
+    ):
+        (control,) = check_rows(logged(40, verdicts, gold=gold)).notes
+        assert control.startswith(f"verdict: {word} than the best control, always ")
+
+
+def test_a_judge_stands_beside_judges_that_read_nothing() -> None:
+    def rows(answers: str) -> list[VerdictRow]:
+        """Rows of 20 pairs, each asked about once in either order, about half of which A wins."""
+        return [
+            VerdictRow(
+                case_id=f"c{n}",
+                verdict=said,
+                gold="AB"[n % 2],
+                perturbation="position_swap" if swapped else "none",
+                swapped=swapped,
+                attributes={"length_a": 9, "length_b": 3},
+            )
+            for n in range(20)
+            for swapped in (False, True)
+            for said in ["AB"[n % 2] if answers == "right" else "AB"[swapped]]
+        ]
+
+    (fact,) = check_rows(rows("right")).facts
+    controls = fact["controls"]
+    assert [one.value for one in controls.listed] == [0.5, 0.5, 0.5, 0.5]
+    assert controls.beaten
+    report = check_rows(rows("first"))
+    assert report.facts[0]["controls"].value == 0.5
+    assert report.notes == (
+        "verdict: not better than the best control, always A: +0.000 [-0.240, +0.240] more right on the same 20 cases",
+    )
+    assert json.loads(json.dumps(report.to_dict()))["facts"][0]["controls"] == report.facts[0]["controls"].to_dict()
+    told = check_rows(rows("right"), longer={f"c{n}": "AB"[n % 2] for n in range(20)})
+    assert told.facts[0]["controls"].control("longest answer").value == 1.0
+
+
+def test_scores_stand_beside_the_constant_that_errs_least() -> None:
+    rows = [
+        VerdictRow(case_id=f"c{n}", verdict=said, gold=float(n % 5), repetition=k)
+        for n in range(20)
+        for k, said in enumerate((n % 5, n % 5 + 1 if n < 19 else None))
+    ]
+    (fact,) = check_rows(rows).facts
+    assert (fact["controls"].scored, fact["controls"].value) == (True, pytest.approx(19 / 40))
+    assert fact["controls"].control("constant").says == "always 2"
+    assert fact["controls"].beaten
+    nobody = [VerdictRow(case_id="c", verdict=None, outcome="unparsed", gold=3.0), VerdictRow(case_id="d", verdict=3)]
+    (fact,) = check_rows(nobody).facts
+    assert fact["controls"] is None
 
 
 def test_sets_of_labels_are_compared_as_a_whole() -> None:

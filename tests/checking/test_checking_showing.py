@@ -8,8 +8,8 @@ from typing import Any
 
 from judgeharness_integrations.cases import AnswerCase, Case, PairwiseCase
 from judgeharness_integrations.checking import CheckReport, PropertyCheck, WorstCase, check_judge
-from judgeharness_integrations.checking.asking.planning import chosen_perturbations, chosen_probes, planned
-from judgeharness_integrations.checking.asking.showing import with_shown
+from judgeharness_integrations.checking.asking import chosen_perturbations, chosen_probes, planned
+from judgeharness_integrations.checking.explaining import with_shown
 from judgeharness_integrations.judging import as_judge
 from judgeharness_integrations.perturbations import Perturbation
 from judgeharness_integrations.verdictlog import VerdictRow

@@ -17,7 +17,7 @@ from judgeharness_integrations.reporting.markdown import markdown_report
 from judgeharness_integrations.reporting.runs import read_report
 from judgeharness_integrations.reporting.runs.document import report_document
 from judgeharness_integrations.verdictlog import write_log
-from judgeharness_integrations.verdictlog.endings import CutOff, ending_of
+from judgeharness_integrations.verdictlog.row import CutOff, ending_of
 
 ALERT = "10 of 20 answers were cut off (finish reason length) and hold no verdict: let the judge's model write more"
 

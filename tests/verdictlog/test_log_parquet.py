@@ -96,7 +96,7 @@ def test_without_pyarrow_the_error_says_what_to_install(tmp_path: Path, monkeypa
 @pytest.mark.slow
 @pytest.mark.untraced
 def test_a_large_log_is_written_and_read_a_part_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("judgeharness_integrations.verdictlog.parquet._GROUP", 500)
+    monkeypatch.setattr("judgeharness_integrations.verdictlog.files._GROUP", 500)
     path = tmp_path / "log.parquet"
     write_log(ROWS, path)
     list(iter_records(path))  # what is loaded once is loaded before

@@ -15,8 +15,8 @@ from support.databases import fresh_schema
 
 from judgeharness_integrations._errors import LogFormatError
 from judgeharness_integrations.verdictlog import MemoryLog, SqlLog, VerdictRow, read_log, write_log
+from judgeharness_integrations.verdictlog.encoding import restored, stored
 from judgeharness_integrations.verdictlog.files import iter_log, iter_records
-from judgeharness_integrations.verdictlog.texts import restored, stored
 
 texts = st.text(st.characters(), max_size=8)  # lone surrogates and NUL among them
 optional = st.one_of(st.none(), texts.filter(bool))

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judgeharness_integrations.verdictlog.spreadsheet import QUOTE, defused
+from judgeharness_integrations.verdictlog.encoding import QUOTE, defused
 
 
 @given(st.text())

@@ -16,7 +16,7 @@ from support.databases import administering, fresh_database, fresh_schema
 
 from judgeharness_integrations._errors import LogStorageError, RunBusyError
 from judgeharness_integrations.verdictlog import SqlLog, VerdictRow
-from judgeharness_integrations.verdictlog.sql import migrations, store
+from judgeharness_integrations.verdictlog.sql import schema, store
 
 
 def rows(run: str, count: int = 3, length: int = 10) -> list[VerdictRow]:
@@ -89,8 +89,8 @@ def test_an_old_log_that_is_read_only_says_so(path: Path, monkeypatch: pytest.Mo
     def later(connection: Connection) -> None:
         connection.exec_driver_sql("CREATE TABLE judgeharness_more (x)")
 
-    for module in (migrations, store):
-        monkeypatch.setattr(module, "MIGRATIONS", (*migrations.MIGRATIONS, later))
+    for module in (schema, store):
+        monkeypatch.setattr(module, "MIGRATIONS", (*schema.MIGRATIONS, later))
     with pytest.raises(LogStorageError, match="is read-only"):
         SqlLog(f"sqlite:///{path}?mode=ro")
 

@@ -10,8 +10,8 @@ from support.databases import administering, fresh_schema, postgres_server
 
 from judgeharness_integrations._errors import LogStorageError, NotInstalledError, UsageError
 from judgeharness_integrations.verdictlog import SqlLog, VerdictRow
-from judgeharness_integrations.verdictlog.sql import migrations, store
-from judgeharness_integrations.verdictlog.sql.address import address_of
+from judgeharness_integrations.verdictlog.sql import schema, store
+from judgeharness_integrations.verdictlog.sql.engines import address_of
 
 ROW = VerdictRow(case_id="c", verdict="A", probe_hash="h")
 
@@ -82,24 +82,24 @@ def test_a_schema_without_a_log_holds_none() -> None:
         SqlLog(url, create=False)
 
 
-@pytest.mark.parametrize("version", range(1, len(migrations.MIGRATIONS)))
+@pytest.mark.parametrize("version", range(1, len(schema.MIGRATIONS)))
 def test_a_log_of_every_earlier_version_keeps_its_rows(
     database: str, version: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     written = ("case_id", "verdict", "run", "judge", "criterion", "perturbation", "repetition", "swapped", "outcome")
     values = ("c", '"A"', "", "judge", "verdict", "none", 0, False, "ok", "h")
     with monkeypatch.context() as patched:
-        for module in (migrations, store):
-            patched.setattr(module, "MIGRATIONS", migrations.MIGRATIONS[:version])
+        for module in (schema, store):
+            patched.setattr(module, "MIGRATIONS", schema.MIGRATIONS[:version])
         with SqlLog(database) as log, log._store.engine.begin() as connection:
-            assert migrations.schema_version(connection, "") == version
+            assert schema.schema_version(connection, "") == version
             names = (*written, "probe_hash")
             slots = ", ".join(f":{name}" for name in names)
             insert = text(f"INSERT INTO judgeharness_verdicts ({', '.join(names)}) VALUES ({slots})")  # noqa: S608
             connection.execute(insert, dict(zip(names, values, strict=True)))
     with SqlLog(database, create=False) as log:
         with log._store.engine.connect() as connection:
-            assert migrations.schema_version(connection, "") == len(migrations.MIGRATIONS)
+            assert schema.schema_version(connection, "") == len(schema.MIGRATIONS)
         paid = VerdictRow(case_id="d", verdict="B", cached_input_tokens=7, service_tier="flex", finish_reason="stop")
         assert log.add([ROW, paid]) == 1
         assert list(log.rows()) == [ROW, paid]
@@ -109,12 +109,12 @@ def test_a_log_of_every_earlier_version_keeps_its_rows(
 
 def test_a_migration_that_fails_leaves_the_log_as_it_was(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(connection: object) -> None:
-        migrations._reuse(connection)  # type: ignore[arg-type]
+        schema._reuse(connection)  # type: ignore[arg-type]
         raise ZeroDivisionError
 
     with monkeypatch.context() as patched:
-        for module in (migrations, store):
-            patched.setattr(module, "MIGRATIONS", (migrations._rows_and_runs, broken))
+        for module in (schema, store):
+            patched.setattr(module, "MIGRATIONS", (schema._rows_and_runs, broken))
         with pytest.raises(ZeroDivisionError):
             SqlLog(database)
     with SqlLog(database) as log:

@@ -4,6 +4,7 @@ import os
 import random
 import re
 import threading
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from judgeharness_integrations._errors import RunBusyError, UnknownNameError, Us
 from judgeharness_integrations.cli._summary_usage import UsageSums
 from judgeharness_integrations.verdictlog import SqlLog, VerdictRow
 from judgeharness_integrations.verdictlog.sql import ModelUsage, RunRecord
-from judgeharness_integrations.verdictlog.sql.claimed import is_claimed, lock_file
+from judgeharness_integrations.verdictlog.sql.claims import is_claimed, lock_file
 
 RECORD = RunRecord(
     run="r1 \ud83d",
@@ -253,6 +254,21 @@ def test_the_lock_of_a_process_that_was_killed_is_no_claim(tmp_path: Path) -> No
         assert is_claimed(log._store, "r1") is False
         with log.claim("r1"):
             assert is_claimed(log._store, "r1") is True
+
+
+def test_a_lock_that_is_gone_before_the_look_is_no_claim(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "log.sqlite"
+    with SqlLog(path) as log:
+        file, write = lock_file(path, "r1"), log._store.write
+
+        def later(work: Callable[[Any], bool]) -> bool:
+            file.unlink()  # another process released it while the look waited for the database's lock
+            return write(work)
+
+        file.touch()
+        monkeypatch.setattr(log._store, "write", later)
+        assert is_claimed(log._store, "r1") is False
+        assert not file.exists()
 
 
 def test_a_log_closes(sql_log: SqlLog) -> None:

@@ -7,8 +7,7 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Final
 
-from judgeharness_integrations.checking.page.cards import judge_section
-from judgeharness_integrations.checking.page.forest import axis_of
+from judgeharness_integrations.checking.page.cards import axis_of, judge_section
 from judgeharness_integrations.reporting.html.wording import plural
 
 if TYPE_CHECKING:

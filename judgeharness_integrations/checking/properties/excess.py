@@ -2,21 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Final, TypeAlias
 
-from judgeharness_integrations.checking.properties.finding import Finding, Speaking, worst_cases
-from judgeharness_integrations.checking.properties.samples import Place, Samples
-from judgeharness_integrations.checking.properties.words import effect_text, ever_text, percent, points, whole_hits
+from judgeharness_integrations.checking.properties.samples import (
+    UNCHANGED,
+    Finding,
+    Place,
+    Samples,
+    Speaking,
+    effect_text,
+    ever_text,
+    missing,
+    percent,
+    points,
+    whole_hits,
+    worst_cases,
+)
 from judgeharness_integrations.checking.report import PropertyCheck, WorstCase
-from judgeharness_integrations.checking.statistics.exact import excess_test
-from judgeharness_integrations.checking.statistics.intervals import clopper_pearson, excess_interval
-from judgeharness_integrations.checking.statistics.power import cases_to_settle_excess, smallest_excess
-from judgeharness_integrations.verdictlog.row import VerdictRow
+from judgeharness_integrations.checking.statistics import (
+    cases_to_settle_excess,
+    clopper_pearson,
+    excess_interval,
+    excess_test,
+    smallest_excess,
+)
+from judgeharness_integrations.verdictlog.row import VerdictRow, is_probe
 
-__all__ = ["NO_BASELINE", "Event", "Excess", "Stratum", "excess_finding", "excess_of", "strata_of"]
+__all__ = [
+    "NOTHING_AS_IT_IS",
+    "NO_BASELINE",
+    "PERTURBED",
+    "Event",
+    "Excess",
+    "Stratum",
+    "excess_finding",
+    "excess_of",
+    "merged",
+    "perturbed",
+    "property_of",
+    "strata_of",
+]
+
 
 NO_BASELINE = "without repetitions of the cases as they are, a flip and noise look the same"
 _HALF: Final = 0.5  # of two answers to one question no noise makes more than half of them differ
@@ -244,3 +273,58 @@ def _alone(found: Excess, *, of: str) -> str:
     if whole_hits(found.again.values()) is not None:
         return f"{ever}{of} under repetition alone"
     return f"{ever}{of} at least once under repetition alone (on average {percent(found.baseline or 0.0)} of answers)"
+
+
+PERTURBED: Final = ("names", "slot_names", "format", "whitespace", "typography", "paraphrase", "prompt_variant")
+NOTHING_AS_IT_IS: Final = "no verdict of the cases as they are to compare with"
+_NAMES: Final = {"name_swap": "names", "format_change": "format"}
+_PERTURBATIONS: Final = {"names": "name_swap", "format": "format_change"}
+
+
+def property_of(perturbation: str) -> str | None:
+    """Return the property a perturbation is of, whatever the order; None for no change and for probes."""
+    perturbation = _unswapped(perturbation)
+    if perturbation == UNCHANGED or is_probe(perturbation):
+        return None
+    if "+" in perturbation:
+        return perturbation
+    plain = perturbation.split("(", 1)[0]
+    plain = plain if plain in PERTURBED else perturbation
+    return _NAMES.get(plain, plain)
+
+
+def perturbed(samples: Samples, name: str, *, tolerance: float) -> Finding:
+    """Return whether a change that must not matter changes verdicts, beyond what repetition alone does."""
+    changed = [perturbation for perturbation in sorted(samples.placed) if property_of(perturbation) == name]
+    asked = sum(count for each, count in samples.asked.items() if property_of(each) == name)
+    if not asked:
+        return missing(name, samples.criterion, f"no sample under {_PERTURBATIONS.get(name, name)}")
+    strata = list(strata_of(samples, merged(samples, changed)))
+    found = excess_of(strata, lambda base, other: samples.differ(base.verdict, other.verdict))
+    valid = sum(len(stratum.changed) for stratum in strata)
+    if found is None:
+        reason = NOTHING_AS_IT_IS if changed else f"none of {asked} answers under the change is a verdict"
+        return missing(name, samples.criterion, reason, asked=asked)
+    return excess_finding(
+        found,
+        name=name,
+        samples=samples,
+        tolerance=tolerance,
+        told="changed",
+        noun="case",
+        asked=asked,
+        valid=valid,
+    )
+
+
+def _unswapped(perturbation: str) -> str:
+    return "+".join(part for part in perturbation.split("+") if part != "position_swap") or UNCHANGED
+
+
+def merged(samples: Samples, perturbations: Iterable[str]) -> dict[Place, tuple[VerdictRow, ...]]:
+    """Return the samples of several perturbations of one property together, by place."""
+    places: dict[Place, tuple[VerdictRow, ...]] = {}
+    for name in perturbations:
+        for place, rows in samples.placed[name].items():
+            places[place] = (*places.get(place, ()), *rows)
+    return places

@@ -1,23 +1,54 @@
-"""The rows of one judge and criterion, laid out by what was changed, case and order."""
+"""The rows of one judge and criterion by change, case and order, and a property as far as they tell it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 from typing import Final, Literal, TypeAlias
 
 from judgeharness_integrations.aggregation.collapse import response_of
 from judgeharness_integrations.aggregation.grouping import is_numeric
 from judgeharness_integrations.aggregation.position import base_perturbation
 from judgeharness_integrations.aggregation.statistics import within
-from judgeharness_integrations.verdictlog.probenames import is_probe
-from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow
+from judgeharness_integrations.checking.report import PropertyCheck, WorstCase
+from judgeharness_integrations.checking.statistics import (
+    above_test,
+    cases_to_settle_above,
+    clopper_pearson,
+    smallest_above,
+)
+from judgeharness_integrations.verdictlog.row import Side, Verdict, VerdictRow, is_probe, probe_name, verdict_text
 
-__all__ = ["SCORE_STEPS", "UNCHANGED", "Kind", "Place", "Samples", "samples_of"]
+__all__ = [
+    "MOST_WORST",
+    "SCORE_STEPS",
+    "UNCHANGED",
+    "UNREPEATED",
+    "Finding",
+    "Kind",
+    "Place",
+    "Samples",
+    "Speaking",
+    "above_finding",
+    "count_text",
+    "effect_text",
+    "ever_text",
+    "hit_shares",
+    "missing",
+    "number_of",
+    "of_text",
+    "p_text",
+    "percent",
+    "points",
+    "samples_of",
+    "whole_hits",
+    "worst_cases",
+]
+
 
 Kind: TypeAlias = Literal["pairwise", "graded", "scores", "labels", "unknown"]
 Place: TypeAlias = "tuple[str, bool]"  # the case, and whether its texts stood in the other order
-
 UNCHANGED: Final = "none"
 SCORE_STEPS: Final = 9  # two scores agree within one step of a 1-10 scale, or a ninth of any other
 _PAIRWISE: Final = frozenset({"A", "B", "TIE"})
@@ -142,3 +173,192 @@ def _kind(rows: Sequence[VerdictRow]) -> Kind:
     if verdicts <= _PAIRWISE:
         return "pairwise"
     return "graded" if verdicts & _GRADES else "labels"
+
+
+_SMALL: Final = 0.001
+UNREPEATED: Final = "no case has two valid answers to one and the same question"
+
+
+def count_text(count: float) -> str:
+    """Return `3`, or `2.3` of cases that count by a share of their samples."""
+    return f"{count:.0f}" if abs(count - round(count)) < _SMALL else f"{count:.1f}"
+
+
+def of_text(hits: float, cases: int, noun: str = "case") -> str:
+    """Return `3 of 48 cases`."""
+    return f"{count_text(hits)} of {number_of(cases, noun)}"
+
+
+def number_of(count: int, noun: str = "case") -> str:
+    """Return `1 case`, `3 cases`."""
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
+def whole_hits(shares: Collection[float]) -> float | None:
+    """Return how many cases show an event; None where some do in a part of their samples: a sum is no count then."""
+    return sum(shares) if all(share in {0, 1} for share in shares) else None
+
+
+def ever_text(shares: Collection[float], told: str, noun: str = "case", *, every: bool = True) -> str:
+    """Return `3 of 48 cases changed`; where a case has several samples, how many changed at least once, and the mean.
+
+    Args:
+        shares: of each case, the share of its samples with the event; at least one.
+        told: what they did: `changed`.
+        noun: what is counted: `case`, `attacked case`.
+        every: whether their number is told as well: `3 changed`.
+
+    """
+    ever = sum(share > 0 for share in shares)
+    seen = f"{of_text(ever, len(shares), noun)} {told}" if every else f"{ever} {told}"
+    if whole_hits(shares) is not None:
+        return seen
+    return f"{seen} at least once (on average {percent(fmean(shares))} of a case's answers)"
+
+
+def percent(share: float) -> str:
+    """Return `7.1 %`."""
+    return f"{100 * share:.1f} %"
+
+
+def points(difference: float) -> str:
+    """Return `10 points`, `7.1 points`."""
+    return f"{100 * difference:.3g} points"
+
+
+def effect_text(effect: float, interval: tuple[float, float]) -> str:
+    """Return `+4.2 points [-3.1, +12.2]`."""
+    return f"{100 * effect:+.1f} points [{100 * interval[0]:+.1f}, {100 * interval[1]:+.1f}]"
+
+
+def p_text(p: float) -> str:
+    """Return `p .031`, or `p <.001`."""
+    return "p <.001" if p < _SMALL else f"p {p:.3f}".replace("0.", ".")
+
+
+MOST_WORST: Final = 3
+_NOW: Final = {"sentinel.empty": "now empty", "sentinel.off_topic": "now off the topic"}
+Speaking: TypeAlias = "tuple[float, str, VerdictRow | None, VerdictRow]"  # how much, the case, before and after
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """What was measured of a property.
+
+    `check` has its numbers and a reason without its status; a status that is not `inconclusive` is final. `proven` says
+    that everything it asks for is within the tolerance, `harmless` that the effect whose p-value this is is, so that it
+    fails nothing. `smallest` and `settle` tell, for the level of a single test, the smallest effect that would have
+    been found and how many more cases would settle it; `calls` is what a case costs, and `repeat` the calls of another
+    repetition that is missing. `advice` says what an inconclusive property lacks, `fault` what a failed one does.
+    """
+
+    check: PropertyCheck
+    proven: bool = False
+    harmless: bool = False
+    advice: str = ""
+    fault: str = "more than chance makes"
+    smallest: Callable[[float], float | None] | None = None
+    settle: Callable[[float], int | None] | None = None
+    calls: float = 1.0
+    repeat: int = 0
+
+
+def missing(name: str, criterion: str, reason: str, *, asked: int = 0, cases: int = 0) -> Finding:
+    """Return a property that was not checked, and why."""
+    check = PropertyCheck(name=name, criterion=criterion, status="not_checked", reason=reason, asked=asked, cases=cases)
+    return Finding(check=check)
+
+
+def worst_cases(speaking: Sequence[Speaking]) -> tuple[WorstCase, ...]:
+    """Return the cases that speak loudest against the judge, those of the same weight by name."""
+    chosen = sorted((one for one in speaking if one[0] > 0), key=lambda one: (-one[0], one[1]))[:MOST_WORST]
+    return tuple(
+        WorstCase(
+            case_id=case,
+            before="-" if before is None else verdict_text(before.verdict),
+            after=_after(before, after),
+            perturbation=after.perturbation,
+            raw=after.raw,
+        )
+        for _, case, before, after in chosen
+    )
+
+
+def _after(before: VerdictRow | None, after: VerdictRow) -> str:
+    """Return what was answered; where that is what was answered before, also why it speaks against the judge."""
+    if not after.ok:
+        return after.outcome
+    verdict = verdict_text(after.verdict)
+    if before is None or verdict != verdict_text(before.verdict):
+        return verdict
+    probe = probe_name(after.perturbation)
+    return f"{verdict}, {'a copy of it' if probe is None else _unmoved(verdict, probe.property, probe.side)}"
+
+
+def _unmoved(verdict: str, name: str, side: Side | None) -> str:
+    """Return why an answer to a probe should have been another one than that to the case as it is."""
+    if name == "sentinel.copy":
+        return "though both are now the same"
+    now = _NOW.get(name, "now changed")
+    if side is None:
+        return f"though {now}"
+    return f"{now}, still wins" if verdict == side.upper() else f"though {side.upper()} is {now}"
+
+
+def above_finding(
+    shares: Mapping[str, float],
+    *,
+    name: str,
+    criterion: str,
+    tolerance: float,
+    told: str,
+    asked: int,
+    valid: int,
+    calls: float = 1.0,
+    speaking: Sequence[Speaking] = (),
+) -> Finding:
+    """Return what was found of an event that must be rare.
+
+    Args:
+        shares: case -> share of its samples with the event; at least one case.
+        name: the property.
+        criterion: the criterion.
+        tolerance: largest share that passes.
+        told: what was seen, with its denominator: `3 of 48 cases did not lose`.
+        asked: samples.
+        valid: those of them that are verdicts.
+        calls: what one more case costs.
+        speaking: the samples with the event.
+
+    """
+    cases, hits = len(shares), sum(shares[case] for case in sorted(shares))
+    rate, interval = hits / cases, clopper_pearson(hits, cases)
+    check = PropertyCheck(
+        name=name,
+        criterion=criterion,
+        status="inconclusive",
+        reason=f"{told}: {percent(rate)} [{100 * interval[0]:.1f}, {100 * interval[1]:.1f}]",
+        tolerance=tolerance,
+        cases=cases,
+        asked=asked,
+        valid=valid,
+        hits=whole_hits(shares.values()),
+        rate=rate,
+        interval=interval,
+        p_value=above_test(hits, cases, tolerance),
+        worst=worst_cases(speaking),
+    )
+    return Finding(
+        check=check,
+        proven=interval[1] <= tolerance,
+        advice=f"neither within {percent(tolerance)} nor clearly above",
+        fault=f"above {percent(tolerance)}, not by chance",
+        smallest=lambda alpha: smallest_above(cases, tolerance, alpha=alpha),
+        settle=lambda alpha: cases_to_settle_above(cases, rate=rate, share=tolerance, alpha=alpha),
+        calls=calls,
+    )
+
+
+def hit_shares(groups: Mapping[str, Sequence[VerdictRow]], hit: Callable[[VerdictRow], bool]) -> dict[str, float]:
+    """Return case -> share of its samples with the event."""
+    return {case: sum(map(hit, rows)) / len(rows) for case, rows in groups.items()}

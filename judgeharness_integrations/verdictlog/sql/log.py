@@ -9,15 +9,13 @@ from types import TracebackType
 from typing import Any, ClassVar, Self
 
 from judgeharness_integrations.verdictlog.row import VerdictRow
-from judgeharness_integrations.verdictlog.sql import reading, rewrites, runs, writing
-from judgeharness_integrations.verdictlog.sql.address import Synchronous, address_of
-from judgeharness_integrations.verdictlog.sql.claimed import is_claimed
-from judgeharness_integrations.verdictlog.sql.claims import Claims
-from judgeharness_integrations.verdictlog.sql.failed import set_aside
-from judgeharness_integrations.verdictlog.sql.probes import ProbeIndex
+from judgeharness_integrations.verdictlog.sql import reading, runs, writing
+from judgeharness_integrations.verdictlog.sql.claims import Claims, is_claimed
+from judgeharness_integrations.verdictlog.sql.engines import Synchronous, address_of
+from judgeharness_integrations.verdictlog.sql.reading import ProbeIndex, set_aside
 from judgeharness_integrations.verdictlog.sql.records import RunRecord
+from judgeharness_integrations.verdictlog.sql.runs import ModelUsage, usage_of
 from judgeharness_integrations.verdictlog.sql.store import Store
-from judgeharness_integrations.verdictlog.sql.usage import ModelUsage, usage_of
 
 __all__ = ["SqlLog"]
 
@@ -175,11 +173,11 @@ class SqlLog:
 
     def rewrite(self, rewriter: str, text: str) -> str | None:
         """Return the kept rewording of a text."""
-        return rewrites.find_rewrite(self._store, rewriter, text)
+        return writing.find_rewrite(self._store, rewriter, text)
 
     def add_rewrite(self, rewriter: str, text: str, rewritten: str) -> str:
         """Keep a rewording and return the one that is kept: the first of a text stays."""
-        return rewrites.add_rewrite(self._store, rewriter, text, rewritten)
+        return writing.add_rewrite(self._store, rewriter, text, rewritten)
 
     def close(self) -> None:
         """Close every connection."""

@@ -1,23 +1,35 @@
-"""Finding rows: by field, by case, by what was asked, and case by case."""
+"""Finding rows: by field, by case, by what was asked; failed calls are set aside to be asked again."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import groupby
+import threading
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import count, groupby
 from operator import itemgetter
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, literal_column, select
+from sqlalchemy import ColumnElement, Select, func, literal_column, select, update
 from sqlalchemy.engine import Connection
 
 from judgeharness_integrations._errors import UnknownNameError
 from judgeharness_integrations.verdictlog.columns import ROW_COLUMNS, to_row
+from judgeharness_integrations.verdictlog.encoding import stored
 from judgeharness_integrations.verdictlog.row import VerdictRow
-from judgeharness_integrations.verdictlog.sql.schema import PROBES, VERDICTS
+from judgeharness_integrations.verdictlog.sql.schema import INDEXED, PROBES, VERDICTS
 from judgeharness_integrations.verdictlog.sql.store import Store
-from judgeharness_integrations.verdictlog.texts import stored
 
-__all__ = ["case_groups", "has_rows", "known_calls", "rows_of_cases", "rows_where", "taken_rows"]
+__all__ = [
+    "ProbeIndex",
+    "case_groups",
+    "failed_of",
+    "has_rows",
+    "known_calls",
+    "rows_of_cases",
+    "rows_where",
+    "set_aside",
+    "taken_rows",
+]
+
 
 _AT_ONCE = 500  # values in one IN list
 _JSON = ("verdict", "gold", "attributes")  # compared as Python does: 7 equals 7.0
@@ -136,3 +148,93 @@ def _of(query: Select[Any], run: str | None, judge: str | None) -> Select[Any]:
     if run is not None:
         query = query.where(VERDICTS.c.run == stored(run))
     return query if judge is None else query.where(VERDICTS.c.judge == stored(judge))
+
+
+_INDEXED_AT_ONCE = 200_000  # ids indexed in one transaction
+_MOST_RUNS = 256  # remembered; of others the rows are looked through again
+
+
+class ProbeIndex:
+    """Keeps the index complete for whoever asks."""
+
+    def __init__(self, store: Store) -> None:
+        """Index rows of this store."""
+        self._store = store
+        self._lock = threading.Lock()
+        self._own: dict[str, int] = {}  # run -> the id up to which all rows that are not indexed are its own
+
+    def refresh(self, run: str) -> None:
+        """Index every row of other runs than this one."""
+        if self._store.address.path is None:
+            return
+        newest, foreign = self._store.read(lambda connection: self._look(connection, run))
+        if foreign:
+            while self._store.write(lambda connection: _index_some(connection, newest)):
+                pass
+        with self._lock:
+            self._own.pop(run, None)
+            self._own[run] = newest
+            if len(self._own) > _MOST_RUNS:
+                del self._own[next(iter(self._own))]
+
+    def _look(self, connection: Connection, run: str) -> tuple[int, bool]:
+        """Return the newest id, and whether a row of another run is not indexed yet."""
+        newest = connection.execute(select(func.max(VERDICTS.c.id))).scalar() or 0
+        indexed = connection.execute(select(INDEXED.c.up_to)).scalar() or 0
+        first = max(indexed, self._own.get(run, 0))
+        between = VERDICTS.c.id.between(first + 1, newest)
+        foreign = select(VERDICTS.c.id).where(between, VERDICTS.c.run != stored(run)).limit(1)
+        return newest, connection.execute(foreign).first() is not None
+
+
+def _index_some(connection: Connection, newest: int) -> bool:
+    """Index the next rows; return whether there are more."""
+    indexed = connection.execute(select(INDEXED.c.up_to)).scalar() or 0
+    last = min(indexed + _INDEXED_AT_ONCE, newest)
+    if last <= indexed:
+        return False
+    rows = (
+        select(VERDICTS.c.probe_hash, VERDICTS.c.id)
+        .where(VERDICTS.c.id.between(indexed + 1, last), VERDICTS.c.probe_hash.is_not(None))
+        .order_by(VERDICTS.c.probe_hash)
+    )
+    connection.execute(PROBES.insert().from_select(["probe_hash", "id"], rows))
+    connection.execute(update(INDEXED).values(up_to=last))
+    return last < newest
+
+
+_FAILED = "/failed/"
+
+
+def failed_of(run: str) -> str | None:
+    """Return the run whose failed calls a run holds, None for any other run."""
+    return run.rpartition(_FAILED)[0] or None
+
+
+def set_aside(store: Store, *, run: str, judge: str, case_ids: Collection[str]) -> int:
+    """Give rows of failed calls to the first of the runs `run/failed/1`, `run/failed/2` ... that is free.
+
+    Returns:
+        How many rows they were.
+
+    """
+    wanted = {stored(case_id) for case_id in case_ids}
+    failed = select(VERDICTS.c.id, VERDICTS.c.case_id).where(
+        VERDICTS.c.run == stored(run), VERDICTS.c.judge == stored(judge), VERDICTS.c.outcome == "error"
+    )
+
+    def work(connection: Connection) -> int:
+        ids = [number for number, case_id in connection.execute(failed) if case_id in wanted]
+        if ids:
+            change = update(VERDICTS).values(run=_free(connection, stored(run)))
+            for number in ids:
+                connection.execute(change.where(VERDICTS.c.id == number))
+        return len(ids)
+
+    return store.write(work)
+
+
+def _free(connection: Connection, run: str) -> str:
+    taken = select(VERDICTS.c.id).limit(1)
+    names = (f"{run}{_FAILED}{number}" for number in count(1))
+    return next(name for name in names if connection.execute(taken.where(VERDICTS.c.run == name)).first() is None)

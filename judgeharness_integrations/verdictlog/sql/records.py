@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Final, Literal, TypeAlias, get_args
 
 from judgeharness_integrations._errors import UnknownNameError
 
-__all__ = ["RUN_STATES", "RunRecord", "RunState", "check_state"]
+__all__ = ["ORDER_SEED", "RUN_STATES", "RunRecord", "RunState", "check_state"]
 
 RunState: TypeAlias = Literal["running", "complete", "budget_exhausted", "interrupted", "judge_down", "failed"]
+ORDER_SEED: Final = "order_seed"  # among the parts: whoever continues a run that is watched asks in the same order
 RUN_STATES: tuple[RunState, ...] = get_args(RunState)
 
 
@@ -32,6 +33,23 @@ class RunRecord:
     planned_calls: int | None = None
     prices: Any = None
     attempts_spent: int | None = None
+
+    @property
+    def until(self) -> bool:
+        """Whether it asks until its gates are settled: its cases may be as many as its answers asked for."""
+        return ORDER_SEED in self.parts
+
+    @property
+    def cases_a_judge(self) -> int | None:
+        """How many cases each of its judges was to be asked about; None where that was not noted."""
+        judges = len(self.config.get("judges", ()))
+        return None if not judges or self.planned_cases is None else self.planned_cases // judges
+
+    @property
+    def cases_digest(self) -> str | None:
+        """The digest of the content of its cases, in their order; None where it was not noted."""
+        found = self.parts.get("cases", {}).get("content")
+        return None if found is None else str(found)
 
     def __post_init__(self) -> None:
         """Refuse a state that does not exist."""

@@ -1,23 +1,25 @@
-"""Run records in a database."""
+"""Run records in a database, and what a run used, summed by the database."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
-from dataclasses import fields
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import func, select, update
+from sqlalchemy import ColumnElement, Select, and_, case, distinct, func, literal, or_, select, union_all, update
 from sqlalchemy.engine import Connection
 
 from judgeharness_integrations._errors import UnknownNameError, UsageError
+from judgeharness_integrations.verdictlog.encoding import restored, stored
+from judgeharness_integrations.verdictlog.row import TOKENS
 from judgeharness_integrations.verdictlog.sql.records import RunRecord, check_state
 from judgeharness_integrations.verdictlog.sql.schema import RUNS, VERDICTS
 from judgeharness_integrations.verdictlog.sql.store import Store
-from judgeharness_integrations.verdictlog.texts import restored, stored
 
-__all__ = ["add_record", "change_record", "now", "read_record", "read_records", "run_ids"]
+__all__ = ["ModelUsage", "add_record", "change_record", "now", "read_record", "read_records", "run_ids", "usage_of"]
+
 
 _JSON = ("config", "parts", "prices")
 _FIELDS = tuple(one.name for one in fields(RunRecord))
@@ -116,3 +118,154 @@ def _to_values(given: Mapping[str, Any]) -> dict[str, Any]:
         if values.get(name) is not None:
             values[name] = json.dumps(values[name], default=dict)
     return {name: stored(value) if isinstance(value, str) else value for name, value in values.items()}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelUsage:
+    """What one judge used of one model and tier in a run. Sums that nothing was reported for are None.
+
+    Rows that share a `call_id` are one call, a row without one is a call of its own. An answer is paid for when its
+    call did not fail, or failed with replies that were billed, was not re-used and did not come from a cache; tokens
+    are those of such answers alone.
+
+    Args:
+        judge: its name.
+        model: as the rows name it.
+        service_tier: that served, as the rows name it.
+        rows: number of rows.
+        cases: cases with a row.
+        calls: calls with a row.
+        reused_calls: calls that an earlier run paid for.
+        made_calls: calls that were made: neither re-used nor given up before the first attempt.
+        unreported_calls: answers paid for that reported no tokens.
+        unpriced_calls: answers paid for that did not report both counts, so that their cost is not known.
+        attempts: attempts of all calls.
+        input_tokens: tokens read.
+        output_tokens: tokens written.
+        cached_input_tokens: tokens read from the provider's prompt cache, among `input_tokens`.
+        cache_write_tokens: tokens written to that cache, among them as well.
+        latency_s: sum over calls, in seconds.
+        errors: rows of calls that failed.
+        largest_input: the most tokens one call read.
+        largest_output: the most tokens one call wrote.
+        largest_cache_write: the most tokens one call wrote to the provider's prompt cache.
+        least_cached_input: the fewest tokens one call read from that cache.
+
+    """
+
+    judge: str
+    model: str | None
+    service_tier: str | None = None
+    rows: int
+    cases: int
+    calls: int
+    reused_calls: int = 0
+    made_calls: int = 0
+    unreported_calls: int = 0
+    unpriced_calls: int = 0
+    attempts: int | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cached_input_tokens: int | None = None
+    cache_write_tokens: int | None = None
+    latency_s: float | None = None
+    errors: int = 0
+    largest_input: int | None = None
+    largest_output: int | None = None
+    largest_cache_write: int | None = None
+    least_cached_input: int | None = None
+
+
+_USAGE_FIELDS = tuple(one.name for one in fields(ModelUsage))
+_TEXTS = ("judge", "model", "service_tier")
+_NOT_CACHED = ("false", "0", "0.0", '""')  # what a judge may say of an answer that came from no cache
+
+
+def usage_of(store: Store, run: str) -> tuple[ModelUsage, ...]:
+    """Return what a run used, by judge, model and tier: what answers cost is linear in their tokens within one."""
+    calls = union_all(_calls(run, shared=False), _calls(run, shared=True)).subquery().c
+    answered = or_(calls.failed == 0, calls.input_tokens.is_not(None))
+    paid = and_(calls.made == 1, answered, calls.cached == 0)
+    silent = (calls.input_tokens.is_(None), calls.output_tokens.is_(None))
+    query = (
+        select(
+            calls.judge,
+            calls.model,
+            calls.service_tier,
+            func.sum(calls.rows),
+            func.count(distinct(calls.case_id)),
+            func.count(),
+            func.sum(calls.reused),
+            func.sum(calls.made),
+            func.sum(_flag(and_(paid, *silent))),
+            func.sum(_flag(and_(paid, or_(*silent)))),
+            func.sum(calls.attempts),
+            *(func.sum(case((paid, calls[name]))) for name in TOKENS),
+            func.sum(calls.latency_s),
+            func.sum(calls.errors),
+            func.max(case((paid, calls.input_tokens))),
+            func.max(case((paid, calls.output_tokens))),
+            func.max(case((paid, calls.cache_write_tokens))),
+            func.min(case((paid, func.coalesce(calls.cached_input_tokens, 0)))),
+        )
+        .group_by(calls.judge, calls.model, calls.service_tier)
+        .order_by(calls.judge, calls.model, calls.service_tier)
+    )
+    return store.read(lambda connection: tuple(_usage(found) for found in connection.execute(query)))
+
+
+def _calls(run: str, *, shared: bool) -> Select[Any]:
+    """Select a run's calls, a line each: those whose rows share a `call_id`, or those of one row."""
+    rows = VERDICTS.c
+    total, most, least = (func.sum, func.max, func.min) if shared else (_same, _same, _same)
+    reused = most(_flag(rows.reused_from.is_not(None)))
+    unmade = most(_flag(rows.attempts == 0))
+    failed = _flag(rows.outcome == "error")
+    query = select(
+        rows.judge,
+        rows.case_id,
+        most(rows.model).label("model"),
+        most(rows.service_tier).label("service_tier"),
+        (func.count() if shared else literal(1)).label("rows"),
+        reused.label("reused"),
+        _flag(and_(reused == 0, unmade == 0)).label("made"),
+        least(failed).label("failed"),
+        most(_cached()).label("cached"),
+        *(total(rows[name]).label(name) for name in ("attempts", *TOKENS, "latency_s")),
+        total(failed).label("errors"),
+    ).where(rows.run == stored(run))
+    if not shared:
+        return query.where(rows.call_id.is_(None))
+    return query.where(rows.call_id.is_not(None)).group_by(rows.judge, rows.case_id, rows.call_id)
+
+
+def _same(column: ColumnElement[Any]) -> ColumnElement[Any]:
+    return column
+
+
+def _flag(condition: ColumnElement[bool]) -> ColumnElement[int]:
+    return case((condition, 1), else_=0)
+
+
+def _cached() -> ColumnElement[int]:
+    """Read the attribute `cached` out of the JSON text, whose strings hold no quote that is not escaped.
+
+    Neither database's own JSON functions read every text that is JSON to Python: NaN, lone surrogates.
+    """
+    there = or_(_holds('{"cached": '), _holds(', "cached": '))
+    denied = [_holds(f'"cached": {value}{end}') for value in _NOT_CACHED for end in ",}"]
+    return case((VERDICTS.c.attributes.is_(None), 0), (and_(there, ~or_(*denied)), 1), else_=0)
+
+
+def _holds(text: str) -> ColumnElement[bool]:
+    attributes = VERDICTS.c.attributes
+    return func.replace(attributes, text, "") != attributes  # LIKE ignores case in one of the databases
+
+
+def _usage(found: Sequence[Any]) -> ModelUsage:
+    values = dict(zip(_USAGE_FIELDS, found, strict=True))
+    for name, value in values.items():  # PostgreSQL sums to decimals
+        if value is not None and name not in (*_TEXTS, "latency_s"):
+            values[name] = int(value)
+    values |= {name: None if values[name] is None else restored(values[name]) for name in _TEXTS}
+    return ModelUsage(**values)

@@ -15,10 +15,8 @@ from sqlalchemy.exc import OperationalError
 from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_exponential_jitter
 
 from judgeharness_integrations._errors import LogStorageError
-from judgeharness_integrations.verdictlog.sql.address import Address
-from judgeharness_integrations.verdictlog.sql.engines import open_engine
-from judgeharness_integrations.verdictlog.sql.failures import is_lost, told
-from judgeharness_integrations.verdictlog.sql.migrations import MIGRATIONS, migrate_once, schema_version
+from judgeharness_integrations.verdictlog.sql.engines import Address, is_lost, open_engine, told
+from judgeharness_integrations.verdictlog.sql.schema import MIGRATIONS, migrate_once, schema_version
 
 __all__ = ["Store"]
 

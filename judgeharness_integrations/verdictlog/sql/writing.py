@@ -1,23 +1,24 @@
-"""Adding rows: one statement, compiled once, for all rows of a transaction."""
+"""Adding rows and rewordings that were paid for: one statement, compiled once, for all rows of a transaction."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import lru_cache
+from hashlib import blake2b
 from typing import Any
 
-from sqlalchemy import TableClause
+from sqlalchemy import TableClause, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.dialects.postgresql import psycopg
 from sqlalchemy.engine import Connection
 
 from judgeharness_integrations.verdictlog.columns import REUSED_FROM, to_values
+from judgeharness_integrations.verdictlog.encoding import restored, stored
 from judgeharness_integrations.verdictlog.row import VerdictRow
-from judgeharness_integrations.verdictlog.sql.schema import VERDICTS, WRITTEN
+from judgeharness_integrations.verdictlog.sql.schema import REWRITES, VERDICTS, WRITTEN
 from judgeharness_integrations.verdictlog.sql.store import Store
-from judgeharness_integrations.verdictlog.texts import stored
 
-__all__ = ["add_rows", "insert_new"]
+__all__ = ["add_rewrite", "add_rows", "find_rewrite", "insert_new"]
 
 
 def insert_new(connection: Connection, table: TableClause) -> Any:
@@ -52,3 +53,31 @@ def _compiled(dialect: str) -> str:
     style = "qmark" if dialect == "sqlite" else "format"
     insert = _insert_into(dialect, VERDICTS)
     return str(insert.compile(dialect=placing(paramstyle=style), column_keys=list(WRITTEN)))
+
+
+def find_rewrite(store: Store, rewriter: str, text: str) -> str | None:
+    """Return how a rewriter reworded a text."""
+    return store.read(lambda connection: _find(connection, rewriter, text))
+
+
+def add_rewrite(store: Store, rewriter: str, text: str, rewritten: str) -> str:
+    """Keep a rewording and return the one that is kept: the first of a text stays."""
+    values = {"rewriter": stored(rewriter), "text_hash": _hash(text), "rewritten": stored(rewritten)}
+
+    def work(connection: Connection) -> str:
+        connection.execute(insert_new(connection, REWRITES), values)
+        return _find(connection, rewriter, text) or rewritten
+
+    return store.write(work)
+
+
+def _find(connection: Connection, rewriter: str, text: str) -> str | None:
+    query = select(REWRITES.c.rewritten).where(
+        REWRITES.c.rewriter == stored(rewriter), REWRITES.c.text_hash == _hash(text)
+    )
+    found = connection.execute(query).scalar()
+    return None if found is None else restored(found)
+
+
+def _hash(text: str) -> str:
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()

@@ -1,27 +1,99 @@
-"""What a judge was shown of the cases that speak loudest against it: the changed texts, made again from the seed."""
+"""What the rows of a check cannot tell: why something was not asked, and what the judge was shown."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import zip_longest
 from random import Random
 from typing import TYPE_CHECKING, Final
 
 from judgeharness_integrations.cases import AnswerCase
-from judgeharness_integrations.checking.asking.attacked import aimed, base_verdicts
+from judgeharness_integrations.checking.asking import aimed, base_verdicts
+from judgeharness_integrations.checking.properties.excess import PERTURBED, property_of
+from judgeharness_integrations.checking.report import PropertyCheck
 from judgeharness_integrations.perturbations import Context
+from judgeharness_integrations.verdictlog.row import PROBE_PROPERTIES, probe_name
 
 if TYPE_CHECKING:
     from judgeharness_integrations.cases import Case, Criterion
-    from judgeharness_integrations.checking.asking.planning import CheckPlan
+    from judgeharness_integrations.checking.asking import Asked, CheckPlan
     from judgeharness_integrations.checking.report import CheckReport, WorstCase
     from judgeharness_integrations.perturbations import Perturbation, Rewriter
     from judgeharness_integrations.verdictlog.row import VerdictRow
 
-__all__ = ["with_shown"]
+
+__all__ = ["explained", "notes", "with_shown"]
+
+
+_POSITION = "position"
+
+
+_KNOWN = (_POSITION, *PERTURBED, *PROBE_PROPERTIES)
+
+
+_NEEDS = {
+    "paraphrase": "not asked: it needs a rewriter",
+    "prompt_variant": "not asked: it needs a rewriter, or instructions in other words",
+}
+
+
+_NOTHING_TO_SHOW = "the judge's own verdicts left this probe nothing to show"
+
+
+def explained(properties: Iterable[PropertyCheck], plan: CheckPlan, asked: Asked) -> tuple[PropertyCheck, ...]:
+    """Return the properties, those that are not checked with the reason why nothing was asked about them.
+
+    Perturbations and probes of the caller's own stand there, too, when nothing was asked about them.
+    """
+    reasons = _reasons(plan, asked)
+    found = [
+        replace(one, reason=reasons[one.name]) if one.status == "not_checked" and one.name in reasons else one
+        for one in properties
+    ]
+    criteria, known = dict.fromkeys(one.criterion for one in found), {*_KNOWN, *(one.name for one in found)}
+    missing = [
+        PropertyCheck(name=name, criterion=criterion, status="not_checked", reason=reason)
+        for criterion in criteria
+        for name, reason in reasons.items()
+        if name not in known
+    ]
+    return (*found, *missing)
+
+
+def notes(plan: CheckPlan, asked: Asked, *, seed: int) -> Iterator[str]:
+    """Yield what is to be known about the samples: which cases were drawn, and why they are not all."""
+    if len(plan.cases) < plan.found:
+        yield f"{len(plan.cases)} of {plan.found} cases, drawn with seed {seed}"
+    if asked.ended is not None:
+        yield f"not everything that was planned was asked: {asked.ended}"
+
+
+def _reasons(plan: CheckPlan, asked: Asked) -> dict[str, str]:
+    """Return property -> why there is no answer about it."""
+    reasons = {name: _NEEDS.get(name, "not asked") for name in _KNOWN}
+    reasons |= {_property(name): reason.rstrip(".") for name, reason in plan.unfit.items()}
+    for one in plan.changes:
+        reasons.pop(_property(one.name), None)
+    for probe in plan.probes:
+        reasons[probe.property] = _NOTHING_TO_SHOW
+    planned = {_property(one.name) for one in plan.changes} | {probe.property for probe in plan.probes}
+    answered = {_property(row.perturbation) for row in asked.rows}
+    if asked.ended is not None:
+        reasons |= dict.fromkeys(planned, f"not asked any more: {asked.ended}")
+    return {name: reason for name, reason in reasons.items() if name not in answered}
+
+
+def _property(name: str) -> str:
+    """Return the property of a perturbation in the log, or of a probe."""
+    if (probe := probe_name(name)) is not None:
+        return probe.property
+    return _POSITION if name == "position_swap" else property_of(name) or name
+
 
 _MOST: Final = 500
+
+
 _LEAD: Final = 80  # of what stands before the change
 
 

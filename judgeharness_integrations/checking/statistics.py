@@ -1,36 +1,222 @@
-"""What could these cases have shown, and how many more would settle it? For the tests and intervals of a check."""
+"""The statistics of a check: exact tests against repetition, intervals, and what a sample could have seen."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Final
+from functools import lru_cache, partial
+from typing import Final, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.special import betainc, betaincinv, ndtr, ndtri
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import bdtrc, betainc, betaincinv, ndtr, ndtri
 
-from judgeharness_integrations.calibration.paired import MOST_ITEMS, POWER, items_needed, minimum_detectable
-from judgeharness_integrations.checking.statistics.exact import hypergeometric
-from judgeharness_integrations.checking.statistics.intervals import clopper_pearson, difference_interval
+from judgeharness_integrations.aggregation.statistics import fewest
+from judgeharness_integrations.calibration.paired import (
+    MOST_ITEMS,
+    POWER,
+    items_needed,
+    minimum_detectable,
+    tango_interval,
+)
 
 __all__ = [
+    "above_test",
     "cases_to_settle_above",
     "cases_to_settle_excess",
     "cases_to_settle_lean",
+    "clopper_pearson",
+    "difference_interval",
+    "excess_interval",
+    "excess_test",
+    "hypergeometric",
+    "jeffreys",
     "smallest_above",
     "smallest_excess",
     "smallest_lean",
+    "whole",
 ]
 
-_FEW: Final = 64
-_DRAWS: Final = 500
-_TINY: Final = 1e-30
+
+_NEGLIGIBLE: Final = 1e-200
+
+
 _ROUNDING: Final = 1e-9
+
+
+_Spread: TypeAlias = "tuple[int, NDArray[np.float64]]"  # the smallest value, and the chances of it and those above
+
+
+def excess_test(changed: ArrayLike, probed: ArrayLike, base_changed: ArrayLike, base: ArrayLike) -> float:
+    """Return the exact one-sided p-value of "under the change, samples differ from the base verdict more often".
+
+    One stratum is one case (and order). Given its base sample, all its further samples are exchangeable if the change
+    does nothing, so that of its differing samples a hypergeometric number falls on those under the change; p is the
+    chance that the sum over strata is at least what was seen. With one sample of each kind it is McNemar's exact test.
+
+    Args:
+        changed: (n,) samples under the change that differ from the stratum's base verdict.
+        probed: (n,) samples under the change.
+        base_changed: (n,) further samples of the case as it is that differ from the base verdict.
+        base: (n,) further samples of the case as it is, besides the base sample.
+
+    Returns:
+        The p-value; 1.0 where no stratum is informative: it lacks one kind of sample, or all or none of them differ.
+
+    """
+    hits, first, base_hits, second = (np.asarray(one, np.int64) for one in (changed, probed, base_changed, base))
+    total = hits + base_hits
+    informative = (first > 0) & (second > 0) & (total > 0) & (total < first + second)
+    if not informative.any():
+        return 1.0
+    kinds, numbers = np.unique(np.column_stack((total, first, second))[informative], axis=0, return_counts=True)
+    summed: _Spread = 0, np.ones(1)
+    for (differing, under, as_it_is), number in zip(kinds.tolist(), numbers.tolist(), strict=True):
+        summed = _joined(summed, _repeated(hypergeometric(differing, under, as_it_is), number))
+    start, chances = summed
+    return min(1.0, float(chances[max(0, int(hits[informative].sum()) - start) :].sum()))
+
+
+def hypergeometric(differing: int, probed: int, base: int) -> _Spread:
+    """Return how many of the `differing` samples are among the `probed`, if they fall on all alike."""
+    low, high = max(0, differing - base), min(differing, probed)
+    ways = math.comb(probed + base, differing)
+    parts = [math.comb(probed, k) * math.comb(base, differing - k) / ways for k in range(low, high + 1)]
+    return low, np.array(parts, dtype=np.float64)
+
+
+def _joined(one: _Spread, other: _Spread) -> _Spread:
+    """Return the sum of two independent counts, without the ends that have next to no chance."""
+    chances = np.convolve(one[1], other[1]).astype(np.float64, copy=False)
+    kept = np.flatnonzero(chances > _NEGLIGIBLE)
+    return one[0] + other[0] + int(kept[0]), chances[kept[0] : kept[-1] + 1]
+
+
+def _repeated(one: _Spread, times: int) -> _Spread:
+    """Return the sum of `times` such counts, by squaring."""
+    summed: _Spread = 0, np.ones(1)
+    while times:
+        if times % 2:
+            summed = _joined(summed, one)
+        times //= 2
+        one = _joined(one, one) if times else one
+    return summed
+
+
+def above_test(hits: float, n: int, share: float) -> float:
+    """Return the exact one-sided p-value of "the share is above `share`": P(Bin(n, share) >= hits).
+
+    Args:
+        hits: cases with the event; a case seen several times counts with its share of them. The sum is rounded down.
+        n: cases.
+        share: the limit.
+
+    """
+    least = whole(hits)
+    return float(bdtrc(least - 1, n, share)) if least > 0 else 1.0
+
+
+def whole(hits: float) -> int:
+    """Return a sum of shares rounded down, floating point forgiven: three thirds are one."""
+    return math.floor(hits + _ROUNDING)
+
+
+def clopper_pearson(hits: float, n: float, *, confidence: float = 0.95) -> tuple[float, float]:
+    """Return the exact interval of a share (Clopper and Pearson 1934, Biometrika 26:404).
+
+    Args:
+        hits: cases with the event; a case seen several times counts with its share of them, which varies less than a
+            single sample, so that the interval is conservative.
+        n: cases, or what dependent ones are worth; without any nothing is known.
+        confidence: of the interval.
+
+    """
+    if not n:
+        return 0.0, 1.0
+    tail = (1 - confidence) / 2
+    low = float(betaincinv(hits, n - hits + 1, tail)) if hits > 0 else 0.0
+    high = float(betaincinv(hits + 1, n - hits, 1 - tail)) if hits < n else 1.0
+    return min(low, hits / n), max(high, hits / n)  # scipy errs by 1e-12 beside 0 and 1
+
+
+def jeffreys(hits: float, n: float, *, confidence: float = 0.95) -> tuple[float, float]:
+    """Return the interval of a share under Jeffreys' prior (Brown, Cai, DasGupta 2001, section 3.1.2).
+
+    Its ends are 0 without a hit and 1 without a miss.
+
+    Args:
+        hits: cases with the event.
+        n: cases, or what dependent ones are worth; without any nothing is known.
+        confidence: of the interval.
+
+    """
+    tail = (1 - confidence) / 2
+    low, high = (float(betaincinv(hits + 0.5, n - hits + 0.5, place)) for place in (tail, 1 - tail))
+    return low if hits > 0 else 0.0, high if hits < n else 1.0
+
+
+def excess_interval(
+    probe_shares: ArrayLike, base_shares: ArrayLike, *, confidence: float = 0.95
+) -> tuple[float, float]:
+    """Return the interval of the mean difference of two shares of each case.
+
+    Args:
+        probe_shares: (n,) share of the case's samples under the change that differ from its base verdict.
+        base_shares: (n,) that share among its further samples without the change.
+        confidence: of the interval.
+
+    Returns:
+        The ends, within -1 and 1; both of them without cases.
+
+    """
+    differences = np.asarray(probe_shares, np.float64) - np.asarray(base_shares, np.float64)
+    n = len(differences)
+    if not n:
+        return -1.0, 1.0
+    gained, lost = float(differences.clip(min=0).sum()), float(-differences.clip(max=0).sum())
+    return difference_interval(gained, lost, float(np.square(differences).sum()), n, confidence=confidence)
+
+
+def difference_interval(
+    gained: float, lost: float, squares: float, n: int, *, confidence: float = 0.95
+) -> tuple[float, float]:
+    """Return Tango's score interval of a mean difference, also of differences that are fractions.
+
+    Of differences of -1, 0 and 1 it is Tango's own. Fractions vary less, as if there were more cases: n is raised by
+    the ratio of the variance of whole differences with these sums to the variance there is, one whole difference
+    added to both, as a few fractions alike are no proof of a small variance.
+
+    Args:
+        gained: sum of the positive differences.
+        lost: sum of the negative ones, without their sign.
+        squares: sum of all squared differences.
+        n: cases, at least one.
+        confidence: of the interval.
+
+    """
+    off = 1 - (gained - lost) ** 2 / n
+    more = (gained + lost + off) / (squares + off)
+    return tango_interval(gained * more, lost * more, n * more, confidence=confidence)
+
+
+_FEW: Final = 64
+
+
+_DRAWS: Final = 500
+
+
+_TINY: Final = 1e-30
+
+
 _SEED: Final = 20_260
+
+
+_fewest = partial(fewest, most=MOST_ITEMS)
+
+
 _STEPS: Final = 14
+
+
 _LIKELY: Final = float(ndtri(POWER))
 
 
@@ -260,19 +446,6 @@ def cases_to_settle_lean(n: int, *, first: float, second: float, tolerance: floa
     if most > least:
         fails = items_needed(most - least, exchange=least, alpha=alpha)
     return _missing(n, passes, fails)
-
-
-def _fewest(enough: Callable[[int], bool]) -> int | None:
-    """Return with how many cases it begins to be enough, by doubling and bisection; None above 100,000."""
-    low, high = 0, 1
-    while not enough(high):
-        low, high = high, 2 * high
-        if high > MOST_ITEMS:
-            return None
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
 
 
 def _missing(n: int, *wanted: int | None) -> int | None:

@@ -1,1 +1,0 @@
-"""The half of a check that asks: the cases drawn, whom a probe attacks, what was not asked and why."""

@@ -1,1 +1,0 @@
-"""The statistics of a check: exact tests against repetition, intervals, what a sample could have seen."""
