@@ -8,7 +8,7 @@ from typing import Any
 
 from judgeharness_integrations._errors import NotInstalledError, UnknownNameError
 from judgeharness_integrations.adapters import GROUP, Adapter, load_adapter
-from judgeharness_integrations.cli._checking import checked, print_checks
+from judgeharness_integrations.cli._check_request import checked, print_checks
 from judgeharness_integrations.cli._json import print_json
 from judgeharness_integrations.cli._printing import console, safe, table
 from judgeharness_integrations.versions import installed_version, untested

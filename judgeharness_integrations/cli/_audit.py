@@ -1,29 +1,234 @@
-"""What `judgeharness audit` does: serves the page, shares pairs out, or says how far annotators are."""
+"""What `judgeharness audit DIR --status` prints: how far annotators are, how far they agree, and the noise rate."""
 
 from __future__ import annotations
 
 import os
 import sys
 import webbrowser
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import typer
+from rich.text import Text
 
 from judgeharness_integrations._errors import UsageError
+from judgeharness_integrations.audit.labels import (
+    Assignment,
+    AuditedSlice,
+    Labels,
+    NoiseRate,
+    assign,
+    noise_rate,
+    read_assignment,
+    read_labels,
+    write_assignment,
+)
+from judgeharness_integrations.audit.suspicion import by_joint_correctness, strong_miss_weak_hit, suspicious_slice
 from judgeharness_integrations.benchmark.folder import BenchmarkFolder
+from judgeharness_integrations.benchmark.pair import Pair
+from judgeharness_integrations.calibration.rates import Rate
+from judgeharness_integrations.cli._json import print_json
+from judgeharness_integrations.cli._printing import console, percent, safe, table
 from judgeharness_integrations.cli._stopping import terminable
 from judgeharness_integrations.reporting.plain import safe_text
 
 if TYPE_CHECKING:
-    from judgeharness_integrations.audit.plaincases import PlainTask
-    from judgeharness_integrations.audit.runcases import Only
+    from judgeharness_integrations.audit.cases import Only, PlainTask
     from judgeharness_integrations.audit.source import AuditSource
 
-__all__ = ["Request", "audit_place"]
+
+__all__ = ["Request", "assign_pairs", "audit_place", "print_status", "status_document"]
+
+
+_LABELS = ("clean", "ambiguous", "noise")
+
+
+def print_status(folder: BenchmarkFolder, *, as_json: bool = False) -> None:
+    """Print what stands in a benchmark's folder of people's labels."""
+    folder.check()
+    labels, assignment = read_labels(folder.path), read_assignment(folder.path)
+    rejected = {pair.pair_id for pair in folder.pairs() if pair.state == "rejected"}
+    found = noise_rate(labels, assignment, rejected=rejected)
+    document = status_document(labels, assignment, found)
+    if as_json:
+        print_json(document)
+        return
+    screen = console()
+    if document["annotators"]:
+        columns = ("annotator", "done", "assigned", *_LABELS, "beyond the\nassigned")
+        screen.print(table("annotators", columns, map(_cells, document["annotators"])))
+    else:
+        screen.print("nobody labelled anything and nothing is assigned: judgeharness audit DIR --assign NAMES")
+    if found.agreement:
+        rows: list[list[str | Text]] = [
+            [*map(safe, pair.annotators), str(pair.items), percent(pair.agreed / pair.items), _kappa(pair.kappa)]
+            for pair in found.agreement
+        ]
+        screen.print(
+            table("agreement of annotators", ("annotator", "annotator", "pairs", "agreed %", "kappa"), rows, texts=2)
+        )
+    for line in _lines(found, assignment):
+        screen.print(line, soft_wrap=True)
+
+
+def status_document(labels: Labels, assignment: Assignment | None, found: NoiseRate) -> dict[str, Any]:
+    """Return it as JSON (`judgeharness.audit_status/1`)."""
+    bundles = {} if assignment is None else assignment.bundles
+    return {
+        "schema": "judgeharness.audit_status/1",
+        "annotators": [
+            _annotator(name, labels, bundles.get(name) if assignment is not None else None)
+            for name in sorted({*bundles, *labels})
+        ],
+        "assignment": None
+        if assignment is None
+        else {"seed": assignment.seed, "pool": assignment.pool, "overlap": assignment.overlap},
+        **found.to_dict(),
+    }
+
+
+def _annotator(name: str, labels: Labels, bundle: tuple[str, ...] | None) -> dict[str, Any]:
+    """Return how far somebody is; `assigned` and `done` are None where nothing is assigned to them."""
+    mine = {pair_id: said.label for pair_id, said in labels.get(name, {}).items() if said.label is not None}
+    counts: Counter[str] = Counter(mine.values())
+    return {
+        "annotator": name,
+        "assigned": None if bundle is None else len(bundle),
+        "done": None if bundle is None else len(mine.keys() & {*bundle}),
+        "beyond": len(mine.keys() - {*(bundle or ())}),
+        **{label: counts[label] for label in _LABELS},
+    }
+
+
+def _cells(one: dict[str, Any]) -> list[str | Text]:
+    shown = ["-" if one[name] is None else str(one[name]) for name in ("done", "assigned", *_LABELS, "beyond")]
+    return [safe(one["annotator"]), *shown]
+
+
+def _lines(found: NoiseRate, assignment: Assignment | None) -> Iterator[str]:
+    if found.uniform is not None and assignment is not None:
+        yield (
+            f"\nuniform sample, {found.uniform.pairs} of {assignment.pool} pairs: {_counts(found.uniform)}; several "
+            f"annotators by {found.rule}"
+        )
+        if found.uniform.rejected:
+            yield f"verification rejected {found.uniform.rejected} of the sample since it was drawn; they stay in it"
+        yield f"noise {_rate(found.noise)}; ambiguous {_rate(found.ambiguous)}"
+        if found.uniform.unlabelled and found.uniform.labelled:
+            yield "the rates are of labelled pairs, which stand for all if they were labelled in the order assigned"
+    else:
+        yield "\nno noise rate: it needs a uniform sample, which --assign draws"
+    if found.suspicious is not None and found.suspicious.pairs:
+        yield (
+            f"suspicious slice, {found.suspicious.pairs} pairs chosen for what judges said, in no rate: "
+            f"{_counts(found.suspicious)}"
+        )
+    if found.others.pairs:
+        yield f"labelled without being assigned, in no rate: {_labels(found.others)}"
+
+
+def _counts(part: AuditedSlice) -> str:
+    return f"{_labels(part)}, {part.unlabelled} not labelled yet"
+
+
+def _labels(part: AuditedSlice) -> str:
+    split = f" ({part.divided} evenly split)" if part.divided else ""
+    return f"{part.clean} clean, {part.ambiguous} ambiguous{split}, {part.noise} noise"
+
+
+def _rate(rate: Rate | None) -> str:
+    if rate is None:
+        return "not known: no pair of the sample is labelled"
+    return (
+        f"{percent(rate.value)} % [{percent(rate.low)}, {percent(rate.high)}] of {rate.trials} labelled "
+        "(95 %, Wilson, over pairs)"
+    )
+
+
+def _kappa(kappa: Any) -> str:
+    return "-" if kappa is None else f"{kappa.value:.3f}"
+
+
+_SAMPLE, _OVERLAP, _SLICE = 100, 0.1, 20
+
+
+def assign_pairs(folder: BenchmarkFolder, request: Request) -> None:
+    """Write `audit/assignment.json` and say who labels how much.
+
+    Raises:
+        UsageError: labels were made under an assignment, and it is not to be replaced.
+
+    """
+    folder.check()
+    _check_new(folder, request)
+    pairs = folder.pairs()
+    pool, state = _pool(pairs)
+    wanted = _SLICE if request.suspicious is None else request.suspicious
+    if wanted < 0:
+        raise UsageError(f"--suspicious is a number of pairs of at least 0, not {wanted}.")
+    matrix = _matrix(folder, pairs, pool) if wanted else {}
+    orders = [by_joint_correctness(matrix), strong_miss_weak_hit(matrix)]
+
+    def chosen(sample: Sequence[str]) -> Sequence[str]:
+        return suspicious_slice(orders, n=wanted, without=sample)
+
+    made = assign(
+        pool,
+        annotators=[name for name in (request.assign or "").split(",") if name.strip()],
+        n=_SAMPLE if request.n is None else request.n,
+        overlap=_OVERLAP if request.overlap is None else request.overlap,
+        suspicious=chosen,
+        seed=request.seed or 0,
+    )
+    path = write_assignment(folder.path, made)
+    if request.as_json:
+        print_json(made.to_dict())
+        return
+    _print(made, state=state, judged=bool(matrix), wanted=wanted)
+    console().print(safe(f"written to {path}: each labels with judgeharness audit DIR --annotator NAME", 300))
+
+
+def _check_new(folder: BenchmarkFolder, request: Request) -> None:
+    if any(read_labels(folder.path).values()) and not request.overwrite:
+        raise UsageError(f"{folder.path} holds labels: give --overwrite to assign anew; every label stays.")
+
+
+def _pool(pairs: Sequence[Pair]) -> tuple[list[str], str]:
+    """Return the pairs that may be drawn, and their state: accepted ones, or all of a benchmark nobody verified."""
+    states = {pair.pair_id: pair.state for pair in pairs if pair.conversations is not None}
+    state = "accepted" if {*states.values()} != {"unverified"} else "unverified"
+    return [pair_id for pair_id, found in states.items() if found == state], state
+
+
+def _matrix(folder: BenchmarkFolder, pairs: Sequence[Pair], pool: Sequence[str]) -> Mapping[str, Mapping[str, bool]]:
+    """Return judge -> pair -> whether it was right about everything, of the pairs that may be drawn."""
+    from judgeharness_integrations.benchmark.verdicts import read_table  # noqa: PLC0415 - brings numpy
+
+    found, known = read_table(folder, pairs).matrix(), {*pool}
+    return {judge: {pair: right for pair, right in cells.items() if pair in known} for judge, cells in found.items()}
+
+
+def _print(made: Assignment, *, state: str, judged: bool, wanted: int) -> None:
+    screen = console()
+    screen.print(
+        f"{len(made.uniform)} of {made.pool} {state} pairs, drawn uniformly with seed {made.seed}; "
+        f"{len(made.shared)} of them go to every annotator",
+        soft_wrap=True,
+    )
+    few = f" ({wanted} were wanted)" if len(made.suspicious) < wanted else ""
+    why = "" if judged or not wanted else ": no judge was asked yet"
+    screen.print(f"{len(made.suspicious)} further pairs look suspicious{few}{why}; they are in no rate", soft_wrap=True)
+    uniform, shared, suspicious = {*made.uniform}, {*made.shared}, {*made.suspicious}
+    rows: list[list[str | Text]] = [
+        [safe(name), *(str(len(part & {*bundle})) for part in (uniform, shared, suspicious)), str(len(bundle))]
+        for name, bundle in made.bundles.items()
+    ]
+    screen.print(table("who labels", ("annotator", "sample", "of it\nshared", "suspicious", "all"), rows))
+
 
 _LONGEST = 200
 
@@ -76,12 +281,8 @@ def audit_place(request: Request) -> None:
     what = _what(request.where)
     _check(request, what)
     if request.assign is not None:
-        from judgeharness_integrations.cli._audit_assigning import assign_pairs  # noqa: PLC0415 - brings numpy
-
         assign_pairs(folder, request)
     elif request.status:
-        from judgeharness_integrations.cli._audit_status import print_status  # noqa: PLC0415 - brings scipy
-
         print_status(folder, as_json=request.as_json)
     elif what == "benchmark":
         _serve_pairs(folder, request)
@@ -93,7 +294,7 @@ _What = Literal["benchmark", "run", "cases"]
 
 
 def _what(where: Path) -> _What:
-    from judgeharness_integrations.audit.runcases import is_run  # noqa: PLC0415 - brings pydantic
+    from judgeharness_integrations.audit.cases import is_run  # noqa: PLC0415 - brings pydantic
 
     if where.is_dir():
         if BenchmarkFolder(where).exists:
@@ -153,7 +354,7 @@ def _refuse(options: Mapping[str, object], why: str) -> None:
 
 
 def _serve_pairs(folder: BenchmarkFolder, request: Request) -> None:
-    from judgeharness_integrations.audit.benchmarksource import (  # noqa: PLC0415 - brings pydantic
+    from judgeharness_integrations.audit.pairs import (  # noqa: PLC0415 - brings pydantic
         ASSIGNED,
         IDLE,
         JOINT,
@@ -188,14 +389,18 @@ def _serve_pairs(folder: BenchmarkFolder, request: Request) -> None:
 
 
 def _serve_cases(request: Request, what: _What) -> None:
-    from judgeharness_integrations.audit.plaincases import PlainSource  # noqa: PLC0415 - loads what cases need
+    from judgeharness_integrations.audit.cases import PlainSource  # noqa: PLC0415 - loads what cases need
 
     _serve(PlainSource(_task(request, what), title=request.where.resolve().name), request)
 
 
 def _task(request: Request, what: _What) -> PlainTask:
-    from judgeharness_integrations.audit.plaincases import PlainTask  # noqa: PLC0415 - loads what cases need
-    from judgeharness_integrations.audit.runcases import RunCases, plain_questions, read_run_cases  # noqa: PLC0415
+    from judgeharness_integrations.audit.cases import (  # noqa: PLC0415
+        PlainTask,
+        RunCases,
+        plain_questions,
+        read_run_cases,
+    )
     from judgeharness_integrations.casefiles import read_cases  # noqa: PLC0415
     from judgeharness_integrations.labelling import LabelLog, parse_answers  # noqa: PLC0415
 
@@ -217,7 +422,7 @@ def _task(request: Request, what: _What) -> PlainTask:
 
 
 def _serve(source: AuditSource, request: Request) -> None:
-    from judgeharness_integrations.audit.web.serving import serve  # noqa: PLC0415 - needs the extra
+    from judgeharness_integrations.audit.server import serve  # noqa: PLC0415 - needs the extra
 
     progress = source.progress()
     what = (

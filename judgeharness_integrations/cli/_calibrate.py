@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+from dataclasses import replace
 from pathlib import Path
 
 import typer
 
 from judgeharness_integrations._errors import ConfigError, UnknownNameError, UsageError
+from judgeharness_integrations.aggregation.grouping import attributed, cluster_of
 from judgeharness_integrations.calibration import CalibrationSet
+from judgeharness_integrations.cases import case_id_of
 from judgeharness_integrations.cli._asking import check_cost, confirm, judge_model, print_plans
 from judgeharness_integrations.cli._calibration_output import Request, deliver, refuse_same
+from judgeharness_integrations.cli._candidates import asked_candidate, study_of
 from judgeharness_integrations.cli._failures import failures, told, without_replay_advice
 from judgeharness_integrations.cli._plan_money import Asking, money_notes
 from judgeharness_integrations.cli._stopping import terminable
@@ -21,6 +26,7 @@ from judgeharness_integrations.harness import JudgeHarness
 from judgeharness_integrations.pricetable import prices_of
 from judgeharness_integrations.reporting.figures import check_drawable
 from judgeharness_integrations.verdictlog import VerdictRow
+from judgeharness_integrations.verdictlog.columns import check_columns
 
 __all__ = ["calibrate_config", "place_of", "refuse_both", "refuse_of_log"]
 
@@ -66,17 +72,21 @@ def refuse_of_log(rule: str | None, run: str | None) -> None:
 @terminable()
 def calibrate_config(path: Path | None, request: Request, *, rule: str | None, max_calls: int | None, yes: bool) -> int:
     """Ask one judge of a configuration about labelled cases, save the calibration, return the exit code."""
-    if path is None or request.labels is None or request.out is None:
+    if path is None or request.labels is None or (request.out is None and request.holdout is None):
         raise UsageError("give CONFIG with --labels FILE and --out FILE, or --log LOG with --rule RULE.")
     refuse_of_log(rule, request.run)
     config = load_config(path)
-    check_file(request.out)
+    if request.out is not None:
+        check_file(request.out)
+        refuse_same("--out", request.out, path, request.labels)
     check_drawable(request.plot)
-    refuse_same("--out", request.out, path, request.labels)
     place = place_of(config, request.judge)
-    labelled = CalibrationSet.from_file(
-        request.labels, name=request.name, source=request.source, positive=request.positive
+    everything = CalibrationSet.from_file(
+        request.labels, name=request.name, source=request.declared_source, positive=request.positive, by=request.by
     )
+    _check_column(everything)
+    study = study_of(request, request.labels, path, request.out)
+    labelled = study.labels(everything, _clusters(everything))
     judge = build_judge(config, place)
     limit = config.execution.max_calls if max_calls is None else max_calls
     count = _NotGraded()
@@ -88,13 +98,26 @@ def calibrate_config(path: Path | None, request: Request, *, rule: str | None, m
     print_plans({judge.name: plan}, config, max_calls=limit, stderr=request.as_json, notes=notes)
     check_cost(plan.total, limit)
     confirm(plan.total, yes=yes)
+    model = judge_model(judge, config.judges[place])
+    candidate = asked_candidate(judge, harness.design_for(judge), model)
+    labelled = replace(labelled, candidates=study.count(everything.golds()[0], candidate))
     try:
         with without_replay_advice():
-            report = harness.calibrate(judge, labelled, judge_model(judge, config.judges[place]))
+            report = harness.calibrate(judge, labelled, model)
     except KeyboardInterrupt:  # which typer would end the command for without a word
         raise typer.Abort from None
-    deliver(report, request)
+    deliver(study.told(report), request)
     return _ended(count, judge.name, config)
+
+
+def _clusters(labelled: CalibrationSet) -> dict[str, Hashable]:
+    ids = ((case_id_of(case), case) for case in labelled.cases)
+    return {case_id: cluster_of(case_id, attributed(case)) for case_id, case in ids}
+
+
+def _check_column(labelled: CalibrationSet) -> None:
+    known = {name for case in labelled.cases for name in dict(getattr(case, "attributes", {}))}
+    check_columns(labelled.by, known)
 
 
 def _ended(count: _NotGraded, judge: str, config: Config) -> int:

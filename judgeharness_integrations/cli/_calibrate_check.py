@@ -16,7 +16,7 @@ from judgeharness_integrations.calibration.anchors import DEFAULT_ANCHORS, Place
 from judgeharness_integrations.calibration.changes import same_label
 from judgeharness_integrations.calibration.designs import design_of_rows
 from judgeharness_integrations.calibration.drift import DEFAULT_ALPHA, DEFAULT_MARGIN, DriftReport, check_levels, drift
-from judgeharness_integrations.calibration.history import append_history, history_line, read_history
+from judgeharness_integrations.calibration.history import append_history, history_line, past_days, read_history
 from judgeharness_integrations.calibration.labels import ONLY_CRITERION
 from judgeharness_integrations.cases import Case, case_id_of
 from judgeharness_integrations.cli._asking import check_cost, confirm, judge_model, print_plans
@@ -69,7 +69,7 @@ def check_of(path: Path | None, request: Request, *, read: Sequence[Path | None]
     if path is None:
         names = ", ".join(f"--{name}" for name in given)
         raise UsageError(f"{names} goes with --check OLD.json, the calibration to compare with.")
-    calibrating = {"--out": request.out, "--name": request.name, "--positive": request.positive}
+    calibrating = {"--out": request.out, "--name": request.name, "--positive": request.positive, "--by": request.by}
     if extra := [name for name, value in calibrating.items() if value is not None]:
         raise UsageError(f"--check compares with a calibration and saves none: leave out {', '.join(extra)}.")
     defaults: dict[str, Any] = {"history": path.with_suffix(".history.jsonl")}
@@ -214,7 +214,8 @@ def _drift(
     design: Mapping[str, Any] | None = None,
 ) -> DriftReport:
     levels: dict[str, Any] = {"anchors": check.anchors, "margin": check.margin, "alpha": check.alpha}
-    return drift(check.old, items, parts=parts, design=design, **levels)
+    past = past_days(read_history(check.history), check.old)
+    return drift(check.old, items, parts=parts, design=design, past=past, **levels)
 
 
 def _tell(report: DriftReport, check: Check, judge: str, cost: str, *notes: str) -> None:

@@ -1,7 +1,8 @@
-"""What `judgeharness calibrate` is asked for, and how a calibration is printed and saved."""
+"""What `judgeharness calibrate` and `certify` are asked for, and how what they measure is printed and saved."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,28 +10,42 @@ from rich.text import Text
 
 from judgeharness_integrations._errors import ConfigError, UsageError
 from judgeharness_integrations.calibration import CalibrationReport
+from judgeharness_integrations.calibration.labels import unsaid_source
+from judgeharness_integrations.calibration.saved import SavedMeasurement
 from judgeharness_integrations.cli._json import print_json
 from judgeharness_integrations.cli._printing import console
 from judgeharness_integrations.reporting import calibration_text
 
-__all__ = ["EXPLORATORY", "Request", "deliver", "refuse_same"]
+__all__ = ["EXPLORATORY", "Request", "deliver", "print_and_save", "refuse_same"]
 
 EXPLORATORY = "rule chosen after the samples: exploratory, unless the run was planned with it"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """What both ways of calibrating are asked for."""
+    """What all ways of calibrating are asked for."""
 
     labels: Path | None
-    out: Path | None
-    judge: str | None
-    name: str | None
-    source: str
-    positive: str | None
     as_json: bool
+    out: Path | None = None
+    judge: str | None = None
+    name: str | None = None
+    source: str | None = None
+    positive: str | None = None
     plot: Path | None = None
     run: str | None = None
+    by: str | None = None
+    candidates: int | None = None
+    holdout: float | None = None
+    final: bool = False
+    ledger: Path | None = None
+
+    @property
+    def declared_source(self) -> str:
+        """Where the labels come from: what a calibration is worth depends on it, so that it has to be said."""
+        if self.source is None:
+            raise UsageError(f"{unsaid_source('--source')}.")
+        return self.source
 
 
 def refuse_same(option: str, path: Path, *read: Path | None) -> None:
@@ -41,14 +56,19 @@ def refuse_same(option: str, path: Path, *read: Path | None) -> None:
 
 
 def deliver(report: CalibrationReport, request: Request, *notes: str) -> None:
-    """Print the report and save it: what was paid for is kept even when one of the two fails."""
+    """Print a calibration, save and draw it."""
+    print_and_save(report, request, lambda: (*notes, *calibration_text(report)))
+    if request.plot is not None:
+        _draw(report, request.plot, request)
+
+
+def print_and_save(report: SavedMeasurement, request: Request, told: Callable[[], Iterable[str]]) -> None:
+    """Print what was measured, as it is told, and save it: what was paid for is kept even when one of the two fails."""
     try:
-        _print(report, request, *notes)
+        _print(report, request, told)
     finally:
         if request.out is not None:
             _save(report, request.out, request)
-    if request.plot is not None:
-        _draw(report, request.plot, request)
 
 
 def _draw(report: CalibrationReport, folder: Path, request: Request) -> None:
@@ -59,22 +79,22 @@ def _draw(report: CalibrationReport, folder: Path, request: Request) -> None:
             console().print(Text(f"drawn: {path}"), soft_wrap=True)
 
 
-def _save(report: CalibrationReport, out: Path, request: Request) -> None:
+def _save(report: SavedMeasurement, out: Path, request: Request) -> None:
     try:
         report.save(out)
     except OSError as error:
         if not request.as_json:
             print_json(report.to_dict())
         reason = f"{out} cannot be written ({error.strerror or error})"
-        raise ConfigError(f"the calibration was not saved, it is printed as JSON: {reason}.") from error
+        raise ConfigError(f"the {report.KIND} was not saved, it is printed as JSON: {reason}.") from error
     if not request.as_json:
         console().print(Text(f"saved to {out}"), soft_wrap=True)
 
 
-def _print(report: CalibrationReport, request: Request, *notes: str) -> None:
+def _print(report: SavedMeasurement, request: Request, told: Callable[[], Iterable[str]]) -> None:
     if request.as_json:
         print_json(report.to_dict())
         return
     screen = console()
-    for line in (*notes, *calibration_text(report)):
+    for line in told():
         screen.print(Text(line), soft_wrap=True)

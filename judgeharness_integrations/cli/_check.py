@@ -1,35 +1,216 @@
-"""What `judgeharness check CONFIG` does: every judge asked as far as its answers are not known, and reported."""
+"""What a check notes of its runs in the log, for `judgeharness runs`."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import typer
+
+from judgeharness_integrations import __version__
+from judgeharness_integrations._documents import owner_only
 from judgeharness_integrations._errors import BudgetError, ConfigError, JudgeDownError
 from judgeharness_integrations.checking import CheckReport, check_judge
+from judgeharness_integrations.checking.page.rendering import headline
 from judgeharness_integrations.cli._asking import check_cost, confirm, print_plans
-from judgeharness_integrations.cli._check_ending import CHECK, CheckEnd, finished
-from judgeharness_integrations.cli._check_parts import CheckParts, JudgeToCheck, check_parts
-from judgeharness_integrations.cli._check_record import note_beginning
-from judgeharness_integrations.cli._check_request import CheckRequest
-from judgeharness_integrations.cli._failures import without_replay_advice
+from judgeharness_integrations.cli._check_request import CheckParts, CheckRequest, JudgeToCheck, check_parts
+from judgeharness_integrations.cli._failures import failures, told, without_replay_advice
+from judgeharness_integrations.cli._json import print_json
 from judgeharness_integrations.cli._plan_money import Asking, money_notes, usage_before
 from judgeharness_integrations.cli._run_place import RunPlace
 from judgeharness_integrations.cli._run_request import RunRequest, Spending
+from judgeharness_integrations.cli._step_summary import append_summary, summary_file
 from judgeharness_integrations.cli._stopping import Terminated, finishing, terminable, undisturbed
 from judgeharness_integrations.cli._writing import check_folder
+from judgeharness_integrations.cli.exits import GATE_FAILED, INTERRUPTED, NOT_GRADED, OK, TERMINATED
 from judgeharness_integrations.config import Config, load_config
 from judgeharness_integrations.execution.budget import Budget
-from judgeharness_integrations.redacting import knowing, without_secrets
+from judgeharness_integrations.redacting import knowing, redacted, without_secrets
+from judgeharness_integrations.reporting.markdown.escaping import escaped, table
+from judgeharness_integrations.reporting.plain import safe_text
+from judgeharness_integrations.verdictlog import write_log
+from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES
 from judgeharness_integrations.verdictlog.runfolder import LOG, MARK, VERDICTS
+from judgeharness_integrations.verdictlog.sql.records import RunRecord
 
 if TYPE_CHECKING:
     from judgeharness_integrations.verdictlog import SqlLog
-    from judgeharness_integrations.verdictlog.sql.usage import ModelUsage
+    from judgeharness_integrations.verdictlog.sql.runs import ModelUsage
 
-__all__ = ["DEFAULT_OUT", "check_config"]
+
+__all__ = [
+    "CHECK",
+    "DEFAULT_OUT",
+    "CheckEnd",
+    "check_config",
+    "exit_code",
+    "finished",
+    "note_beginning",
+    "note_end",
+    "show",
+    "summary_of",
+]
+
+
+def note_beginning(parts: CheckParts, log: SqlLog) -> None:
+    """Note what is to be asked, before anything is."""
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    config = redacted(parts.config.model_dump(mode="json", exclude_none=True))
+    for one in parts.judges:
+        facts: dict[str, Any] = {
+            "state": "running",
+            "config": config,
+            "planned_cases": one.plan.cases,
+            "planned_calls": one.plan.calls,
+            "version": __version__,
+        }
+        if log.record(one.run) is None:
+            log.begin(RunRecord(run=one.run, created_at=now, updated_at=now, **facts))
+        else:
+            log.note(one.run, **facts)
+
+
+def note_end(parts: CheckParts, log: SqlLog, *, state: str) -> None:
+    """Note how it ended; of a check that is complete, as many calls were planned as there are."""
+    for one in parts.judges:
+        answered = sum(used.calls for used in log.usage(one.run))
+        log.note(one.run, state=state, planned_calls=answered if state == "complete" else one.plan.calls)
+
+
+_COLUMNS = ("judge", "property", "status", "why")
+_TOLD = ("fail", "inconclusive")
+_LONGEST_CELL = 300
+
+
+def summary_of(reports: Sequence[CheckReport]) -> str:
+    """Return the answer in one sentence and a table of what fails and what is open."""
+    lines = [f"### {escaped(headline(reports), _LONGEST_CELL)}", ""]
+    if rows := [row for report in reports for row in _rows(report)]:
+        lines += [*table(_COLUMNS, rows, texts=len(_COLUMNS)), ""]
+    lines += [f"- {escaped(report.judge)}: {_counts(report)}" for report in reports]
+    return "\n".join([*lines, "", ""])
+
+
+def _rows(report: CheckReport) -> Iterator[tuple[str, ...]]:
+    several = len({one.criterion for one in report.properties}) > 1
+    for status in _TOLD:
+        for one in report.properties:
+            if one.status == status:
+                name = f"{one.criterion} · {one.name}" if several else one.name
+                yield escaped(report.judge), escaped(name), status, escaped(one.reason, _LONGEST_CELL)
+
+
+def _counts(report: CheckReport) -> str:
+    counts = (f"{count} {status.replace('_', ' ')}" for status, count in report.counts.items() if count)
+    return f"{', '.join(counts)}; {report.cases} cases, {report.calls} calls"
+
+
+CHECK = "check.json"
+_LONGEST = 2000
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckEnd:
+    """The reports of a check, and what ended it before everything was asked: `down` tells of judges that are down."""
+
+    parts: CheckParts
+    reports: Sequence[CheckReport]
+    stopped: BaseException | None
+    budget: Budget
+    down: Sequence[str] = ()
+
+    @property
+    def state(self) -> str:
+        """How it ended."""
+        if self.stopped is not None:
+            return "interrupted"
+        if self.down:
+            return "judge_down"
+        return "budget_exhausted" if self.budget.exhausted else "complete"
+
+
+def finished(end: CheckEnd, log: SqlLog, folder: Path, request: CheckRequest) -> int:
+    """Write everything down, show it, and return the exit code."""
+    with undisturbed():
+        note_end(end.parts, log, state=end.state)
+        rows = (row for one in end.parts.judges for row in log.rows(run=one.run))
+        write_log(rows, folder / VERDICTS)
+        text = json.dumps(_document(end.reports, end.state), indent=2, ensure_ascii=False, allow_nan=False)
+        with open(folder / CHECK, "w", encoding="utf-8", errors=LONE_SURROGATES, opener=owner_only) as file:
+            file.write(text + "\n")
+        show(end.reports, request, state=end.state, folder=folder)
+        for line in _ending(end, log):
+            typer.echo(safe_text(line, _LONGEST), err=True)
+    if end.stopped is not None:
+        return TERMINATED if isinstance(end.stopped, Terminated) else INTERRUPTED
+    is_whole = end.state == "complete" and len(end.reports) == len(end.parts.judges)
+    return exit_code(end.reports) if is_whole else NOT_GRADED
+
+
+def show(
+    reports: Sequence[CheckReport], request: CheckRequest, *, state: str | None = None, folder: Path | None = None
+) -> None:
+    """Print the reports, as JSON where that was asked for, and write the page and the summary of a GitHub job."""
+    page = request.html if reports else None
+    if page is not None:
+        from judgeharness_integrations.checking.page import check_page  # noqa: PLC0415 - few want a page
+
+        page.parent.mkdir(parents=True, exist_ok=True)
+        page.write_text(check_page(reports), encoding="utf-8", errors=LONE_SURROGATES)
+    if reports and (step := summary_file()) is not None:
+        append_summary(summary_of(reports), step)
+    if request.as_json:
+        print_json(_document(reports, state))
+        return
+    from judgeharness_integrations.cli._check_tables import print_checks  # noqa: PLC0415 - JSON needs no tables
+
+    if reports:
+        print_checks(reports)
+    if folder is not None:
+        typer.echo(f"\nwritten: {folder / CHECK}, {folder / VERDICTS}")
+    if page is not None:
+        typer.echo(f"page: {page}")
+
+
+def exit_code(reports: Sequence[CheckReport]) -> int:
+    """Return 3 where a judge gave no valid answer, else 1 where a property fails."""
+    if not all(report.outcomes.get("ok") for report in reports):
+        return NOT_GRADED
+    return GATE_FAILED if any(report.failed for report in reports) else OK
+
+
+def _document(reports: Sequence[CheckReport], state: str | None) -> dict[str, Any]:
+    return {
+        "schema": "judgeharness.checks/1",
+        "state": state,
+        "judges": [report.to_dict() for report in reports],
+    }
+
+
+def _ending(end: CheckEnd, log: SqlLog) -> list[str]:
+    """Return how it ended and why samples failed."""
+    lines = []
+    if end.state != "complete":
+        kept = sum(used.rows for one in end.parts.judges for used in log.usage(one.run))
+        how = "terminated" if isinstance(end.stopped, Terminated) else end.state
+        how = {"budget_exhausted": f"{end.budget.reason}", "judge_down": "; ".join(end.down)}.get(how, how)
+        larger = " with a larger budget" if end.state == "budget_exhausted" else ""
+        lines.append(f"{how}: {kept} rows are in {log.name}; the same command goes on from there{larger}.")
+    reported = {report.judge for report in end.reports}
+    lines += [
+        f"{one.judge.name}: nothing was answered, so there is no report"
+        for one in end.parts.judges
+        if one.judge.name not in reported
+    ]
+    for one in end.parts.judges:
+        lines += told(one.judge.name, failures(log.rows(run=one.run), end.parts.config.model_dump()))
+    return lines
+
 
 DEFAULT_OUT = "judgeharness-check"
 

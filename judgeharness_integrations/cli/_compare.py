@@ -41,6 +41,8 @@ class CompareRequest:
     alpha: float
     seed: int
     permutations: int | None
+    sequential: bool
+    scale: tuple[float, float] | None
     min_valid: int | None
     tolerance: float
     labels: bool
@@ -86,6 +88,8 @@ def _compared(request: CompareRequest) -> ComparisonReport:
         alpha=request.alpha,
         seed=request.seed,
         permutations=request.permutations,
+        sequential=request.sequential,
+        scale=request.scale,
     )
 
 

@@ -1,35 +1,288 @@
-"""What `judgeharness corrected-rate` does: which of the three ways in, and what is printed."""
+"""What `judgeharness corrected-rate` is asked for, and where its numbers come from."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import asdict
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from pathlib import Path
 from typing import Any
 
 from rich.text import Text
 
 from judgeharness_integrations._errors import UnknownNameError, UsageError
+from judgeharness_integrations.aggregation.grouping import CLUSTER, by_criterion, cluster_of
+from judgeharness_integrations.calibration import CalibrationReport, CriterionCalibration, Judged, measure_calibration
 from judgeharness_integrations.calibration.corrected import (
     CorrectedRate,
     LabelsAre,
     RateEstimate,
+    corrected_rate,
     corrected_rate_of_counts,
 )
+from judgeharness_integrations.calibration.designs import design_changes, design_of_rows
+from judgeharness_integrations.calibration.joining import joined, read_gold
+from judgeharness_integrations.calibration.words import read_labels
 from judgeharness_integrations.cli._calibration_output import EXPLORATORY
-from judgeharness_integrations.cli._corrected_log import of_log
-from judgeharness_integrations.cli._corrected_request import Counts, Origin, Request
+from judgeharness_integrations.cli._failures import without_replay_advice
 from judgeharness_integrations.cli._json import print_json
 from judgeharness_integrations.cli._printing import console, safe, table
+from judgeharness_integrations.cli._reading import rows_of_log, stop_notes
+from judgeharness_integrations.cli._replay import rule_of
+from judgeharness_integrations.replay import CaseDecision, case_decisions, rows_about, rows_of_judges
+from judgeharness_integrations.replay.deciding import scores_of
 from judgeharness_integrations.reporting.plain import safe_text
+from judgeharness_integrations.verdictlog import VerdictRow
+from judgeharness_integrations.verdictlog.row import is_number, verdict_text
 
-__all__ = ["assumption", "measured", "print_corrected"]
+__all__ = ["Counts", "Origin", "Request", "assumption", "measured", "of_log", "print_corrected"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Counts:
+    """The way in without a log."""
+
+    passed: int | None
+    of: int | None
+    sensitivity: str | None
+    specificity: str | None
+
+    @property
+    def given(self) -> list[str]:
+        """The options that were given."""
+        return [f"--{part.name}" for part in fields(self) if getattr(self, part.name) is not None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """The ways in with a log, and the declared assumption."""
+
+    log: Path | None
+    rule: str | None
+    judge: str | None
+    criterion: str | None
+    positive: str | None
+    calibration: Path | None
+    gold: Path | None
+    cluster: str | None
+    labels: bool
+    labels_are: LabelsAre
+
+
+@dataclass(frozen=True, kw_only=True)
+class Origin:
+    """Where the numbers come from; what does not apply is None."""
+
+    judge: str | None = None
+    criterion: str | None = None
+    rule: str | None = None
+    rule_fixed: str | None = None
+    calibration: str | None = None
+    notes: tuple[str, ...] = ()
+
+
+def of_log(request: Request, log: Path, rule: str) -> tuple[CorrectedRate, Origin]:
+    """Return the corrected rate of a log under a rule, and where it comes from."""
+    chosen = rule_of(rule)
+    with without_replay_advice():
+        judge, criterion, rows = _rows(request, log)
+        rows, notes = _with_labels(rows, request)
+        cases = list(case_decisions(rows, chosen))
+    if any(is_number(case.decision.verdict) for case in cases):
+        raise UsageError("the rule decides on scores, which have no rate: give it a threshold, as median(pass_at=7).")
+    notes += stop_notes(log)
+    origin = Origin(judge=judge, criterion=criterion, rule=chosen.name, rule_fixed="after", notes=notes)
+    if request.calibration is None:
+        return _with_gold(cases, request, criterion, log), origin
+    return _with_calibration(cases, request, request.calibration, origin)
+
+
+def _with_labels(rows: list[VerdictRow], request: Request) -> tuple[list[VerdictRow], tuple[str, ...]]:
+    """Return the rows with the labels of a file, where one is given, and what is to be said about them."""
+    if request.gold is None:
+        return rows, ()
+    if request.calibration is not None:
+        raise UsageError("labels come from --gold or from --calibration: leave out one of them.")
+    found = joined(rows, read_gold(request.gold), texts=request.labels)
+    return list(found.rows), found.notes(str(request.gold))
+
+
+def _rows(request: Request, log: Path) -> tuple[str, str, list[VerdictRow]]:
+    """Return the judge, the criterion and its rows; several need a name."""
+    criteria = None if request.criterion is None else [request.criterion]
+    rows = rows_about(rows_of_log(log, labels=request.labels), criteria)
+    groups = rows_of_judges(rows, None if request.judge is None else [request.judge])
+    if len(groups) > 1:
+        raise UsageError(f"{log} holds {len(groups)} judges: choose one with --judge.")
+    judge, mine = next(iter(groups.items()))
+    by_name = by_criterion(mine)
+    if len(by_name) > 1:
+        raise UsageError(f"{log} holds {len(by_name)} criteria: choose one with --criterion.")
+    criterion, rows = next(iter(by_name.items()))
+    return judge, criterion, rows
+
+
+def _with_gold(cases: Sequence[CaseDecision], request: Request, criterion: str, log: Path) -> CorrectedRate:
+    labelled = [
+        (
+            place,
+            Judged(
+                gold=case.gold,
+                verdict=case.decision.verdict,
+                status=case.decision.status,
+                scored=bool(scores_of(case)),
+            ),
+        )
+        for place, case in enumerate(cases)
+        if case.gold is not None
+    ]
+    if not labelled:
+        raise UsageError(
+            f"{log}: no row carries a gold label: give labels as --gold FILE (case_id, gold), or --calibration FILE."
+        )
+    items = read_labels([item for _, item in labelled])
+    positive = measure_calibration(items, criterion=criterion, positive=request.positive).positive
+    if positive is None:
+        raise UsageError("the labels are not PASS and FAIL: name the label whose rate is asked for with --positive.")
+    labels: list[bool | None] = [None] * len(cases)
+    for (place, _), item in zip(labelled, items, strict=True):
+        labels[place] = item.gold == positive
+    return corrected_rate(
+        judged=_judged(cases, positive),
+        labels=labels,
+        clusters=_clusters(cases, request.cluster),
+        labels_are=request.labels_are,
+        positive=positive,
+        undecided=_undecided(cases),
+    )
+
+
+def _with_calibration(
+    cases: Sequence[CaseDecision], request: Request, path: Path, origin: Origin
+) -> tuple[CorrectedRate, Origin]:
+    if request.cluster is not None:
+        raise UsageError("--cluster goes with gold labels in LOG: a saved calibration holds counts only.")
+    report = CalibrationReport.load(path)
+    measured = _measured(report, origin.criterion or "", path)
+    positive = measured.positive
+    if positive is None:
+        why = "measures scores" if measured.errors is not None else "has no positive label"
+        raise UsageError(f"{path} {why}: calibrate with --positive and a rule that decides on labels.")
+    if request.positive not in (None, positive):
+        raise UsageError(f"{path} is about the rate of {positive!r}, not of {request.positive!r:.60}.")
+    _check_rule(report, origin, path)
+    _check_words(cases, measured, positive, path)
+    if measured.selection is not None and measured.selection.found:
+        raise UsageError(f"{path} cannot correct a rate: {measured.selection.sentence}.")
+    yes, no = (_errors(measured, positive, true=true) for true in (True, False))
+    judged = _judged(cases, positive)
+    corrected = corrected_rate_of_counts(
+        judged_passes=judged.count(True),
+        judged_total=len(judged),
+        sensitivity=yes,
+        specificity=no,
+        labels_are=request.labels_are,
+        positive=positive,
+        undecided=_undecided(cases),
+    )
+    if why := _dependent(measured, report, cases, request):
+        corrected = replace(corrected, chosen=None, notes=(*corrected.notes, f"nothing can be chosen: {why}"))
+    notes = tuple(_comparable(report, origin, cases))
+    return corrected, replace(origin, calibration=report.name, notes=(*notes, *origin.notes))
+
+
+def _dependent(
+    measured: CriterionCalibration, report: CalibrationReport, cases: Sequence[CaseDecision], request: Request
+) -> str:
+    """Return why intervals made of counts do not hold: items belong together, or are counted as labelled and as not."""
+    keys = _clusters(cases, None)
+    if len(set(keys)) < len(keys) or measured.clusters is not None:
+        return "the intervals take items for independent, which they are not: give the labels as --gold FILE"
+    if request.labels_are == "random" and _shared(report, cases):
+        return "labelled cases are counted among the others, too: give the labels as --gold FILE"
+    return ""
+
+
+def _shared(report: CalibrationReport, cases: Sequence[CaseDecision]) -> int:
+    """Return how many cases of a log are among those of a calibration."""
+    return len({case.case_id for case in cases} & {item.case_id for item in report.items})
+
+
+def _measured(report: CalibrationReport, criterion: str, path: Path) -> CriterionCalibration:
+    if criterion in report.criteria:
+        return report.criteria[criterion]
+    raise UnknownNameError(f"criterion of {path}", criterion, report.criteria)
+
+
+def _check_rule(report: CalibrationReport, origin: Origin, path: Path) -> None:
+    """Refuse the errors of another rule."""
+    before = report.known_design.get("rule", origin.rule)
+    if before != origin.rule:
+        raise UsageError(
+            f"{path} was measured with rule {before}, whose errors are not those of {origin.rule}: give --rule "
+            f"{before!r}, or calibrate this rule."
+        )
+
+
+def _check_words(cases: Sequence[CaseDecision], measured: CriterionCalibration, positive: str, path: Path) -> None:
+    """Refuse decisions that are in other words than the calibration's."""
+    used = {verdict_text(case.decision.verdict) for case in cases if case.decision.status == "decided"}
+    known = {positive, *measured.confusion, *(label for row in measured.confusion.values() for label in row)}
+    if used and used.isdisjoint(known):
+        words = ", ".join(sorted(used))
+        raise UsageError(f"{path} is about {positive!r}, but the decisions are {words:.80}: they cannot be compared.")
+
+
+def _errors(measured: CriterionCalibration, positive: str, *, true: bool) -> tuple[int, int]:
+    """Return how many positive (other) labelled items were judged positive (not so), and how many there are."""
+    rows = [row for gold, row in measured.confusion.items() if (gold == positive) == true]
+    total, said = sum(sum(row.values()) for row in rows), sum(row.get(positive, 0) for row in rows)
+    return said if true else total - said, total
+
+
+def _comparable(report: CalibrationReport, origin: Origin, cases: Sequence[CaseDecision]) -> Iterator[str]:
+    """Say what may differ between the configuration that was calibrated and the one behind the log."""
+    known = "no fingerprint either" if report.fingerprint is None else f"the fingerprint {report.fingerprint}"
+    yield (
+        f"a log has no fingerprint, the calibration on {report.name} has {known}: whether judge and prompt are "
+        "the same cannot be compared"
+    )
+    design = report.known_design
+    yield from design_changes(design, design_of_rows([row for case in cases for row in case.rows], origin.rule or ""))
+    if unknown := [name for name in ("rule", "perturbations", "repetitions") if name not in design]:
+        yield f"the calibration does not say its {', '.join(unknown)}: they may be others"
+    if report.judge != origin.judge:
+        yield f"the calibration is of judge {report.judge!r}, the log of {origin.judge!r}"
+    if not report.calibrated:
+        yield f"the labels are those of {report.source.removeprefix('model:')}, not people's: so is the corrected rate"
+    if same := _shared(report, cases):
+        yield f"{same} cases of the log are among those it was calibrated on: the intervals take them for others"
+    if labelled := sum(case.gold is not None for case in cases):
+        yield f"{labelled} gold labels in the log were not used"
+
+
+def _judged(cases: Sequence[CaseDecision], positive: str) -> list[bool | None]:
+    """Return whether each decision is the positive label, None where there is none."""
+    return [case.decision.verdict == positive if case.decision.status == "decided" else None for case in cases]
+
+
+def _undecided(cases: Sequence[CaseDecision]) -> int:
+    return sum(case.decision.status != "decided" for case in cases)
+
+
+def _clusters(cases: Sequence[CaseDecision], column: str | None) -> list[Hashable]:
+    """Return the cluster each item is in, by a column where one is named; see `cluster_of`."""
+    known = {name for case in cases for name in case.rows[0].attributes}
+    if column is not None and column not in known:
+        raise UnknownNameError("column", column, known)
+    return [cluster_of(case.case_id, case.rows, column or CLUSTER) for case in cases]
+
 
 _TITLES = {
     "labels_alone": "labels alone",
     "ppi_plus_plus": "PPI++",
     "tenenbein": "Tenenbein",
-    "rogan_gladen": "Rogan-Gladen, Lee interval",
+    "rogan_gladen": "Rogan-Gladen, Lee and Fieller",
     "rogan_gladen_delta": "Rogan-Gladen, delta interval",
 }
 _ASSUMPTIONS: dict[str, LabelsAre] = {"random": "random", "other-mix": "other_mix", "undeclared": "undeclared"}
@@ -132,9 +385,11 @@ def _tail(report: CorrectedRate, origin: Origin) -> Iterator[str]:
     if best is None:
         yield "chosen: nothing"
     else:
-        weight = "" if best.weight is None else f", lambda {best.weight:.3f}"
         yield f"chosen (*): {_TITLES[best.method]}; it assumes that {best.assumes}"
-        yield f"  from {best.basis}{weight}"
+        yield f"  from {best.basis}"
+    for estimate in report.estimates:
+        if estimate.weight is not None:
+            yield f"{_TITLES[estimate.method]}: lambda {estimate.weight:.3f}"
     reasons: dict[str, str] = {}
     for estimate in report.estimates:
         if estimate.reason and reasons.setdefault(estimate.reason, estimate.method) == estimate.method:

@@ -36,6 +36,9 @@ def _lines(report: DriftReport, judge: str, notes: Sequence[str]) -> Iterator[st
     yield f"judge: {safe_text(judge, 60)}{renamed}"
     yield f"against: {safe_text(report.calibration, 60)}, measured {safe_text(report.measured_at, 60)}"
     yield from (safe_text(note) for note in notes)
+    if report.candidates is not None and report.candidates > 1:
+        count = report.candidates
+        yield f"chosen from {count} candidates, by chance too: tests at {report.alpha:g} / {count}"
     yield f"anchors: {report.cases}" + _left_out(report)
     if report.changes is None:
         yield f"fingerprint: cannot be compared: {report.incomparable}"
@@ -44,7 +47,7 @@ def _lines(report: DriftReport, judge: str, notes: Sequence[str]) -> Iterator[st
         yield f"fingerprint: {changed} changed" if changed else "fingerprint: unchanged"
     for one in report.criteria.values():
         yield f"{safe_text(one.criterion, 60)}: {one.answer}: {one.reason}"
-        yield from (f"  {line}" for line in (_numbers(one), _movement(one), _power(one)))
+        yield from (f"  {line}" for line in (_numbers(one), *_evidence(one), _movement(one), _power(one)))
 
 
 def _left_out(report: DriftReport) -> str:
@@ -69,6 +72,19 @@ def _numbers(one: CriterionDrift) -> str:
     return f"{shares}: difference {one.difference:+.3f}, {interval}; exact McNemar {tested}"
 
 
+def _evidence(one: CriterionDrift) -> Iterator[str]:
+    """Yield what all checks together say, where there were some before."""
+    if one.checks is None or one.checks < 2 or one.evidence is None:  # noqa: PLR2004 - one check is a test
+        return
+    if one.always_low is not None and one.always_high is not None:
+        yield f"95 % over all days, however often one looks: [{one.always_low:+.3f}, {one.always_high:+.3f}]"
+    if not one.varied:
+        yield f"the same decisions in all {one.checks} checks: asking again about the same anchors adds no evidence"
+        return
+    p = min(1.0, 1 / one.evidence)
+    yield f"evidence of change over {one.checks} checks: {one.evidence:.3g} to 1 (p {p:.3g}, however often one looks)"
+
+
 def _movement(one: CriterionDrift) -> str:
     kinds = (
         ("abstained", one.abstained_before, one.abstained_now),
@@ -82,7 +98,8 @@ def _movement(one: CriterionDrift) -> str:
 
 def _power(one: CriterionDrift) -> str:
     if one.minimum_detectable is None:
-        found = f"{one.n} anchors are too few for the test to find any change"
+        anchors = "1 anchor is" if one.n == 1 else f"{one.n} anchors are"
+        found = f"{anchors} too few for the test to find any change"
     else:
         found = (
             f"smallest net change the test finds at n={one.n} with 80 % power: {one.minimum_detectable:.3f} of anchors"

@@ -4,26 +4,44 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Annotated, TypeAlias
 
 import typer
 
+from judgeharness_integrations._errors import UsageError
+
 __all__ = [
+    "About",
+    "AboutWhat",
     "FailUnder",
     "GateOptions",
     "MaxAbstention",
     "MinConsistency",
     "PointEstimates",
     "RequireCalibration",
+    "Scale",
+    "Sequential",
     "StepSummary",
+    "Until",
+    "ends_of",
 ]
+
+
+class About(StrEnum):
+    """What sequential gates are about."""
+
+    population = "population"
+    suite = "suite"
+
 
 FailUnder: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(
         help="Gate METRIC OP VALUE, as 'pass_rate>=0.9': exit code 1 unless the worse end of the 95 % interval clears "
         "it. Metrics: pass_rate, rate(LABEL), accuracy, coverage, abstention, not_graded, consistency, agreement, "
-        "mean_score, position_flip, flip_rate(PERTURBATION), precision, recall. May be given several times.",
+        "mean_score, position_flip, flip_rate(PERTURBATION); of a calibration precision, recall, specificity, "
+        "balanced_accuracy, kappa, lift. May be given several times.",
         show_default=False,
     ),
 ]
@@ -49,6 +67,34 @@ PointEstimates: TypeAlias = Annotated[
         show_default=False,
     ),
 ]
+Sequential: TypeAlias = Annotated[
+    bool | None,
+    typer.Option(
+        "--sequential/--no-sequential",
+        help="Gates that hold however often one looks: evidence instead of intervals of a fixed number of cases.",
+        show_default=False,
+    ),
+]
+AboutWhat: TypeAlias = Annotated[
+    About | None,
+    typer.Option(
+        "--about",
+        help="What sequential gates are about: the population the cases are from, or this suite, exact once all is in.",
+        show_default="population",
+    ),
+]
+Scale: TypeAlias = Annotated[
+    str | None,
+    typer.Option(help="The ends of scores, as 1:10, where they are weighed sequentially.", show_default=False),
+]
+Until: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Gate METRIC OP VALUE: ask cases in random order until the evidence settles it, for or against; exit code "
+        "1 unless it is for it. May be given several times; no other gates beside it.",
+        show_default=False,
+    ),
+]
 StepSummary: TypeAlias = Annotated[
     bool,
     typer.Option(
@@ -66,11 +112,27 @@ class GateOptions:
     min_consistency: float | None = None
     require_calibration: bool | None = None
     point_estimates: bool | None = None
+    sequential: bool | None = None
+    about: About | None = None
+    scale: str | None = None
 
     @property
     def given(self) -> bool:
-        """Whether any gate is."""
-        return bool(self.fail_under or self.require_calibration) or (self.max_abstention, self.min_consistency) != (
-            None,
-            None,
-        )
+        """Whether any option is."""
+        return self != GateOptions()
+
+
+def ends_of(scale: str | None) -> tuple[float, float] | None:
+    """Return the ends of a scale.
+
+    Raises:
+        UsageError: they are not two numbers.
+
+    """
+    if scale is None:
+        return None
+    try:
+        low, high = map(float, scale.split(":"))
+    except ValueError:
+        raise UsageError(f"--scale {scale!r:.60} has no two ends: write LOW:HIGH, as 1:10.") from None
+    return low, high

@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
+import fnmatch
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.aggregation.grouping import by_case, by_criterion
+from judgeharness_integrations.aggregation.rules import Rule, pass_mark, rule
 from judgeharness_integrations.cli._json import print_json
-from judgeharness_integrations.planning import Components, Facts, Goal, Limits, Pilot, pilot_of, planned
+from judgeharness_integrations.cli._plan_certify import certificate_plan, print_certificate
+from judgeharness_integrations.planning import (
+    Components,
+    Facts,
+    Goal,
+    GStudy,
+    Limits,
+    Pilot,
+    gstudy,
+    pilot_of,
+    planned,
+)
 from judgeharness_integrations.planning.advice import LabelSource
 from judgeharness_integrations.planning.report import Wanted
 from judgeharness_integrations.replay import rows_about, rows_of_judges
@@ -36,7 +49,8 @@ class Asked:
     variance: str | None
     width: float | None
     difference: float | None
-    paired: bool
+    rule: str | None
+    assurance: float | None
     correlation: float
     rate: float
     sensitivity: float | None
@@ -46,6 +60,8 @@ class Asked:
     budget: int | None
     price: float | None
     labels: LabelSource | None
+    certify: float | None = None
+    delta: float = 0.1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,25 +71,39 @@ class _Configured:
     cases: int | None = None
     present: tuple[int, int] | None = None
     max_calls: int | None = None
+    rule: Rule | None = None
+    min_valid: int | None = None
     temperature: float | None = None
     prices: Mapping[str, Price] = field(default_factory=dict)
     told: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Read:
+    """What a log says."""
+
+    pilot: Pilot | None = None
+    variances: GStudy | None = None
+    every: Sequence[VerdictRow] = ()
 
 
 def print_plan(asked: Asked, *, as_json: bool) -> None:
     """Plan and print."""
     _check(asked)
     configured = _Configured() if asked.config is None else _configured(asked.config)
+    folds = configured.rule if asked.rule is None else rule(asked.rule)
     wanted = Wanted(
         goal=_goal(asked),
+        rule=folds,
+        min_valid=configured.min_valid,
         rate=asked.rate,
         perturbations=asked.perturbations,
         present=configured.present,
         sensitivity=asked.sensitivity,
         specificity=asked.specificity,
     )
-    pilot, rows = (None, ()) if asked.pilot is None else _pilot(asked.pilot, asked.judge, asked.criterion)
-    price, money = _price_per_call(asked, configured, rows)
+    read = _Read() if asked.pilot is None else _read(asked.pilot, asked.judge, asked.criterion, folds)
+    price, money = _price_per_call(asked, configured, read.every)
     limits = Limits(
         cases=configured.cases if asked.cases is None else asked.cases,
         calls=configured.max_calls if asked.budget is None else asked.budget,
@@ -83,17 +113,24 @@ def print_plan(asked: Asked, *, as_json: bool) -> None:
         raise UsageError("a corrected rate needs the number of judged cases: give --cases, or a configuration of them.")
     report = planned(
         wanted,
-        pilot=pilot,
+        pilot=read.pilot,
+        variances=read.variances,
         components=None if asked.variance is None else _declared(asked.variance),
         limits=limits,
         facts=Facts(labels=asked.labels, temperature=configured.temperature),
     )
+    certificate = None
+    if asked.certify is not None and read.pilot is not None:
+        about = rows_about(read.every, [read.pilot.criterion])
+        certificate = certificate_plan(about, agreement=asked.certify, delta=asked.delta)
     if as_json:
-        print_json(report.to_dict())
+        print_json(report.to_dict() | ({} if certificate is None else {"certificate": asdict(certificate)}))
         return
     from judgeharness_integrations.cli._plan_tables import print_planning  # noqa: PLC0415 - JSON needs no tables
 
     print_planning(report, money=money)
+    if certificate is not None:
+        print_certificate(certificate)
 
 
 def _check(asked: Asked) -> None:
@@ -103,14 +140,16 @@ def _check(asked: Asked) -> None:
         raise UsageError("give --pilot or --variance, not both: the pilot measures what --variance declares.")
     if asked.pilot is None and (asked.judge is not None or asked.criterion is not None):
         raise UsageError("--judge and --criterion choose rows of a pilot: give --pilot LOG.")
+    if asked.certify is not None and asked.pilot is None:
+        raise UsageError("--certify needs votes with gold labels: give --pilot LOG.")
     if (asked.sensitivity is None) != (asked.specificity is None):
         raise UsageError("a corrected rate needs both --sensitivity and --specificity.")
 
 
 def _goal(asked: Asked) -> Goal:
     if asked.difference is None:
-        return Goal(kind="width", value=_WIDTH if asked.width is None else asked.width)
-    return Goal(kind="difference", value=asked.difference, paired=asked.paired, correlation=asked.correlation)
+        return Goal(value=_WIDTH if asked.width is None else asked.width, assurance=asked.assurance)
+    return Goal(kind="difference", value=asked.difference, correlation=asked.correlation, assurance=asked.assurance)
 
 
 def _declared(text: str) -> Components:
@@ -146,27 +185,37 @@ def _price_per_call(
     return each, (f"money: {each:.5f} a call, {why}",)
 
 
-def _pilot(log: Path, judge: str | None, criterion: str | None) -> tuple[Pilot, Sequence[VerdictRow]]:
-    """Return what a log says of one judge and criterion, and all rows of that judge."""
-    from judgeharness_integrations.verdictlog import read_log  # noqa: PLC0415 - only pilots are read
+def _read(log: Path, judge: str | None, criterion: str | None, folds: Rule | None) -> _Read:
+    """Return what a log says of one judge and criterion: the pilot, where its variance is, all rows of that judge."""
+    from judgeharness_integrations.cli._reading import rows_of_log  # noqa: PLC0415 - only pilots are read
 
-    every = read_log(log)
+    every = rows_of_log(log)
     rows = rows_about(every, None if criterion is None else [criterion])
-    judges = rows_of_judges(rows, None if judge is None else [judge])
-    if len(judges) > 1:
-        raise UsageError(f"{log} holds {len(judges)} judges: choose one with --judge.")
-    [(name, mine)] = judges.items()
-    groups = by_criterion(mine)
+    pattern = judge is not None and "*" in judge
+    names = fnmatch.filter({row.judge for row in rows}, judge) if pattern and judge is not None else []
+    judges = rows_of_judges(rows, names or (None if judge is None else [judge]))
+    if len(judges) > 1 and not pattern:
+        raise UsageError(f"{log} holds {len(judges)} judges: choose one with --judge, or its prompts with a pattern.")
+    groups = by_criterion([row for mine in judges.values() for row in mine])
     if len(groups) > 1:
         raise UsageError(f"{log} holds {len(groups)} criteria: choose one with --criterion.")
     [group] = groups.values()
-    return pilot_of(group), [row for row in every if row.judge == name]  # tokens stand on a call's first row
+    asked = [_under_prompt(row, judge or "") for row in group] if pattern else group
+    pilot = pilot_of(asked, pass_at=None if folds is None else pass_mark(folds))
+    mine = [row for row in every if row.judge in judges]  # tokens stand on a call's first row
+    return _Read(pilot=pilot, variances=gstudy(group, positive=pilot.positive), every=mine)
+
+
+def _under_prompt(row: VerdictRow, pattern: str) -> VerdictRow:
+    """Return the row of a judge that is one prompt of several as one under a perturbation of that name."""
+    return replace(row, judge=pattern, perturbation=f"{row.judge}+{row.perturbation}")
 
 
 def _configured(path: Path) -> _Configured:
     """Read a configuration, and the number of its cases; no judge is built."""
     from judgeharness_integrations.cli._plan_money import Asking, money_notes  # noqa: PLC0415 - few give one
     from judgeharness_integrations.config import build_cases, load_config  # noqa: PLC0415
+    from judgeharness_integrations.config.importing import imported_rule  # noqa: PLC0415
     from judgeharness_integrations.plan import Plan  # noqa: PLC0415
     from judgeharness_integrations.presets import preset  # noqa: PLC0415
     from judgeharness_integrations.pricetable import prices_of  # noqa: PLC0415
@@ -175,6 +224,7 @@ def _configured(path: Path) -> _Configured:
     harness: dict[str, Any] = config.harness.model_dump(exclude_none=True)
     if config.harness.shape is not None:
         harness = preset(config.harness.preset or "standard", config.harness.shape) | harness
+    folds: str | None = harness.get("aggregation_rule")
     temperatures = {judge.model_options.get("temperature") for judge in config.judges}
     temperature = temperatures.pop() if len(temperatures) == 1 else None
     cases = None if config.cases is None else build_cases(config)
@@ -187,5 +237,7 @@ def _configured(path: Path) -> _Configured:
         told=tuple(money_notes(asking, prices, cases or ())),
         present=(len(harness["perturbations"]), harness["repetitions"]),
         max_calls=config.execution.max_calls,
+        rule=None if folds is None else imported_rule(folds, folder=config.folder, where="harness.aggregation_rule"),
+        min_valid=config.harness.min_valid,
         temperature=temperature if isinstance(temperature, (int, float)) else None,
     )

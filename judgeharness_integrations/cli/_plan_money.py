@@ -14,7 +14,7 @@ from judgeharness_integrations.prices import Billed, Spent, billed, names_of
 
 if TYPE_CHECKING:
     from judgeharness_integrations.verdictlog import SqlLog
-    from judgeharness_integrations.verdictlog.sql.usage import ModelUsage
+    from judgeharness_integrations.verdictlog.sql.runs import ModelUsage
 
 __all__ = ["Asking", "input_of", "money_notes", "usage_before"]
 

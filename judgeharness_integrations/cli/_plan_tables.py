@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from judgeharness_integrations.cli._agreement_printing import titled
 from judgeharness_integrations.cli._printing import console, percent, table
-from judgeharness_integrations.planning import Components, Design, Pilot, PlanningReport
-from judgeharness_integrations.planning.precision import MOST_CASES
+from judgeharness_integrations.gates.report import NEAR_THE_BAR
+from judgeharness_integrations.planning import Components, Design, GStudy, Pilot, PlanningReport
+from judgeharness_integrations.planning.study import MOST_CASES
+from judgeharness_integrations.reporting.html.wording import plural
 from judgeharness_integrations.reporting.plain import safe_text
 
 __all__ = ["print_planning"]
@@ -33,8 +37,13 @@ def print_planning(report: PlanningReport, *, money: Iterable[str] = ()) -> None
         screen.print(Text(line), soft_wrap=True)
     if report.majority:
         screen.print(_majority(report))
+    if report.variances is not None:
+        screen.print(_variances(report.variances))
+        for line in _split(report):
+            screen.print(Text(line), soft_wrap=True)
     for advice in report.advice:
         screen.print(Text(f"advice: {advice}"), soft_wrap=True)
+    screen.print(Text(f"gates: {NEAR_THE_BAR}"), soft_wrap=True)
 
 
 def _shifts(report: PlanningReport) -> Iterator[str]:
@@ -76,11 +85,25 @@ def _variance(parts: Components) -> str:
 
 
 def _wanted(report: PlanningReport) -> str:
-    goal = report.goal
+    goal, decisions = report.goal, f"of decisions under {safe_text(report.rule, 80)}"
     if goal.kind == "width":
-        return f"95 % interval of the mean no wider than {goal.value:g}"
-    pairing = f"same cases, correlation {goal.correlation:g} assumed" if goal.paired else "different cases"
-    return f"difference of {goal.value:g} between two systems found with {100 * goal.power:g} % power ({pairing})"
+        return f"95 % interval {decisions} no wider than {goal.value:g}, {_assured(report)}"
+    return (
+        f"difference of {goal.value:g} between two systems {decisions}, found by compare, {_assured(report)} "
+        f"(same cases, correlation {goal.correlation:g} assumed)"
+    )
+
+
+def _assured(report: PlanningReport) -> str:
+    goal = report.goal
+    if goal.assurance is not None:
+        told = "" if report.pilot is None else ", the pilot's uncertainty included"
+        return f"in {100 * goal.assurance:g} % of studies{told}"
+    if goal.kind == "difference":
+        return f"expected: in {100 * goal.share:g} % of studies, if what is planned with is right"
+    if report.pilot is not None:
+        return "expected if the pilot is right, met in a quarter to two thirds of studies"
+    return "expected, met in about half of the studies"
 
 
 def _designs(report: PlanningReport) -> Table:
@@ -96,6 +119,8 @@ def _mark(one: Design, report: PlanningReport) -> str:
         return "cheapest"
     if report.shifts and one.perturbations > 1:
         return "averages a shift"
+    if one.cases is None:
+        return "out of reach"
     return "" if one.affordable else "over limits"
 
 
@@ -115,11 +140,35 @@ def _majority(report: PlanningReport) -> Table:
     return table("majority of N samples", columns, rows, texts=0)
 
 
+def _variances(found: GStudy) -> RenderableType:
+    """Return where the variance of single verdicts is."""
+    rows = [(safe_text(part.source, 60), f"{part.variance:.4g}", percent(part.share)) for part in found.parts]
+    levels = ", ".join(f"{name} {count}" for name, count in found.levels.items())
+    title = f"where the variance is ({safe_text(found.of, 40)}; {found.samples} samples; levels: {levels})"
+    return titled(title, ("source", "variance", "%"), rows, texts=1)
+
+
+def _split(report: PlanningReport) -> Iterator[str]:
+    found, best = report.variances, report.split
+    yield from (f"note: {note}" for note in (found.notes if found else ()))
+    if found and found.clipped:
+        yield f"note: negative and counted as 0: {', '.join(found.clipped)}"
+    if best is not None:
+        against = "" if best.alone is None else f"; 1 x 1 x 1: {best.alone:.3g}"
+        yield (
+            f"best split of {report.limits.calls} calls for the mean of all samples: {plural(best.cases, 'case')} x "
+            f"{plural(best.prompts, 'prompt')} x {plural(best.orders, 'order')} x "
+            f"{plural(best.repetitions, 'sample')}, "
+            f"standard error {best.error:.3g}{against}"
+        )
+
+
 def _designs_told(report: PlanningReport) -> Iterator[str]:
-    cases = "more than 10 million" if report.fewest_cases is None else str(report.fewest_cases)
-    each = " of each system" if report.goal.kind == "difference" and not report.goal.paired else ""
     guess = "" if report.components.split else ", if all variance lies between cases"
-    yield f"floor: the variance between cases alone takes {cases} cases{each}, however often each is asked{guess}"
+    if report.fewest_cases is None:
+        yield "floor: each of these designs takes more than 10 million cases"
+    else:
+        yield f"floor: none of these designs takes fewer than {report.fewest_cases} cases{guess}"
     for name, one in (("as configured", report.present), ("most precise within the limits", report.attainable)):
         if one is not None and one.reached is not None:
             yield (
@@ -129,7 +178,8 @@ def _designs_told(report: PlanningReport) -> Iterator[str]:
     if report.cheapest is None and report.shifts and any(one.affordable for one in report.designs):
         yield "no design is marked: those within the limits average over perturbations that move the mean"
     elif report.cheapest is None:
-        yield "no design within the limits reaches the goal"
+        within = "" if report.limits.cases is None and report.limits.calls is None else " within the limits"
+        yield f"no design{within} reaches the goal"
 
 
 def _labels(report: PlanningReport) -> Iterator[str]:

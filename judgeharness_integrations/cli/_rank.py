@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
 from judgeharness_integrations._errors import UsageError
+from judgeharness_integrations.aggregation.grouping import by_case
 from judgeharness_integrations.cli._json import print_json
 from judgeharness_integrations.cli._rank_request import Wishes
 from judgeharness_integrations.cli._reading import rows_of_log, without_garbage_collection
+from judgeharness_integrations.cli._report_source import case_texts
 from judgeharness_integrations.design import RuleFixed
 from judgeharness_integrations.ranking.analyses import Material
 from judgeharness_integrations.ranking.comparing.against import Against
@@ -21,9 +23,10 @@ from judgeharness_integrations.ranking.ranking import leaderboard
 from judgeharness_integrations.ranking.request import RankRequest
 from judgeharness_integrations.ranking.studying import RankStudy, study
 from judgeharness_integrations.ranking.versus import versus
+from judgeharness_integrations.reporting.runs.systems import unvaried_systems
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
-__all__ = ["LogSource", "RankSource", "Written", "rank_log", "rank_source"]
+__all__ = ["LogSource", "RankSource", "Scores", "Written", "rank_log", "rank_source"]
 
 _QUICK = ("methods", "groups", "against", "score_gaps")
 
@@ -37,6 +40,14 @@ class Written:
     pictures: tuple[Path, ...]
     undrawn: tuple[str, ...]
     older: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scores:
+    """Scores of single answers beside verdicts about pairs; `why`: why there are none, where that is worth a line."""
+
+    rows: Sequence[VerdictRow] = ()
+    why: str = ""
 
 
 class RankSource(Protocol):
@@ -58,6 +69,10 @@ class RankSource(Protocol):
 
     def pointwise(self, found: RankStudy) -> RankStudy | None:
         """Return the study of the scores that the same judges gave single answers; None where none is wished for."""
+        ...
+
+    def scores(self, found: RankStudy) -> Scores:
+        """Return the scores of single answers that lie beside the rows."""
         ...
 
     def against(self, found: RankStudy) -> Against | None:
@@ -90,6 +105,10 @@ class LogSource:
         """Study the log of scores."""
         return None if self.wishes.pointwise is None else _pointwise(found, self.wishes.pointwise)
 
+    def scores(self, found: RankStudy) -> Scores:  # noqa: ARG002 - a source of scores needs it
+        """Return none: a log holds pairs or scores."""
+        return Scores()
+
     def against(self, found: RankStudy) -> Against | None:
         """Compare with the other log."""
         return None if self.wishes.against is None else _against(found, self.log, self.wishes)
@@ -116,21 +135,41 @@ def rank_source(source: RankSource, request: RankRequest, wishes: Wishes) -> Por
 
 
 def _material(source: RankSource, request: RankRequest, wishes: Wishes) -> Material:
-    found = study(source.rows(), request)
+    rows = source.rows()
+    found = study(rows, request)
     if wishes.audit is not None:
         found.matrix.column(wishes.audit)
     known = request.facts
     if known and not any(name in known or name.partition("@")[0] in known for name in found.matrix.judges):
         raise UsageError("--judges-info names no judge of the log: name judges, or their models, as the log does.")
+    scores = source.scores(found)
     return Material(
         found=found,
-        report=leaderboard(found),
+        report=replace(leaderboard(found), unvaried=_unvaried(rows, wishes)),
         pointwise=source.pointwise(found),
+        scores=scores.rows,
+        unscored=scores.why,
         against=source.against(found),
         audit=wishes.audit,
         seed=wishes.seed,
         draws=wishes.draws,
     )
+
+
+@dataclass(frozen=True)
+class _Case:
+    """A case of a log."""
+
+    case_id: str
+    rows: Sequence[VerdictRow]
+
+
+def _unvaried(rows: Sequence[VerdictRow], wishes: Wishes) -> tuple[str, ...]:
+    """Return what is to be said of judged systems that answer every input alike; nothing where no texts are given."""
+    if wishes.cases is None:
+        return ()
+    cases = [_Case(case_id, group) for (_, case_id), group in by_case(rows).items()]
+    return tuple(unvaried_systems(cases, case_texts(wishes.cases)))
 
 
 def _pointwise(found: RankStudy, log: Path) -> RankStudy:

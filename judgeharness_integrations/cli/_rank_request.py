@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import Final, TypeVar, get_args
+from typing import Final, get_args
 
-from judgeharness_integrations._errors import UnknownNameError, UsageError
+from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.aggregation.rules import RuleLike
+from judgeharness_integrations.cli._names import cut_ties_named, failures_named, names_in, one_of
 from judgeharness_integrations.cli._replay import rule_of
-from judgeharness_integrations.ranking.correctness.policy import Failures, Policy, Ties
-from judgeharness_integrations.ranking.curation import CutTies
+from judgeharness_integrations.ranking.correctness.policy import Policy, Ties
 from judgeharness_integrations.ranking.eip import EipOptions
 from judgeharness_integrations.ranking.judges.facts import read_judge_facts
 from judgeharness_integrations.ranking.rating import method_named
@@ -28,10 +28,7 @@ EIP_DEFAULTS: Final[Mapping[str, float | str]] = {
     "all_equal": 0.5,
 }
 
-_Name = TypeVar("_Name", bound=str)
-_FAILURES: tuple[Failures, ...] = get_args(Failures)
 _TIES: tuple[Ties, ...] = get_args(Ties)
-_CUT_TIES: tuple[CutTies, ...] = get_args(CutTies)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,6 +44,7 @@ class Wishes:
     run: str | None = None
     labels: bool = False
     pointwise: Path | None = None
+    cases: Path | None = None
     against: Path | None = None
     audit: str | None = None
     draws: int = 50
@@ -87,7 +85,7 @@ def request_of(
     judges: Sequence[str],
     failures: str,
     ties: str | None,
-    by: str | None,
+    by: Sequence[str],
     cluster: str | None,
     flagged: str | None,
     cut: float,
@@ -107,13 +105,13 @@ def request_of(
         rule=None if rule is None else _rule(rule),
         criteria=tuple(criteria),
         judges=tuple(judges),
-        failures=_one_of("failures policy", failures, _FAILURES),
-        ties=None if ties is None else _one_of("ties policy", ties, _TIES),
-        by=by,
+        failures=failures_named(failures),
+        ties=None if ties is None else one_of("ties policy", ties, _TIES),
+        by=", ".join(names_in(by)) or None,
         cluster=cluster,
         flagged=flagged,
         cut=cut,
-        cut_ties=_one_of("policy for ties at the cut", cut_ties, _CUT_TIES),
+        cut_ties=cut_ties_named(cut_ties),
         eip=_eip(eip),
         facts={} if facts is None else read_judge_facts(facts),
     )
@@ -121,13 +119,6 @@ def request_of(
 
 def _rule(spec: str) -> RuleLike:
     return rule_of(spec) if ":" in spec else Policy.of(spec).rule
-
-
-def _one_of(kind: str, name: str, known: Sequence[_Name]) -> _Name:
-    for candidate in known:
-        if candidate == name:
-            return candidate
-    raise UnknownNameError(kind, name, known)
 
 
 def _eip(options: Mapping[str, float | str]) -> EipOptions:

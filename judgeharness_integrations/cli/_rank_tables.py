@@ -10,6 +10,7 @@ from rich.console import RenderableType
 from judgeharness_integrations.cli._agreement_printing import Row, limits, number, titled
 from judgeharness_integrations.cli._printing import percent, safe
 from judgeharness_integrations.ranking.bradleyterry.contrasts import NO_SPREAD, Z95, Contrast
+from judgeharness_integrations.ranking.judges.measures import JudgeMeasures
 from judgeharness_integrations.ranking.places import ranks_of
 from judgeharness_integrations.ranking.portfolio import Portfolio
 from judgeharness_integrations.ranking.report import JudgeRank, RankReport
@@ -23,6 +24,7 @@ __all__ = [
     "group_table",
     "judge_table",
     "leaderboard_table",
+    "longer_note",
 ]
 
 METHOD_TITLES: Final = {
@@ -184,10 +186,23 @@ def _told(report: RankReport) -> Iterator[Column]:
             yield title, show
 
 
+def _longer(one: JudgeMeasures) -> str:
+    """Return how often the longer answer is preferred, and how often it is the better one in those pairs."""
+    told = percent(one.prefers_longer)
+    return told if one.better_longer is None else f"{told} ({percent(one.better_longer)})"
+
+
+def longer_note(report: RankReport) -> str:
+    """Return what stands in brackets beside the preference for longer answers; nothing where nothing does."""
+    if all(one.measures.better_longer is None for one in report.judges):
+        return ""
+    return "- prefers longer: in brackets, how often the better answer is the longer one in the same pairs"
+
+
 _MEASURES: Final[tuple[Column, ...]] = (
     ("consis-\ntency", lambda one: percent(one.measures.consistency)),
     ("first\nslot", lambda one: percent(one.measures.first_slot_rate)),
-    ("prefers\nlonger", lambda one: percent(one.measures.prefers_longer)),
+    ("prefers longer\n(better is)", lambda one: _longer(one.measures)),
     ("failed\n(count)", lambda one: str(one.measures.failed)),
     ("tokens\na pair", lambda one: number(one.measures.tokens, 0)),
     ("money\n/1000", lambda one: number(None if one.measures.cost is None else 1000 * one.measures.cost, 2)),

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from judgeharness_integrations.cli._printing import percent, safe
 from judgeharness_integrations.cli._rank_firmness import firmness_table
+from judgeharness_integrations.cli._rank_panels import panel_notes, panel_table, score_gap_notes, score_gap_table
 from judgeharness_integrations.cli._rank_tables import (
     FIRST_JUDGES,
     METHOD_TITLES,
@@ -19,6 +20,7 @@ from judgeharness_integrations.cli._rank_tables import (
     group_table,
     judge_table,
     leaderboard_table,
+    longer_note,
 )
 from judgeharness_integrations.design import RuleFixed
 from judgeharness_integrations.ranking.analyses import ANALYSES
@@ -33,6 +35,7 @@ from judgeharness_integrations.reporting.plain import safe_text
 __all__ = ["rank_text"]
 
 _LONGEST = 600
+_MOST_CONTROLS = 6
 _RULES: Final = {"one_order": "right in the order as given", "both_orders": "right in each of the two orders"}
 _PLACES: Final = {
     "above": "never wrong where another is right, so that no finite Elo exists",
@@ -54,18 +57,27 @@ def rank_text(
 
     """
     report = made.report
+    yield from (safe_text(line, _LONGEST) for line in report.unvaried)
     yield from _answer(report)
     yield leaderboard_table(report, width=width, whole=whole)
     if len(report.judges) > MOST_JUDGES and not whole:
         rest = len(report.judges) - FIRST_JUDGES
         yield f"and {rest} more: --all lists them, --json and leaderboard.csv of --out hold them"
     yield from _told(_legend(report), width)
+    yield from _told(_controls(report), width)
     if report.contrasts:
         yield contrast_table(report)
         yield "- p: adjusted for all differences; findable: with a power of 80 %, before adjustment"
     if found.groups:
         yield group_table(found, made)
-    yield from filter(None, (judge_table(report, width=width), firmness_table(made)))
+    beside = judge_table(report, width=width)
+    yield from filter(None, (beside, beside and longer_note(report), firmness_table(made)))
+    if report.panels:
+        yield panel_table(report)
+        yield from _told(panel_notes(report), width)
+    if made.score_gaps:
+        yield score_gap_table(made)
+        yield from _told(score_gap_notes(made), width)
     if any("eip" in (one.x, one.y) for one in made.methods) and report.method != "eip":
         yield "- eip: a rating by which a judge stands high by being right where right is rare"
     for title, lines in (
@@ -118,6 +130,13 @@ def _standing(one: JudgeRank, method: str) -> str:
 def _interval(ci95: tuple[float, float]) -> str:
     low, high = ci95
     return "no interval, for want of any spread" if high - low < NO_SPREAD else f"95 % {low:.0f} to {high:.0f}"
+
+
+def _controls(report: RankReport) -> Iterator[str]:
+    listed = list(report.controls())
+    yield from listed[:_MOST_CONTROLS]
+    if len(listed) > _MOST_CONTROLS:
+        yield f"and {len(listed) - _MOST_CONTROLS} more judges that are not better than the best control"
 
 
 def _legend(report: RankReport) -> Iterator[str]:

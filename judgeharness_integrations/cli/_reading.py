@@ -1,4 +1,4 @@
-"""The rows of a log, or of one of its runs, read by a process that soon ends."""
+"""The rows of a log, of one of its runs, or of the folder of a run, read by a process that soon ends."""
 
 from __future__ import annotations
 
@@ -9,19 +9,23 @@ from pathlib import Path
 
 from judgeharness_integrations._errors import UnknownNameError, UsageError
 from judgeharness_integrations.verdictlog import VerdictRow, read_log
+from judgeharness_integrations.verdictlog.decoding import as_labels
+from judgeharness_integrations.verdictlog.runfolder import LOG, MARK, VERDICTS, rows_of_folder, run_of
 
-__all__ = ["rows_of_log", "without_garbage_collection"]
+__all__ = ["rows_of_log", "stop_notes", "without_garbage_collection"]
 
 
 def rows_of_log(log: Path, *, run: str | None = None, labels: bool = False) -> list[VerdictRow]:
-    """Return the rows of a log, of one run where one is named.
+    """Return the rows of a log, of one run where one is named; of the folder of a run or a check, those of its run.
 
     Raises:
         LogFormatError: the log cannot be read.
         UnknownNameError: no row is of that run; the nearest is offered.
-        UsageError: no row is of any run.
+        UsageError: no row is of any run, or the folder holds no log.
 
     """
+    if log.is_dir():
+        return _rows_in(log, run, labels=labels)
     rows = read_log(log, labels=labels)
     if run is None:
         return rows
@@ -31,6 +35,31 @@ def rows_of_log(log: Path, *, run: str | None = None, labels: bool = False) -> l
     if not found:
         raise UnknownNameError("run", run, {row.run for row in rows})
     return found
+
+
+def stop_notes(log: Path, run: str | None = None) -> tuple[str, ...]:
+    """Return what intervals do not tell where the log is that of a run which ended because of a gate; else nothing."""
+    from judgeharness_integrations.reporting.runs.folder import noted_of_run  # noqa: PLC0415 - few need it
+
+    _, own = noted_of_run(log, run)
+    return () if own is None or not own.stop else (own.stop,)
+
+
+def _rows_in(folder: Path, run: str | None, *, labels: bool) -> list[VerdictRow]:
+    if not (folder / MARK).exists():  # of a check, whose database also keeps the runs of older settings
+        held = next((folder / name for name in (VERDICTS, LOG) if (folder / name).exists()), None)
+        if held is None:
+            raise UsageError(
+                f"{folder} holds neither {LOG} nor {VERDICTS}: give the folder of a run, or a verdict log."
+            )
+        return rows_of_log(held, run=run, labels=labels)
+    begun = run_of(folder)
+    rows = [row for row in rows_of_folder(folder, run or begun) if row.run == (run or begun)]
+    if not rows and run is not None:
+        raise UnknownNameError("run", run, [] if begun is None else [begun])
+    if not rows:
+        raise UsageError(f"{folder} holds no answer of its run yet: continue it, or give a verdict log.")
+    return as_labels(rows, source=str(folder)) if labels else rows
 
 
 @contextmanager

@@ -2,25 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import typer
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.aggregation.grouping import by_criterion
+from judgeharness_integrations.aggregation.grouping import by_case, by_criterion
 from judgeharness_integrations.aggregation.rules import Rule
 from judgeharness_integrations.aggregation.rules import rule as named_rule
 from judgeharness_integrations.cli._gate_options import GateOptions
 from judgeharness_integrations.cli._json import print_json
 from judgeharness_integrations.cli._reading import rows_of_log, without_garbage_collection
 from judgeharness_integrations.cli.exits import OK
+from judgeharness_integrations.gates.report import STOPPED
 from judgeharness_integrations.replay import ReplayReport, replay, rows_about, rows_of_judges
 from judgeharness_integrations.reporting.plain import safe_text
+from judgeharness_integrations.reporting.runs.folder import noted_of_run, unknown_certificate
+from judgeharness_integrations.reporting.statetext import never_asked
 from judgeharness_integrations.verdictlog import VerdictRow
+from judgeharness_integrations.verdictlog.runfolder import folder_of
 
 if TYPE_CHECKING:
+    from judgeharness_integrations.cli._replay_calibration import Calibrations
     from judgeharness_integrations.gates.gate import Gates
     from judgeharness_integrations.gates.report import GateReport
+    from judgeharness_integrations.replay.report import Certificates
 
 __all__ = ["replay_log", "rule_of"]
 
@@ -57,6 +66,8 @@ def replay_log(
     labels: bool = False,
     min_valid: int | None = None,
     tolerance: float = 1.0,
+    calibration: Path | None = None,
+    certificate: Path | None = None,
     as_json: bool = False,
     gates: GateOptions | None = None,
 ) -> int:
@@ -73,15 +84,56 @@ def replay_log(
         if run is None:
             _check_paid_once(whole, str(log))
         rows = rows_about(whole, criteria)
-        report = replay(rows, chosen, judges=judges, min_valid=min_valid, tolerance=tolerance)
+        options: dict[str, Any] = {"judges": judges, "min_valid": min_valid, "tolerance": tolerance}
+        groups = rows_of_judges(rows, judges)
+        options["certificates"] = _certificates(log, certificate, groups, chosen)
+        if not options["certificates"] and (unknown := unknown_certificate(log, rows)):
+            typer.echo(unknown, err=True)
+        planned, own = noted_of_run(log, run)
+        report = replay(rows, chosen, planned=planned, **options)
+        shown: dict[str, Any] = {
+            "stopped": own is not None and own.stopped,
+            "source": str(log),
+            "as_json": as_json,
+            "planned": planned,
+        }
+        known = _calibrations(log, calibration, groups)
+        if known:
+            from judgeharness_integrations.certifying.applying import shifted_with  # noqa: PLC0415 - few have one
+            from judgeharness_integrations.cli._replay_calibration import anchors  # noqa: PLC0415
+
+            beside = {one.judge: one for one in anchors(known, groups, chosen, min_valid=min_valid)}
+            held = {
+                judge: one if judge not in beside else shifted_with(one, known[judge][0], beside[judge].state)
+                for judge, one in report.certificates.items()
+            }
+            report = replace(report, anchors=tuple(beside.values()), certificates=held)
         if asked is None:
-            _show(report, None, rows, judges, source=str(log), as_json=as_json)
+            _show(report, None, rows, judges, **shown)
             return OK
         from judgeharness_integrations.cli._replay_gates import check_replay, tell_gates  # noqa: PLC0415 - for few
 
-        checked = check_replay(asked, rows, chosen, judges=judges, min_valid=min_valid, tolerance=tolerance)
-        _show(report, checked, rows, judges, source=str(log), as_json=as_json)
+        checked = check_replay(asked, rows, chosen, known, planned=planned, own=own, **options)
+        _show(report, checked, rows, judges, **shown)
         return tell_gates(checked, stderr=as_json)
+
+
+def _calibrations(log: Path, path: Path | None, judges: Mapping[str, Sequence[VerdictRow]]) -> Calibrations:
+    """Return the calibrations the replay is held against."""
+    if path is None and folder_of(log) is None:
+        return {}
+    from judgeharness_integrations.cli._replay_calibration import calibrations_of  # noqa: PLC0415 - few have one
+
+    return calibrations_of(log, path, judges)
+
+
+def _certificates(log: Path, path: Path | None, judges: Mapping[str, Sequence[VerdictRow]], rule: Rule) -> Certificates:
+    """Return the certificates that decisions of the replay stand under."""
+    if path is None and folder_of(log) is None:
+        return {}
+    from judgeharness_integrations.cli._replay_calibration import certificates_of  # noqa: PLC0415 - few have one
+
+    return certificates_of(log, path, judges, rule)
 
 
 def _show(
@@ -90,14 +142,27 @@ def _show(
     rows: Sequence[VerdictRow],
     judges: Sequence[str] | None,
     *,
+    stopped: bool,
     source: str,
+    planned: Mapping[str, int],
     as_json: bool,
 ) -> None:
     if as_json:
-        print_json(report.to_dict() | ({} if checked is None else {"gates": checked.to_dict()}))
+        gates = {} if checked is None else {"gates": checked.to_dict()}
+        print_json(report.to_dict() | ({"stopped": True} if stopped else {}) | gates)
         return
-    groups = [group for mine in rows_of_judges(rows, judges).values() for group in by_criterion(mine).values()]
-    _print(report, groups, source)
+    asked = rows_of_judges(rows, judges)
+    groups = [group for mine in asked.values() for group in by_criterion(mine).values()]
+    notes = [*([f"the run {STOPPED}"] if stopped else ()), *_missing(asked, planned)]
+    _print(report, groups, source, notes=notes)
+
+
+def _missing(asked: Mapping[str, Sequence[VerdictRow]], planned: Mapping[str, int]) -> Iterator[str]:
+    """Yield how many of a judge's planned cases have no row."""
+    for judge, rows in asked.items():
+        cases = planned.get(judge, 0)
+        if (never := cases - len(by_case(rows))) > 0:
+            yield f"{judge}: {never_asked(never, cases)}: not graded"
 
 
 def _gates(options: GateOptions | None) -> Gates | None:
@@ -106,16 +171,31 @@ def _gates(options: GateOptions | None) -> Gates | None:
         return None
     from judgeharness_integrations.cli._gates import gates_of  # noqa: PLC0415 - few replays have gates
 
-    return gates_of(options)
+    return gates_of(options) or None
 
 
-def _print(report: ReplayReport, groups: Sequence[Sequence[VerdictRow]], source: str) -> None:
+def _print(
+    report: ReplayReport,
+    groups: Sequence[Sequence[VerdictRow]],
+    source: str,
+    *,
+    notes: Sequence[str],
+) -> None:
     from judgeharness_integrations.cli._printing import console, safe  # noqa: PLC0415 - JSON needs no tables
     from judgeharness_integrations.cli._replay_tables import replay_tables  # noqa: PLC0415
+    from judgeharness_integrations.reporting.certificatetext import held_text  # noqa: PLC0415
 
     screen = console()
     screen.print(safe(f"replay of {source}", 200))
     screen.print(f"rule: {report.rule}")
     screen.print("rule chosen after the samples: exploratory")
+    for note in notes:
+        screen.print(safe(note, 200))
     for part in replay_tables(report, groups):
         screen.print(part)
+    for judge, held in report.certificates.items():
+        for line in (held_text(*held), *held[0].warnings(one.criterion for one in report.judges if one.judge == judge)):
+            screen.print(safe(f"{judge}: {line}", 800), soft_wrap=True)
+    for anchor in report.anchors:
+        for line in anchor.lines():
+            screen.print(safe(line, 800), soft_wrap=True)

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from judgeharness_integrations.cli._gate_table import print_gates
 from judgeharness_integrations.cli._gates import gate_exit
 from judgeharness_integrations.cli._printing import console
 from judgeharness_integrations.gates.checking import check_gates
+from judgeharness_integrations.replay import rows_of_judges
 from judgeharness_integrations.reporting.runs.building import run_report
 from judgeharness_integrations.reporting.runs.fromlog import results_of_log
 
 if TYPE_CHECKING:
     from judgeharness_integrations.aggregation.rules import Rule
+    from judgeharness_integrations.cli._replay_calibration import Calibrations
     from judgeharness_integrations.gates.gate import Gates
     from judgeharness_integrations.gates.report import GateReport
     from judgeharness_integrations.verdictlog.row import VerdictRow
@@ -21,9 +23,35 @@ if TYPE_CHECKING:
 __all__ = ["check_replay", "tell_gates"]
 
 
-def check_replay(gates: Gates, rows: Sequence[VerdictRow], rule: Rule, **options: Any) -> GateReport:
-    """Check gates on the rows of a log under a rule; `options` are those of `results_of_log`."""
-    return check_gates(run_report(results_of_log(rows, rule, **options)), gates)
+def check_replay(
+    gates: Gates,
+    rows: Sequence[VerdictRow],
+    rule: Rule,
+    known: Calibrations,
+    *,
+    planned: Mapping[str, int],
+    own: GateReport | None,
+    **options: Any,
+) -> GateReport:
+    """Check gates on the rows of a log under a rule.
+
+    Args:
+        gates: what is asked of it.
+        rows: of the log.
+        rule: how they are folded.
+        known: the calibrations its results are compared with.
+        planned: judge -> cases of the run, as far as that is known: those that were never asked are not graded.
+        own: what the run's own gates said.
+        options: those of `results_of_log`.
+
+    """
+    results, judges = results_of_log(rows, rule, **options), options.get("judges")
+    if known:
+        from judgeharness_integrations.cli._replay_calibration import anchored_results  # noqa: PLC0415 - few have one
+
+        results = anchored_results(results, known, rows_of_judges(rows, judges), rule)
+    wanted = {judge: count for judge, count in planned.items() if not judges or judge in judges}
+    return check_gates(run_report(results, planned=wanted, gates=own), gates)
 
 
 def tell_gates(checked: GateReport, *, stderr: bool) -> int:

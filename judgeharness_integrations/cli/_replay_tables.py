@@ -9,19 +9,26 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from judgeharness_integrations.aggregation.variance import VarianceSplit, variance_split
+from judgeharness_integrations.calibration.controls import Controls
 from judgeharness_integrations.cli._printing import percent, safe, share, share_labelled, table
 from judgeharness_integrations.replay import JudgeReplay, ReplayReport
+from judgeharness_integrations.reporting.plain import safe_text
 from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow, verdict_text
 
-__all__ = ["decision_table", "replay_tables", "stopping_sentences"]
+__all__ = ["control_lines", "decision_table", "replay_tables", "stopping_sentences"]
 
 _ALMOST_ZERO = 0.001
+_LONGEST = 400
 
 
 def replay_tables(report: ReplayReport, groups: Sequence[Sequence[VerdictRow]]) -> Iterator[RenderableType]:
     """Yield the tables of a report and of the rows behind each of its entries."""
     yield decision_table(report.judges)
     yield from stopping_sentences(report.judges)
+    for entry in report.judges:
+        if entry.controls is not None:
+            yield from (Text(f"{_who(entry).plain}: {line}") for line in control_lines(entry.controls))
+        yield from (Text(f"{_who(entry).plain}: {line}") for line in _gold_lines(entry))
     if any(entry.mean_absolute_error is not None for entry in report.judges):
         yield "accuracy is of labels; scores show their mean absolute error against gold instead"
     labels = [entry for entry in report.judges if entry.kind == "labels"]
@@ -50,6 +57,21 @@ def stopping_sentences(entries: Sequence[JudgeReplay]) -> Iterator[str]:
             "with early stopping, later samples are asked only about cases that earlier ones left open: accuracy by "
             "perturbation, position, spread and variance would show that choice, and are left out"
         )
+
+
+def control_lines(found: Controls) -> Iterator[str]:
+    """Yield what judges that read nothing get right, and whether a judge is better than the best of them."""
+    yield safe_text(found.line, _LONGEST)
+    yield safe_text(found.sentence, _LONGEST)
+
+
+def _gold_lines(entry: JudgeReplay) -> Iterator[str]:
+    """Yield how many gold labels could not be read, and in how many clusters the others are."""
+    if entry.unread:
+        told = "1 case has a gold label" if entry.unread == 1 else f"{entry.unread} cases have gold labels"
+        yield f"{told} that cannot be read beside such decisions, counted as without one"
+    if entry.clusters is not None:
+        yield f"intervals of accuracy and controls: {entry.labelled} cases in {entry.clusters} clusters"
 
 
 def _who(entry: JudgeReplay) -> Text:

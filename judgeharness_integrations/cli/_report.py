@@ -28,8 +28,9 @@ __all__ = ["Outputs", "Source", "make_report"]
 def make_report(source: Source, outputs: Outputs, options: GateOptions) -> int:
     """Read a run or log, write what is wished for, check the gates, and return the exit code.
 
-    Without gates it is 0, whatever those of the run said, which are shown then. With them it is 1 unless all pass, and
-    3 where a run that is shown is not whole: it was cut off, or cases of it ended not graded.
+    It is 3 where nothing was graded. Without gates it is 0 otherwise, whatever those of the run said, which are shown
+    then. With them it is 1 unless all pass, and 3 where a run that is shown is not whole: it was cut off, or cases of
+    it ended not graded.
     """
     gates = gates_of(options)
     outputs.check(source)
@@ -40,7 +41,8 @@ def make_report(source: Source, outputs: Outputs, options: GateOptions) -> int:
         _tell(report, checked, outputs, written)
         if outputs.step_summary and (path := summary_file()) is not None:
             append_summary(outputs.markdown(report, checked), path)
-    return NOT_GRADED if checked is not None and source.is_folder and _unfinished(report) else gate_exit(checked)
+    unfinished = checked is not None and source.is_folder and _unfinished(report)
+    return NOT_GRADED if unfinished or not report.graded else gate_exit(checked)
 
 
 def _unfinished(report: RunReport) -> bool:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from judgeharness_integrations._errors import UnknownNameError, UsageError
+from judgeharness_integrations.cli._names import names_in
 from judgeharness_integrations.cli._replay import rule_of
 from judgeharness_integrations.reporting.plain import safe_text
 from judgeharness_integrations.reporting.runs.building import run_report
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from judgeharness_integrations.reporting.runs.report import RunReport
     from judgeharness_integrations.verdictlog.row import VerdictRow
 
-__all__ = ["Source"]
+__all__ = ["Source", "case_texts"]
 
 _TEXTS = ("input", "output", "output_b", "reference", "context")
 
@@ -69,7 +70,7 @@ class Source:
         """
         if (self.annotations is None) != (not self.humans):
             raise UsageError("--annotations FILE and --humans NAMES go together: give both, or neither.")
-        facts: dict[str, Any] = {} if self.cases is None else {"case_texts": _case_texts(self.cases)}
+        facts: dict[str, Any] = {} if self.cases is None else {"case_texts": case_texts(self.cases)}
         found = self._of_url(facts) if self.is_url else self._of_path(facts)
         return found if self.annotations is None else self._with_annotators(found, self.annotations)
 
@@ -111,8 +112,7 @@ class Source:
 
     def _of_url(self, facts: dict[str, Any]) -> RunReport:
         """Return the report of a run in a database."""
-        from judgeharness_integrations.verdictlog.decoding import decode  # noqa: PLC0415 - few logs are databases
-        from judgeharness_integrations.verdictlog.encoding import to_record  # noqa: PLC0415
+        from judgeharness_integrations.verdictlog.decoding import as_labels  # noqa: PLC0415 - few logs are databases
         from judgeharness_integrations.verdictlog.sql.log import SqlLog  # noqa: PLC0415 - loads SQLAlchemy
 
         if self.rule is None:
@@ -121,7 +121,7 @@ class Source:
             run, name = self._run_in(log.run_ids()), log.name
             rows: list[VerdictRow] = list(log.rows(run=run))
         if self.labels:
-            rows = decode([(number, to_record(row)) for number, row in enumerate(rows, 1)], source=name, labels=True)
+            rows = as_labels(rows, source=name)
         results = results_of_log(
             rows, rule_of(self.rule), judges=self.judges, min_valid=self.min_valid, tolerance=self._scale
         )
@@ -139,11 +139,10 @@ class Source:
         from judgeharness_integrations.agreement import read_panel  # noqa: PLC0415 - brings numpy
         from judgeharness_integrations.reporting.runs.annotating import annotated  # noqa: PLC0415
 
-        names = [name.strip() for given in self.humans for name in given.split(",") if name.strip()]
-        return annotated(report, read_panel(annotations), humans=names, epsilon=self.epsilon)
+        return annotated(report, read_panel(annotations), humans=names_in(self.humans), epsilon=self.epsilon)
 
 
-def _case_texts(path: Path) -> dict[str, dict[str, str]]:
+def case_texts(path: Path) -> dict[str, dict[str, str]]:
     """Return case -> field -> text of a case file."""
     from judgeharness_integrations.casefiles import read_cases  # noqa: PLC0415 - few reports show texts
 

@@ -10,10 +10,13 @@ from rich.text import Text
 
 from judgeharness_integrations.calibration.rates import Rate
 from judgeharness_integrations.cli._printing import percent, safe, share, table
+from judgeharness_integrations.cli._replay_tables import control_lines
 from judgeharness_integrations.reporting.billtext import cost_text, tokens_text
-from judgeharness_integrations.reporting.calibrationtext import anchor_text
+from judgeharness_integrations.reporting.calibrationtext import alike, anchor_text
+from judgeharness_integrations.reporting.certificatetext import held_text
 from judgeharness_integrations.reporting.plain import number_text, safe_text
 from judgeharness_integrations.reporting.runs.designs import design_key, designs_apart
+from judgeharness_integrations.reporting.statetext import never_asked
 from judgeharness_integrations.verdictlog.row import verdict_text
 
 if TYPE_CHECKING:
@@ -114,16 +117,18 @@ def _told(label: str, rate: Rate) -> str:
 def _about(section: JudgeSection) -> Iterator[str]:
     for name, summary in _named(section):
         about = name.removeprefix(section.judge).removeprefix(" · ")
-        for line in _flips(summary):
+        for line in (*_flips(summary), *_controls(summary)):
             yield f"{about}: {line}" if about else line
         failed = {name: count for name, count in summary.outcomes.items() if name != "ok" and count}
         if failed:
             told = ", ".join(f"{count} {name}" for name, count in failed.items())
             yield f"failed samples of {summary.criterion}: {told} of {sum(summary.outcomes.values())}"
     if section.not_asked:
-        yield f"{section.not_asked} of {section.cases + section.not_asked} cases were never asked"
+        yield never_asked(section.not_asked, section.cases + section.not_asked)
     if section.calibration is not None:
         yield anchor_text(section.calibration, section.calibration_state)
+        yield from alike(section)
+    yield from (held_text(*one) for one in section.certificates)
     yield f"usage: {_bill(section.usage, section.cost, section.cost_remarks)}"
     if section.calibration_usage is not None:
         bill = _bill(section.calibration_usage, section.calibration_cost, section.cost_remarks)
@@ -143,6 +148,12 @@ def _flips(summary: CriterionSummary) -> Iterator[str]:
     beside = "" if noise is None else f"; between two samples of none in {_rate(noise)}"
     for flip in summary.flips:
         yield f"verdicts differ between none and {flip.perturbation} in {_rate(flip)}{beside}"
+
+
+def _controls(summary: CriterionSummary) -> Iterator[str]:
+    """Yield how right judges are that read nothing, and whether this one is better."""
+    if summary.controls is not None:
+        yield from control_lines(summary.controls)
 
 
 def _rate(flip: FlipRate) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,13 +15,15 @@ from judgeharness_integrations import __version__
 from judgeharness_integrations.anchoring import calibration_run
 from judgeharness_integrations.casefiles import CaseFile
 from judgeharness_integrations.cli._asking import check_cost, confirm, judge_model, print_plans
+from judgeharness_integrations.cli._candidates import asked_candidate, counted
 from judgeharness_integrations.cli._gates import gates_of
 from judgeharness_integrations.cli._plan_money import Asking, money_notes, usage_before
 from judgeharness_integrations.cli._run_going import RunGoing, go
-from judgeharness_integrations.cli._run_notes import Before, plan_notes
+from judgeharness_integrations.cli._run_notes import Before, certificate_notes, plan_notes
 from judgeharness_integrations.cli._run_parts import check_unchanged, run_parts
 from judgeharness_integrations.cli._run_place import RunPlace
 from judgeharness_integrations.cli._run_request import RunRequest, Spending
+from judgeharness_integrations.cli._run_until import check_measurable, order_notes, order_seed, untils
 from judgeharness_integrations.cli._step_summary import summary_file
 from judgeharness_integrations.cli._stopping import terminable
 from judgeharness_integrations.cli._summary import JudgeTally
@@ -29,6 +32,7 @@ from judgeharness_integrations.config import (
     SendableJudge,
     build_calibration,
     build_cases,
+    build_certificate,
     build_executor,
     build_harness_options,
     build_judge,
@@ -43,7 +47,8 @@ if TYPE_CHECKING:
     from judgeharness_integrations.cases import AnswerCase
     from judgeharness_integrations.gates.gate import Gates
     from judgeharness_integrations.judging import Judge
-    from judgeharness_integrations.verdictlog import SqlLog
+from judgeharness_integrations.verdictlog import SqlLog
+from judgeharness_integrations.verdictlog.sql.records import ORDER_SEED
 
 __all__ = ["run_config"]
 
@@ -62,22 +67,29 @@ def run_config(path: Path, request: RunRequest) -> int:
 
 
 def _run(config: Config, request: RunRequest) -> int:
-    gates = gates_of(request.gates, config.gates.asked())
+    gates = gates_of(request.gates, config.gates.asked(), until=request.until)
     place = RunPlace.of(config, out=request.out, log=request.log, default=DEFAULT_OUT)
     place.check(overwrite=request.overwrite)
     spending = Spending.of(config, request)
     asked = _asked(config, request)
+    if request.until:
+        check_measurable(gates, asked.harness, asked.judges, asked.cases)
     with ExitStack() as stack:
         stack.enter_context(place.held())  # before it is read which run stands there
         log = stack.enter_context(place.open()) if place.holds_run or place.log is not None else None
         before = _before(place, log, request)
         parts = run_parts(config, asked.harness, asked.judges, cases=cases_digest(asked.cases))
         if before.record is not None:
+            kept = {name: one for name, one in before.record.parts.items() if name == ORDER_SEED}
+            parts |= kept
             check_unchanged(before.record.run, before.record.parts, parts)
+        if request.until:
+            parts[ORDER_SEED] = order_seed(config, parts, log)
         asked.harness.budget = budget = spending.budget(before.usage, spent=before.spent)
         for tally in asked.tallies:
             budget.check_price(tally.model_name)
-        _agree(asked, before, spending, request, log=log)
+        _agree(asked, before, spending, request, log=log, order=order_notes(parts, log) if request.until else ())
+        asked = _counted(asked, request)
         log = stack.enter_context(place.open()) if log is None else log
         going = _begun(asked, place, log, before, request=request, parts=parts, spending=spending, gates=gates)
         with log.claim(str(asked.harness.run)):
@@ -93,7 +105,15 @@ def _before(place: RunPlace, log: SqlLog | None, request: RunRequest) -> Before:
     return Before(run=run, record=record, usage=usage)
 
 
-def _agree(asked: _Asked, before: Before, spending: Spending, request: RunRequest, *, log: SqlLog | None) -> None:
+def _agree(
+    asked: _Asked,
+    before: Before,
+    spending: Spending,
+    request: RunRequest,
+    *,
+    log: SqlLog | None,
+    order: Iterable[str],
+) -> None:
     """Show the plan and what it costs at most, and ask whether to go on."""
     plans = {tally.judge.name: tally.plan for tally in asked.tallies}
     judges = [
@@ -106,7 +126,9 @@ def _agree(asked: _Asked, before: Before, spending: Spending, request: RunReques
         )
         for tally in asked.tallies
     ]
-    notes = [*plan_notes(before, plans, asked.judges), *money_notes(judges, spending.prices, asked.cases)]
+    held = {tally.judge.name: asked.harness.certificate_for(tally.judge, tally.model) for tally in asked.tallies}
+    told = [*plan_notes(before, plans, asked.judges), *certificate_notes(asked.judges, held)]
+    notes = [*told, *order, *money_notes(judges, spending.prices, asked.cases)]
     print_plans(
         plans, asked.config, max_calls=spending.planned, stderr=request.as_json, budget=spending.shown, notes=notes
     )
@@ -131,7 +153,9 @@ def _asked(config: Config, request: RunRequest) -> _Asked:
     """Build all that a configuration names and plan every case: what cannot be asked is known before the first call."""
     cases = build_cases(config)
     judges: list[Judge] = [build_judge(config, place) for place in range(len(config.judges))]
-    options = build_harness_options(config) | build_calibration(config)
+    options = build_harness_options(config) | build_calibration(config) | build_certificate(config)
+    began = datetime.now(UTC)
+    options["clock"] = lambda: began  # whatever expires on the way held for the whole run
     options["reuse"] = config.reuse and not request.fresh
     if (executor := build_executor(config, options, engine=request.engine)) is not None:
         judges = [SendableJudge(judge, config, place) for place, judge in enumerate(judges)]
@@ -146,6 +170,16 @@ def _asked(config: Config, request: RunRequest) -> _Asked:
         for judge, one in zip(judges, config.judges, strict=True)
     ]
     return _Asked(config=config, harness=harness, judges=judges, cases=cases, tallies=tallies)
+
+
+def _counted(asked: _Asked, request: RunRequest) -> _Asked:
+    """Count the judges among the candidates of the labels they are calibrated on, as `judgeharness calibrate` does."""
+    labels, design = asked.harness.calibration_set, asked.harness.design_for
+    if labels is None:
+        return asked
+    looks = [asked_candidate(one.judge, design(one.judge), one.model) for one in asked.tallies]
+    known = counted(asked.config, labels, looks, as_json=request.as_json)
+    return replace(asked, harness=asked.harness.with_labels(known))
 
 
 def _planned(harness: JudgeHarness, judge: Judge, cases: Iterable[AnswerCase]) -> Iterator[tuple[str, int]]:
@@ -196,5 +230,8 @@ def _begun(
         is_new=before.record is None,
         as_json=request.as_json,
         gates=gates,
+        until=untils(gates, asked.judges, asked.cases, seed=parts[ORDER_SEED], log=log, run=run)
+        if request.until
+        else {},
         step_summary=summary_file() if request.step_summary else None,
     )

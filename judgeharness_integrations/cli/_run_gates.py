@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -13,11 +14,13 @@ from judgeharness_integrations.cli._step_summary import append_summary
 from judgeharness_integrations.gates.checking import check_gates
 from judgeharness_integrations.reporting.plain import safe_text
 from judgeharness_integrations.reporting.runs.reading import read_report
+from judgeharness_integrations.until import settled
 
 if TYPE_CHECKING:
     from judgeharness_integrations.aggregation.rules import Rule
     from judgeharness_integrations.gates.gate import Gates
     from judgeharness_integrations.gates.report import GateReport
+    from judgeharness_integrations.until import Until
 
 __all__ = ["check_run"]
 
@@ -25,7 +28,13 @@ _CHECKED = ("complete", "budget_exhausted", "judge_down")  # what was interrupte
 
 
 def check_run(
-    folder: Path, document: Mapping[str, Any], *, rule: Rule, gates: Gates, summary: Path | None
+    folder: Path,
+    document: Mapping[str, Any],
+    *,
+    rule: Rule,
+    gates: Gates,
+    summary: Path | None,
+    until: Mapping[str, Until] = MappingProxyType({}),
 ) -> tuple[GateReport | None, str | None]:
     """Check the gates of a run that has ended, and append its report to the summary of a GitHub step.
 
@@ -34,6 +43,7 @@ def check_run(
         document: its summary; nothing is checked of a run that was interrupted or has failed.
         rule: what its answers were folded with.
         gates: may be none.
+        until: what each judge was asked until; its evidence stands for that of the files, where the gates were asked.
         summary: the file of the GitHub step, where there is one.
 
     Returns:
@@ -51,7 +61,7 @@ def check_run(
         return None, None
     checked, problem = None, None
     try:
-        checked = check_gates(report, gates) if gates else None
+        checked = settled(report, until) if until else check_gates(report, gates) if gates else None
     except UsageError as error:
         problem = str(error)
     if summary is not None:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import typer
 
+from judgeharness_integrations._documents import owner_only
 from judgeharness_integrations._errors import CaseError, ClusterError, JudgeHarnessError, LogStorageError, UsageError
-from judgeharness_integrations._files import owner_only
 from judgeharness_integrations.cli._failures import told, without_replay_advice
 from judgeharness_integrations.cli._gate_table import print_gates
 from judgeharness_integrations.cli._gates import gate_exit
@@ -27,6 +27,8 @@ from judgeharness_integrations.cli.exits import INTERRUPTED, NOT_GRADED, OK, TER
 from judgeharness_integrations.config import Config
 from judgeharness_integrations.execution.observing import default_observers
 from judgeharness_integrations.harness import JudgeHarness
+from judgeharness_integrations.reporting.certificatetext import held_text
+from judgeharness_integrations.reporting.document import calibration_record
 from judgeharness_integrations.reporting.plain import safe_text
 from judgeharness_integrations.verdictlog import write_log
 from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES
@@ -37,9 +39,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from judgeharness_integrations.cases import AnswerCase
+    from judgeharness_integrations.certifying.certificate import HeldCertificate
     from judgeharness_integrations.gates.gate import Gates
     from judgeharness_integrations.gates.report import GateReport
     from judgeharness_integrations.prices import Price
+    from judgeharness_integrations.until import Until
     from judgeharness_integrations.verdictlog import SqlLog
 
 __all__ = ["RunGoing", "go"]
@@ -63,12 +67,19 @@ class RunGoing:
     is_new: bool
     as_json: bool
     gates: Gates
+    until: Mapping[str, Until]
     step_summary: Path | None
 
     @property
     def run(self) -> str:
         """The run's id."""
         return str(self.harness.run)
+
+    @property
+    def certificates(self) -> dict[str, HeldCertificate]:
+        """Judge -> the certificate its decisions stand under; none without one."""
+        held = {tally.judge.name: self.harness.certificate_for(tally.judge, tally.model) for tally in self.tallies}
+        return {judge: one for judge, one in held.items() if one is not None}
 
 
 def go(going: RunGoing) -> int:
@@ -119,7 +130,12 @@ def _written_down(going: RunGoing, stopped: BaseException | None) -> int:
     _export(going, state=document["state"])
     _write(document, going)
     gates, problem = check_run(
-        going.place.folder, document, rule=going.harness.design.rule, gates=going.gates, summary=going.step_summary
+        going.place.folder,
+        document,
+        rule=going.harness.design.rule,
+        gates=going.gates,
+        until=going.until,
+        summary=going.step_summary,
     )
     if gates is not None:
         document["gates"] = gates.to_dict()
@@ -150,9 +166,15 @@ def _note_beginning(going: RunGoing) -> None:
         record = RunRecord(run=going.run, created_at=now, updated_at=now, parts=going.parts, **going.facts)
         going.log.begin(record)
     else:
-        going.log.note(going.run, **going.facts)
+        going.log.note(going.run, parts=going.parts, **going.facts)
     planned = {tally.judge.name: tally.plan.cases for tally in going.tallies}
-    going.place.mark(going.run, planned_cases=planned, start=going.config.resolve("."))
+    certificate = next((calibration_record(given) for given, _ in going.certificates.values()), None)
+    going.place.mark(
+        going.run,
+        planned_cases=planned,
+        start=going.config.resolve("."),
+        certificate=certificate,
+    )
 
 
 def _write(document: Mapping[str, Any], going: RunGoing) -> None:
@@ -166,18 +188,26 @@ def _tell(document: Mapping[str, Any], going: RunGoing, gates: GateReport | None
     if going.as_json:
         print_json(document)
     else:
-        print_summary(document, going.place.folder, log=going.log.name)
+        beside = {tally.judge.name: tally.beside(going.certificates.get(tally.judge.name)) for tally in going.tallies}
+        held = {judge: held_text(*one) for judge, one in beside.items() if one is not None}
+        print_summary(document, going.place.folder, log=going.log.name, certificates=held)
     if gates is not None:
         print_gates(gates, console(stderr=going.as_json))
 
 
 def _ask(going: RunGoing, tally: JudgeTally, results: TextIO) -> None:
+    until = going.until.get(tally.judge.name)
     with without_replay_advice():
-        for result in going.harness.evaluate_many(tally.judge, going.cases, tally.model):
+        for result in going.harness.evaluate_many(tally.judge, going.cases if until is None else until, tally.model):
+            if until is not None:
+                until.add(result)
             document = result.to_dict()
             tally.add(result, document)
             results.write(json.dumps(document, ensure_ascii=False, allow_nan=False) + "\n")
             results.flush()
+    if until is not None:
+        tally.keep_to(until.opened)
+        typer.echo(f"{safe_text(tally.judge.name, 60)}: {until.ending}", err=True)
 
 
 def _ended(document: Mapping[str, Any], going: RunGoing, stopped: BaseException | None) -> int:

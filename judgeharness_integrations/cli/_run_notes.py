@@ -10,10 +10,11 @@ from judgeharness_integrations.judging import Judge
 from judgeharness_integrations.plan import Plan
 
 if TYPE_CHECKING:
+    from judgeharness_integrations.certifying.certificate import HeldCertificate
     from judgeharness_integrations.verdictlog.sql.records import RunRecord
-    from judgeharness_integrations.verdictlog.sql.usage import ModelUsage
+    from judgeharness_integrations.verdictlog.sql.runs import ModelUsage
 
-__all__ = ["Before", "plan_notes"]
+__all__ = ["Before", "certificate_notes", "plan_notes"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,3 +45,12 @@ def plan_notes(before: Before, plans: Mapping[str, Plan], judges: Sequence[Judge
     for judge in judges:
         if judge.identity is None or judge.identity.source is not None:
             yield f"{judge.name} names no model: a new run cannot take over its answers; add `model:` if it should"
+
+
+def certificate_notes(judges: Sequence[Judge], held: Mapping[str, HeldCertificate | None]) -> Iterator[str]:
+    """Yield of which judges every decision will abstain, since the certificate does not hold for them."""
+    for judge in judges:
+        found = held[judge.name]
+        if found is not None and not found[1].valid and getattr(judge, "learn", None) is None:
+            given, state = found
+            yield f"{judge.name}: the certificate on {given.name} is {state}: every decision it is about will abstain"

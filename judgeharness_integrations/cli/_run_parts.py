@@ -29,7 +29,7 @@ def run_parts(
     How fast and how far is asked (limits, budgets, the engine) is no part of it: it may change from one go to the next.
     """
     asked = {judge.name: _judge(one, judge) for one, judge in zip(config.judges, judges, strict=True)}
-    design = harness.design
+    design, anchor = harness.design, config.calibration
     return {
         "judges": redacted(asked),
         "cases": dict(cases),
@@ -46,7 +46,10 @@ def run_parts(
             "rewriter": None if config.harness.rewriter is None else redacted(config.harness.rewriter.model_dump()),
         },
         "keep": config.keep,
-        "calibration": _calibration(config),
+        "calibration": _measured(
+            config, None if anchor is None else anchor.model_dump(exclude_none=True, exclude={"ledger"})
+        ),
+        "certificate": _measured(config, None if config.certificate is None else {"file": config.certificate}),
     }
 
 
@@ -84,17 +87,17 @@ def _source(judge: Judge) -> str | None:
         return None
 
 
-def _calibration(config: Config) -> dict[str, Any] | None:
-    calibration = config.calibration
-    if calibration is None:
+def _measured(config: Config, given: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """Return what is given as a calibration or certificate, with a digest of its file."""
+    if given is None:
         return None
-    path = config.resolve(str(calibration.file or calibration.labels))
-    content = hashlib.sha256(path.read_bytes()).hexdigest()[:16]
-    return {**calibration.model_dump(exclude_none=True), "content": content}
+    path = config.resolve(str(given.get("file") or given["labels"]))
+    return {**given, "content": hashlib.sha256(path.read_bytes()).hexdigest()[:16]}
 
 
 def _flat(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:
-    if isinstance(value, dict) and value:
+    """Yield what stands where; an empty mapping says nothing, as where an older version wrote none."""
+    if isinstance(value, dict):
         for key, part in value.items():
             yield from _flat(part, f"{name}.{key}" if name else str(key))
     else:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from filelock import FileLock, Timeout
 
@@ -108,12 +108,17 @@ class RunPlace:
             )
         return begun, record
 
-    def mark(self, run: str, *, planned_cases: Mapping[str, int], start: Path) -> None:
+    def mark(
+        self, run: str, *, planned_cases: Mapping[str, int], start: Path, certificate: Mapping[str, Any] | None
+    ) -> None:
         """Note which run stands here, and how many cases each judge is to be asked, before anything is asked.
 
-        `start` is the folder from which the configuration names files; it is noted as seen from here.
+        `certificate` is what its decisions stand under, without which its results cannot be read. `start` is the folder
+        from which the configuration names files; it is noted as seen from here.
         """
-        noted = {"run": run, "log": self._marked_log, "planned_cases": dict(planned_cases)}
+        noted: dict[str, Any] = {"run": run, "log": self._marked_log, "planned_cases": dict(planned_cases)}
+        if certificate is not None:
+            noted["certificate"] = certificate
         with suppress(ValueError):  # on another drive
             noted["configured_in"] = Path(os.path.relpath(start.resolve(), self.folder.resolve())).as_posix()
         text = json.dumps(noted, indent=2)

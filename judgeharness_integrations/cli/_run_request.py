@@ -16,7 +16,7 @@ from judgeharness_integrations.prices import Price, Spent
 from judgeharness_integrations.pricetable import prices_of
 
 if TYPE_CHECKING:
-    from judgeharness_integrations.verdictlog.sql.usage import ModelUsage
+    from judgeharness_integrations.verdictlog.sql.runs import ModelUsage
 
 __all__ = ["RunRequest", "Spending"]
 
@@ -41,6 +41,7 @@ class RunRequest:
     overwrite: bool = False
     as_json: bool = False
     gates: GateOptions = field(default_factory=GateOptions)
+    until: tuple[str, ...] = ()
     step_summary: bool = True
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from types import SimpleNamespace
+from types import MappingProxyType, SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
 from rich.text import Text
 
+from judgeharness_integrations.calibration.controls import Controls
 from judgeharness_integrations.cli._printing import console, percent, safe, share, share_labelled, table
-from judgeharness_integrations.cli._replay_tables import stopping_sentences
+from judgeharness_integrations.cli._replay_tables import control_lines, stopping_sentences
 from judgeharness_integrations.reporting.billtext import cost_text, tokens_text
 from judgeharness_integrations.reporting.plain import safe_text
 from judgeharness_integrations.reporting.statetext import state_text
@@ -23,7 +24,9 @@ __all__ = ["print_summary"]
 _MOST_VERDICTS = 6
 
 
-def print_summary(document: Mapping[str, Any], folder: Path, *, log: str) -> None:
+def print_summary(
+    document: Mapping[str, Any], folder: Path, *, log: str, certificates: Mapping[str, str] = MappingProxyType({})
+) -> None:
     """Print what was decided, against what, and where everything stands."""
     screen = console()
     screen.print()
@@ -48,7 +51,7 @@ def print_summary(document: Mapping[str, Any], folder: Path, *, log: str) -> Non
             screen.print(Text(safe_text(f"{judge['judge']}: {alert}"), style="bold"))
     screen.print(table("measured", columns, [row[: len(columns)] for row in rows], texts=2))
     for judge in document["judges"]:
-        for line in _about(judge):
+        for line in (*_about(judge), *filter(None, [certificates.get(judge["judge"])])):
             screen.print(Text(safe_text(f"{judge['judge']}: {line}")))
     usage = document["usage"]
     cost = cost_text(usage["cost"], usage["cost_remarks"])
@@ -87,6 +90,7 @@ def _verdicts(counts: list[Mapping[str, Any]]) -> str:
 
 def _about(judge: Mapping[str, Any]) -> Iterator[str]:
     yield from _anchor(judge["calibration"])
+    yield from (f"not measured: {sentence}" for sentence in judge["not_measured"])
     if unasked := judge["not_asked_cases"]:
         cases = judge["judged_cases"] + unasked
         yield f"{unasked} of {cases} cases, counted as not graded, were never asked or cut off before an answer"
@@ -94,6 +98,10 @@ def _about(judge: Mapping[str, Any]) -> Iterator[str]:
         yield f"{judge['saved_calls']} calls saved by stopping early"
     yield from stopping_sentences([cast("JudgeReplay", SimpleNamespace(**entry)) for entry in judge["criteria"]])
     for entry in judge["criteria"]:
+        if entry.get("controls"):
+            yield from (
+                f"{entry['criterion']}: {line}" for line in control_lines(Controls.from_dict(entry["controls"]))
+            )
         if entry["error"]:
             yield f"{entry['criterion']} is not graded: {entry['error']}"
     for name, count in judge["skipped_perturbations"].items():
@@ -116,6 +124,8 @@ def _anchor(calibration: Mapping[str, Any] | None) -> Iterator[str]:
         shown = [f"{what} {_rate(rates[what])}" for what in ("precision", "recall", "coverage") if rates[what]]
         if shown:
             yield f"{name}: " + ", ".join(shown) + f", n={rates['n']}"
+        if rates.get("untold"):
+            yield f"{name}: {rates['untold']}"
 
 
 def _rate(rate: Mapping[str, Any]) -> str:

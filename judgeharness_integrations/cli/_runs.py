@@ -16,10 +16,10 @@ from judgeharness_integrations.cli._summary_usage import used
 from judgeharness_integrations.prices import Price
 from judgeharness_integrations.verdictlog import SqlLog
 from judgeharness_integrations.verdictlog.runfolder import log_of
-from judgeharness_integrations.verdictlog.sql.address import shown
-from judgeharness_integrations.verdictlog.sql.failed import failed_of
+from judgeharness_integrations.verdictlog.sql.engines import shown
+from judgeharness_integrations.verdictlog.sql.reading import failed_of
 from judgeharness_integrations.verdictlog.sql.records import RunRecord
-from judgeharness_integrations.verdictlog.sql.usage import ModelUsage
+from judgeharness_integrations.verdictlog.sql.runs import ModelUsage
 
 __all__ = ["RUNS_SCHEMA", "list_runs"]
 

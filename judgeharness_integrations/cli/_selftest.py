@@ -1,4 +1,4 @@
-"""What `judgeharness selftest` does."""
+"""The tables of `judgeharness selftest`, one a kind of check."""
 
 from __future__ import annotations
 
@@ -7,21 +7,85 @@ import textwrap
 from collections.abc import Callable, Iterator, Sequence
 
 import typer
+from rich.table import Table
 
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.cli._json import print_json
-from judgeharness_integrations.cli._printing import console
-from judgeharness_integrations.cli._selftest_tables import selftest_tables
+from judgeharness_integrations.cli._printing import console, percent, table
 from judgeharness_integrations.cli.exits import GATE_FAILED, OK
-from judgeharness_integrations.testing.selftest import CheckFound, SelftestReport, registry, run_selftest
+from judgeharness_integrations.testing.selftest import SelftestReport, registry, run_selftest
 from judgeharness_integrations.testing.selftest.criteria import CRITERIA
-from judgeharness_integrations.testing.selftest.report import Kind
+from judgeharness_integrations.testing.selftest.report import CheckFound, Kind, PointFound
 
-__all__ = ["show_selftest"]
+__all__ = ["selftest_tables", "show_selftest"]
+
+
+_TITLES: dict[Kind, str] = {
+    "coverage": "coverage of nominal 95 % intervals",
+    "size": "rejections of true hypotheses at nominal 5 %",
+    "power": "planted faults: how many reports name them",
+    "false_alarms": "judges without a fault: how many reports fail them",
+    "failures": "what failed samples cannot do",
+    "promises": "whole workflows: what is promised, and what they deliver",
+}
+_RATES = ("check\n  its worst point", "verdict", "points", "mean\n%", "worst\n%", "repli-\ncates")
+_COLUMNS: dict[Kind, tuple[str, ...]] = {
+    "coverage": _RATES,
+    "size": _RATES,
+    "power": ("fault\n  how strong", "verdict", "named\n%", "others\n%", "reports"),
+    "false_alarms": ("judge\n  what it is like", "verdict", "failed\n%", "reports"),
+    "failures": ("promise", "verdict", "rules\nand n", "tried", "broken\n%"),
+    "promises": ("workflow: what happens\n  planted", "verdict", "promised\n%", "delivered\n% [95 %]", "stud-\nies"),
+}
+
+
+def selftest_tables(checks: Sequence[CheckFound]) -> Iterator[tuple[Kind, Table]]:
+    """Yield the kinds of checks there are, each with its table."""
+    for kind, title in _TITLES.items():
+        found = [check for check in checks if check.kind == kind]
+        if found:
+            yield kind, table(title, _COLUMNS[kind], (row for check in found for row in _rows(check)))
+
+
+def _rows(check: CheckFound) -> Iterator[tuple[str, ...]]:
+    if check.kind in ("coverage", "size"):
+        worst = check.worst
+        numbers = (str(len(check.points)), percent(check.mean), percent(worst.rate), str(worst.replicates))
+        yield f"{check.name}\n  {worst}", check.verdict, *numbers
+    elif check.kind == "failures":
+        tried = sum(point.replicates for point in check.points)
+        yield check.name, check.verdict, str(len(check.points)), str(tried), percent(check.worst.rate)
+    elif check.kind == "promises":
+        yield f"{check.name}: {check.promise}", check.verdict, *[""] * 3
+        yield from (_delivered(point, ">=" if check.at_least else "<=") for point in check.points)
+    else:
+        yield check.name, check.verdict, *[""] * (len(_COLUMNS[check.kind]) - 2)
+        yield from (_point(point) for point in check.points)
+
+
+def _point(point: PointFound) -> tuple[str, ...]:
+    """Return a strength of a fault, or a judge without one, below the name of its check."""
+    rates = [percent(point.rate)] if point.others is None else [percent(point.rate), percent(point.others)]
+    return f"  {point}{' *' if point.declared else ''}", "", *rates, str(point.replicates)
+
+
+def _delivered(point: PointFound, word: str) -> tuple[str, ...]:
+    """Return what the studies of a planted truth delivered, below the name of their workflow."""
+    ends = "" if point.low is None else f" [{percent(point.low)}, {percent(point.high)}]"
+    studies = str(point.replicates - point.undefined)
+    return (
+        f"  {point}",
+        point.verdict or "",
+        f"{word} {percent(point.promised)}",
+        f"{percent(point.rate)}{ends}",
+        studies,
+    )
+
 
 _DRAWN: tuple[tuple[str, frozenset[Kind]], ...] = (
     ("replicates a point", frozenset({"coverage", "size"})),
     ("reports on a judge", frozenset({"power", "false_alarms"})),
+    ("studies of a workflow", frozenset({"promises"})),
 )
 
 
@@ -62,15 +126,18 @@ def _print(report: SelftestReport) -> None:
     version = "full" if report.full else "fast"
     for line in textwrap.wrap(f"self-test, {version} version: {_drawn(report)}, seed {report.seed}", screen.width):
         screen.print(line)
-    for kind, table in selftest_tables(report.checks):
-        screen.print(table)
+    for kind, checks in selftest_tables(report.checks):
+        screen.print(checks)
         screen.print(textwrap.fill(f"ok: {CRITERIA[kind]}", screen.width), soft_wrap=True)
     screen.print()
     for line in _deviations(report.checks):
         screen.print(textwrap.fill(line, screen.width, subsequent_indent="  ", break_long_words=False), soft_wrap=True)
-    misses, unclear = (sum(check.verdict == said for check in report.checks) for said in ("miss", "unclear"))
+    unclear, untold = (sum(check.verdict == said for check in report.checks) for said in ("unclear", "not told"))
     if unclear:
         screen.print(f"{unclear} unclear: beyond what is ok by less than three standard errors")
+    if untold:
+        screen.print(f"{untold} not told at this number of studies{'' if report.full else ': see --full'}")
+    misses = sum(check.verdict in {"miss", "broken"} for check in report.checks)
     screen.print(f"{len(report.checks)} checks, {misses} of them miss")
 
 
@@ -91,6 +158,7 @@ def _deviations(checks: Sequence[CheckFound]) -> Iterator[str]:
         parts = [part for part in (check.reason, check.note) if part]
         if undefined:
             tried = sum(point.replicates for point in check.points)
-            parts.append(f"{undefined} of {tried} replicates gave none")
+            what = "studies promised nothing" if check.kind == "promises" else "replicates gave none"
+            parts.append(f"{undefined} of {tried} {what}")
         if parts:
             yield f"{check.name}: {'; '.join(parts)}"

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Set as AbstractSet
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from judgeharness_integrations import __version__
 from judgeharness_integrations.anchoring import calibration_run
-from judgeharness_integrations.calibration.report import CalibrationReport
+from judgeharness_integrations.calibration.facts import facts_of_result
+from judgeharness_integrations.calibration.population import PopulationCount
+from judgeharness_integrations.calibration.report import CalibrationReport, CalibrationState
+from judgeharness_integrations.calibration.transport import ShiftTest, shift_test, transported
+from judgeharness_integrations.certifying.applying import shifted_with
+from judgeharness_integrations.certifying.certificate import HeldCertificate
 from judgeharness_integrations.cli._summary_cases import CaseLog, ListedRows, Planned, planned_rows
 from judgeharness_integrations.cli._summary_judge import JudgeSums
 from judgeharness_integrations.cli._summary_usage import Prices, total_usage, used
@@ -19,12 +25,14 @@ from judgeharness_integrations.judging import Judge
 from judgeharness_integrations.plan import Plan
 from judgeharness_integrations.redacting import redacted, without_secrets
 from judgeharness_integrations.reporting.document import calibration_record
+from judgeharness_integrations.reporting.runs.transporting import STOPPED, TESTED
 from judgeharness_integrations.result import HarnessResult
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
 __all__ = ["RUN_SCHEMA", "JudgeTally", "summary_document"]
 
 RUN_SCHEMA = "judgeharness.run/1"
+_RATES = ("precision", "recall", "coverage")
 
 
 @dataclass(kw_only=True)
@@ -44,12 +52,21 @@ class JudgeTally:
     fingerprint: str | None = None
     calibration: dict[str, Any] | None = None
     calibration_report: CalibrationReport | None = None
+    population: PopulationCount | None = None
+    stopped: bool = False
 
     @property
     def model_name(self) -> str | None:
         """The model that is asked, if anybody names it."""
         identity = self.judge.identity
         return self.model or (identity.model if identity is not None else None)
+
+    def keep_to(self, opened: AbstractSet[str]) -> None:
+        """Take only these cases for planned: the others were never to be asked, since what they would settle was."""
+        self.stopped = True
+        every = self.planned
+        pairs = every.items() if isinstance(every, Mapping) else every()
+        self.planned = {case_id: samples for case_id, samples in pairs if case_id in opened}
 
     def add(self, result: HarnessResult, document: Mapping[str, Any]) -> None:
         """Take in the result of one case."""
@@ -59,11 +76,60 @@ class JudgeTally:
         self.fingerprint = result.fingerprint
         self.calibration = document["calibration"] or self.calibration
         self.calibration_report = result.calibration or self.calibration_report
+        self._count(result)
         self.warnings.update(dict.fromkeys(result.warnings))
         self.skipped.update(result.skipped.keys())  # counts names; a mapping would add up its reasons
         for name, measured in result.criteria.items():
             if measured.tolerance is not None:
                 self.tolerances[name] = measured.tolerance
+
+    def _count(self, result: HarnessResult) -> None:
+        """Count a case for the test against the labelled ones."""
+        known = None if result.calibration is None else result.calibration.population
+        if known is None or result.state != "complete":
+            return
+        self.population = self.population or PopulationCount(known.column)
+        facts = facts_of_result(result, {}, column=known.column)
+        named = any("cluster" in row.attributes for row in result.rows)
+        self.population.add(facts if named else replace(facts, cluster=None))  # a run asks every case once
+
+    @property
+    def _shift(self) -> ShiftTest | None:
+        """Whether the cases are like the labelled ones; None without a calibration that could hold for them."""
+        said, report = self.calibration, self.calibration_report
+        if said is None or report is None or said["status"] not in TESTED:
+            return None
+        if self.stopped:
+            return ShiftTest(shifted=None, reason=STOPPED)
+        return shift_test(report.population, (self.population or PopulationCount()).finish())
+
+    @property
+    def not_measured(self) -> list[str]:
+        """What a calibration rests on and nobody looked at, in sentences."""
+        shift = self._shift
+        return [] if shift is None or shift.shifted is not None else [shift.sentence]
+
+    @property
+    def anchor(self) -> dict[str, Any] | None:
+        """What the calibration is worth for the whole run: nothing where its cases are not like the labelled ones."""
+        said, shift = self.calibration, self._shift
+        if said is None or shift is None:
+            return said
+        state = CalibrationState(status=said["status"], reason=said["reason"])
+        now = transported(state, shift)
+        if now == state:
+            return said
+        withheld = {name: {**one, **dict.fromkeys(_RATES)} for name, one in said["criteria"].items()}
+        return {**said, "status": now.status, "reason": now.reason, "criteria": withheld}
+
+    def beside(self, held: HeldCertificate | None) -> HeldCertificate | None:
+        """Return what a certificate is worth for the whole run: nothing where its cases are unlike labelled ones."""
+        said = self.anchor
+        if held is None or said is None:
+            return held
+        return shifted_with(
+            held, self.calibration_report, CalibrationState(status=said["status"], reason=said["reason"])
+        )
 
 
 def summary_document(
@@ -147,11 +213,13 @@ def _judge(
         "saved_calls": sums.saved,
         "criteria": sums.criteria(),
         "failures": sums.failures.to_list(settings),
-        "calibration": tally.calibration,
+        "calibration": tally.anchor,
         "calibration_report": calibration_record(tally.calibration_report),
+        **({} if (held := tally.beside(sums.certificate)) is None else {"certificate": held[0].record(held[1])}),
         "skipped_perturbations": dict(tally.skipped),
         "alerts": sums.alerts,
-        "warnings": list(tally.warnings),
+        "not_measured": tally.not_measured,
+        "warnings": [*tally.warnings, *sums.uncertified.warnings],
         "usage": {**used([*sums.usage.usages, *sums.labelled.usages], prices), "rewrites": tally.rewrites},
         "calibration_usage": {**used(sums.labelled.usages, prices), "rewrites": 0} if sums.labelled.usages else None,
         "reused_from": dict(Counter(sums.usage.reused) + Counter(sums.labelled.reused)),
@@ -168,6 +236,7 @@ def _sums(tally: JudgeTally, harness: JudgeHarness, log: CaseLog) -> JudgeSums:
         min_valid=design.min_valid,
         tolerance=design.tolerance,
         tolerances=tally.tolerances,
+        certificate=harness.certificate_for(tally.judge, tally.model),
     )
     for planned, rows in planned_rows(log, tally.planned, run=run, judge=tally.judge.name):
         sums.add(rows, planned=planned)

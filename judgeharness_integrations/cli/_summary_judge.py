@@ -9,11 +9,12 @@ from typing import Any
 
 from judgeharness_integrations._errors import JudgeHarnessError
 from judgeharness_integrations.aggregation.rules import Rule
+from judgeharness_integrations.certifying.applying import UncertifiedCases, withheld
+from judgeharness_integrations.certifying.certificate import HeldCertificate
 from judgeharness_integrations.cli._failures import FailureKinds, without_replay_advice
 from judgeharness_integrations.cli._summary_usage import UsageSums
 from judgeharness_integrations.replay import CaseDecision, CriterionFold, JudgeFold
-from judgeharness_integrations.verdictlog.endings import CutOff
-from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow, verdict_to_json
+from judgeharness_integrations.verdictlog.row import CutOff, Verdict, VerdictRow, verdict_to_json
 
 __all__ = ["JudgeSums"]
 
@@ -55,8 +56,12 @@ class JudgeSums:
         min_valid: int | None,
         tolerance: float,
         tolerances: Mapping[str, float],
+        certificate: HeldCertificate | None = None,
     ) -> None:
-        """Start without cases."""
+        """Start without cases; with a `certificate` in use, decisions that it does not certify are abstentions."""
+        self.certificate = certificate
+        self._withheld = None if certificate is None else withheld(*certificate)
+        self.uncertified = UncertifiedCases()
         self._rule = rule
         self._fold = JudgeFold(
             judge=judge, rule=rule, criteria=criteria, min_valid=min_valid, tolerance=tolerance, tolerances=tolerances
@@ -73,9 +78,11 @@ class JudgeSums:
         self.cases += 1
         self.planned += planned
         self.not_asked += not rows
-        decisions = self._fold.add(rows, planned=planned)
+        decisions = self._fold.add(rows, planned=planned, withheld=self._withheld)
         graded = []
         for name, case in decisions.items():
+            if self.certificate is not None:
+                self.uncertified.add(self.certificate[0], name, case.rows)
             if case.decision.status != "not_graded":
                 graded.append(name)
                 self._verdicts.setdefault(name, _Verdicts()).add(case)

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from judgeharness_integrations.prices import UNREPORTED, Billed, Price, Spent, billed, summed
 from judgeharness_integrations.usage import known_sum, tokens_of
 from judgeharness_integrations.verdictlog.row import TOKENS, VerdictRow
-from judgeharness_integrations.verdictlog.sql.usage import ModelUsage
+from judgeharness_integrations.verdictlog.sql.runs import ModelUsage
 
 __all__ = ["Prices", "UsageSums", "bill_of", "total_usage", "used"]
 

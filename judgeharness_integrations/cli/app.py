@@ -21,6 +21,7 @@ from judgeharness_integrations.cli import (
     audit,
     benchmark,
     calibrate,
+    certify,
     check,
     compare,
     corrected_rate,
@@ -65,6 +66,7 @@ app.command("report", short_help="A run or log as page, Markdown, JUnit or CSV."
 app.command("compare", short_help="What changed between two runs.")(compare.compare)
 app.command("label", short_help="Label cases, blind to judges.")(label.label)
 app.command("calibrate", short_help="Measure a rule against labels, or drift.")(calibrate.calibrate)
+app.command("certify", short_help="Which decisions agree with people.")(certify.certify)
 app.command("corrected-rate", short_help="The rate behind a judged rate.")(corrected_rate.corrected_rate)
 app.command("plan", short_help="How many cases, samples and labels.")(plan.plan)
 app.command("rank", short_help="Which judge to use: a leaderboard.")(rank.rank)
@@ -131,7 +133,7 @@ def _run(arguments: Sequence[str] | None) -> int:
 
 
 def _is_left_with_a_dead_ray() -> bool:
-    heads = sys.modules.get("judgeharness_integrations.execution.ray_engine.heads")
+    heads = sys.modules.get("judgeharness_integrations.execution.ray_engine.cluster")
     return heads is not None and heads.head.abandoned
 
 

@@ -113,7 +113,7 @@ def check(
     )
     request.check(both_probes=no_probes and bool(probe))
     if log is not None:
-        from judgeharness_integrations.cli._check_log import check_log  # noqa: PLC0415
+        from judgeharness_integrations.cli._check_tables import check_log  # noqa: PLC0415
 
         raise typer.Exit(check_log(log, request))
     from judgeharness_integrations.cli._check import check_config  # noqa: PLC0415

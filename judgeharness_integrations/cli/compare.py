@@ -8,6 +8,9 @@ from typing import Annotated
 
 import typer
 
+from judgeharness_integrations._errors import UsageError
+from judgeharness_integrations.cli._gate_options import Scale, ends_of
+
 __all__ = ["compare"]
 
 
@@ -52,6 +55,9 @@ _Seed = Annotated[int, typer.Option(help="Of the permutations.", min=0)]
 _Permutations = Annotated[
     int | None, typer.Option(help="How many.", show_default="2,000 a criterion, at most 10,000", min=1)
 ]
+_Sequential = Annotated[
+    bool, typer.Option("--sequential", help="Level and intervals hold however often one looks while cases are added.")
+]
 _MinValid = Annotated[
     int | None, typer.Option(help="Valid samples a verdict needs (logs).", show_default="half of a case's rows")
 ]
@@ -84,6 +90,8 @@ def compare(
     alpha: _Alpha = 0.05,
     seed: _Seed = 0,
     permutations: _Permutations = None,
+    sequential: _Sequential = False,
+    scale: Scale = None,
     min_valid: _MinValid = None,
     tolerance: _Tolerance = 1.0,
     fail_on: _Failing = None,
@@ -96,6 +104,8 @@ def compare(
     """Compare two runs case by case: what changed, and is it more than the judge's own noise? Nothing is asked."""
     from judgeharness_integrations.cli._compare import CompareRequest, compare_runs  # noqa: PLC0415 - fast --help
 
+    if scale is not None and not sequential:
+        raise UsageError("--scale counts for a sequential comparison alone: add --sequential.")
     request = CompareRequest(
         sources=(run_a, run_b),
         runs=(name_a, name_b),
@@ -108,6 +118,8 @@ def compare(
         alpha=alpha,
         seed=seed,
         permutations=permutations,
+        sequential=sequential,
+        scale=ends_of(scale),
         min_valid=min_valid,
         tolerance=tolerance,
         labels=labels,

@@ -9,11 +9,14 @@ import typer
 
 __all__ = ["corrected_rate"]
 
+_Log = Annotated[
+    Path | None,
+    typer.Argument(help="A verdict log, or a run's folder, whose decisions are to be corrected.", show_default=False),
+]
+
 
 def corrected_rate(  # noqa: PLR0917 - typer passes every option by name
-    log: Annotated[
-        Path | None, typer.Argument(help="A verdict log whose decisions are to be corrected.", show_default=False)
-    ] = None,
+    log: _Log = None,
     rule: Annotated[str | None, typer.Option(help="The rule that decides (with LOG).", show_default=False)] = None,
     judge: Annotated[str | None, typer.Option(help="Which judge, when there are several.", show_default=False)] = None,
     criterion: Annotated[
@@ -30,7 +33,7 @@ def corrected_rate(  # noqa: PLR0917 - typer passes every option by name
         Path | None, typer.Option(help="A file with case_id and gold, instead of gold in LOG.", show_default=False)
     ] = None,
     cluster: Annotated[
-        str | None, typer.Option(help="A column of LOG: its equal values belong together.", show_default="the case")
+        str | None, typer.Option(help="A column of LOG: its equal values belong together.", show_default="cluster")
     ] = None,
     passed: Annotated[
         int | None, typer.Option(help="Items judged positive, without a LOG.", show_default=False)
@@ -55,7 +58,7 @@ def corrected_rate(  # noqa: PLR0917 - typer passes every option by name
 ) -> None:
     """Correct a judged rate with labels: LOG --rule RULE, with --gold or --calibration FILE, or counts."""
     from judgeharness_integrations.cli import _corrected_rate as work  # noqa: PLC0415 - keeps --help fast
-    from judgeharness_integrations.cli._corrected_request import Counts, Request  # noqa: PLC0415
+    from judgeharness_integrations.cli._corrected_rate import Counts, Request  # noqa: PLC0415
 
     counts = Counts(passed=passed, of=of, sensitivity=sensitivity, specificity=specificity)
     request = Request(

@@ -64,7 +64,7 @@ def label(  # noqa: PLR0917 - typer passes every option by name
         as_json=as_json,
     )
     if merge:
-        from judgeharness_integrations.cli._label_merge import merge_logs  # noqa: PLC0415
+        from judgeharness_integrations.cli._label import merge_logs  # noqa: PLC0415
 
         merge_logs(request, cases=cases, consensus=consensus, overwrite=overwrite)
         return

@@ -22,20 +22,31 @@ class Labels(StrEnum):
 _Config = Annotated[
     Path | None, typer.Argument(help="A configuration: its cases, perturbations, repetitions.", show_default=False)
 ]
-_Pilot = Annotated[Path | None, typer.Option(help="A log with repetitions or perturbations.", show_default=False)]
-_Judge = Annotated[str | None, typer.Option(help="Which judge of the pilot.", show_default=False)]
+_Pilot = Annotated[
+    Path | None, typer.Option(help="A log, or a run's folder, with repetitions or perturbations.", show_default=False)
+]
+_Judge = Annotated[
+    str | None,
+    typer.Option(help="Which judge of the pilot; a pattern (GPT-4/*): several, its prompts.", show_default=False),
+]
 _Criterion = Annotated[str | None, typer.Option(help="Which criterion of the pilot.", show_default=False)]
 _Variance = Annotated[
     str | None,
     typer.Option(help="Instead of a pilot: variance between CASES,PERTURBATIONS,REPETITIONS.", show_default=False),
 ]
 _Width = Annotated[
-    float | None, typer.Option(help="Wanted width of the 95 % interval of the mean.", show_default="0.1")
+    float | None, typer.Option(help="Wanted width of the 95 % interval that report prints.", show_default="0.1")
 ]
 _Difference = Annotated[
-    float | None, typer.Option(help="Or: difference between two systems to find.", show_default=False)
+    float | None, typer.Option(help="Or: difference between two systems that compare is to find.", show_default=False)
 ]
-_Unpaired = Annotated[bool, typer.Option("--unpaired", help="The two systems are judged on different cases.")]
+_Rule = Annotated[
+    str | None, typer.Option(help="Rule of the decisions.", show_default="the configuration's, else majority or median")
+]
+_Assurance = Annotated[float, typer.Option(help="Share of studies that are to reach the goal.")]
+_Expected = Annotated[
+    bool, typer.Option("--expected", help="Take the pilot for certain: a quarter to two thirds of studies do.")
+]
 _Correlation = Annotated[float, typer.Option(help="Assumed correlation of two systems over the same cases.")]
 _Rate = Annotated[float, typer.Option(help="Anticipated agreement, precision or sensitivity, for the labels.")]
 _Sensitivity = Annotated[float | None, typer.Option(help="Of the judge, for a corrected rate.", show_default=False)]
@@ -43,6 +54,11 @@ _Specificity = Annotated[float | None, typer.Option(help="Of the judge, for a co
 _Cases = Annotated[int | None, typer.Option(help="Cases at hand.", show_default=False)]
 _Perturbations = Annotated[int | None, typer.Option(help="How many; several are tried else.", show_default=False)]
 _Budget = Annotated[int | None, typer.Option(help="Calls that may be made.", show_default=False)]
+_Certify = Annotated[
+    float | None,
+    typer.Option(help="Or: what a certificate of this agreement takes, by a labelled pilot.", show_default=False),
+]
+_Delta = Annotated[float, typer.Option(help="1 - confidence of the certificate.")]
 _Price = Annotated[float | None, typer.Option(help="Price of a call.", show_default=False)]
 _Labels = Annotated[Labels | None, typer.Option(help="Where labels could come from.", show_default=False)]
 
@@ -55,6 +71,8 @@ def plan(  # noqa: PLR0917 - typer passes every option by name
     variance: _Variance = None,
     width: _Width = None,
     difference: _Difference = None,
+    rule: _Rule = None,
+    assurance: _Assurance = 0.8,
     correlation: _Correlation = 0.5,
     rate: _Rate = 0.8,
     sensitivity: _Sensitivity = None,
@@ -64,11 +82,13 @@ def plan(  # noqa: PLR0917 - typer passes every option by name
     budget: _Budget = None,
     price: _Price = None,
     labels: _Labels = None,
+    certify: _Certify = None,
+    delta: _Delta = 0.1,
     *,
-    unpaired: _Unpaired = False,
+    expected: _Expected = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON (judgeharness.plan/1).")] = False,
 ) -> None:
-    """How many cases, perturbations, repetitions and labels a precision takes, and what it costs. Nothing is asked."""
+    """How many cases, samples and labels it takes for what report and compare print, and its cost. Nothing is asked."""
     from judgeharness_integrations.cli._plan import Asked, print_plan  # noqa: PLC0415 - keeps --help fast
 
     asked = Asked(
@@ -79,7 +99,8 @@ def plan(  # noqa: PLR0917 - typer passes every option by name
         variance=variance,
         width=width,
         difference=difference,
-        paired=not unpaired,
+        rule=rule,
+        assurance=None if expected else assurance,
         correlation=correlation,
         rate=rate,
         sensitivity=sensitivity,
@@ -89,5 +110,7 @@ def plan(  # noqa: PLR0917 - typer passes every option by name
         budget=budget,
         price=price,
         labels=None if labels is None else labels.value,
+        certify=certify,
+        delta=delta,
     )
     print_plan(asked, as_json=as_json)

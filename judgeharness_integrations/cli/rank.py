@@ -7,12 +7,17 @@ from typing import Annotated
 
 import typer
 
+from judgeharness_integrations.cli._curation_options import SEVERAL, CutTies
+
 __all__ = ["rank"]
 
 _Names = "may be given several times"
 _Log = Annotated[
     Path,
-    typer.Argument(help="A verdict log with gold: .sqlite, .parquet, .csv or .jsonl (.gz).", show_default=False),
+    typer.Argument(
+        help="A verdict log with gold: .sqlite, .parquet, .csv or .jsonl (.gz), or the folder of a run.",
+        show_default=False,
+    ),
 ]
 _Rule = Annotated[
     str | None,
@@ -26,7 +31,11 @@ _Criterion = Annotated[
     typer.Option(help=f"Right about this, strictly; {_Names}.", show_default="all that have gold, jointly"),
 ]
 _By = Annotated[
-    str | None, typer.Option(help="A column of pairs (subset, domain): also rank in each group.", show_default=False)
+    list[str] | None,
+    typer.Option(
+        help=f"A column of pairs (subset, domain): also rank in each group; {SEVERAL}: in each group of them together.",
+        show_default=False,
+    ),
 ]
 _Facts = Annotated[
     Path | None,
@@ -45,7 +54,6 @@ _Ties = Annotated[
     ),
 ]
 _Cut = Annotated[float, typer.Option(help="Share of the hardest pairs to leave out, as 0.05.")]
-_CutTies = Annotated[str, typer.Option(help="Pairs tied at the cut: keep or cut them all.")]
 _Flagged = Annotated[
     str | None, typer.Option(help="A column that marks pairs people found wanting: left out.", show_default=False)
 ]
@@ -54,7 +62,8 @@ _Audit = Annotated[
     typer.Option(help="A column of audit labels: are they among the hardest pairs?", show_default="--flagged"),
 ]
 _Cluster = Annotated[
-    str | None, typer.Option(help="The column of what pairs come from, for the errors.", show_default="each pair")
+    str | None,
+    typer.Option(help="The column of what pairs come from, for the errors.", show_default="cluster, else each pair"),
 ]
 _Judge = Annotated[list[str] | None, typer.Option(help=f"Only this judge; {_Names}.", show_default=False)]
 _Pointwise = Annotated[
@@ -82,13 +91,19 @@ def rank(  # noqa: PLR0917 - typer passes every option by name
     failures: _Failures = "wrong",
     ties: _Ties = None,
     cut: _Cut = 0.0,
-    cut_ties: _CutTies = "keep",
+    cut_ties: CutTies = "keep",
     flagged: _Flagged = None,
     audit: _Audit = None,
     cluster: _Cluster = None,
     judge: _Judge = None,
     run: Annotated[str | None, typer.Option(help="Only this run of the log.", show_default="all")] = None,
     pointwise: _Pointwise = None,
+    cases: Annotated[
+        Path | None,
+        typer.Option(
+            help="The cases with their texts: a judged system that never varies is named.", show_default=False
+        ),
+    ] = None,
     against: _Against = None,
     alpha: Annotated[float, typer.Option(help="EIP: damping.")] = 0.85,
     tolerance: Annotated[float, typer.Option(help="EIP: change at which to stop.")] = 1e-10,
@@ -112,7 +127,7 @@ def rank(  # noqa: PLR0917 - typer passes every option by name
         judges=judge or (),
         failures=failures,
         ties=ties,
-        by=by,
+        by=by or (),
         cluster=cluster,
         flagged=flagged,
         cut=cut,
@@ -124,6 +139,7 @@ def rank(  # noqa: PLR0917 - typer passes every option by name
         run=run,
         labels=labels,
         pointwise=pointwise,
+        cases=cases,
         against=against,
         audit=audit,
         draws=draws,

@@ -8,21 +8,41 @@ from typing import Annotated
 import typer
 
 from judgeharness_integrations.cli._gate_options import (
+    AboutWhat,
     FailUnder,
     GateOptions,
     MaxAbstention,
     MinConsistency,
     PointEstimates,
     RequireCalibration,
+    Scale,
+    Sequential,
 )
 
 __all__ = ["replay"]
+
+_Calibration = Annotated[
+    Path | None,
+    typer.Option(
+        help="A saved calibration: does it hold for these decisions, and are the cases like its own?",
+        show_default="that of a run's folder",
+    ),
+]
+
+_Certificate = Annotated[
+    Path | None,
+    typer.Option(
+        help="A saved certificate: decisions that it does not certify abstain.", show_default="that of a run's folder"
+    ),
+]
 
 
 def replay(
     log: Annotated[
         Path,
-        typer.Argument(help="A verdict log: .sqlite, .parquet, .csv or .jsonl (.gz).", show_default=False),
+        typer.Argument(
+            help="A verdict log: .sqlite, .parquet, .csv or .jsonl (.gz), or a run's folder.", show_default=False
+        ),
     ],
     rule: Annotated[str, typer.Option(help="The rule, as supermajority(2/3), or module:function.", show_default=False)],
     judge: Annotated[
@@ -38,12 +58,17 @@ def replay(
         int | None, typer.Option(help="Valid samples a verdict needs.", show_default="half of a case's rows")
     ] = None,
     tolerance: Annotated[float, typer.Option(help="How far two scores lie apart and still agree.")] = 1.0,
+    calibration: _Calibration = None,
+    certificate: _Certificate = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON (judgeharness.replay/1).")] = False,
     fail_under: FailUnder = None,
     max_abstention: MaxAbstention = None,
     min_consistency: MinConsistency = None,
     require_calibration: RequireCalibration = None,
     point_estimates: PointEstimates = None,
+    sequential: Sequential = None,
+    about: AboutWhat = None,
+    scale: Scale = None,
 ) -> None:
     """Fold an existing verdict log with a rule. Nothing is asked."""
     from judgeharness_integrations.cli._replay import replay_log  # noqa: PLC0415 - keeps --help fast
@@ -57,6 +82,8 @@ def replay(
         labels=labels,
         min_valid=min_valid,
         tolerance=tolerance,
+        calibration=calibration,
+        certificate=certificate,
         as_json=as_json,
         gates=GateOptions(
             fail_under=fail_under,
@@ -64,6 +91,9 @@ def replay(
             min_consistency=min_consistency,
             require_calibration=require_calibration,
             point_estimates=point_estimates,
+            sequential=sequential,
+            about=about,
+            scale=scale,
         ),
     )
     raise typer.Exit(code)

@@ -9,12 +9,15 @@ from typing import Annotated
 import typer
 
 from judgeharness_integrations.cli._gate_options import (
+    AboutWhat,
     FailUnder,
     GateOptions,
     MaxAbstention,
     MinConsistency,
     PointEstimates,
     RequireCalibration,
+    Scale,
+    Sequential,
     StepSummary,
 )
 
@@ -105,6 +108,9 @@ def report(
     min_consistency: MinConsistency = None,
     require_calibration: RequireCalibration = None,
     point_estimates: PointEstimates = None,
+    sequential: Sequential = None,
+    about: AboutWhat = None,
+    scale: Scale = None,
 ) -> None:
     """Show a run or any verdict log: as a page, for a pull request, a CI server or a spreadsheet. Nothing is asked."""
     from judgeharness_integrations.cli._report import Outputs, Source, make_report  # noqa: PLC0415 - keeps --help fast
@@ -122,19 +128,17 @@ def report(
         humans=humans or (),
         epsilon=epsilon,
     )
-    outputs = Outputs(
-        files={"html": html, "markdown": markdown, "junit": junit, "csv": csv},
-        as_json=as_json,
-        results=results,
-        on_abstain=on_abstain.value,
-        all_cases=all_cases,
-        step_summary=step_summary,
-    )
+    files = {"html": html, "markdown": markdown, "junit": junit, "csv": csv}
+    shown = {"as_json": as_json, "results": results, "all_cases": all_cases, "step_summary": step_summary}
+    outputs = Outputs(files=files, on_abstain=on_abstain.value, **shown)
     gates = GateOptions(
         fail_under=fail_under,
         max_abstention=max_abstention,
         min_consistency=min_consistency,
         require_calibration=require_calibration,
         point_estimates=point_estimates,
+        sequential=sequential,
+        about=about,
+        scale=scale,
     )
     raise typer.Exit(make_report(source, outputs, gates))

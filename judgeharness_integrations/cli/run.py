@@ -9,13 +9,17 @@ from typing import Annotated
 import typer
 
 from judgeharness_integrations.cli._gate_options import (
+    AboutWhat,
     FailUnder,
     GateOptions,
     MaxAbstention,
     MinConsistency,
     PointEstimates,
     RequireCalibration,
+    Scale,
+    Sequential,
     StepSummary,
+    Until,
 )
 
 __all__ = ["run"]
@@ -87,11 +91,15 @@ def run(
     fresh: _Fresh = False,
     overwrite: _Overwrite = False,
     as_json: _Json = False,
+    until: Until = None,
     fail_under: FailUnder = None,
     max_abstention: MaxAbstention = None,
     min_consistency: MinConsistency = None,
     require_calibration: RequireCalibration = None,
     point_estimates: PointEstimates = None,
+    sequential: Sequential = None,
+    about: AboutWhat = None,
+    scale: Scale = None,
     step_summary: StepSummary = True,
 ) -> None:
     """Measure judges on cases as a configuration says: plan and cost first, then every answer as a row.
@@ -121,7 +129,11 @@ def run(
             min_consistency=min_consistency,
             require_calibration=require_calibration,
             point_estimates=point_estimates,
+            sequential=sequential,
+            about=about,
+            scale=scale,
         ),
+        until=tuple(until or ()),
         step_summary=step_summary,
     )
     raise typer.Exit(run_config(config, request))

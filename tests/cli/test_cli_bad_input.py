@@ -84,7 +84,7 @@ def test_jsonl_logs(command: Command, tmp_path: Path, text: str, sentence: str) 
     ("arguments", "sentence"),
     [
         (("none.csv", "--rule", "majority"), "cannot be read"),
-        ((".", "--rule", "majority"), "a verdict log is .csv or .jsonl"),
+        ((".", "--rule", "majority"), ". holds neither verdicts.sqlite nor verdicts.jsonl: give the folder of a run"),
         (("log.xlsx", "--rule", "majority"), "a verdict log is .csv or .jsonl"),
         (("log.csv", "--rule", "majority", "--judge", "jj"), "unknown judge 'jj': did you mean 'j'?"),
         (("log.csv", "--rule", "majority", "--min-valid", "0"), "min_valid must be"),
@@ -136,7 +136,7 @@ HARNESS: dict[str, Any] = {"perturbations": ["none"], "repetitions": 1, "aggrega
         ({"judges": [{"name": "j", "adapter": "langchian", "evaluator": "x"}]}, "did you mean 'langchain'?"),
         ({"calibration": "none.json"}, "calibration"),
         ({"calibration": {"labels": "cases.csv", "source": "nobody"}}, "the source of a label set is"),
-        ({"calibration": {"labels": "no_gold.csv"}}, "holds no labelled examples"),
+        ({"calibration": {"labels": "no_gold.csv", "source": "human"}}, "holds no labelled examples"),
     ],
 )
 def test_run_configurations(

@@ -23,7 +23,18 @@ def test_a_judge_is_asked_and_the_card_printed(command: Command, configure: Comm
     saved = folder / "cal.json"
     path = configure("good", "first")
     ran = command(
-        "calibrate", path, "--labels", folder / "cases.csv", "--out", saved, "--judge", "first", "--name", "people"
+        "calibrate",
+        "--source",
+        "human",
+        path,
+        "--labels",
+        folder / "cases.csv",
+        "--out",
+        saved,
+        "--judge",
+        "first",
+        "--name",
+        "people",
     )
     assert ran.code == 0
     assert "calibrated on people (labels: human" in ran.out
@@ -45,7 +56,14 @@ def test_source_and_positive(command: Command, configure: Command, folder: Path)
 
 def test_cases_without_verdict_give_exit_code_3(command: Command, configure: Command, folder: Path) -> None:
     ran = command(
-        "calibrate", configure("broken_on_second"), "--labels", folder / "cases.csv", "--out", folder / "c.json"
+        "calibrate",
+        "--source",
+        "human",
+        configure("broken_on_second"),
+        "--labels",
+        folder / "cases.csv",
+        "--out",
+        folder / "c.json",
     )
     assert ran.code == 3
     assert "1 of 3 cases ended not_graded" in ran.err
@@ -53,7 +71,16 @@ def test_cases_without_verdict_give_exit_code_3(command: Command, configure: Com
 
 
 def test_max_calls(command: Command, configure: Command, folder: Path) -> None:
-    asked = ("calibrate", configure("good"), "--labels", folder / "cases.csv", "--out", folder / "c.json")
+    asked = (
+        "calibrate",
+        "--source",
+        "human",
+        configure("good"),
+        "--labels",
+        folder / "cases.csv",
+        "--out",
+        folder / "c.json",
+    )
     ran = command(*asked, "--max-calls", 5)
     assert ran.code == 2
     assert "more than max_calls=5" in ran.err
@@ -74,10 +101,22 @@ def test_a_bad_out_is_refused_before_anything_is_asked(
     config = configure("good")
     folder = config.parent
     monkeypatch.setattr(JudgeHarness, "calibrate", lambda *_: pytest.fail("the judge was asked"))
-    ran = command("calibrate", config, "--labels", folder / "cases.csv", "--out", folder / out)
+    ran = command("calibrate", "--source", "human", config, "--labels", folder / "cases.csv", "--out", folder / out)
     assert (ran.code, ran.out) == (2, "")
     assert sentence in ran.err
-    ran = command("calibrate", "--log", LLMBAR, "--rule", "majority", "--judge", "GPT-4/CoT", "--out", folder / out)
+    ran = command(
+        "calibrate",
+        "--source",
+        "human",
+        "--log",
+        LLMBAR,
+        "--rule",
+        "majority",
+        "--judge",
+        "GPT-4/CoT",
+        "--out",
+        folder / out,
+    )
     assert (ran.code, ran.out) == (2, "")
     assert sentence in ran.err
 
@@ -90,7 +129,18 @@ def test_checking_out_leaves_nothing_behind_and_changes_nothing(
     before = sorted(folder.iterdir())
     for out in (saved, folder / "new" / "cal.json"):
         ran = command(
-            *("calibrate", configure("good"), "--labels", folder / "cases.csv", "--out", out, "--max-calls", 1)
+            *(
+                "calibrate",
+                "--source",
+                "human",
+                configure("good"),
+                "--labels",
+                folder / "cases.csv",
+                "--out",
+                out,
+                "--max-calls",
+                1,
+            )
         )
         assert "more than max_calls=1" in ran.err
     assert [path for path in sorted(folder.iterdir()) if path.name not in ("run.json", "__pycache__")] == before
@@ -98,7 +148,9 @@ def test_checking_out_leaves_nothing_behind_and_changes_nothing(
 
 
 def test_a_device_takes_a_calibration(command: Command, configure: Command, folder: Path) -> None:
-    ran = command("calibrate", configure("good"), "--labels", folder / "cases.csv", "--out", "/dev/null")
+    ran = command(
+        "calibrate", "--source", "human", configure("good"), "--labels", folder / "cases.csv", "--out", "/dev/null"
+    )
     assert (ran.code, "saved to /dev/null" in ran.out) == (0, True)
 
 
@@ -110,7 +162,16 @@ def test_what_cannot_be_saved_after_all_was_printed(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(CalibrationReport, "save", full)
-    asked = ("calibrate", configure("good"), "--labels", folder / "cases.csv", "--out", folder / "c.json")
+    asked = (
+        "calibrate",
+        "--source",
+        "human",
+        configure("good"),
+        "--labels",
+        folder / "cases.csv",
+        "--out",
+        folder / "c.json",
+    )
     ran = command(*asked, *as_json)
     assert ran.code == 2
     assert "was not saved, it is printed as JSON" in ran.err
@@ -127,22 +188,29 @@ def test_what_cannot_be_printed_was_saved(
 
     monkeypatch.setattr(_calibration_output, "calibration_text", closed)
     saved = folder / "cal.json"
-    ran = command("calibrate", configure("good"), "--labels", folder / "cases.csv", "--out", saved)
+    ran = command("calibrate", "--source", "human", configure("good"), "--labels", folder / "cases.csv", "--out", saved)
     assert "nobody reads this" in ran.err
     assert CalibrationReport.load(saved).criteria["verdict"].n == 3
 
 
 def test_advice_is_about_options_calibrate_has(command: Command, configure: Command, folder: Path) -> None:
     scores = write_log([VerdictRow(case_id="c", verdict=3, gold=3)], folder / "scores.csv")
-    ran = command("calibrate", "--log", scores, "--rule", "majority")
+    ran = command("calibrate", "--source", "human", "--log", scores, "--rule", "majority")
     assert "use median, mean, trimmed_mean or mode." in ran.err
     (folder / "mixed.csv").write_text("case_id,verdict\nx,A\ny,3\n")
-    ran = command("calibrate", "--log", folder / "mixed.csv", "--rule", "majority")
+    ran = command("calibrate", "--source", "human", "--log", folder / "mixed.csv", "--rule", "majority")
     assert "use one kind." in ran.err
     (folder / "golds.jsonl").write_text('{"case_id": "c", "output": "two words", "gold": {"tone": 3, "facts": 5}}\n')
     harness = {"perturbations": ["none"], "repetitions": 1, "aggregation_rule": "majority"}
     ran = command(
-        "calibrate", configure("score", harness=harness), "--labels", folder / "golds.jsonl", "--out", folder / "c"
+        "calibrate",
+        "--source",
+        "human",
+        configure("score", harness=harness),
+        "--labels",
+        folder / "golds.jsonl",
+        "--out",
+        folder / "c",
     )
     assert ran.code == 2
     assert "use median, mean, trimmed_mean or mode." in ran.err
@@ -151,7 +219,21 @@ def test_advice_is_about_options_calibrate_has(command: Command, configure: Comm
 
 def test_a_log_is_measured_against_its_gold(command: Command, tmp_path: Path) -> None:
     saved = tmp_path / "cal.json"
-    ran = command("calibrate", "--log", LLMBAR, "--rule", "swap_consensus", "--judge", "GPT-4/CoT", "--out", saved)
+    ran = command(
+        "calibrate",
+        "--source",
+        "human",
+        "--log",
+        LLMBAR,
+        "--rule",
+        "swap_consensus",
+        "--judge",
+        "GPT-4/CoT",
+        "--ledger",
+        tmp_path / "candidates.jsonl",
+        "--out",
+        saved,
+    )
     assert ran.code == 0
     assert "rule chosen after the samples: exploratory" in ran.out
     assert "precision 0.850 [0.811, 0.883] (318/374)" in ran.out
@@ -166,15 +248,18 @@ def test_a_log_is_measured_against_a_file_of_labels(command: Command, tmp_path: 
     lines = [f"c{n},{'PASS' if n % 2 else 'FAIL'},2" for n in range(20)]
     gold.write_text("\n".join(["case_id,gold,label_count", *lines, "c20,,2", "c21,,1", "other,PASS,1"]) + "\n")
     for option in ("--labels", "--gold"):
-        ran = command("calibrate", "--log", log, "--rule", "majority", option, gold, "--out", saved)
+        ran = command(
+            "calibrate", "--source", "human", "--log", log, "--rule", "majority", option, gold, "--out", saved
+        )
         assert (ran.code, ran.err) == (0, "")
-    assert "calibrated on gold (labels: human, consensus majority, 1 ties left out)\n  n=20\n" in ran.out
+    assert "calibrated on gold (labels: human, consensus majority, 1 ties left out)\n" in ran.out
+    assert "  candidates measured on these labels: 1\n  n=20\n" in ran.out
     assert f"labels of {gold}: 20 of 30 cases of the log are labelled\n" in ran.out
     assert "count for nothing: 1 (other)\n" in ran.out
     report = CalibrationReport.load(saved)
     assert (report.excluded_ties, report.criteria["verdict"].n, len(report.items)) == (1, 20, 20)
     assert report.design == {"rule": "majority", "perturbations": ["none"], "repetitions": 1}
-    asked = ("calibrate", "--log", log, "--rule", "majority", "--labels", gold, "--json")
+    asked = ("calibrate", "--source", "human", "--log", log, "--rule", "majority", "--labels", gold, "--json")
     ran = command(*asked, "--out", saved, "--plot", tmp_path / "plots")
     assert list((tmp_path / "plots").iterdir())
     assert (ran.json["excluded_ties"], "20 of 30 cases" in ran.err) == (1, True)
@@ -185,7 +270,7 @@ def test_a_calibration_is_not_saved_over_what_it_is_measured_on(command: Command
     log = write_log([VerdictRow(case_id="c", verdict="PASS", gold="PASS")], tmp_path / "log.csv")
     (tmp_path / "gold.csv").write_text("case_id,gold\nc,PASS\n")
     before = (tmp_path / name).read_bytes()
-    asked = ("calibrate", "--log", log, "--rule", "majority", "--labels", tmp_path / "gold.csv")
+    asked = ("calibrate", "--source", "human", "--log", log, "--rule", "majority", "--labels", tmp_path / "gold.csv")
     ran = command(*asked, "--out", tmp_path / name)
     assert (ran.code, "which is read: give another --out." in ran.err) == (2, True)
     assert (tmp_path / name).read_bytes() == before
@@ -236,7 +321,9 @@ def test_wrong_calls(
     write_log(rows, log)
     (folder / "bare.csv").write_text("case_id,output\nc1,text\n")
     config = configure("good", "first")
-    ran = command("calibrate", *(one.format(config=config, folder=folder, log=log) for one in arguments))
+    ran = command(
+        "calibrate", "--source", "human", *(one.format(config=config, folder=folder, log=log) for one in arguments)
+    )
     assert ran.code == 2
     assert sentence in ran.err
     assert ran.err.count("\n") == 1
@@ -247,7 +334,7 @@ def test_one_run_of_a_log(command: Command, configure: Command, folder: Path) ->
     labelled = [VerdictRow(case_id=f"c{n}", verdict="A", gold="A", run="pairs") for n in range(3)]
     scored = [VerdictRow(case_id=f"c{n}", verdict=n, criterion="score", gold=1, run="scores") for n in range(3)]
     write_log([*labelled, *scored], folder / "log.jsonl")
-    asked = ("calibrate", "--log", folder / "log.jsonl", "--rule", "majority")
+    asked = ("calibrate", "--source", "human", "--log", folder / "log.jsonl", "--rule", "majority")
     assert command(*asked).code == 2
     ran = command(*asked, "--run", "pairs")
     assert ran.code == 0
@@ -255,6 +342,15 @@ def test_one_run_of_a_log(command: Command, configure: Command, folder: Path) ->
     assert "score" not in ran.out
     assert "did you mean 'pairs'?" in command(*asked, "--run", "pair").err
     refused = command(
-        "calibrate", configure("good"), "--labels", folder / "cases.csv", "--out", folder / "c.json", "--run", "pairs"
+        "calibrate",
+        "--source",
+        "human",
+        configure("good"),
+        "--labels",
+        folder / "cases.csv",
+        "--out",
+        folder / "c.json",
+        "--run",
+        "pairs",
     )
     assert (refused.code, refused.err) == (2, "error: --run goes with --log: with CONFIG the judge is asked now.\n")

@@ -98,7 +98,17 @@ def old(command: Command, tmp_path: Path, calibrated: dict[str, bytes]) -> Path:
     saved = tmp_path / "old.json"
     if not calibrated:
         before = set(tmp_path.iterdir())
-        ran = command("calibrate", config(tmp_path, "grade"), "--labels", labels(tmp_path), "--out", saved, "--yes")
+        ran = command(
+            "calibrate",
+            "--source",
+            "human",
+            config(tmp_path, "grade"),
+            "--labels",
+            labels(tmp_path),
+            "--out",
+            saved,
+            "--yes",
+        )
         assert ran.code == 0, ran.err
         calibrated.update({path.name: path.read_bytes() for path in set(tmp_path.iterdir()) - before if path.is_file()})
     for name, content in calibrated.items():
@@ -109,7 +119,17 @@ def old(command: Command, tmp_path: Path, calibrated: dict[str, bytes]) -> Path:
 def check(command: Command, old: Path, judge: str = "grade", *options: object, **changes: Any) -> Any:
     folder = old.parent
     return command(
-        *("calibrate", config(folder, judge, **changes), "--labels", folder / "labels.csv", "--check", old, *options)
+        *(
+            "calibrate",
+            "--source",
+            "human",
+            config(folder, judge, **changes),
+            "--labels",
+            folder / "labels.csv",
+            "--check",
+            old,
+            *options,
+        )
     )
 
 
@@ -121,17 +141,26 @@ def test_an_unchanged_judge_is_stable_and_a_changed_one_has_drifted(command: Com
     assert "fingerprint: unchanged\n" in ran.out
     assert "anchors: 50\n" in ran.out
     assert "50/50 correct before, 50/50 now: difference +0.000, 95 % interval [-0.071, +0.071]" in ran.out
-    assert "smallest net change the test finds at n=50 with 80 % power: 0.154 of anchors" in ran.out
+    assert "smallest net change the test finds at n=50 with 80 % power: 0.176 of anchors" in ran.out
     ran = check(command, old, "lenient")
     assert ran.code == 1
     assert "drift: drifted\n" in ran.out
-    assert "fingerprint: model changed\n" in ran.out
+    assert "fingerprint: model, prompt changed\n" in ran.out
     assert "25 of 50 verdicts changed: 25 for the worse, 0 for the better" in ran.out
     history = (old.parent / "old.history.jsonl").read_text().splitlines()
     assert [json.loads(line)["answer"] for line in history] == ["stable", "drifted"]
     assert "history: 2 checks in" in ran.out
-    assert ran.out.splitlines()[-1].endswith("drifted  verdict -0.500 (n=50)  model changed")
+    assert "evidence of change over 2 checks: " in ran.out
+    assert "however often one looks" in ran.out
+    assert ran.out.splitlines()[-1].endswith("drifted  verdict -0.500 (n=50)  model, prompt changed")
     assert CalibrationReport.load(old).items  # it is not written to
+
+
+def test_the_same_decisions_again_add_no_evidence(command: Command, old: Path) -> None:
+    assert "evidence" not in check(command, old).out
+    ran = check(command, old)
+    assert ran.code == 0
+    assert "the same decisions in all 2 checks: asking again about the same anchors adds no evidence" in ran.out
 
 
 def test_few_anchors_are_inconclusive_which_fails_a_strict_gate_only(command: Command, old: Path) -> None:
@@ -139,7 +168,7 @@ def test_few_anchors_are_inconclusive_which_fails_a_strict_gate_only(command: Co
     assert ran.code == 0
     assert "drift: inconclusive" in ran.out
     assert "12 judge calls" in ran.out
-    assert "; about 78 anchors are needed" in ran.out
+    assert "anchors are needed" in ran.out
     assert check(command, old, "slipping", "--anchors", 12, "--strict").code == 1
     ran = check(command, old, "grade", "--anchors", 3)
     assert "3 anchors are too few for the test to find any change" in ran.out
@@ -155,7 +184,7 @@ def test_json_is_the_report_and_nothing_else(command: Command, old: Path) -> Non
     assert (document["schema"], document["answer"], document["changes"]) == (
         "judgeharness.drift/1",
         "drifted",
-        ["model"],
+        ["model", "prompt"],
     )
     assert (document["alpha"], document["judge_now"], document["history"]) == (0.01, "grader", str(history))
     assert "plan" in ran.err
@@ -165,9 +194,11 @@ def test_json_is_the_report_and_nothing_else(command: Command, old: Path) -> Non
 def test_the_same_anchors_are_asked_whatever_the_order_of_the_labels(command: Command, old: Path) -> None:
     labelled = old.parent / "labels.csv"
     header, *lines = labelled.read_text().splitlines()
-    before = check(command, old, "lenient", "--anchors", 15, "--json").json
+    options = ("--anchors", 15, "--json", "--history")
+    before = check(command, old, "lenient", *options, old.parent / "one.jsonl").json
     labelled.write_text("\n".join([header, *reversed(lines)]) + "\n")
-    assert check(command, old, "lenient", "--anchors", 15, "--json").json["criteria"] == before["criteria"]
+    after = check(command, old, "lenient", *options, old.parent / "other.jsonl").json
+    assert after["criteria"] == before["criteria"]
 
 
 def test_anchors_that_are_missing_or_relabelled_are_said_and_not_asked(command: Command, old: Path) -> None:
@@ -206,7 +237,10 @@ def test_every_criterion_is_compared(command: Command, tmp_path: Path) -> None:
     rows = path.read_text().replace(",PASS\n", ',"{""tone"": ""PASS"", ""facts"": ""PASS""}"\n')
     path.write_text(rows.replace(",FAIL\n", ',"{""tone"": ""FAIL"", ""facts"": ""PASS""}"\n'))
     saved = tmp_path / "old.json"
-    assert command("calibrate", config(tmp_path, "criteria"), "--labels", path, "--out", saved).code == 0
+    assert (
+        command("calibrate", "--source", "human", config(tmp_path, "criteria"), "--labels", path, "--out", saved).code
+        == 0
+    )
     assert {one.criterion for one in CalibrationReport.load(saved).items} == {"tone", "facts"}
     ran = check(command, saved, "criteria")
     assert "tone: stable" in ran.out
@@ -223,7 +257,7 @@ def test_a_log_holds_the_new_answers(command: Command, old: Path) -> None:
     log = old.parent / "now.csv"
     verdicts = ["PASS" if n % 2 or n < 20 else "FAIL" for n in range(60)]
     write_log([VerdictRow(case_id=f"c{n}", judge="other", verdict=v) for n, v in enumerate(verdicts)], log)
-    ran = command("calibrate", "--log", log, "--rule", "majority", "--check", old, "--anchors", 60)
+    ran = command("calibrate", "--source", "human", "--log", log, "--rule", "majority", "--check", old, "--anchors", 60)
     assert ran.code == 1
     assert "judge: other (calibrated: grader)" in ran.out
     assert "nothing was asked\nrule: majority\n" in ran.out
@@ -231,15 +265,15 @@ def test_a_log_holds_the_new_answers(command: Command, old: Path) -> None:
     assert "fingerprint: cannot be compared: the new decisions were made from a log" in ran.out
     assert "10 for the worse" in ran.out
     sentence = "--log needs --rule: which rule's decisions are to be compared?"
-    assert sentence in command("calibrate", "--log", log, "--check", old).err
+    assert sentence in command("calibrate", "--source", "human", "--log", log, "--check", old).err
     write_log([VerdictRow(case_id="c1", verdict="PASS", run=run) for run in ("r1", "r2")], log)
-    ran = command("calibrate", "--log", log, "--rule", "majority", "--check", old, "--anchors", 60)
+    ran = command("calibrate", "--source", "human", "--log", log, "--rule", "majority", "--check", old, "--anchors", 60)
     assert "holds two decisions about 'verdict' of case 'c1': keep one run" in ran.err
 
 
 def test_another_rule_is_no_drift(command: Command, old: Path) -> None:
     log = write_log([VerdictRow(case_id=f"c{n}", verdict="PASS") for n in range(60)], old.parent / "now.csv")
-    ran = command("calibrate", "--log", log, "--rule", "abstain_on_disagreement", "--check", old)
+    ran = command("calibrate", "--source", "human", "--log", log, "--rule", "abstain_on_disagreement", "--check", old)
     assert (ran.code, ran.out) == (2, "")
     assert "was measured with rule majority: give --rule 'majority'" in ran.err
     assert not (old.parent / "old.history.jsonl").exists()
@@ -251,7 +285,7 @@ def test_an_old_calibration_that_does_not_say_its_rule_says_so(command: Command,
         json.dumps({name: None if name == "parts" else value for name, value in saved.items() if name != "design"})
     )
     log = write_log([VerdictRow(case_id=f"c{n}", verdict="PASS") for n in range(60)], old.parent / "now.csv")
-    ran = command("calibrate", "--log", log, "--rule", "abstain_on_disagreement", "--check", old)
+    ran = command("calibrate", "--source", "human", "--log", log, "--rule", "abstain_on_disagreement", "--check", old)
     assert "the calibration does not say its rule: it may be another\n" in ran.out
 
 
@@ -288,8 +322,10 @@ def test_verdicts_that_changed_neither_way_are_counted(command: Command, tmp_pat
         return write_log(rows, tmp_path / name)
 
     saved = tmp_path / "cal.json"
-    command("calibrate", "--log", log("before.csv", "poor"), "--rule", "majority", "--out", saved)
-    ran = command("calibrate", "--log", log("now.csv", "odd"), "--rule", "majority", "--check", saved)
+    command("calibrate", "--source", "human", "--log", log("before.csv", "poor"), "--rule", "majority", "--out", saved)
+    ran = command(
+        "calibrate", "--source", "human", "--log", log("now.csv", "odd"), "--rule", "majority", "--check", saved
+    )
     assert "7 of 40 verdicts changed: 0 for the worse, 0 for the better, 7 neither" in ran.out
 
 
@@ -314,21 +350,23 @@ def test_a_log_can_be_calibrated_and_checked_with_scores(command: Command, tmp_p
 
     saved = tmp_path / "cal.json"
     before = log("before.csv", 0.25)
-    assert command("calibrate", "--log", before, "--rule", "median", "--out", saved).code == 0
-    ran = command("calibrate", "--log", before, "--rule", "median", "--check", saved)
+    assert command("calibrate", "--source", "human", "--log", before, "--rule", "median", "--out", saved).code == 0
+    ran = command("calibrate", "--source", "human", "--log", before, "--rule", "median", "--check", saved)
     assert (ran.code, "drift: stable" in ran.out) == (0, True)
-    ran = command("calibrate", "--log", log("now.csv", 1.5), "--rule", "median", "--check", saved)
+    ran = command("calibrate", "--source", "human", "--log", log("now.csv", 1.5), "--rule", "median", "--check", saved)
     assert ran.code == 1
     assert "mean distance from gold +1.250, 95 % interval" in ran.out
     write_log([VerdictRow(case_id=f"c{n}", verdict=None, outcome="error") for n in range(60)], tmp_path / "gone.csv")
-    ran = command("calibrate", "--log", tmp_path / "gone.csv", "--rule", "median", "--check", saved)
+    ran = command(
+        "calibrate", "--source", "human", "--log", tmp_path / "gone.csv", "--rule", "median", "--check", saved
+    )
     assert "mean distance from gold not measured, no interval" in ran.out
 
 
 def test_the_calibrated_judge_is_chosen_where_there_are_several(command: Command, old: Path) -> None:
     folder = old.parent
     both = config(folder, "grade", "lenient")
-    asked = ("calibrate", both, "--labels", folder / "labels.csv", "--check", old)
+    asked = ("calibrate", "--source", "human", both, "--labels", folder / "labels.csv", "--check", old)
     assert "judge: grader\n" in command(*asked).out
     ran = command(*asked, "--judge", "lenient")
     assert (ran.code, "judge: lenient (calibrated: grader)" in ran.out) == (1, True)
@@ -378,12 +416,18 @@ def test_what_cannot_be_checked_is_refused_before_anything_is_asked(
 def test_incomplete_requests_are_refused(command: Command, old: Path) -> None:
     configured = config(old.parent, "grade")
     sentence = "give CONFIG with --labels FILE and --check OLD.json, or --log LOG with --rule RULE."
-    assert sentence in command("calibrate", configured, "--check", old).err
-    assert sentence in command("calibrate", "--check", old).err
-    ran = command("calibrate", configured, "--anchors", 5, "--strict")
+    assert sentence in command("calibrate", "--source", "human", configured, "--check", old).err
+    assert sentence in command("calibrate", "--source", "human", "--check", old).err
+    ran = command("calibrate", "--source", "human", configured, "--anchors", 5, "--strict")
     assert "--anchors, --strict goes with --check OLD.json, the calibration to compare with." in ran.err
-    assert "leave out CONFIG" in command("calibrate", configured, "--log", "l.csv", "--check", old).err
-    assert "cannot be read" in command("calibrate", configured, "--check", old.parent / "none.json").err
+    assert (
+        "leave out CONFIG"
+        in command("calibrate", "--source", "human", configured, "--log", "l.csv", "--check", old).err
+    )
+    assert (
+        "cannot be read"
+        in command("calibrate", "--source", "human", configured, "--check", old.parent / "none.json").err
+    )
     before = {name: value for name, value in json.loads(old.read_text()).items() if name != "items"}
     old.write_text(json.dumps(before))
     assert "holds no items to check again, as an earlier version saved it: calibrate anew." in check(command, old).err

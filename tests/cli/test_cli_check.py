@@ -13,7 +13,7 @@ import pytest
 
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.checking import check_judge
-from judgeharness_integrations.cli import _check, _check_parts
+from judgeharness_integrations.cli import _check, _check_request
 from judgeharness_integrations.cli._check_request import CheckRequest
 from judgeharness_integrations.cli._stopping import Terminated
 from judgeharness_integrations.config import SendableJudge
@@ -482,7 +482,7 @@ def test_judges_are_asked_by_the_engine_of_the_configuration(
             sent.append(judge)
             return super().ask(judge, probes, asking)
 
-    monkeypatch.setattr(_check_parts, "build_executor", lambda config, options: Elsewhere())
+    monkeypatch.setattr(_check_request, "build_executor", lambda config, options: Elsewhere())
     ran = command("check", config("good"), "--no-probes", "--repetitions", 1)
     assert ran.code == 0, ran.err
     assert {type(judge) for judge in sent} == {SendableJudge}
@@ -513,14 +513,17 @@ def test_ctrl_c_keeps_the_calls_in_flight_and_reports_them(folder: Path, config:
     path = config("slow", execution={"max_concurrency": 2})
     line = [*HERE, "check", str(path), "--no-probes", "-y"]
     with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:  # noqa: S603
-        while not (folder / "asked").exists():
-            assert process.poll() is None
-            time.sleep(0.01)
-        process.send_signal(signal.SIGINT)
-        assert process.stderr is not None
-        assert "finishing the calls in flight" in process.stderr.readline()
-        (folder / "answer").touch()
-        _, said = process.communicate(timeout=60)
+        try:
+            while not (folder / "asked").exists():
+                assert process.poll() is None
+                time.sleep(0.01)
+            process.send_signal(signal.SIGINT)
+            assert process.stderr is not None
+            assert "finishing the calls in flight" in process.stderr.readline()
+            (folder / "answer").touch()
+            _, said = process.communicate(timeout=60)
+        finally:
+            process.kill()  # where an assertion failed, nothing else ends it
     assert process.returncode == 130
     assert "interrupted: 2 rows are in " in said
     document = checked(folder)

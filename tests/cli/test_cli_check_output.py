@@ -12,11 +12,10 @@ import pytest
 from rich.console import Console
 
 from judgeharness_integrations.checking import CheckReport, PropertyCheck, WorstCase
-from judgeharness_integrations.checking.page.words import next_step
+from judgeharness_integrations.checking.page.cards import next_step
 from judgeharness_integrations.cli import _check_tables
-from judgeharness_integrations.cli._check_lines import parts_of
-from judgeharness_integrations.cli._check_summary import summary_of
-from judgeharness_integrations.cli._check_tables import print_checks
+from judgeharness_integrations.cli._check import summary_of
+from judgeharness_integrations.cli._check_tables import parts_of, print_checks
 from judgeharness_integrations.verdictlog import VerdictRow, write_log
 
 Command = Callable[..., Any]

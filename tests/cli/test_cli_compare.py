@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -175,3 +177,24 @@ def test_configurations_that_differ_are_told_first(command: Command, tmp_path: P
         "configurations differ: a change may be the harness's",
         "- judge: model gpt-4 before, gpt-5 now",
     ]
+
+
+def test_two_judges_on_one_case_file_judged_the_same_answers(command: Command, folder: Path) -> None:
+    def ran(out: str, judge: str, model: str) -> Path:
+        config = {
+            "judges": [{"name": judge, "callable": f"cli_judges:{judge}", "model": model}],
+            "cases": "cases.csv",
+            "harness": {"perturbations": ["none"], "repetitions": 2, "aggregation_rule": "majority"},
+        }
+        (folder / "run.json").write_text(json.dumps(config))
+        found = command("run", folder / "run.json", "--out", folder / out, "--yes")
+        sys.modules.pop("cli_judges", None)
+        assert found.code == 0, found.err
+        return folder / out
+
+    before, after = ran("a", "good", "gpt-4o"), ran("b", "first", "gpt-4o-mini")
+    judged = command("compare", before, after, "--json").json["judged"]
+    assert (judged["question"], judged["same"], judged["unknown"]) == ("same answers", 3, 0)
+    (folder / "cases.csv").write_text((folder / "cases.csv").read_text().replace("good one", "a good one"))
+    judged = command("compare", before, ran("c", "first", "gpt-4o-mini"), "--json").json["judged"]
+    assert (judged["question"], judged["same"], judged["unknown"]) == ("unknown", 0, 3)

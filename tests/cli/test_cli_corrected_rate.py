@@ -20,7 +20,7 @@ LLMBAR = Path(__file__).parents[1] / "data" / "llmbar.csv.gz"
 
 
 def rows_of(**changes: Any) -> list[VerdictRow]:
-    """300 cases, three answers each, gold on every fifth: right four times in five; one case in ten fails twice."""
+    """300 cases of three answers, right four times in five; gold on a fifth of them; one in ten fails twice."""
     rng = np.random.default_rng(2)
     rows = []
     for case in range(300):
@@ -34,7 +34,7 @@ def rows_of(**changes: Any) -> list[VerdictRow]:
                     verdict=None if failed else verdict,
                     outcome="unparsed" if failed else "ok",
                     repetition=repetition,
-                    gold=("PASS" if truth else "FAIL") if case % 5 == 0 else None,
+                    gold=("PASS" if truth else "FAIL") if case % 5 == case // 10 % 5 else None,
                     attributes={"document": f"d{case // 6}"} if case % 7 else {},
                 )
             )
@@ -53,11 +53,11 @@ def test_counts_print_every_estimate_with_its_denominators_and_mark_the_chosen_o
     assert "labelled items: 400, sensitivity 0.900 [0.851, 0.934] (180/200), specificity 0.700" in ran.out
     chosen = next(line for line in ran.out.splitlines() if line.startswith("*"))
     assert chosen.split()[1:] == [
-        *("Rogan-Gladen,", "Lee", "interval", "same", "errors", "0.167", "[0.056,", "0.263]", "0.0522"),
+        *("Rogan-Gladen,", "Lee", "and", "Fieller", "same", "errors", "0.167", "[0.056,", "0.263]", "0.0522"),
     ]
     for name in ("labels alone", "PPI++", "Tenenbein", "Rogan-Gladen, delta interval"):
         assert name in ran.out
-    assert "chosen (*): Rogan-Gladen, Lee interval; it assumes that the judge's sensitivity" in ran.out
+    assert "chosen (*): Rogan-Gladen, Lee and Fieller; it assumes that the judge's sensitivity" in ran.out
     assert "from 400/1000 judged positive, sensitivity 180/200, specificity 140/200" in ran.out
 
 
@@ -95,8 +95,9 @@ def test_a_log_is_corrected_by_its_gold(command: Command, log: Path) -> None:
     assert "rule: abstain_on_disagreement\nrule chosen after the samples: exploratory" in ran.out
     assert "abstained or not graded count as not PASS" in ran.out
     assert "labelled items: 60, sensitivity" in ran.out
-    assert "chosen (*): PPI++; it assumes that the labelled items are a random sample of the items" in ran.out
-    assert ", lambda 0." in ran.out
+    assert "chosen (*): Tenenbein; it assumes that the labelled items are a random sample of the items" in ran.out
+    assert "\nPPI++: lambda 0." in ran.out
+    assert "Rogan-Gladen, delta interval: no interval: it holds from 10 items of each kind on" in ran.out
     document = command("corrected-rate", log, "--rule", "majority", "--labels-are", "random", "--json").json
     assert (document["items"], document["labelled"], document["judged"]["trials"]) == (300, 60, 300)
     assert (document["rule"], document["rule_fixed"], document["criterion"]) == ("majority", "after", "verdict")
@@ -145,6 +146,30 @@ def test_a_column_says_what_belongs_together(command: Command, log: Path) -> Non
     assert "unknown column 'documents': did you mean 'document'?" in ran.err
 
 
+def test_no_interval_for_independent_items_is_chosen_of_items_that_belong_together(
+    command: Command, log: Path, tmp_path: Path
+) -> None:
+    asked = ("--rule", "majority", "--labels-are", "other-mix")
+    assert "chosen (*): Rogan-Gladen" in command("corrected-rate", log, *asked).out
+    told = command("corrected-rate", log, *asked, "--cluster", "document").out
+    assert "chosen: nothing" in told
+    assert "nothing can be chosen: its intervals take items for independent, which they are not" in told
+    together = [replace(row, attributes={"cluster": int(row.case_id[1:]) // 20}) for row in rows_of()]
+    clustered = write_log(together, tmp_path / "clustered.jsonl")
+    for labelled, corrected in ((log, clustered), (clustered, log)):
+        told = command("corrected-rate", corrected, *asked, "--calibration", calibrated(command, labelled)).out
+        assert "chosen: nothing" in told
+        assert "note: nothing can be chosen: the intervals take items for independent, which they are not" in told
+
+
+def test_cases_that_are_counted_twice_are_no_random_sample_of_others(command: Command, log: Path) -> None:
+    saved = calibrated(command, log)
+    asked = ("corrected-rate", log, "--rule", "majority", "--calibration", saved, "--labels-are", "random")
+    told = command(*asked).out
+    assert "chosen: nothing" in told
+    assert "note: nothing can be chosen: labelled cases are counted among the others, too" in told
+
+
 def test_a_case_of_two_runs_is_one_cluster(command: Command, tmp_path: Path) -> None:
     rows = [replace(row, run=run) for run in ("r1", "r2") for row in rows_of()]
     document = command(
@@ -156,7 +181,20 @@ def test_a_case_of_two_runs_is_one_cluster(command: Command, tmp_path: Path) -> 
 
 def calibrated(command: Command, log: Path, *options: object) -> Path:
     saved = log.parent / "cal.json"
-    ran = command("calibrate", "--log", log, "--rule", "majority", "--out", saved, "--name", "people", *options)
+    ran = command(
+        "calibrate",
+        "--source",
+        "human",
+        "--log",
+        log,
+        "--rule",
+        "majority",
+        "--out",
+        saved,
+        "--name",
+        "people",
+        *options,
+    )
     assert ran.code == 0, ran.err
     return saved
 
@@ -290,7 +328,7 @@ def test_a_calibration_without_a_positive_label_is_refused(command: Command, log
     ran = command("corrected-rate", log, "--rule", "majority", "--calibration", saved)
     assert "has no positive label: calibrate with --positive" in ran.err
     scores = write_log([VerdictRow(case_id=f"c{n}", verdict=n, gold=n + 1) for n in range(6)], log.parent / "s.jsonl")
-    command("calibrate", "--log", scores, "--rule", "median", "--out", saved)
+    command("calibrate", "--source", "human", "--log", scores, "--rule", "median", "--out", saved)
     ran = command("corrected-rate", log, "--rule", "majority", "--calibration", saved)
     assert "measures scores: calibrate with --positive" in ran.err
 

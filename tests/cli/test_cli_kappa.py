@@ -182,7 +182,7 @@ def test_an_order_is_printed(kappa: Callable[..., Any], said: Callable[..., Path
 def test_why_a_value_is_missing_is_said(kappa: Callable[..., Any], said: Callable[..., Path]) -> None:
     ran = kappa(said(a="ABABAB", b="AAAAAA", c="BABABA"))
     assert "a with b: no value, one of the two never varies, so chance alone could agree as much" in ran.out
-    assert "a with c: no interval, no two answers agree, so resampling gives no interval" in ran.out
+    assert "a with c: no" not in ran.out  # six items without an agreement: a wide interval, and it is given
     constant = {f"r{number}": "AAAA" for number in range(6)}
     many = kappa(said(other="ABBA", **constant), "--json", "--resamples", 0).json
     reasons = sum(bool(pair["coefficient"]["reason"]) for pair in many["pairs"])

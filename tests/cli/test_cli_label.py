@@ -232,7 +232,9 @@ def test_labels_of_several_annotators_calibrate_a_judge(label: Command, command:
         "consensus majority: 3 golds; 0 evenly split items have none",
     ]
     assert "written to gold.csv: calibrate --labels takes it" in ran.out
-    ran = command("calibrate", configure("good"), "--labels", "gold.csv", "--out", "cal.json", "--yes")
+    ran = command(
+        "calibrate", "--source", "human", configure("good"), "--labels", "gold.csv", "--out", "cal.json", "--yes"
+    )
     assert ran.code == 0
     measured = CalibrationReport.load(Path("cal.json")).criteria["verdict"]
     assert (measured.n, measured.precision is not None and measured.precision.value) == (3, 1.0)
@@ -308,7 +310,9 @@ def test_a_calibration_on_merged_labels_says_how_many_were_evenly_split(
     label("anna", "--out", "anna.jsonl")
     label("ben", "--out", "ben.jsonl", says=lambda case_id: "s" if case_id == "c1" else "tie")
     command("label", "--merge", "anna.jsonl", "ben.jsonl", "--cases", "cases.csv", "--out", "gold.csv")
-    ran = command("calibrate", configure("good"), "--labels", "gold.csv", "--out", "cal.json", "--yes")
+    ran = command(
+        "calibrate", "--source", "human", configure("good"), "--labels", "gold.csv", "--out", "cal.json", "--yes"
+    )
     assert "2 ties left out" in ran.out
     assert CalibrationReport.load(Path("cal.json")).excluded_ties == 2
 

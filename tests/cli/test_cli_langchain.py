@@ -77,7 +77,7 @@ def test_a_langchain_judge_is_calibrated_and_the_calibration_holds(
 ) -> None:
     config, saved = write_config(tmp_path, openai_server(script)), tmp_path / "cal.json"
     labels = tmp_path / "pairs.csv"
-    ran = command("calibrate", config, "--labels", labels, "--out", saved, "--judge", "by length")
+    ran = command("calibrate", "--source", "human", config, "--labels", labels, "--out", saved, "--judge", "by length")
     assert ran.code == 0, ran.err
     assert "precision 1.000" in ran.out
     config.write_text(config.read_text() + f"calibration: {json.dumps(str(saved))}\n")

@@ -15,6 +15,7 @@ from judgeharness_integrations.verdictlog import VerdictRow, write_log
 
 Command = Callable[..., Any]
 RATINGS = Path(__file__).parent.parent / "data" / "gpt4_ratings_mt_bench.csv.gz"
+LLMBAR = RATINGS.with_name("llmbar.csv.gz")
 
 
 def pilot(folder: Path, **common: Any) -> Path:
@@ -33,10 +34,10 @@ def pilot(folder: Path, **common: Any) -> Path:
 def test_without_anything_cases_and_labels_are_told(command: Command) -> None:
     ran = command("plan")
     assert ran.code == 0
-    assert "95 % interval of the mean no wider than 0.1" in ran.out
+    assert "95 % interval of decisions under majority no wider than 0.1, in 80 % of studies\n" in ran.out
     assert "note: no pilot: a rate of 0.8 is assumed" in ran.out
-    assert "floor: the variance between cases alone takes 249 cases, however often each is asked" in ran.out
-    assert "labels: 245 for a 95 % interval 0.1 wide at a rate of 0.8" in ran.out
+    assert "floor: none of these designs takes fewer than 263 cases, if all variance lies between cases" in ran.out
+    assert "labels: 263 for a 95 % interval 0.1 wide at a rate of 0.8" in ran.out
     assert "cheapest" in ran.out
 
 
@@ -49,7 +50,9 @@ def test_a_pilot_gives_a_grid_with_prices(command: Command, tmp_path: Path) -> N
     assert "majority of N samples" in ran.out
     assert "a tie counting half, %" in ran.out
     assert "the fewest cases that reach it, for each design" in ran.out
-    assert "most precise within the limits: 4 x 8 samples (perturbations x repetitions) of 400 cases" in ran.out
+    assert "most precise within the limits: 1 x 1 samples (perturbations x repetitions) of 400 cases" in ran.out
+    assert "no wider than 0.1, in 80 % of studies, the pilot's uncertainty included" in ran.out
+    assert "where the variance is (share of PASS; 180 samples; levels: case 30, prompt 2" in " ".join(ran.out.split())
     document = command("plan", "--pilot", log, "--price", 0.01, "--cases", 400, "--json").json
     assert document["schema"] == "judgeharness.plan/1"
     one = document["designs"][0]
@@ -96,7 +99,7 @@ def test_what_a_pilot_did_not_measure_is_null(command: Command, tmp_path: Path) 
     assert "between perturbations not measured" in command("plan", "--pilot", path).out
 
 
-@pytest.mark.parametrize("options", [("--rate", 1), ("--rate", 0), ("--variance", "0,0,0")])
+@pytest.mark.parametrize("options", [("--rule", "mean", "--variance", "0,0,0")])
 def test_without_variance_no_design_is_printed(command: Command, options: tuple[Any, ...]) -> None:
     ran = command("plan", *options, "--cases", 20)
     assert ran.code == 0
@@ -111,22 +114,49 @@ def test_scores_of_a_real_judge(command: Command) -> None:
     ran = command("plan", "--pilot", RATINGS, "--width", 0.5)
     assert "mean score 3.489" in ran.out
     assert "between repetitions 0.2573" in ran.out
-    assert "labels: 245 for a 95 % interval 0.1 wide" in ran.out  # a share has no width of half a point
+    assert "labels: 263 for a 95 % interval 0.1 wide" in ran.out  # a share has no width of half a point
     assert "majority" not in ran.out
 
 
-def test_differences_paired_and_not(command: Command) -> None:
+def test_differences_are_those_that_compare_finds(command: Command) -> None:
     asked = ("plan", "--variance", "0.1,0.02,0.05", "--difference", 0.05)
-    paired = command(*asked)
+    found = command(*asked)
     assert (
-        "difference of 0.05 between two systems found with 80 % power (same cases, correlation 0.5 assumed)"
-        in paired.out
+        "difference of 0.05 between two systems of decisions under majority, found by compare, in 80 % of studies "
+        "(same cases, correlation 0.5 assumed)" in found.out
     )
-    unpaired = command(*asked, "--unpaired")
-    assert "(different cases)" in unpaired.out
-    assert "cases of each system, however often" in unpaired.out
-    assert command(*asked, "--json").json["fewest_cases"] < command(*asked, "--unpaired", "--json").json["fewest_cases"]
     assert "correlation 0.9 assumed" in command(*asked, "--correlation", 0.9).out
+    sure, half = (command(*asked, *more, "--json").json for more in (("--assurance", 0.95), ("--expected",)))
+    assert sure["fewest_cases"] > half["fewest_cases"]
+    assert (sure["goal"]["assurance"], half["goal"]["assurance"]) == (0.95, None)
+    assert "expected: in 80 % of studies, if what is planned with is right" in command(*asked, "--expected").out
+
+
+def test_an_expected_width_is_called_so(command: Command) -> None:
+    ran = command("plan", "--expected")
+    assert "no wider than 0.1, expected, met in about half of the studies" in ran.out
+    assert "labels: 245 for" in ran.out
+
+
+def test_prompts_of_one_judge_are_chosen_by_a_pattern(command: Command) -> None:
+    ran = command("plan", "--pilot", LLMBAR, "--judge", "GPT-4/*", "--budget", 400)
+    assert "pilot: GPT-4/*, verdict: 12566 samples of 419 cases" in ran.out
+    assert [line.split()[-1] for line in ran.out.splitlines() if line.startswith("case x prompt ")] == ["10.7"]
+    assert "note: negative and counted as 0: order, prompt x order" in ran.out
+    assert "best split of 400 calls for the mean of all samples: 200 cases x 2 prompts x 1 order x 1 sample," in ran.out
+    assert "unknown judge 'nobody*'" in command("plan", "--pilot", LLMBAR, "--judge", "nobody*").err
+
+
+def test_what_cannot_be_told_apart_is_noted(command: Command, tmp_path: Path) -> None:
+    path = tmp_path / "confounded.csv"
+    rows = [
+        VerdictRow(case_id=f"c{n}", perturbation=name, swapped=name != "none", repetition=r, verdict=(n * 7 + r) % 5)
+        for n in range(9)
+        for name in ("none", "flip")
+        for r in range(2)
+    ]
+    write_log(rows, path)
+    assert "note: order cannot be told from the others in this log" in command("plan", "--pilot", path).out
 
 
 def test_a_configuration_gives_cases_and_design_and_is_never_asked(
@@ -161,7 +191,7 @@ def test_presets_and_temperatures_are_read(command: Command, tmp_path: Path) -> 
 
 def test_labels_advise(command: Command) -> None:
     assert "advice: there are no labels: a harness can only say" in command("plan", "--labels", "none").out
-    assert "label 245 items first" in command("plan", "--labels", "none").out
+    assert "label 263 items first" in command("plan", "--labels", "none").out
     assert "run the check on every case" in command("plan", "--labels", "executable").out
     assert "advice" not in command("plan", "--labels", "human").out
     assert command("plan", "--labels", "model").code == 2
@@ -180,8 +210,7 @@ def test_what_takes_too_much_is_said(command: Command) -> None:
     out = command("plan", "--width", 1e-6, "--variance", "0,0,0.1", "--cases", 9).out
     assert "no design within the limits reaches the goal" in out
     assert "labels: more than 10000000" in out
-    assert "takes more than 10 million cases" in command("plan", "--width", 1e-6).out
-    assert "floor: the variance between cases alone takes 2 cases" in out
+    assert "each of these designs takes more than 10 million cases" in command("plan", "--width", 1e-6).out
     assert "(- %)" in command("plan", "--variance", "0,0,0").out
     assert "as configured" not in command("plan", "--cases", 1).out
 
@@ -224,7 +253,27 @@ def test_a_pilot_of_several_judges_or_criteria_needs_a_choice(command: Command, 
         for r in range(2)
     ]
     write_log(rows, log)
-    assert "holds 2 judges: choose one with --judge." in command("plan", "--pilot", log).err
+    assert (
+        "holds 2 judges: choose one with --judge, or its prompts with a pattern." in command("plan", "--pilot", log).err
+    )
     assert "holds 2 criteria: choose one with --criterion." in command("plan", "--pilot", log, "--judge", "a").err
     assert "pilot: a, x: 8 samples" in command("plan", "--pilot", log, "--judge", "a", "--criterion", "x").out
     assert "unknown judge 'c'" in command("plan", "--pilot", log, "--judge", "c").err
+
+
+def test_a_pilot_of_one_cluster_says_what_it_cannot(command: Command, folder: Path) -> None:
+    lines = [f"c{n},{'PASS' if n % 3 else 'FAIL'},none,{r},k" for n in range(30) for r in range(2)]
+    (folder / "one.csv").write_text("\n".join(["case_id,verdict,perturbation,repetition,cluster", *lines, ""]))
+    told = " ".join(command("plan", "--pilot", folder / "one.csv").out.split())
+    assert "all cases of the pilot are one cluster" in told
+    assert "1 1 - - - out of reach" in told
+    assert "no design reaches the goal" in told
+    assert "limits" not in told
+
+
+@pytest.mark.parametrize("goal", ["--width", "--difference"])
+def test_no_share_is_known_to_1_only(command: Command, goal: str) -> None:
+    ran = command("plan", goal, 1)
+    assert ran.code == 2
+    assert f"a {goal.removeprefix('--')} must be below 1, not 1." in ran.err
+    assert command("plan", "--variance", "4,1,1", "--rule", "median", goal, 1).code == 0

@@ -11,6 +11,11 @@ from typing import Any
 
 import pytest
 
+from judgeharness_integrations._errors import UnknownNameError
+from judgeharness_integrations.ranking.request import RankRequest
+from judgeharness_integrations.ranking.studying import study
+from judgeharness_integrations.verdictlog import read_log
+
 ROOT = Path(__file__).parents[2]
 LLMBAR = ROOT / "tests" / "data" / "llmbar.csv.gz"
 EXAMPLE = ROOT / "examples" / "judge_ranking"
@@ -46,6 +51,50 @@ def write(tmp_path: Path) -> Callable[..., Path]:
 # Text
 
 
+def test_a_judged_system_that_never_varies_is_named(
+    rank: Callable[..., Any], write: Callable[..., Path], tmp_path: Path
+) -> None:
+    log, cases = write(), tmp_path / "cases.csv"
+    lines = [f"p{n},question {n},answer {n},always this" for n in range(10)]
+    cases.write_text("\n".join(["case_id,input,output,output_b", *lines]))
+    ran = rank(log, "--cases", cases, "--json")
+    told = "the answers of output_b do not vary: it gives one and the same text to all 10 inputs"
+    assert [line.startswith(told) for line in ran.json["unvaried"]] == [True]
+    assert told in " ".join(rank(log, "--cases", cases).out.split())
+    assert rank(log, "--json").json["unvaried"] == []
+
+
+def test_several_columns_divide_pairs_together(rank: Callable[..., Any], write: Callable[..., Path]) -> None:
+    log = write(x="aaaaabbbbb", y="cdcdcdcdcd")
+    together = rank(log, "--by", "x,y", "--json").json
+    assert together["by"] == "x, y"
+    assert {name for one in together["judges"] for name in one["groups"]} == {"a, c", "a, d", "b, c", "b, d"}
+    assert rank(log, "--by", "x", "--by", "y", "--json").json == together
+    assert rank(log, "--by", "x,x", "--json").json == rank(log, "--by", "x", "--json").json
+    assert rank(log, "--by", "", "--json").json == rank(log, "--json").json
+    assert "unknown column 'z'" in rank(log, "--by", "x", "--by", "z").err
+    log.write_text(log.read_text().replace(",a,c", ",,c"))
+    some = rank(log, "--by", "x,y", "--json").json  # a pair that lacks one of the values is in no group
+    assert {name for one in some["judges"] for name in one["groups"]} == {"a, d", "b, c", "b, d"}
+    with pytest.raises(UnknownNameError, match="unknown column ','"):
+        study(read_log(log), RankRequest(by=","))
+
+
+def test_preference_for_length_stands_beside_how_often_the_better_answer_is_longer(
+    rank: Callable[..., Any], write: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "120")
+    log = write({"right": "1" * 10} | RIGHT, length_a="3332222222", length_b="2223333333")
+    told = rank(log).out
+    assert "(better is)" in told
+    [right] = [line for line in told.splitlines() if line.startswith("right ")][-1:]
+    assert "30.0 (30.0)" in right
+    assert "in brackets, how often the better answer is the longer one in the same pairs" in told
+    measures = {one["judge"]: one for one in rank(log, "--json").json["judges"]}["right"]
+    assert [measures[name] for name in ("prefers_longer", "better_longer", "better_longer_pairs")] == [0.3, 0.3, 10]
+    assert "better is" not in rank(write()).out
+
+
 @pytest.fixture(scope="module")
 def example() -> list[str]:
     return [str(EXAMPLE / "verdicts.csv"), "--judges-info", str(EXAMPLE / "judges.csv"), "--by", "domain"]
@@ -62,7 +111,7 @@ def test_many_judges_lead_with_the_answer(command: Callable[..., Any], monkeypat
         "Elo 2084, 95 % 2015 to 2153; right about 83.1 % of 419 pairs",
         "8 other judges cannot be told from it, at a false discovery rate of 5 %",
     ]
-    assert len(lines) <= 104
+    assert len(lines) <= 128
     assert max(map(len, lines)) <= 80
     first = next(place for place, line in enumerate(lines) if line.startswith("1 "))
     assert lines[first].split() == ["1", "GPT-4/Metrics_Reference", "2084", "69", "2070", "66", "1-9", "83.1"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -22,6 +23,7 @@ from judgeharness_integrations.cli._step_summary import MOST_BYTES, VARIABLE, ap
 from judgeharness_integrations.reporting.runs import RunReport, run_report
 from judgeharness_integrations.schemas import schema
 from judgeharness_integrations.verdictlog import SqlLog, write_log
+from judgeharness_integrations.verdictlog.row import VerdictRow
 
 Command = Callable[..., Any]
 CONFIG = """
@@ -299,7 +301,7 @@ def test_a_long_report_is_cut_to_what_github_takes(tmp_path: Path, capsys: pytes
         (typical, ("4 of 124 cases were never asked", "calibrated on human_labeled_set_v1", "cost 1.2840")),
         (several_criteria, ("warning: the cache was on", "judge · topics", "exploratory")),
         (lambda: hostile()[0], ("state: complete, 12 cases",)),
-        (lambda: run_report(shapes().values()), ("and 18 more sentences of this kind",)),
+        (lambda: run_report(shapes().values()), ("and 21 more sentences of this kind",)),
         (lambda: run_report([]), ("state: complete, 0 cases",)),
     ],
 )
@@ -315,3 +317,35 @@ def test_reports_of_every_kind_on_the_terminal(
     told = " ".join(shown.split())
     assert [word for word in words if word not in told] == []
     assert all(character.isprintable() or character == "\n" for character in shown)
+
+
+def failed(error: str, **common: Any) -> list[VerdictRow]:
+    """Two samples of a judge that was down."""
+    return [replace(row, outcome="error") for row in sampled([None] * 2, error=error, **common)]
+
+
+def test_a_log_in_which_nothing_was_graded_says_so_first(command: Command, tmp_path: Path) -> None:
+    dead = [row for n in range(3) for row in failed("PermissionError: no key", case_id=f"c{n}")]
+    ran = command("report", write_log(dead, tmp_path / "dead.csv"), "--rule", "majority")
+    assert ran.code == 3
+    said = "nothing was graded (3 cases): 0 valid of 2 samples, 1 needed; 2 failed with PermissionError: no key"
+    assert said in " ".join(ran.out.split())
+    assert ran.out.index("nothing was graded") < ran.out.index("not measured")
+    fine = [*dead, *sampled(["PASS", "FAIL"], case_id="tied")]
+    ran = command("report", write_log(fine, tmp_path / "one.csv"), "--rule", "majority")
+    assert (ran.code, "nothing was graded" in ran.out) == (0, False)  # an abstention is a grade
+
+
+def test_nothing_graded_goes_before_gates_that_failed(command: Command, tmp_path: Path) -> None:
+    dead = write_log(failed("TimeoutError"), tmp_path / "dead.csv")
+    ran = command("report", dead, "--rule", "majority", "--fail-under", "pass_rate>=0.5")
+    assert ran.code == 3
+    assert "nothing was graded (1 case): 0 valid of 2" in " ".join(ran.out.split())
+
+
+def test_the_page_and_the_comment_say_first_that_one_judge_graded_nothing(command: Command, tmp_path: Path) -> None:
+    both = [*sampled(["PASS"] * 2, judge="fine"), *failed("TimeoutError", judge="dead")]
+    log, page, comment = write_log(both, tmp_path / "log.csv"), tmp_path / "r.html", tmp_path / "r.md"
+    assert command("report", log, "--rule", "majority", "--html", page, "--markdown", comment).code == 0
+    for path in (page, comment):
+        assert path.read_text().count("nothing was graded") == 1

@@ -206,7 +206,7 @@ def test_an_empty_out_folder_is_fine_and_a_file_is_not(command: Command, configu
 
 
 def test_calibration_on_labels(command: Command, configure: Command, folder: Path) -> None:
-    path = configure("good", calibration={"labels": "cases.csv", "name": "people"})
+    path = configure("good", calibration={"labels": "cases.csv", "name": "people", "source": "human"})
     ran = command("run", path, "--out", folder / "out")
     assert ran.code == 0
     assert "good: calibration on people is valid" in ran.out
@@ -215,6 +215,32 @@ def test_calibration_on_labels(command: Command, configure: Command, folder: Pat
     assert judge["plan"]["calibration_calls"] == 6
     assert judge["calibration"]["status"] == "valid"
     assert judge["calibration"]["criteria"]["verdict"]["n"] == 3
+
+
+def test_labels_of_a_configuration_say_where_they_come_from(command: Command, configure: Command) -> None:
+    ran = command("run", configure("good", calibration={"labels": "cases.csv", "name": "people"}))
+    said = "calibration: say where the labels come from: source: human (people gave them), executable (checks that ran)"
+    assert (ran.code, said in ran.err) == (2, True), ran.err
+
+
+def test_a_run_counts_its_judges_as_candidates_as_the_command_does(
+    command: Command, configure: Command, folder: Path
+) -> None:
+    labels = {"labels": "cases.csv", "name": "people", "source": "human"}
+    path = configure("good", "first", calibration=labels)
+    assert command("run", path, "--out", folder / "out").code == 0
+    judges = json.loads((folder / "out" / "summary.json").read_text())["judges"]
+    assert [one["calibration_report"]["candidates"] for one in judges] == [2, 2]
+    ledger = folder / "cases.candidates.jsonl"
+    known = [json.loads(line)["candidate"] for line in ledger.read_text().splitlines()]
+    asked = ("--labels", folder / "cases.csv", "--source", "human", "--out", folder / "cal.json", "--judge", "good")
+    assert command("calibrate", path, *asked, "--yes").code == 0
+    assert command("run", path, "--out", folder / "out").code == 0  # goes on; nobody is counted twice
+    assert [json.loads(line)["candidate"] for line in ledger.read_text().splitlines()] == known
+    assert len(set(known)) == 2
+    elsewhere = configure("good", calibration=labels | {"ledger": "other.jsonl"})
+    assert command("run", elsewhere, "--out", folder / "new").code == 0
+    assert (folder / "other.jsonl").read_text().count("\n") == 1
 
 
 def test_labels_of_a_model_calibrate_nothing(command: Command, configure: Command, folder: Path) -> None:
@@ -248,7 +274,10 @@ def test_a_saved_calibration_is_valid_only_for_its_configuration(
 ) -> None:
     judges = [{"name": "good", "callable": "cli_judges:good", "model": "gpt-4o"}]
     labels, saved = folder / "cases.csv", folder / "cal.json"
-    assert command("calibrate", configure(judges=judges), "--labels", labels, "--out", saved).code == 0
+    assert (
+        command("calibrate", "--source", "human", configure(judges=judges), "--labels", labels, "--out", saved).code
+        == 0
+    )
     same = command("run", configure(judges=judges, calibration="cal.json"), "--out", folder / "same", "--json").json
     assert same["judges"][0]["calibration"]["status"] == "valid"
     judges[0]["model"] = "gpt-4o-mini"
@@ -259,7 +288,16 @@ def test_a_saved_calibration_is_valid_only_for_its_configuration(
 def test_a_saved_calibration_of_a_function_without_a_model_holds_for_its_source(
     command: Command, configure: Command, folder: Path
 ) -> None:
-    command("calibrate", configure("good"), "--labels", folder / "cases.csv", "--out", folder / "cal.json")
+    command(
+        "calibrate",
+        "--source",
+        "human",
+        configure("good"),
+        "--labels",
+        folder / "cases.csv",
+        "--out",
+        folder / "cal.json",
+    )
     for name, status in (("good", "valid"), ("first", "expired")):
         judges = [{"name": "good", "callable": f"cli_judges:{name}"}]
         ran = command("run", configure(judges=judges, calibration="cal.json"), "--out", folder / name, "--json").json
@@ -275,7 +313,16 @@ def test_a_saved_calibration_of_what_has_no_source_is_unverifiable(
 ) -> None:
     (folder / "cli_lambda.py").write_text("good = lambda case: 'A'\n")
     judges = [{"name": "good", "callable": "cli_lambda:good"}]
-    command("calibrate", configure(judges=judges), "--labels", folder / "cases.csv", "--out", folder / "cal.json")
+    command(
+        "calibrate",
+        "--source",
+        "human",
+        configure(judges=judges),
+        "--labels",
+        folder / "cases.csv",
+        "--out",
+        folder / "cal.json",
+    )
     ran = command("run", configure(judges=judges, calibration="cal.json"), "--out", folder / "out")
     assert "is unverifiable" in ran.out
     assert "a lambda has no name" in ran.out
@@ -337,6 +384,8 @@ def test_a_terminal_is_asked_first(
 
 def test_saved_calibrations_load(command: Command, configure: Command, folder: Path) -> None:
     saved = folder / "deep" / "cal.json"
-    ran = command("calibrate", configure("good"), "--labels", folder / "cases.csv", "--out", saved, "--json")
+    ran = command(
+        "calibrate", "--source", "human", configure("good"), "--labels", folder / "cases.csv", "--out", saved, "--json"
+    )
     assert ran.json == json.loads(saved.read_text())
     assert CalibrationReport.load(saved).criteria["verdict"].n == 3

@@ -91,7 +91,7 @@ def test_a_complete_run_costs_nothing_and_is_written_down_again(
         ({"judges": [JUDGES[0] | {"model": "gpt-5"}]}, 'judges.good.model was "gpt-4o", is "gpt-5"'),
         ({"keep": "hash"}, 'keep was "text", is "hash"'),
         ({"cases": "more.csv"}, "cases.count was 3, is 4"),
-        ({"calibration": {"labels": "cases.csv"}}, 'calibration.labels was nothing, is "cases.csv"'),
+        ({"calibration": {"labels": "cases.csv", "source": "human"}}, 'calibration.labels was nothing, is "cases.csv"'),
     ],
 )
 def test_a_run_is_not_continued_with_another_question(

@@ -131,7 +131,15 @@ def test_gates_are_checked_all_the_same(command: Command, folder: Path, judged: 
 
 def test_calibrating_a_dead_judge(command: Command, folder: Path, judged: Callable[..., Path]) -> None:
     ran = command(
-        "calibrate", judged("dead"), "--labels", folder / "cases.csv", "--out", folder / "calibration.json", "--yes"
+        "calibrate",
+        "--source",
+        "human",
+        judged("dead"),
+        "--labels",
+        folder / "cases.csv",
+        "--out",
+        folder / "calibration.json",
+        "--yes",
     )
     assert (ran.code, calls(folder, "dead")) == (3, 3)
     assert ran.err.splitlines()[-1] == f"error: {SENTENCE}WrongKeyError: no such key; check its API key."

@@ -159,7 +159,7 @@ def test_what_is_spent_is_noted_meanwhile(tmp_path: Path) -> None:
 def test_calibrating_is_on_the_bill_of_summary_and_list(
     command: Command, folder: Path, config: Callable[..., Path]
 ) -> None:
-    path = config(calibration={"labels": "labels.jsonl", "name": "lab"})
+    path = config(calibration={"labels": "labels.jsonl", "name": "lab", "source": "human"})
     ran = command("run", path, "--out", folder / "out", "--json")
     assert asked(folder) == 34
     (listed,) = command("runs", folder / "out", "--json").json["runs"]

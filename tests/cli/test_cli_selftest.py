@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import jsonschema
@@ -12,7 +13,14 @@ import numpy as np
 import pytest
 
 from judgeharness_integrations.schemas import schema
-from judgeharness_integrations.testing.selftest import AlarmCheck, FailureCheck, IntervalCheck, PowerCheck, registry
+from judgeharness_integrations.testing.selftest import (
+    AlarmCheck,
+    FailureCheck,
+    IntervalCheck,
+    PowerCheck,
+    PromiseCheck,
+    registry,
+)
 
 Command = Callable[..., Any]
 
@@ -37,6 +45,21 @@ def named(point: Any, replicates: int, _: np.random.Generator) -> Any:
 FAULT = PowerCheck(name="a planted fault", points=({"strength": 0.5}, {"strength": 0.9}), simulate=named, note="aside")
 CLEAN = AlarmCheck(
     name="a clean judge", points=({"noise": 0.3},), simulate=lambda _, replicates, __: share(0.0)(replicates)
+)
+
+
+def delivered(point: Any, studies: int, _: np.random.Generator) -> Any:
+    return np.where(np.arange(studies) < 40, np.nan, share(point["rate"])(studies))
+
+
+WORKFLOW = PromiseCheck(
+    name="a workflow",
+    promise="it is as narrow as planned",
+    share=0.8,
+    at_least=True,
+    points=({"rate": 0.9}, {"rate": 0.79}),
+    simulate=delivered,
+    note="alone",
 )
 PROMISE = FailureCheck(name="a promise", points=({"rule": "mine", "n": 2},), sequences=lambda _: (9, []), fast=1)
 
@@ -160,3 +183,36 @@ def test_the_names_stand_before_the_error_each_in_a_line(command: Command) -> No
     lines = command("selftest", "--only", "zzz").err.splitlines()
     assert lines[:-1] == [check.name for check in registry.CHECKS]
     assert lines[-1] == "error: unknown check 'zzz': give a part of a name above."
+
+
+def test_workflows_have_a_table_of_what_is_promised_and_delivered(
+    command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setattr(registry, "CHECKS", (WORKFLOW,))
+    ran = command("selftest")
+    lines = [" ".join(line.split()) for line in ran.out.splitlines()]
+    assert (ran.code, ran.err) == (0, "")
+    assert lines[0] == "self-test, fast version: at most 400 studies of a workflow, seed 0"
+    assert max(map(len, ran.out.splitlines())) <= 80
+    assert "rate=0.9 kept >= 80.0 88.9 [85.2, 91.9] 360" in lines
+    assert "rate=0.79 not told >= 80.0 76.7 [71.9, 80.9] 360" in lines
+    told = " ".join(lines)
+    assert "a workflow: it is as" in told
+    assert (
+        "a workflow: not told: 0.7667 [0.7195, 0.8094] of 360 studies at rate=0.79, promised at least 0.8; alone; "
+        "80 of 800 studies promised nothing"
+    ) in told
+    assert lines[-2:] == ["1 not told at this number of studies: see --full", "1 checks, 0 of them miss"]
+
+
+def test_a_broken_promise_gives_exit_code_1(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "CHECKS", (replace(WORKFLOW, points=({"rate": 0.7},)), PROMISE))
+    ran = command("selftest")
+    assert ran.code == 1
+    assert "a workflow: broken: 0.6667 [" in " ".join(ran.out.split())
+    assert "not told" not in " ".join(ran.out.splitlines()[-2:])
+    assert ran.out.endswith("2 checks, 1 of them miss\n")
+    document = command("selftest", "--json").json
+    assert (document["passed"], [check["verdict"] for check in document["checks"]]) == (False, ["broken", "ok"])
+    jsonschema.validate(document, schema(document["schema"]))

@@ -163,7 +163,7 @@ def test_an_interrupted_calibration_says_so(
 ) -> None:
     (folder / "cli_judges.py").write_text(ASKED)
     arguments = ("--labels", folder / "cases.csv", "--out", folder / "cal.json")
-    with started("calibrate", configure("slow"), *arguments) as process:
+    with started("calibrate", "--source", "human", configure("slow"), *arguments) as process:
         wait_for((folder / "asked").exists)
         process.send_signal(number)
         _, err = process.communicate(timeout=30)
@@ -184,14 +184,32 @@ def test_an_interrupt_in_this_process_puts_the_handler_back(
     assert (ran.code, ran.json["state"], ran.json["not_asked_cases"]) == (143, "interrupted", 3)
     assert ran.err.splitlines()[-1].startswith("terminated: 0 rows in ")
     monkeypatch.setattr(JudgeHarness, "calibrate", terminated)
-    ran = command("calibrate", configure("good"), "--labels", folder / "cases.csv", "--out", folder / "cal.json")
+    ran = command(
+        "calibrate",
+        "--source",
+        "human",
+        configure("good"),
+        "--labels",
+        folder / "cases.csv",
+        "--out",
+        folder / "cal.json",
+    )
     assert (ran.code, ran.err) == (143, "error: terminated.\n")
 
     def interrupted(*_: Any) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(JudgeHarness, "calibrate", interrupted)
-    ran = command("calibrate", configure("good"), "--labels", folder / "cases.csv", "--out", folder / "cal.json")
+    ran = command(
+        "calibrate",
+        "--source",
+        "human",
+        configure("good"),
+        "--labels",
+        folder / "cases.csv",
+        "--out",
+        folder / "cal.json",
+    )
     assert (ran.code, ran.err) == (130, "error: interrupted.\n")
     assert signal.getsignal(signal.SIGTERM) is before
 

@@ -9,6 +9,7 @@ from rich.text import Text
 
 from judgeharness_integrations._errors import UnknownNameError
 from judgeharness_integrations.cli._agreement_printing import Row
+from judgeharness_integrations.cli._names import names_in
 from judgeharness_integrations.cli._printing import percent, safe
 
 __all__ = ["SEVERAL_REASONS", "Grouped", "alike", "columns_named", "counted", "grouped", "of"]
@@ -33,14 +34,14 @@ class Grouped(Protocol):
 _Line = TypeVar("_Line", bound=Grouped)
 
 
-def columns_named(text: str, known: Collection[str]) -> tuple[str, ...]:
-    """Return the columns of a text with commas between them.
+def columns_named(given: Sequence[str], known: Collection[str]) -> tuple[str, ...]:
+    """Return the columns of an option that is repeated, or takes commas between them.
 
     Raises:
         UnknownNameError: one of them is not known; the nearest is offered.
 
     """
-    names = tuple(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
+    names = names_in(given)
     for name in names:
         if name not in known:
             raise UnknownNameError("column", name, known)

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from judgeharness_integrations.benchmark.folder import SETTINGS, BenchmarkFolder, digest_of
-from judgeharness_integrations.benchmark.publicformat.reading import Imported, read_public
-from judgeharness_integrations.benchmark.settings import Settings
-from judgeharness_integrations.benchmark.taxonomy.loading import load_taxonomy
+from judgeharness_integrations.benchmark.folder import SETTINGS, BenchmarkFolder, Settings, digest_of
+from judgeharness_integrations.benchmark.publicformat import Imported, read_public
+from judgeharness_integrations.benchmark.taxonomy import load_taxonomy
 from judgeharness_integrations.cli._printing import console, safe
 from judgeharness_integrations.cli._writing import check_folder
 from judgeharness_integrations.cli.benchmark._columns import counted

@@ -2,30 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import get_args
+from typing import Final
 
 from rich.console import RenderableType
 
-from judgeharness_integrations._errors import UnknownNameError
+from judgeharness_integrations._errors import UsageError
+from judgeharness_integrations.audit.labels import read_results
 from judgeharness_integrations.benchmark.folder import BenchmarkFolder
-from judgeharness_integrations.benchmark.results.curating import CURATED, CuratedJudge, CurateReport, Step, curated
-from judgeharness_integrations.benchmark.results.joining import GROUPS
-from judgeharness_integrations.benchmark.results.reading import read_results, write_judgments
+from judgeharness_integrations.benchmark.results.curation import (
+    CURATED,
+    CuratedJudge,
+    CurateReport,
+    Curating,
+    Dropped,
+    Step,
+    curated,
+)
+from judgeharness_integrations.benchmark.results.rows import AMBIGUOUS, GROUPS, NOISE
+from judgeharness_integrations.benchmark.verdicts import Results, write_judgments
 from judgeharness_integrations.cli._agreement_printing import Row, number, titled
 from judgeharness_integrations.cli._json import print_json
+from judgeharness_integrations.cli._names import cut_ties_named, failures_named, names_in, one_of
 from judgeharness_integrations.cli._printing import console, percent, safe
 from judgeharness_integrations.cli.benchmark._columns import columns_named, counted, grouped, of
 from judgeharness_integrations.cli.benchmark._failed_calls import print_failed
-from judgeharness_integrations.ranking.correctness.policy import Failures
-from judgeharness_integrations.ranking.curation import CutTies
 
-__all__ = ["Wishes", "alone_note", "curate_benchmark", "failures_named", "step_table"]
+__all__ = ["Wishes", "alone_note", "curate_benchmark", "step_table"]
 
+_MOST_DROPPED: Final = 20  # that are named
 _COLUMNS = {
     "flagged": "noise",
+    "ambiguous": "ambig-\nuous",
     "unanimous_right": "all\nright",
     "unanimous_wrong": "all\nwrong",
     "unanswered": "no\nanswer",
@@ -40,25 +50,12 @@ class Wishes:
 
     mode: str | None
     cut: float
-    cut_ties: CutTies
+    cut_ties: str
     failures: str
     keep_noise: bool
-    by: str
+    drop: Sequence[str]
+    by: Sequence[str]
     as_json: bool
-
-
-def failures_named(name: str) -> Failures:
-    """Return the policy of a name.
-
-    Raises:
-        UnknownNameError: there is none of that name; the nearest is offered.
-
-    """
-    for policy in get_args(Failures):
-        if policy == name:
-            found: Failures = policy
-            return found
-    raise UnknownNameError("failures policy", name, get_args(Failures))
 
 
 def curate_benchmark(folder: Path, wishes: Wishes) -> None:
@@ -67,13 +64,16 @@ def curate_benchmark(folder: Path, wishes: Wishes) -> None:
     results = read_results(home)
     columns = columns_named(wishes.by, GROUPS)
     mode = results.mode(wishes.mode)
+    cut_ties, failures = cut_ties_named(wishes.cut_ties), failures_named(wishes.failures)
     flags = results.audit is not None and not wishes.keep_noise
+    doubtful = _drops_ambiguous(results, wishes)
     made = curated(
         results.of_mode(mode),
         share=wishes.cut,
-        cut_ties=wishes.cut_ties,
-        failures=failures_named(wishes.failures),
+        cut_ties=cut_ties,
+        failures=failures,
         flags=flags,
+        ambiguous=doubtful,
     )
     kept = {*made.kept}
     home.write_records(CURATED, [pair for pair in results.pairs if pair.pair_id in kept])
@@ -82,21 +82,54 @@ def curate_benchmark(folder: Path, wishes: Wishes) -> None:
         mode=mode,
         rule=made.after.rule,
         cut=wishes.cut,
-        cut_ties=wishes.cut_ties,
+        cut_ties=cut_ties,
         audited=results.audit is not None,
         keeps_noise=wishes.keep_noise,
+        drops_ambiguous=doubtful,
         pairs=sum(pair.state != "rejected" for pair in results.pairs),
         judged=len(made.found.matrix.pairs),
         alone=len(made.alone),
         kept=len(kept),
         steps=made.steps(columns),
         judges=made.judges(),
+        dropped=_dropped(home, made),
     )
     if wishes.as_json:
         print_json(report.to_dict())
     else:
         _print(report, folder)
-    print_failed([results], mode, failures=failures_named(wishes.failures), stderr=wishes.as_json)
+    print_failed([results], mode, failures=failures, stderr=wishes.as_json)
+
+
+def _drops_ambiguous(results: Results, wishes: Wishes) -> bool:
+    """Return whether pairs that people found ambiguous are left out.
+
+    Raises:
+        UnknownNameError: something else is to be dropped; the nearest is offered.
+        UsageError: noise is to be dropped and kept, or nobody labelled a pair.
+
+    """
+    wanted = {one_of("finding to drop", name, (NOISE, AMBIGUOUS)) for name in names_in(wishes.drop)}
+    if wanted and results.audit is None:
+        raise UsageError(
+            f"nobody labelled a pair of {results.folder}: label some with judgeharness audit, or leave out --drop."
+        )
+    if NOISE in wanted and wishes.keep_noise:
+        raise UsageError("--drop noise and --keep-noise contradict each other: give one of them.")
+    return AMBIGUOUS in wanted
+
+
+def _dropped(home: BenchmarkFolder, made: Curating) -> tuple[Dropped, ...]:
+    """Return the pairs that are left out for what people found, and whether these were of one mind."""
+    if not made.dropped:
+        return ()
+    from judgeharness_integrations.audit.labels import divided, read_labels  # noqa: PLC0415 - of audited benchmarks
+
+    split = divided(read_labels(home.path))
+    return tuple(
+        Dropped(pair=pair, found="noise" if found == NOISE else "ambiguous", divided=pair in split)
+        for pair, found in made.dropped.items()
+    )
 
 
 def _print(report: CurateReport, folder: Path) -> None:
@@ -121,11 +154,25 @@ def _print(report: CurateReport, folder: Path) -> None:
         screen.print("- noise: nobody labelled a pair; judgeharness audit does", soft_wrap=True)
     elif report.keeps_noise:
         screen.print("- noise: kept, as --keep-noise asks", soft_wrap=True)
+    for line in _dropped_lines(report):
+        screen.print(safe(line, 2000), soft_wrap=True)
     screen.print(safe(f"written: {folder / CURATED}", 400), soft_wrap=True)
     if report.kept:
         taking = f"{folder} --sample {folder / CURATED}"
         screen.print(safe(f"next: judgeharness benchmark rank {taking}", 800), soft_wrap=True)
         screen.print(safe(f"or: judgeharness benchmark judge {taking} --judges MODEL,...", 800), soft_wrap=True)
+
+
+def _dropped_lines(report: CurateReport) -> Iterator[str]:
+    """Yield the pairs that are left out for what people found, by what that is."""
+    for found in (NOISE, AMBIGUOUS):
+        mine = [one for one in report.dropped if one.found == found]
+        if mine:
+            names = ", ".join(one.pair + (" (evenly split)" if one.divided else "") for one in mine[:_MOST_DROPPED])
+            more = len(mine) - _MOST_DROPPED
+            yield f"- left out as {found}, {len(mine)}: {names}{f' and {more} more: --json' if more > 0 else ''}"
+    if report.audited and not report.drops_ambiguous:
+        yield "- ambiguous pairs are kept: --drop ambiguous leaves them out"
 
 
 def alone_note(count: int) -> str:
@@ -136,12 +183,14 @@ def alone_note(count: int) -> str:
 
 def step_table(title: str, steps: Sequence[Step]) -> RenderableType:
     """Return what became of judged pairs, in per cent of each line's; of those that are kept the number too."""
+    doubtful = any(step.ambiguous for step in steps)
+    columns = {name: told for name, told in _COLUMNS.items() if doubtful or name != "ambiguous"}
 
     def cells(step: Step) -> list[str]:
-        shares = (percent(_share(getattr(step, name), step.judged)) for name in _COLUMNS if name != "kept")
+        shares = (percent(_share(getattr(step, name), step.judged)) for name in columns if name != "kept")
         return [str(step.judged), *shares, of(step.kept, step.judged)]
 
-    return titled(title, ("pairs", "judged", *_COLUMNS.values()), grouped(steps, cells))
+    return titled(title, ("pairs", "judged", *columns.values()), grouped(steps, cells))
 
 
 def _share(part: int, whole: int) -> float | None:

@@ -8,29 +8,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, get_args
 
-from judgeharness_integrations._errors import ConfigError, UnknownNameError
-from judgeharness_integrations.benchmark.documents.document import Document
+from judgeharness_integrations._errors import ConfigError
+from judgeharness_integrations.audit.labels import read_results
 from judgeharness_integrations.benchmark.folder import BenchmarkFolder
-from judgeharness_integrations.benchmark.judging.cases import pair_case
-from judgeharness_integrations.benchmark.judging.gold import gold_of
+from judgeharness_integrations.benchmark.judges import pair_case
 from judgeharness_integrations.benchmark.pair import Pair
-from judgeharness_integrations.benchmark.publicformat.writing import public_record
-from judgeharness_integrations.benchmark.results.curating import curated
-from judgeharness_integrations.benchmark.results.exporting import (
-    HELD_OUT,
-    SCOPE,
-    Exported,
-    ExportReport,
-    Format,
-    exported,
-)
-from judgeharness_integrations.benchmark.results.reading import Results, read_results
+from judgeharness_integrations.benchmark.publicformat import public_record
+from judgeharness_integrations.benchmark.records import Document
+from judgeharness_integrations.benchmark.results.curation import curated
+from judgeharness_integrations.benchmark.results.export import HELD_OUT, SCOPE, Exported, ExportReport, Format, exported
+from judgeharness_integrations.benchmark.results.rows import gold_of
+from judgeharness_integrations.benchmark.verdicts import Results
 from judgeharness_integrations.cli._agreement_printing import number, titled
 from judgeharness_integrations.cli._json import print_json
+from judgeharness_integrations.cli._names import failures_named, one_of
 from judgeharness_integrations.cli._printing import console, safe
 from judgeharness_integrations.cli._writing import check_folder
 from judgeharness_integrations.cli.benchmark._columns import counted
-from judgeharness_integrations.cli.benchmark._curate import failures_named
 from judgeharness_integrations.cli.benchmark._failed_calls import print_failed
 from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES
 
@@ -73,11 +67,8 @@ def export_benchmark(folder: Path, wishes: Wishes) -> None:
 
 
 def _format(name: str) -> Format:
-    for known in get_args(Format):
-        if known == name:
-            found: Format = known
-            return found
-    raise UnknownNameError("format", name, get_args(Format))
+    known: tuple[Format, ...] = get_args(Format)
+    return one_of("format", name, known)
 
 
 def _made(home: BenchmarkFolder, results: Results, wishes: Wishes, kind: Format) -> tuple[ExportReport, Exported]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.benchmark.results.judgments import Mode
-from judgeharness_integrations.benchmark.results.reading import Results
+from judgeharness_integrations.benchmark.results.rows import Mode
+from judgeharness_integrations.benchmark.verdicts import Results
 from judgeharness_integrations.cli._printing import console, safe
 from judgeharness_integrations.cli.benchmark._columns import counted
 from judgeharness_integrations.ranking.correctness.policy import Failures

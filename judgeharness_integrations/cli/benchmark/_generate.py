@@ -1,37 +1,238 @@
-"""What `judgeharness benchmark generate` does: conditions from a seed, a pair for each, and the files of the folder."""
+"""What generating will take, step by step, before the first call."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, Final
+
+from rich.text import Text
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.benchmark.asking.asker import READINGS, Asker
-from judgeharness_integrations.benchmark.asking.journal import Journal
-from judgeharness_integrations.benchmark.conditions import Conditions, Drawing, draw_conditions
-from judgeharness_integrations.benchmark.documents.document import Document
-from judgeharness_integrations.benchmark.documents.reading import read_documents
-from judgeharness_integrations.benchmark.folder import ANSWERS, DOCUMENTS, LOCK, TAXONOMY, BenchmarkFolder, digest_of
-from judgeharness_integrations.benchmark.generation.fitting import check_fits
-from judgeharness_integrations.benchmark.generation.generating import generated
-from judgeharness_integrations.benchmark.generation.material import Material
-from judgeharness_integrations.benchmark.generation.weights import read_weights
-from judgeharness_integrations.benchmark.pair import Pair
-from judgeharness_integrations.benchmark.settings import Settings
-from judgeharness_integrations.benchmark.taxonomy.loading import load_taxonomy
-from judgeharness_integrations.benchmark.taxonomy.taxonomy import Taxonomy
+from judgeharness_integrations.benchmark.asker import READINGS, Asker
+from judgeharness_integrations.benchmark.documents import read_documents
+from judgeharness_integrations.benchmark.folder import (
+    ANSWERS,
+    DOCUMENTS,
+    LOCK,
+    TAXONOMY,
+    BenchmarkFolder,
+    Settings,
+    check_fits,
+    digest_of,
+)
+from judgeharness_integrations.benchmark.generation import generated
+from judgeharness_integrations.benchmark.journal import Journal
+from judgeharness_integrations.benchmark.pair import Conditions, Drawing, Pair, draw_conditions
+from judgeharness_integrations.benchmark.prompts import Material
+from judgeharness_integrations.benchmark.records import Document, Taxonomy
+from judgeharness_integrations.benchmark.results.flow import flow, reasons
+from judgeharness_integrations.benchmark.stats import Cost
+from judgeharness_integrations.benchmark.taxonomy import load_taxonomy, read_weights
 from judgeharness_integrations.chatmodels import ChatModel
 from judgeharness_integrations.cli._asking import confirm
-from judgeharness_integrations.cli._stopping import terminable, undisturbed
-from judgeharness_integrations.cli.benchmark._columns import counted
-from judgeharness_integrations.cli.benchmark._generate_plan import GeneratePlan, print_plan
-from judgeharness_integrations.cli.benchmark._generate_summary import Generated, print_generated
-from judgeharness_integrations.cli.benchmark._going import Outcome, ask_all, cost_rows, ended
+from judgeharness_integrations.cli._json import print_json
+from judgeharness_integrations.cli._printing import console, percent, safe, table
+from judgeharness_integrations.cli._stopping import Terminated, terminable, undisturbed
+from judgeharness_integrations.cli.benchmark._columns import SEVERAL_REASONS, alike, counted
+from judgeharness_integrations.cli.benchmark._going import Outcome, ask_all, cost_document, cost_rows, cost_table, ended
 from judgeharness_integrations.cli.benchmark._models import ModelFile, Spending, read_model_file
 from judgeharness_integrations.execution.budget import Budget
+from judgeharness_integrations.reporting.plain import safe_text
 
-__all__ = ["GenerateRequest", "generate_pairs"]
+__all__ = ["GeneratePlan", "GenerateRequest", "Generated", "generate_pairs", "print_generated", "print_plan"]
+
+
+_WRITTEN: Final = {"blueprints": 1, "conversation_better": 1, "conversation_worse": 1}
+_VERIFIED: Final = {"coherence": 1, "adherence": 1, "claims": 2, "grounding": 2}  # the last two by conversation
+
+
+@dataclass(frozen=True, kw_only=True)
+class GeneratePlan:
+    """What is asked of whom.
+
+    `pairs` are planned, `left` of them to be made; `known` answers are kept from before. `characters` of `documents`
+    stand in each prompt, on average. `readings`: answers asked for until one can be read. `earliest`: failure type ->
+    the first round its flaw can stand in, for types that so have longer conversations than --rounds begins with.
+    """
+
+    generator: str
+    verifier: str | None
+    pairs: int
+    left: int
+    documents: int
+    characters: int
+    known: int
+    spending: Spending
+    readings: int
+    earliest: Mapping[str, int] = field(default_factory=dict)
+
+    def steps(self) -> Iterator[tuple[str, str, int]]:
+        """Yield step, model and calls of a pair that passes every layer."""
+        for step, calls in _WRITTEN.items():
+            yield step, self.generator, calls
+        for step, calls in _VERIFIED.items():
+            if self.verifier is not None:
+                yield step, self.verifier, calls
+
+    @property
+    def per_pair(self) -> int:
+        """Calls of a pair that passes every layer."""
+        return sum(calls for _, _, calls in self.steps())
+
+    @property
+    def at_most(self) -> int:
+        """Calls where no answer can be read at first; attempts that fail are not in it."""
+        return self.left * self.per_pair * self.readings
+
+
+def print_plan(plan: GeneratePlan, *, stderr: bool) -> None:
+    """Print it."""
+    rows: list[list[str | Text]] = [
+        [
+            safe(step),
+            safe(model),
+            str(calls),
+            str(calls * plan.left),
+            str(calls * plan.left * plan.readings),
+        ]
+        for step, model, calls in plan.steps()
+    ]
+    rows.append(["together", "", str(plan.per_pair), str(plan.per_pair * plan.left), str(plan.at_most)])
+    screen = console(stderr=stderr)
+    screen.print(table("plan", ("step", "model", "calls\na pair", "if every\npair passes", "at most"), rows, texts=2))
+    for line in _plan_lines(plan):
+        screen.print(line, soft_wrap=True)
+
+
+def _plan_lines(plan: GeneratePlan) -> Iterator[str]:
+    made = "" if plan.left == plan.pairs else f", {plan.pairs - plan.left} of them made before"
+    yield (
+        f"pairs: {plan.pairs}{made}; each prompt holds about {plan.characters} characters of {plan.documents} "
+        f"document{'' if plan.documents == 1 else 's'}"
+    )
+    yield (
+        "a pair that a layer rejects takes fewer calls; an answer that cannot be read is asked for again, up to "
+        f"{plan.readings} times in all"
+    )
+    for rounds in sorted(set(plan.earliest.values())):
+        names = ", ".join(safe_text(name, 60) for name, first in plan.earliest.items() if first == rounds)
+        yield f"at least {rounds} rounds, whatever --rounds says, have pairs of {names}: no such flaw can stand earlier"
+    if plan.known:
+        yield f"answers kept from before: {plan.known}; those that still fit are not asked for again"
+    limits = [
+        f"{limit} {unit}"
+        for limit, unit in (
+            (plan.spending.max_calls, "calls, retries included"),
+            (plan.spending.max_cost, "of money, by the prices of --models"),
+        )
+        if limit is not None
+    ]
+    yield f"upper limit: {' and '.join(limits)}" if limits else "no upper limit given; a call that fails is tried again"
+
+
+_ENDINGS: Final = {
+    "unfinished": "unfinished",
+    "form": "malformed: no pair can be read from the answers",
+    "coherence": "incoherent: the plans conflict",
+    "adherence": "not adherent: flaw or user are not as declared",
+    "grounding": "not grounded: claims outside the flawed turn",
+    "unread": "unverified: the verifier could not be read",
+    "unverified": "unverified: there was no verifier",
+    "accepted": "accepted",
+}
+_LONGEST_REASON = 100
+
+
+@dataclass(frozen=True, kw_only=True)
+class Generated:
+    """What was done: `drawn` are the conditions of all pairs planned, `costs` those of earlier commands too."""
+
+    folder: Path
+    settings: Settings
+    drawn: Sequence[Conditions]
+    outcome: Outcome[Conditions, Pair]
+    costs: Sequence[Cost]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON keeps it; the counts add up to the pairs planned."""
+        ended = flow(self.outcome.made, self.drawn, judged=(), columns=())[0]
+        cost = cost_document(self.costs)
+        spent = cost["cost"]
+        return {
+            "schema": "judgeharness.benchmark_generate/1",
+            "folder": self.folder.name,
+            "state": self._state(),
+            "generator": self.settings.generator,
+            "verifier": self.settings.verifier,
+            "min_grounded": self.settings.min_grounded,
+            "seed": self.settings.drawing.seed,
+            "planned": ended.planned,
+            "counts": {name: getattr(ended, name) for name in _ENDINGS},
+            "reasons": [reason.to_dict() for reason in reasons(self._made())],
+            "calls": self.outcome.calls,
+            "cost": cost,
+            "cost_per_accepted": spent / ended.accepted if spent is not None and ended.accepted else None,
+        }
+
+    def _made(self) -> list[Pair]:
+        return sorted(self.outcome.made, key=lambda pair: pair.conditions.number)
+
+    def _state(self) -> str:
+        if self.outcome.stopped is not None:
+            return "terminated" if isinstance(self.outcome.stopped, Terminated) else "interrupted"
+        return "unfinished" if self.outcome.unfinished else "complete"
+
+
+def print_generated(done: Generated, *, as_json: bool) -> None:
+    """Print what became of the pairs and what to do next, as text or as JSON."""
+    document = done.to_dict()
+    if as_json:
+        print_json(document)
+        return
+    screen, planned = console(), document["planned"]
+    counts = {name: count for name, count in document["counts"].items() if count}
+    rows = [(_ENDINGS[name], str(count), percent(count / planned)) for name, count in counts.items()]
+    screen.print(table("pairs", ("what became of them", "pairs", f"% of {planned}"), rows))
+    why = [
+        (one["layer"], safe(one["reason"], _LONGEST_REASON), one["example"], alike(one["pairs"]))
+        for one in document["reasons"]
+    ]
+    if why:
+        screen.print(table("why", ("layer", "reason", "pair", ""), why, texts=4))
+        screen.print(SEVERAL_REASONS, soft_wrap=True)
+    if done.costs:
+        screen.print(cost_table(done.costs, title="what the answers took, earlier commands included"))
+    for line in _lines(document, safe_text(str(done.folder))):
+        screen.print(Text(line), soft_wrap=True)
+
+
+def _lines(document: Mapping[str, Any], folder: str) -> Iterator[str]:
+    each = document["cost_per_accepted"]
+    cost = "" if each is None else f"; an accepted pair cost {each:.4f} by the prices given"
+    yield f"\ncalls of this command: {document['calls']}, retries included{cost}"
+    yield f"written to {folder}: benchmark.json, documents.jsonl, taxonomy.json, pairs.jsonl"
+    if document["state"] != "complete":
+        return
+    if document["verifier"] is None and document["counts"]["unverified"]:
+        yield f"next: judgeharness benchmark verify {folder} --verifier MODEL"
+    elif document["counts"]["accepted"]:
+        yield f"next: judgeharness benchmark judge {folder} --judges MODEL,..."
+    else:
+        yield from _none_accepted(document, folder)
+
+
+def _none_accepted(document: Mapping[str, Any], folder: str) -> Iterator[str]:
+    """Say what most pairs were turned down for, and where to see it."""
+    if document["reasons"]:
+        top = max(document["reasons"], key=lambda one: one["pairs"])
+        reason = safe_text(top["reason"], _LONGEST_REASON)
+        yield f"no pair was accepted: look first at {top['layer']}, {reason} ({top['pairs']} of {document['planned']})"
+        yield f"next: judgeharness benchmark show {folder} {top['example']}"
+    else:
+        yield f"no pair was accepted; next: judgeharness benchmark stats {folder}"
+
 
 _MOST_ROUNDS = 20
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import typer
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.benchmark.asking.working import Unfinished, limited, worked
-from judgeharness_integrations.benchmark.results.costs import Cost, costs_of_steps, total_cost
+from judgeharness_integrations.benchmark.asker import Unfinished, limited, worked
+from judgeharness_integrations.benchmark.stats import Cost, costs_of_steps, total_cost
 from judgeharness_integrations.chatmodels import ChatModel
 from judgeharness_integrations.cli._printing import safe, table
 from judgeharness_integrations.cli._stopping import Terminated, finishing, terminable
@@ -27,7 +27,7 @@ from judgeharness_integrations.reporting.plain import safe_text
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from judgeharness_integrations.benchmark.asking.journal import StepUsage
+    from judgeharness_integrations.benchmark.journal import StepUsage
     from judgeharness_integrations.prices import Price
 
 __all__ = ["Outcome", "ask_all", "cost_document", "cost_rows", "cost_table", "ended"]

@@ -1,38 +1,289 @@
-"""What `judgeharness benchmark judge` does: judges one after the other, every answer a row of the folder's log."""
+"""Whom `judgeharness benchmark judge` asks about what: a judge and a mode at a time, known before the first call."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal
 
 import typer
+from rich.text import Text
 
 from judgeharness_integrations._errors import JudgeHarnessError, UsageError
+from judgeharness_integrations.audit.labels import read_results
 from judgeharness_integrations.benchmark.folder import BenchmarkFolder
-from judgeharness_integrations.benchmark.judging.cells import chosen_pairs
-from judgeharness_integrations.benchmark.judging.selecting import in_sample, in_states, sampled_ids, states_named
-from judgeharness_integrations.benchmark.judging.summary import JudgeDocument, Orders
+from judgeharness_integrations.benchmark.judges import ConversationJudge, PairJudge, pair_case, side_case
 from judgeharness_integrations.benchmark.pair import Pair
-from judgeharness_integrations.benchmark.results.reading import read_results, write_judgments
+from judgeharness_integrations.benchmark.records import Document, Taxonomy
+from judgeharness_integrations.benchmark.results.judgments import (
+    FailureKind,
+    JudgeDocument,
+    JudgeSummary,
+    Orders,
+    RightShare,
+    Took,
+    joint_table,
+)
+from judgeharness_integrations.benchmark.results.rows import Mode, pair_rows
+from judgeharness_integrations.benchmark.selection import chosen_pairs, in_sample, in_states, sampled_ids, states_named
+from judgeharness_integrations.benchmark.verdicts import write_judgments
+from judgeharness_integrations.cases import AnswerCase
 from judgeharness_integrations.chatmodels import ChatModel
 from judgeharness_integrations.cli._asking import confirm
-from judgeharness_integrations.cli._failures import told
+from judgeharness_integrations.cli._failures import failures, told
 from judgeharness_integrations.cli._json import print_json
+from judgeharness_integrations.cli._printing import console, percent, safe, table
 from judgeharness_integrations.cli._stopping import Terminated, finishing, terminable, undisturbed
-from judgeharness_integrations.cli.benchmark._judge_asked import Asked, cases_of, designs_of, judge_models, judge_of
-from judgeharness_integrations.cli.benchmark._judge_summary import summary_of
-from judgeharness_integrations.cli.benchmark._judge_text import print_plan, print_summary
+from judgeharness_integrations.cli._summary_usage import used
+from judgeharness_integrations.cli.benchmark._columns import counted
 from judgeharness_integrations.cli.benchmark._models import ModelFile, Spending, read_model_file
 from judgeharness_integrations.cli.exits import INTERRUPTED, NOT_GRADED, OK, TERMINATED
 from judgeharness_integrations.execution.budget import Budget
 from judgeharness_integrations.harness import JudgeHarness
+from judgeharness_integrations.judging import Judge
 from judgeharness_integrations.redacting import without_secrets
 from judgeharness_integrations.reporting.plain import safe_text
+from judgeharness_integrations.verdictlog.row import VerdictRow
 from judgeharness_integrations.verdictlog.sql.log import SqlLog
 
-__all__ = ["JudgeRequest", "judge_pairs", "tell_of_other_questions"]
+__all__ = [
+    "Asked",
+    "JudgeRequest",
+    "ModeDesign",
+    "cases_of",
+    "designs_of",
+    "judge_models",
+    "judge_of",
+    "judge_pairs",
+    "print_plan",
+    "print_summary",
+    "summary_of",
+    "tell_of_other_questions",
+]
+
+
+_POINTWISE_RULE: Final = "majority | median"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModeDesign:
+    """How judges are asked in a mode; `cases` of a pair."""
+
+    mode: Mode
+    perturbations: tuple[str, ...]
+    repetitions: int
+    rule: str
+    cases: int
+
+    @property
+    def calls(self) -> int:
+        """Calls a pair takes."""
+        return self.cases * len(self.perturbations) * self.repetitions
+
+
+def designs_of(mode: str, *, orders: Orders, repetitions: int) -> list[ModeDesign]:
+    """Return the designs of `pairwise`, `pointwise` or `both`."""
+    both = orders == "both"
+    found = [
+        ModeDesign(
+            mode="pairwise",
+            perturbations=("none", "position_swap") if both else ("none",),
+            repetitions=repetitions,
+            rule="swap_consensus" if both else "majority",
+            cases=1,
+        ),
+        ModeDesign(
+            mode="pointwise", perturbations=("none",), repetitions=repetitions, rule=_POINTWISE_RULE, cases=len("AB")
+        ),
+    ]
+    return [design for design in found if mode in (design.mode, "both")]
+
+
+def judge_models(text: str, models: ModelFile) -> dict[str, ChatModel]:
+    """Return judge -> model of a text with commas between models.
+
+    A judge is named as its model was given, an object of a file by its own name: the same in every go, whoever is asked
+    besides.
+
+    Raises:
+        UsageError: none is named, two judges have one name, or a model cannot be made.
+
+    """
+    found: dict[str, ChatModel] = {}
+    for spec in (part.strip() for part in text.split(",") if part.strip()):
+        model = models.model(spec)
+        name = model.name if spec.rpartition(":")[0].endswith(".py") else spec
+        if name in found:
+            raise UsageError(f"--judges names {name!r} twice: each judge needs a name of its own.")
+        found[name] = model
+    if not found:
+        raise UsageError("--judges names no model: give one or more, as in --judges openai:gpt-4o,openai:gpt-4o-mini.")
+    return found
+
+
+def judge_of(mode: Mode, model: ChatModel, taxonomy: Taxonomy, *, name: str) -> Judge:
+    """Return the judge of a mode over a model."""
+    kind = PairJudge if mode == "pairwise" else ConversationJudge
+    return kind(model, taxonomy, name=name)
+
+
+def cases_of(mode: Mode, pair: Pair, documents: Mapping[str, Document], *, show_documents: bool) -> list[AnswerCase]:
+    """Return the cases a pair makes in a mode."""
+    if mode == "pairwise":
+        return [pair_case(pair, documents=documents, show_documents=show_documents)]
+    return [side_case(pair, side, documents=documents, show_documents=show_documents) for side in ("A", "B")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """One judge in one mode: the pairs it is asked about, and their cases."""
+
+    design: ModeDesign
+    judge: Judge
+    model: ChatModel
+    pairs: Sequence[str]
+    cases: Sequence[AnswerCase]
+
+    @property
+    def planned(self) -> int:
+        """Calls that takes."""
+        return len(self.pairs) * self.design.calls
+
+    @cached_property
+    def case_ids(self) -> list[str]:
+        """The ids of the cases."""
+        return [case.case_id for case in self.cases]
+
+    def rows(self, log: SqlLog) -> list[VerdictRow]:
+        """Return what the log holds of this, in an order that says nothing of when it came."""
+        found = log.of_cases(run=self.design.mode, judge=self.judge.name, case_ids=self.case_ids)
+        mine = (row for case_id in self.case_ids for row in found.get(case_id, ()))
+        wanted = [
+            row
+            for row in mine
+            if row.perturbation in self.design.perturbations and row.repetition < self.design.repetitions
+        ]
+        return sorted(wanted, key=lambda row: (row.case_id, row.perturbation, row.repetition))
+
+    def whole(self, rows: Iterable[VerdictRow]) -> list[VerdictRow]:
+        """Return the rows of pairs every call about which was answered; of others nothing can be said yet."""
+        listed, calls = [row for row in rows if row.outcome != "error"], dict[str, set[tuple[str, str, int]]]()
+        for row in listed:
+            calls.setdefault(_pair(row), set()).add((row.case_id, row.perturbation, row.repetition))
+        return [row for row in listed if len(calls[_pair(row)]) == self.design.calls]
+
+    def unanswered(self, rows: Iterable[VerdictRow]) -> int:
+        """Return how many calls failed or were not made."""
+        answered = {(row.case_id, row.perturbation, row.repetition) for row in rows if row.outcome != "error"}
+        return self.planned - len(answered)
+
+
+def _pair(row: VerdictRow) -> str:
+    return str(row.attributes.get("pair", row.case_id))
+
+
+def summary_of(asked: Asked, log: SqlLog, models: ModelFile) -> JudgeSummary:
+    """Return what a judge said about the pairs it was to be asked about, and what all its answers of the mode took."""
+    rows = asked.rows(log)
+    whole = asked.whole(rows)
+    table = joint_table(pair_rows(whole) if asked.design.mode == "pointwise" else whole)
+    cells = list(table.cells.values())
+    mine = [usage for usage in log.usage(asked.design.mode) if usage.judge == asked.judge.name]
+    took = used(mine, models.prices)
+    return JudgeSummary(
+        judge=asked.judge.name,
+        mode=asked.design.mode,
+        pairs=len(asked.pairs),
+        planned_calls=asked.planned,
+        unanswered_calls=asked.unanswered(rows),
+        verdict=_right(cell.verdict.correct for cell in cells),
+        turn=_right(cell.turn.correct for cell in cells),
+        type=_right(cell.type.correct for cell in cells),
+        joint=_right(cell.joint for cell in cells),
+        failures=tuple(FailureKind(**kind) for kind in failures(rows, models.options)),
+        took=Took(**{name: took[name] for name in Took.model_fields}),
+    )
+
+
+def _right(hits: Iterable[bool | None]) -> RightShare:
+    """Return the share of hits; None, which nothing asked in full should be, is a miss."""
+    return RightShare.over(hit is True for hit in hits)
+
+
+_LONGEST_PATH = 400
+_LONGEST_REMARK = 400
+_SAID: Final = (
+    "pairs: those about which every call was answered; in brackets the 95 % interval",
+    "no answer: calls that failed or were not made: missing; unparsed, refused and undecided answers are wrong",
+)
+_ORDERS: Final[Mapping[Orders, str]] = {
+    "both": "both orders, which must agree",
+    "one": "one order, informal: what an answer owes to the order a pair is shown in is not seen",
+}
+
+
+def print_plan(asked: Sequence[tuple[Asked, int]], *, pairs: int, request: JudgeRequest, stderr: bool) -> None:
+    """Print who is asked about how many pairs, and how many calls of that are `left` to be made."""
+    screen = console(stderr=stderr)
+    rows: list[list[str | Text]] = [
+        [safe(one.judge.name), one.design.mode, *map(str, (len(one.pairs), one.planned, one.planned - left, left))]
+        for one, left in asked
+    ]
+    planned, todo = sum(one.planned for one, _ in asked), sum(left for _, left in asked)
+    if len(rows) > 1:
+        rows.append(["together", "", "", str(planned), str(planned - todo), str(todo)])
+    screen.print(table("plan", ("judge", "mode", "pairs", "calls", "answered\nbefore", "left"), rows, texts=2))
+    whole = sum(pairs * one.design.calls for one, _ in asked)
+    for line in _plan_lines(asked, planned, whole, request):
+        screen.print(line, soft_wrap=True)
+
+
+def _plan_lines(asked: Sequence[tuple[Asked, int]], planned: int, whole: int, request: JudgeRequest) -> Iterator[str]:
+    savers = [] if request.sample is None else [safe_text(f"--sample {request.sample}", _LONGEST_PATH)]
+    savers += [f"--fraction {request.fraction:g}"] if request.fraction < 1 else []
+    if savers:
+        saves = f"{' and '.join(savers)} save{'s' if len(savers) == 1 else ''}"
+        yield f"{planned} of {whole} calls; {saves} {whole - planned} ({percent((whole - planned) / whole)} %)"
+    else:
+        yield f"{planned} calls: every judge about every pair"
+    for design in {one.design.mode: one.design for one, _ in asked}.values():
+        shown = "each conversation by itself" if design.mode == "pointwise" else _ORDERS[request.orders]
+        yield f"{design.mode}: {shown}; rule {design.rule}; {counted(design.calls, 'call')} a pair"
+    spending = request.spending
+    limits = [f"{spending.max_calls} calls, retries included"] if spending.max_calls is not None else []
+    limits += [f"{spending.max_cost:g} of money, by the prices of --models"] if spending.max_cost is not None else []
+    yield f"upper limit: {' and '.join(limits)}" if limits else "no upper limit given; a call that fails is tried again"
+
+
+def print_summary(document: JudgeDocument, *, folder: Path) -> None:
+    """Print what each judge was right about, mode by mode, and what comes next."""
+    screen = console()
+    for mode, rule in document.rules.items():
+        found = [one for one in document.judges if one.mode == mode]
+        columns = ("judge", "pairs", "verdict", "turn", "type", "all three", "no\nanswer", "cost")
+        informal = ", informal" if document.informal and mode == "pairwise" else ""
+        screen.print(table(f"{mode}, {rule}{informal}: right, in % of the pairs", columns, map(_row, found)))
+    for remark in dict.fromkeys(remark for one in document.judges for remark in one.took.cost_remarks):
+        screen.print(safe(f"cost: {remark}", _LONGEST_REMARK), soft_wrap=True)
+    for line in _SAID:
+        screen.print(line, soft_wrap=True)
+    screen.print(safe(f"next: judgeharness benchmark rank {folder}", _LONGEST_PATH), soft_wrap=True)
+
+
+def _row(one: JudgeSummary) -> list[str | Text]:
+    shares = (one.verdict, one.turn, one.type, one.joint)
+    asked = f"{one.joint.of}" if one.joint.of == one.pairs else f"{one.joint.of} of {one.pairs}"
+    cost = "-" if one.took.cost is None else f"{one.took.cost:.4f}"
+    return [safe(one.judge), asked, *map(_shown, shares), str(one.unanswered_calls), cost]
+
+
+def _shown(share: RightShare) -> str:
+    if share.low is None or share.high is None:
+        return "-"
+    return f"{percent(share.share)}\n[{100 * share.low:.0f}, {100 * share.high:.0f}]"
+
 
 _ANOTHER = "give the run another name"  # ends what the harness says of answers to other questions
 
@@ -231,5 +482,5 @@ def tell_of_other_questions(error: UsageError, judge: str) -> None:
     """Let an error that advises another name for the run advise what can be done here, where runs have one name."""
     if _ANOTHER in str(error):
         other = f"judge {judge!r} was asked before with other options, another taxonomy or other documents"
-        file = "or before its file was changed: ask as before, give a changed function another name"
+        file = "by another version, or before its file was changed: ask as before, give a changed function another name"
         error.args = (f"{other}, {file}, or judge in a copy of the folder without verdicts.sqlite.",)

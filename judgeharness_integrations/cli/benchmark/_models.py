@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from judgeharness_integrations._documents import load_yaml
 from judgeharness_integrations._errors import ConfigError, JudgeHarnessError, NotInstalledError, UsageError
-from judgeharness_integrations._yaml import load_yaml
 
 if TYPE_CHECKING:  # every command imports the options below: what asks models is loaded at first use
     from judgeharness_integrations.chatmodels import ChatModel

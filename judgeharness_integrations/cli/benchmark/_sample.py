@@ -10,8 +10,7 @@ from pathlib import Path
 from rich.text import Text
 
 from judgeharness_integrations.benchmark.folder import BenchmarkFolder, write_whole
-from judgeharness_integrations.benchmark.judging.sampling import COLUMNS, Sample, stratified
-from judgeharness_integrations.benchmark.judging.selecting import in_states, states_named
+from judgeharness_integrations.benchmark.selection import COLUMNS, Sample, in_states, states_named, stratified
 from judgeharness_integrations.cli._json import print_json
 from judgeharness_integrations.cli._printing import console, safe, table
 from judgeharness_integrations.cli.benchmark._columns import columns_named
@@ -28,7 +27,7 @@ class SampleRequest:
 
     folder: Path
     n: int
-    by: str
+    by: Sequence[str]
     states: str
     seed: int
     out: Path | None

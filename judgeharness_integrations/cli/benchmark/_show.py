@@ -1,4 +1,4 @@
-"""What `judgeharness benchmark show` does."""
+"""The texts of a pair on a terminal: plans, conversations, what judges wrote."""
 
 from __future__ import annotations
 
@@ -8,19 +8,78 @@ from pathlib import Path
 from rich.console import RenderableType
 from rich.text import Text
 
+from judgeharness_integrations.audit.labels import read_results
 from judgeharness_integrations.benchmark.folder import BenchmarkFolder
-from judgeharness_integrations.benchmark.judging.gold import gold_of
-from judgeharness_integrations.benchmark.pair import LayerResult, Pair
-from judgeharness_integrations.benchmark.results.joining import CRITERIA
-from judgeharness_integrations.benchmark.results.joint import JointCell, JointTable, Said, joint_table, order_rule
-from judgeharness_integrations.benchmark.results.reading import MODES, Results, read_results
+from judgeharness_integrations.benchmark.pair import Blueprint, Conversation, LayerResult, Pair
+from judgeharness_integrations.benchmark.results.judgments import JointCell, JointTable, Said, joint_table, order_rule
+from judgeharness_integrations.benchmark.results.rows import CRITERIA, gold_of
+from judgeharness_integrations.benchmark.verdicts import MODES, Results
 from judgeharness_integrations.cli._agreement_printing import Row, titled
 from judgeharness_integrations.cli._printing import console, safe
 from judgeharness_integrations.cli.benchmark._columns import counted
-from judgeharness_integrations.cli.benchmark._showing_texts import conversation_parts, plan_parts, reasoning_parts
 from judgeharness_integrations.verdictlog.row import VerdictRow, verdict_text
 
-__all__ = ["show_pair"]
+__all__ = ["conversation_parts", "plan_parts", "reasoning_parts", "show_pair"]
+
+
+_LONGEST_PARAGRAPH = 20_000  # characters of a paragraph
+_SIDES = ("better", "worse")
+
+
+def plan_parts(pair: Pair) -> Iterator[Text]:
+    """Yield both plans, round by round."""
+    if pair.blueprints is None:
+        return
+    for side in _SIDES:
+        plan: Blueprint = getattr(pair.blueprints, side)
+        yield _title(f"plan of the {side} conversation")
+        yield from _paragraphs(plan.sketch)
+        for entry in plan.rounds:
+            chunk = f" ({entry.chunk})" if entry.chunk else ""
+            yield safe(f"{entry.round}. {entry.user} -> {entry.assistant}{chunk}", _LONGEST_PARAGRAPH)
+
+
+def conversation_parts(pair: Pair) -> Iterator[Text]:
+    """Yield both conversations, the flawed turn marked."""
+    if pair.conversations is None:
+        yield _title("no conversations were written")
+        return
+    for side in _SIDES:
+        told: Conversation = getattr(pair.conversations, side)
+        letter = pair.conditions.better if side == "better" else pair.worse_side
+        yield _title(f"conversation {letter}, the {side} one")
+        for turn in told.turns:
+            flawed = side == "worse" and turn.round == pair.conditions.flawed_round
+            yield from _turn(f"[Round {turn.round}] User: ", turn.user)
+            yield from _turn(f"[Round {turn.round}] Assistant{' (flawed)' if flawed else ''}: ", turn.assistant)
+            yield Text("")
+
+
+def reasoning_parts(rows: Sequence[VerdictRow]) -> Iterator[Text]:
+    """Yield what judges wrote before they decided, as far as it was kept, and why answers failed."""
+    told = [row for row in rows if row.reasoning or row.error]
+    if told:
+        yield _title("what they wrote")
+    for row in told:
+        where = f"{row.judge}, {row.perturbation} {row.repetition + 1}: "
+        yield from _turn(where, row.reasoning or f"failed: {row.error}")
+
+
+def _title(text: str) -> Text:
+    return Text(f"\n{text}", style="bold")
+
+
+def _turn(who: str, text: str) -> Iterator[Text]:
+    first, *others = text.split("\n")
+    yield safe(f"{who}{first}", _LONGEST_PARAGRAPH)
+    yield from _paragraphs("\n".join(others))
+
+
+def _paragraphs(text: str) -> Iterator[Text]:
+    for line in text.split("\n"):
+        if line.strip():
+            yield safe(line, _LONGEST_PARAGRAPH)
+
 
 _LONGEST = 400
 

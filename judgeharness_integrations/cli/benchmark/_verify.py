@@ -1,36 +1,207 @@
-"""What `judgeharness benchmark verify` does: what is known from the journal first, then the verifier about the rest."""
+"""What `judgeharness benchmark verify` prints: the plan, the cascade, and what it took."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any, Final
+
+from rich.text import Text
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.benchmark.asking.asker import Asker
-from judgeharness_integrations.benchmark.asking.journal import Journal
-from judgeharness_integrations.benchmark.asking.known import KnownModel, known_model
-from judgeharness_integrations.benchmark.folder import BenchmarkFolder
-from judgeharness_integrations.benchmark.generation.material import Material
+from judgeharness_integrations.benchmark.asker import Asker
+from judgeharness_integrations.benchmark.folder import BenchmarkFolder, Settings
+from judgeharness_integrations.benchmark.journal import Journal, KnownModel, known_model
 from judgeharness_integrations.benchmark.pair import Pair
-from judgeharness_integrations.benchmark.settings import Settings
-from judgeharness_integrations.benchmark.verification.cascade import verified
+from judgeharness_integrations.benchmark.prompts import Material
+from judgeharness_integrations.benchmark.results.checks import tallies
+from judgeharness_integrations.benchmark.results.flow import reasons
+from judgeharness_integrations.benchmark.stats import Cost
+from judgeharness_integrations.benchmark.verification import verified
 from judgeharness_integrations.chatmodels import ChatModel
 from judgeharness_integrations.cli._asking import confirm
-from judgeharness_integrations.cli._stopping import terminable, undisturbed
-from judgeharness_integrations.cli.benchmark._going import Outcome, ask_all, cost_rows, ended
+from judgeharness_integrations.cli._json import print_json
+from judgeharness_integrations.cli._printing import console, percent, safe, table
+from judgeharness_integrations.cli._stopping import Terminated, terminable, undisturbed
+from judgeharness_integrations.cli.benchmark._columns import SEVERAL_REASONS, alike
+from judgeharness_integrations.cli.benchmark._going import Outcome, ask_all, cost_document, cost_rows, cost_table, ended
 from judgeharness_integrations.cli.benchmark._models import ModelFile, Spending, read_model_file
-from judgeharness_integrations.cli.benchmark._verify_output import (
-    STEPS,
-    Verified,
-    VerifyPlan,
-    print_plan,
-    print_verified,
-)
 from judgeharness_integrations.execution.budget import Budget
+from judgeharness_integrations.reporting.plain import safe_text
 
-__all__ = ["VerifyRequest", "verify_benchmark"]
+__all__ = ["STEPS", "Verified", "VerifyPlan", "VerifyRequest", "print_plan", "print_verified", "verify_benchmark"]
+
+
+STEPS: Final = {"coherence": 1, "adherence": 1, "claims": 2, "grounding": 2}
+
+
+"""Steps of the verifier and how often each is asked about a pair; the last two of each conversation."""
+
+
+_LAYER_WORDS: Final = ("layer", "passed", "failed", "unread", "not run", "of pairs")
+_LONGEST_REASON = 100
+
+
+@dataclass(frozen=True, kw_only=True)
+class VerifyPlan:
+    """What is to be asked: of `pairs` with conversations `left` need answers; `others` have no conversations."""
+
+    verifier: str
+    pairs: int
+    others: int
+    left: int
+    readings: int
+    spending: Spending
+
+    @property
+    def at_most(self) -> int:
+        """Calls at most, were no answer readable at first; attempts that fail are not in it."""
+        return self.left * sum(STEPS.values()) * self.readings
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verified:
+    """What was done: `pairs` are all of the folder, `settings` what was asked for, `before` what was before."""
+
+    folder: Path
+    before: Settings
+    settings: Settings
+    pairs: Sequence[Pair]
+    outcome: Outcome[Pair, Pair]
+    costs: Sequence[Cost]
+
+
+def print_plan(plan: VerifyPlan, *, stderr: bool) -> None:
+    """Print what will be asked."""
+    screen = console(stderr=stderr)
+    if plan.left:
+        rows = [
+            (step, str(plan.left), str(calls), str(plan.left * calls), str(plan.left * calls * plan.readings))
+            for step, calls in STEPS.items()
+        ]
+        total = plan.left * sum(STEPS.values())
+        rows.append(("together", "", str(sum(STEPS.values())), str(total), str(plan.at_most)))
+        columns = ("step", "pairs", "calls\na pair", "if every\npair passes", "at most")
+        screen.print(table(f"plan: {safe_text(plan.verifier, 60)}", columns, rows))
+    for line in _plan_lines(plan):
+        screen.print(line, soft_wrap=True)
+
+
+def _plan_lines(plan: VerifyPlan) -> Iterator[str]:
+    known = plan.pairs - plan.left
+    yield f"pairs with conversations: {plan.pairs}" + (
+        f"; every answer about {known} of them is known already" if known else ""
+    )
+    if plan.others:
+        yield f"pairs without conversations, which stay as they are: {plan.others}"
+    if plan.left:
+        yield (
+            "a pair that a layer rejects takes fewer calls; an answer that cannot be read is asked for again, up to "
+            f"{plan.readings} times in all"
+        )
+        spending = plan.spending
+        limits = [(spending.max_calls, "calls, retries included"), (spending.max_cost, "by the prices of --models")]
+        given = [f"{limit:g} {unit}" for limit, unit in limits if limit is not None]
+        yield f"upper limit: {' and '.join(given)}" if given else "no upper limit given"
+
+
+def print_verified(done: Verified, *, as_json: bool) -> None:
+    """Print what became of the pairs, as text or as JSON."""
+    if as_json:
+        print_json(_document(done))
+        return
+    screen = console()
+    rows = [
+        (
+            tally.layer,
+            *map(str, (tally.passed, tally.failed, tally.unread, tally.not_run, tally.pairs)),
+        )
+        for tally in tallies(done.pairs)
+    ]
+    screen.print(table("cascade", _LAYER_WORDS, rows))
+    why = [
+        (one["layer"], one["status"], safe(one["reason"], _LONGEST_REASON), one["example"] or "", alike(one["pairs"]))
+        for one in _reasons(done)
+    ]
+    if why:
+        screen.print(table("why", ("layer", "", "reason", "pair", ""), why, texts=5))
+        screen.print(SEVERAL_REASONS, soft_wrap=True)
+    if done.costs:
+        screen.print(cost_table(done.costs, title="what verification took, earlier commands included"))
+    for line in _lines(done):
+        screen.print(Text(line), soft_wrap=True)
+
+
+def _lines(done: Verified) -> Iterator[str]:
+    states, total = Counter(pair.state for pair in done.pairs), len(done.pairs)
+    accepted = f"accepted {states['accepted']} of {total} pairs ({percent(states['accepted'] / total)} %)"
+    yield f"\n{accepted}, rejected {states['rejected']}, unverified {states['unverified']}"
+    earlier = _earlier(done)
+    if earlier:
+        by = f"by {safe_text(str(done.settings.verifier), 60)}"
+        yield f"{earlier} of them are not verified {by} yet, and counted as they were before"
+    yield _calls(done)
+    if any(tally.unread for tally in tallies(done.pairs)):
+        yield "answers that could not be read are kept and not asked for again; another --verifier begins anew"
+    if not done.outcome.unfinished:
+        next_ = "judge" if states["accepted"] else "stats"
+        options = " --judges MODEL,..." if states["accepted"] else ""
+        yield f"next: judgeharness benchmark {next_} {safe_text(str(done.folder))}{options}"
+
+
+def _earlier(done: Verified) -> int:
+    """Return how many pairs with conversations stand as an earlier verification left them, if there was one."""
+    asked = [pair.verification for pair in done.pairs if pair.conversations is not None]
+    wished = (done.settings.verifier, done.settings.min_grounded)
+    return sum((found.verifier, found.min_grounded) != wished for found in asked)
+
+
+def _calls(done: Verified) -> str:
+    least, before = done.settings.min_grounded, done.before.min_grounded
+    changed = f"; min_grounded {least:g} instead of {before:g}" if least != before else f"; min_grounded {least:g}"
+    if not done.outcome.calls and not done.outcome.unfinished:
+        return f"0 calls: every answer was known{changed}"
+    return f"calls of this command: {done.outcome.calls}, retries included{changed}"
+
+
+def _reasons(done: Verified) -> Iterator[dict[str, Any]]:
+    """Yield why pairs were rejected, then what could not be read, as documents keep it."""
+    for one in reasons(done.pairs):
+        yield {"layer": one.layer, "status": "failed"} | one.to_dict()
+    for tally in tallies(done.pairs):
+        for why, count in tally.because:
+            yield {"layer": tally.layer, "status": "unread", "reason": why, "pairs": count, "example": None}
+
+
+def _document(done: Verified) -> dict[str, Any]:
+    states = Counter(pair.state for pair in done.pairs)
+    return {
+        "schema": "judgeharness.benchmark_verify/1",
+        "folder": done.folder.name,
+        "state": _state(done),
+        "verifier": done.settings.verifier,
+        "min_grounded": done.settings.min_grounded,
+        "pairs": len(done.pairs),
+        "with_conversations": sum(pair.conversations is not None for pair in done.pairs),
+        "unfinished": len(done.outcome.unfinished),
+        "not_verified_yet": _earlier(done),
+        "calls": done.outcome.calls,
+        "counts": {state: states[state] for state in ("accepted", "rejected", "unverified")},
+        "layers": [
+            {name: value for name, value in asdict(tally).items() if name != "because"} for tally in tallies(done.pairs)
+        ],
+        "reasons": list(_reasons(done)),
+        "cost": cost_document(done.costs),
+    }
+
+
+def _state(done: Verified) -> str:
+    if done.outcome.stopped is not None:
+        return "terminated" if isinstance(done.outcome.stopped, Terminated) else "interrupted"
+    return "unfinished" if done.outcome.unfinished else "complete"
 
 
 @dataclass(frozen=True, kw_only=True)

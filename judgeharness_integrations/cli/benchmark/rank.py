@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from judgeharness_integrations.cli._curation_options import SEVERAL, CutTies
 from judgeharness_integrations.cli.benchmark._models import Models
 
 __all__ = ["rank"]
@@ -24,22 +25,24 @@ _Criterion = Annotated[
     ),
 ]
 _By = Annotated[
-    str | None,
+    list[str] | None,
     typer.Option(
-        help="Also rank in each group: domain, failure_type, behaviour, n_rounds, document ...", show_default=False
+        help="Also rank in each group: domain, failure_type, behaviour, n_rounds, document ...; "
+        f"{SEVERAL}: in each group of them together.",
+        show_default=False,
     ),
 ]
 _Judge = Annotated[
     list[str] | None, typer.Option(help="Only this judge; may be given several times.", show_default=False)
 ]
 _Cut = Annotated[float, typer.Option(help="Share of the hardest pairs to leave out, as 0.05.")]
-_CutTies = Annotated[str, typer.Option(help="Pairs tied at the cut: keep or cut them all.")]
 _Failures = Annotated[
     str,
     typer.Option(help="Unparsed and refused answers: wrong, or missing as failed calls are."),
 ]
 _Cluster = Annotated[
-    str | None, typer.Option(help="The column of what pairs come from, as document.", show_default="each pair")
+    str | None,
+    typer.Option(help="The column of what pairs come from, as document.", show_default="cluster, else each pair"),
 ]
 _Facts = Annotated[
     Path | None,
@@ -81,7 +84,7 @@ def rank(  # noqa: PLR0917 - typer passes every option by name
     by: _By = None,
     judge: _Judge = None,
     cut: _Cut = 0.0,
-    cut_ties: _CutTies = "keep",
+    cut_ties: CutTies = "keep",
     failures: _Failures = "wrong",
     cluster: _Cluster = None,
     judges_info: _Facts = None,
@@ -108,7 +111,7 @@ def rank(  # noqa: PLR0917 - typer passes every option by name
         judges=judge or (),
         failures=failures,
         ties=None,
-        by=by,
+        by=by or (),
         cluster=cluster,
         flagged=None,
         cut=cut,

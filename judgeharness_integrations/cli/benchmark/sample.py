@@ -7,14 +7,18 @@ from typing import Annotated
 
 import typer
 
+from judgeharness_integrations.cli._curation_options import SEVERAL
+
 __all__ = ["sample"]
 
 _Folder = Annotated[Path, typer.Argument(help="The benchmark's folder.", show_default=False)]
 _N = Annotated[int, typer.Option("--n", help="Pairs to draw.", show_default=False)]
+_GROUPS = ("domain", "failure_type")
 _By = Annotated[
-    str,
+    list[str] | None,
     typer.Option(
-        help="Columns of the strata: domain, failure_type, behaviour, n_rounds ..., commas between; '' for none."
+        help=f"Columns of the strata: domain, failure_type, behaviour, n_rounds ...; '' for none; {SEVERAL}.",
+        show_default=",".join(_GROUPS),
     ),
 ]
 _States = Annotated[str, typer.Option(help="Pairs in these states: accepted, unverified, rejected.")]
@@ -27,7 +31,7 @@ def sample(
     folder: _Folder,
     *,
     n: _N,
-    by: _By = "domain,failure_type",
+    by: _By = None,
     states: _States = "accepted",
     seed: _Seed = 0,
     out: _Out = None,
@@ -39,4 +43,8 @@ def sample(
     """
     from judgeharness_integrations.cli.benchmark._sample import SampleRequest, draw_sample  # noqa: PLC0415
 
-    draw_sample(SampleRequest(folder=folder, n=n, by=by, states=states, seed=seed, out=out, as_json=as_json))
+    draw_sample(
+        SampleRequest(
+            folder=folder, n=n, by=_GROUPS if by is None else by, states=states, seed=seed, out=out, as_json=as_json
+        )
+    )

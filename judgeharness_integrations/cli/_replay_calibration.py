@@ -1,0 +1,123 @@
+"""The calibration and certificate a replay is held against: a file's, or those a run was judged with."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from judgeharness_integrations._errors import UsageError
+from judgeharness_integrations.aggregation.rules import Rule
+from judgeharness_integrations.calibration.report import CalibrationReport
+from judgeharness_integrations.calibration.saved import CalibrationState, SavedMeasurement
+from judgeharness_integrations.certifying.certificate import Certificate, HeldCertificate
+from judgeharness_integrations.replay.anchoring import ReplayAnchor, replay_anchor, replay_state
+from judgeharness_integrations.reporting.runs.folder import certificates_of_run, documents_of_run
+from judgeharness_integrations.result import HarnessResult
+from judgeharness_integrations.verdictlog import VerdictRow
+from judgeharness_integrations.verdictlog.runfolder import SUMMARY, folder_of
+
+__all__ = ["Calibrations", "anchored_results", "anchors", "calibrations_of", "certificates_of"]
+
+# judge -> its calibration, and whether that held for the run; None where nobody knows
+Calibrations = Mapping[str, tuple[CalibrationReport, CalibrationState | None]]
+
+
+def calibrations_of(log: Path, path: Path | None, judges: Mapping[str, Sequence[VerdictRow]]) -> Calibrations:
+    """Return the calibrations of a replay of these rows of judges.
+
+    Raises:
+        ConfigError: the file cannot be read.
+        UsageError: it is of another judge than any of these.
+
+    """
+    if path is None:
+        return _of_run(log, {row.run for rows in judges.values() for row in rows})
+    report = CalibrationReport.load(path)
+    if report.judge not in judges:
+        raise _of_another(f"{path}", report, judges, "calibrate")
+    return {report.judge: (report, None)}
+
+
+def _of_run(log: Path, runs: AbstractSet[str]) -> Calibrations:
+    """Return the calibrations in the summary of a run; none where it has not ended, or the rows are not its alone."""
+    folder = folder_of(log)
+    if folder is None or not (file := folder / SUMMARY).is_file():
+        return {}
+    summary: dict[str, Any] = json.loads(file.read_text(encoding="utf-8", errors="surrogatepass"))
+    if runs != {summary.get("run")}:
+        return {}
+    return {
+        one["judge"]: (
+            CalibrationReport.from_dict(one["calibration_report"]),
+            CalibrationState(status=one["calibration"]["status"], reason=one["calibration"]["reason"]),
+        )
+        for one in summary.get("judges", ())
+        if one.get("calibration_report") and one.get("calibration")
+    }
+
+
+def certificates_of(
+    log: Path, path: Path | None, judges: Mapping[str, Sequence[VerdictRow]], rule: Rule
+) -> dict[str, HeldCertificate]:
+    """Return judge -> the certificate its decisions under a rule stand under, and whether it holds for them.
+
+    One of a file holds where the rows are of a run that notes the same fingerprint, until it expires; what a run's own
+    was worth to it was noted with its results.
+
+    Raises:
+        ConfigError: the file cannot be read.
+        UsageError: it is of another judge than any of these.
+
+    """
+    if path is None:
+        return certificates_of_run(log, judges, rule)
+    given = Certificate.load(path)
+    if given.judge not in judges:
+        raise _of_another(f"{path}", given, judges, "certify")
+    rows = judges[given.judge]
+    return {given.judge: (given, replay_state(given, rows, rule, _held(given, documents_of_run(log, rows))))}
+
+
+def _held(certificate: Certificate, documents: Sequence[Mapping[str, Any]]) -> CalibrationState | None:
+    """Return whether a certificate of a file holds for the run of these results; None where nobody knows."""
+    known = {one["fingerprint"] for one in documents} - {None}
+    if not known or certificate.fingerprint is None:
+        return None
+    if known == {certificate.fingerprint}:
+        return certificate.state(certificate.parts, now=datetime.now(UTC))
+    answered = " or ".join(sorted(known))
+    return CalibrationState(status="expired", reason=f"fingerprint {certificate.fingerprint} before, {answered} now")
+
+
+def _of_another(path: str, saved: SavedMeasurement, judges: Iterable[str], command: str) -> UsageError:
+    names = ", ".join(judges)
+    return UsageError(f"{path} is of judge {saved.judge!r:.60}, the log of {names:.200}: {command} that judge.")
+
+
+def anchors(
+    known: Calibrations, judges: Mapping[str, Sequence[VerdictRow]], rule: Rule, *, min_valid: int | None
+) -> tuple[ReplayAnchor, ...]:
+    """Return what the calibrations are worth for the decisions of a rule."""
+    return tuple(
+        replay_anchor(known[judge][0], rows, rule, held=known[judge][1], min_valid=min_valid)
+        for judge, rows in judges.items()
+        if judge in known
+    )
+
+
+def anchored_results(
+    results: Sequence[HarnessResult], known: Calibrations, judges: Mapping[str, Sequence[VerdictRow]], rule: Rule
+) -> list[HarnessResult]:
+    """Return results with the calibrations that go with them, whose cases nobody has compared yet."""
+    states = {judge: replay_state(report, judges[judge], rule, held) for judge, (report, held) in known.items()}
+    return [
+        replace(one, calibration=known[one.judge][0], calibration_state=states[one.judge])
+        if one.judge in states
+        else one
+        for one in results
+    ]

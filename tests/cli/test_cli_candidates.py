@@ -1,0 +1,215 @@
+"""`calibrate` with several candidates, a held-back part, and labels selected by verdict."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.rows import sampled
+
+from judgeharness_integrations.calibration import CalibrationReport
+from judgeharness_integrations.verdictlog import VerdictRow, write_log
+
+Command = Callable[..., Any]
+SOURCE = ("--source", "human")
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    """200 cases, a judge that is right on four of five, and two files of labels: a third of all, or of the passed."""
+    dice = random.Random(4)  # noqa: S311 - no secret
+    rows, drawn, passed = [], ["case_id,gold"], ["case_id,gold"]
+    for n in range(200):
+        gold = "PASS" if dice.random() < 0.7 else "FAIL"
+        said = gold if dice.random() < 0.8 else ("FAIL" if gold == "PASS" else "PASS")
+        rows += sampled([said, said, "PASS"], case_id=f"c{n}")
+        drawn += [f"c{n},{gold}"] if n % 3 == 0 else []
+        passed += [f"c{n},{gold}"] if n % 2 and said == "PASS" else []
+    (tmp_path / "drawn.csv").write_text("\n".join(drawn) + "\n")
+    (tmp_path / "passed.csv").write_text("\n".join(passed) + "\n")
+    return write_log(rows, tmp_path / "log.jsonl")
+
+
+def test_cases_of_one_source_are_held_back_together(command: Command, tmp_path: Path) -> None:
+    sources = {f"c{n}": f"page {n // 5}" for n in range(40)}
+    rows = [
+        row
+        for case_id, source in sources.items()
+        for row in sampled(["PASS"], case_id=case_id, gold="PASS", attributes={"cluster": source})
+    ]
+    log, out = write_log(rows, tmp_path / "log.jsonl"), tmp_path / "cal.json"
+    asked = ("calibrate", "--log", log, "--rule", "majority", *SOURCE, "--holdout", 0.5, "--final", "--out", out)
+    assert command(*asked).code == 0
+    held = {sources[item.case_id] for item in CalibrationReport.load(out).items}
+    assert len(held) == 4
+
+
+def calibrate(command: Command, log: Path, *options: object, labels: str = "drawn", rule: str = "majority") -> Any:
+    return command(
+        "calibrate", "--log", log, "--labels", log.parent / f"{labels}.csv", "--rule", rule, *SOURCE, *options
+    )
+
+
+def test_where_labels_come_from_has_to_be_said(command: Command, log: Path, tmp_path: Path) -> None:
+    sentence = (
+        "error: say where the labels come from: --source human (people gave them), executable (checks that ran) or "
+        "model:<name> (another model's answers).\n"
+    )
+    labels = ("--labels", tmp_path / "drawn.csv")
+    for asked in (("calibrate", "--log", log, "--rule", "majority", *labels), ("certify", log, *labels)):
+        ran = command(*asked)
+        assert (ran.code, ran.out, ran.err) == (2, "", sentence)
+
+
+def test_labels_on_passed_cases_are_found_and_cannot_correct_a_rate(
+    command: Command, log: Path, tmp_path: Path
+) -> None:
+    saved = tmp_path / "cal.json"
+    ran = calibrate(command, log, "--out", saved, labels="passed")
+    assert ran.code == 0
+    assert "the labelled cases were selected by what the judge decided: none of " in ran.out
+    assert "withheld: recall, sensitivity, specificity" in ran.out
+    assert "precision 0." in ran.out
+    report = CalibrationReport.load(saved)
+    assert report.criteria["verdict"].recall is None
+    assert report.criteria["verdict"].undefined["recall"].startswith("withheld, as the labelled cases were selected")
+    refused = command("corrected-rate", log, "--rule", "majority", "--calibration", saved)
+    assert refused.code == 2
+    assert "cannot correct a rate: the labelled cases were selected by what the judge decided" in refused.err
+    corrected = command(
+        *("corrected-rate", log, "--rule", "majority", "--gold", tmp_path / "passed.csv"),
+        *("--labels-are", "random", "--json"),
+    ).json
+    assert (corrected["chosen"], corrected["sensitivity"]) == (None, None)
+    fair = calibrate(command, log, "--json").json["criteria"]["verdict"]
+    assert fair["selection"]["p"] > 0.01
+    assert fair["recall"] is not None
+
+
+def test_candidates_are_counted_beside_the_labels(command: Command, log: Path, tmp_path: Path) -> None:
+    ledger = tmp_path / "drawn.candidates.jsonl"
+    first = calibrate(command, log, "--json").json
+    assert (first["candidates"], first["confidence"]) == (1, 0.95)
+    assert calibrate(command, log, "--json").json["candidates"] == 1
+    second = calibrate(command, log, "--json", rule="strict_majority").json
+    assert second["candidates"] == 2
+    assert second["confidence"] == pytest.approx(0.95**0.5)
+    assert second["criteria"]["verdict"]["plain"]["precision"][0] == first["criteria"]["verdict"]["precision"]["low"]
+    assert second["criteria"]["verdict"]["precision"]["low"] < first["criteria"]["verdict"]["precision"]["low"]
+    assert len(ledger.read_text().splitlines()) == 2
+    stated = calibrate(command, log, "--json", "--candidates", 20)
+    assert stated.json["candidates"] == 20
+    calibrate(command, log, "--candidates", 20, "--out", tmp_path / "cal.json")
+    checked = command("calibrate", "--log", log, "--rule", "majority", "--check", tmp_path / "cal.json")
+    assert "chosen from 20 candidates, by chance too: tests at 0.05 / 20" in checked.out
+    fewer = calibrate(command, log, "--candidates", 1)
+    assert "knows 2 candidates on these labels, more than --candidates 1" in fewer.err
+    assert (
+        "candidates measured on these labels: 2; intervals hold for all of them together (each at 97.47%)" in fewer.out
+    )
+    labels = tmp_path / "drawn.csv"
+    labels.write_text(labels.read_text() + "c1,PASS\n")
+    changed = calibrate(command, log, "--json")
+    assert changed.json["candidates"] == 1
+    assert "knows 2 candidates on other labels of this file, before it was changed" in changed.err
+    assert not {"judge", "majority", "PASS"} & set(ledger.read_text().split('"'))
+
+
+def test_one_part_is_chosen_on_and_the_other_is_reported(command: Command, log: Path, tmp_path: Path) -> None:
+    for rule in ("majority", "strict_majority"):
+        ran = calibrate(command, log, "--holdout", 0.5, rule=rule)
+        assert "held back: these are the others, to choose on" in ran.out
+    refused = calibrate(command, log, "--holdout", 0.5, "--out", tmp_path / "cal.json")
+    assert refused.code == 2
+    assert "numbers are for choosing, and are not saved" in refused.err
+    final = calibrate(command, log, "--holdout", 0.5, "--final", "--out", tmp_path / "cal.json")
+    assert "candidates measured on these labels: 1\n" in final.out
+    saved = CalibrationReport.load(tmp_path / "cal.json")
+    assert (saved.part, saved.holdout, saved.candidates, saved.criteria["verdict"].n) == ("held_back", 0.5, 1, 34)
+    assert len(saved.items) == 34
+    checked = command("calibrate", "--log", log, "--rule", "majority", "--check", tmp_path / "cal.json")
+    assert checked.code == 0
+    assert "candidates" not in checked.out
+    again = calibrate(command, log, "--holdout", 0.5, "--final", "--json", rule="strict_majority").json
+    assert again["candidates"] == 2
+    assert calibrate(command, log, "--final").err.startswith("error: --final measures the chosen candidate on the part")
+
+
+def test_candidates_with_logs_of_their_own_are_counted_by_their_labels(command: Command, tmp_path: Path) -> None:
+    counts = []
+    for judge in range(3):
+        rows = [
+            row
+            for n in range(30)
+            for row in sampled(
+                ["PASS" if n % (judge + 2) else "FAIL"], case_id=f"c{n}", gold="PASS" if n % 2 else "FAIL"
+            )
+        ]
+        log = write_log(rows, tmp_path / f"judge{judge}.csv")
+        told = command("calibrate", "--log", log, "--rule", "majority", *SOURCE, "--json")
+        counts.append((told.json["candidates"], told.err))
+    assert counts == [(1, ""), (2, ""), (3, "")]
+
+
+def test_a_configured_judge_is_asked_about_its_part_alone(
+    command: Command, configure: Callable[..., Path], folder: Path
+) -> None:
+    config = configure("good", harness={"perturbations": ["none"], "repetitions": 1, "aggregation_rule": "majority"})
+    asked = ("calibrate", config, "--labels", folder / "cases.csv", *SOURCE, "--yes", "--json")
+    whole = command(*asked, "--out", folder / "cal.json").json
+    part = command(*asked, "--holdout", 0.5).json
+    held = command(*asked, "--holdout", 0.5, "--final", "--out", folder / "held.json").json
+    sizes = [len(one["items"]) for one in (whole, part, held)]
+    assert sizes[0] == sizes[1] + sizes[2]
+    assert [one["candidates"] for one in (whole, part, held)] == [1, 1, 1]
+    other = configure("good", harness={"perturbations": ["none"], "repetitions": 3, "aggregation_rule": "majority"})
+    second = command("calibrate", other, *asked[2:], "--out", folder / "cal2.json")
+    assert second.json["candidates"] == 2
+    ledger = (folder / "cases.candidates.jsonl").read_text()
+    assert all(json.loads(line)["schema"] == "judgeharness.label_candidates/1" for line in ledger.splitlines())
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (("--candidates", 0), "0 candidates: give how many were tried"),
+        (("--holdout", 1.5), "--holdout is the share of labelled cases to hold back"),
+        (("--holdout", 0.001, "--final", "--ledger", "{folder}/drawn.csv"), "which is read: give another --ledger"),
+        (("--ledger", "{folder}/other.txt"), "other.txt is no ledger of candidates: give another --ledger"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_a_sentence(
+    command: Command, log: Path, tmp_path: Path, options: tuple[object, ...], sentence: str
+) -> None:
+    (tmp_path / "other.txt").write_text("a letter\n")
+    ran = calibrate(command, log, *(str(one).format(folder=tmp_path) for one in options))
+    assert (ran.code, ran.out) == (2, "")
+    assert sentence in ran.err
+    assert not (tmp_path / "drawn.candidates.jsonl").exists()
+
+
+def test_a_part_without_a_case_of_the_log_is_refused_and_odd_lines_are_told(
+    command: Command, log: Path, tmp_path: Path
+) -> None:
+    calibrate(command, log)
+    with (tmp_path / "drawn.candidates.jsonl").open("a") as ledger:
+        ledger.write("half a line\n")
+    assert "1 lines of " in calibrate(command, log).err
+    few = tmp_path / "few.csv"
+    few.write_text("case_id,gold\nc0,PASS\nelsewhere,PASS\n")
+    codes = [calibrate(command, log, "--holdout", 0.5, *final, labels="few") for final in ((), ("--final",))]
+    assert sorted(ran.code for ran in codes) == [0, 2]
+    assert any("no case of the log is in this part of the labels" in ran.err for ran in codes)
+
+
+@pytest.mark.parametrize("candidates", [0, -3, 1_000_001, 10**21])
+def test_a_number_of_candidates_nobody_tried_is_refused(command: Command, tmp_path: Path, candidates: int) -> None:
+    rows = [VerdictRow(case_id=f"c{n}", verdict="PASS", gold="PASS", attributes={"cluster": n // 2}) for n in range(8)]
+    log = write_log(rows, tmp_path / "log.jsonl")
+    ran = command("calibrate", "--log", log, "--rule", "majority", "--source", "human", "--candidates", candidates)
+    assert ran.code == 2
+    assert f"error: {candidates} candidates: give how many were tried" in ran.err

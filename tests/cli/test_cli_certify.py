@@ -1,0 +1,246 @@
+"""`judgeharness certify`, and what a certificate takes in `judgeharness plan`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.certified import gpt4_rows
+from support.rows import sampled
+
+from judgeharness_integrations._errors import ConfigError
+from judgeharness_integrations.certifying import Certificate
+from judgeharness_integrations.prices import same_model
+from judgeharness_integrations.verdictlog import VerdictRow, write_log
+
+Command = Callable[..., Any]
+SPLIT = ["A", "A", "A", "B"]
+JUDGES = """
+def good(case):
+    return "PASS" if "good" in case.output else "FAIL"
+
+def const(case):
+    return "PASS"
+"""
+
+
+def rows(*, gold: bool = True, judge: str = "judge") -> list[VerdictRow]:
+    """60 unanimous cases that are right, 20 split ones that are wrong half of the time."""
+    sure = [row for n in range(60) for row in sampled("AAAA", case_id=f"s{n}", gold="A" if gold else None, judge=judge)]
+    labels = ("A", "B")
+    return sure + [
+        row
+        for n in range(20)
+        for row in sampled(SPLIT, case_id=f"m{n}", gold=labels[n % 2] if gold else None, judge=judge)
+    ]
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    path = tmp_path / "log.csv"
+    write_log(rows(), path)
+    return path
+
+
+def test_a_certificate_is_printed_and_saved(command: Command, log: Path, tmp_path: Path) -> None:
+    out = tmp_path / "certificate.json"
+    ran = command("certify", "--source", "human", log, "--out", out)
+    assert ran.code == 0
+    assert ran.out.splitlines() == [
+        "rule: majority | median",
+        "rule chosen after the samples: exploratory, unless the run was planned with it",
+        "no --config: nobody can tell which judge it holds for",
+        "asked for: decisions that agree with people at least 90 % of the time, with 90 % confidence",
+        "labels: log (human, 0 ties left out)",
+        "verdict: certified from consistency 1.0 on: coverage 0.750 (60/80); 80 labelled of 80 cases",
+        "  consistency >= 1.0: 60 cases, 0 of 60 labelled disagree, p 0.0018",
+        "  consistency >= 0.75: 80 cases, 10 of 80 labelled disagree, p 0.83",
+        f"  warning: {Certificate.load(out).selections[0].untold}",
+        "it holds for cases like the labelled ones, a random sample of which they have to be",
+        f"saved to {out}",
+    ]
+    assert Certificate.load(out).selections[0].threshold == 1.0
+
+
+def test_the_best_of_several_candidates_is_tested_at_its_share_of_delta(
+    command: Command, log: Path, tmp_path: Path
+) -> None:
+    """60 right decisions have p .0018: enough alone and among 50, and not among 60, however they are counted."""
+    out = tmp_path / "certificate.json"
+    asked = ("certify", log, "--source", "human")
+    assert command(*asked, "--candidates", 50, "--out", out).code == 0
+    assert Certificate.load(out).candidates == 50
+    ran = command(*asked, "--candidates", 60)
+    assert ran.code == 1
+    assert "one of 60 candidates on these labels: each is tested at a level of 0.1 / 60" in ran.out
+    saved = json.loads(out.read_text())
+    out.write_text(json.dumps({**saved, "candidates": 60}))
+    with pytest.raises(ConfigError, match="do not bear out"):
+        Certificate.load(out)
+    counted = [command(*asked, "--json", *more).json["candidates"] for more in ((), ("--score", "margin"))]
+    calibrated = command("calibrate", "--log", log, "--rule", "supermajority(0.9)", "--source", "human", "--json")
+    assert (counted, calibrated.code, command(*asked, "--json").json["candidates"]) == ([1, 2], 0, 3)
+
+
+def test_where_no_decision_is_wrong_a_refusal_does_not_say_that_some_are(command: Command, tmp_path: Path) -> None:
+    path = tmp_path / "right.csv"
+    write_log([row for n in range(60) for row in sampled("AAAA", case_id=f"c{n}", gold="A")], path)
+    ran = command("certify", path, "--source", "human", "--agreement", 0.999)
+    assert ran.code == 1
+    assert "60 labelled decisions, at least 2302 are needed to certify 0.999 at all" in ran.out
+    assert "wrong too often" not in ran.out
+    assert "would do in 80 % of studies" in ran.out
+    never = command("certify", path, "--source", "human", "--agreement", 0.99999)
+    assert "no number of labels up to 20,000 would do\n" in never.out
+
+
+def test_a_refusal_is_exit_code_1_and_not_saved(command: Command, log: Path, tmp_path: Path) -> None:
+    ran = command("certify", "--source", "human", log, "--agreement", 0.97, "--out", tmp_path / "none.json")
+    assert ran.code == 1
+    assert "verdict: refused: of the 80 surest labelled decisions that were tested first 10 disagree" in ran.out
+    assert "would do in 80 % of studies" in ran.out
+    assert not (tmp_path / "none.json").exists()
+
+
+def test_labels_of_a_file_and_json(command: Command, tmp_path: Path) -> None:
+    write_log(rows(gold=False), tmp_path / "bare.csv")
+    labels = [f"s{n},A" for n in range(60)]
+    (tmp_path / "gold.csv").write_text("\n".join(["case_id,gold", *labels]))
+    ran = command("certify", tmp_path / "bare.csv", "--labels", tmp_path / "gold.csv", "--source", "model:o3", "--json")
+    assert ran.code == 0
+    document = json.loads(ran.out)
+    assert (document["schema"], document["source"], document["name"]) == (
+        "judgeharness.certificate/1",
+        "model:o3",
+        "gold",
+    )
+    assert (document["selections"][0]["labelled"], document["selections"][0]["cases"]) == (60, 80)
+    assert "60 of 80 cases of the log are labelled" in ran.err
+    assert "give the labels as --labels FILE" in command("certify", "--source", "human", tmp_path / "bare.csv").err
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--agreement", 90), "agreement must lie between 0 and 1, not 90."),
+        (("--score", "hunch"), "a score is consistency, margin or column:NAME, not 'hunch'."),
+        (("--rule", "majority", "--config", "x.json"), "give --rule or --config, not both: the rule is the"),
+        (("--by", "subset"), "unknown column 'subset'"),
+        (("--judge", "other"), "unknown judge 'other'"),
+    ],
+)
+def test_wrong_usage_is_a_sentence(command: Command, log: Path, options: tuple[Any, ...], said: str) -> None:
+    ran = command("certify", "--source", "human", log, *options)
+    assert (ran.code, said in ran.err) == (2, True), ran.err
+
+
+@pytest.fixture
+def run(command: Command, folder: Path) -> Callable[..., Path]:
+    """Runs a configuration over 40 labelled cases and returns it; its log is run/verdicts.jsonl."""
+    (folder / "cli_judges.py").write_text(JUDGES)
+    lines = [f"c{n},q,{'good' if n % 2 else 'bad'},{'PASS' if n % 2 else 'FAIL'}" for n in range(40)]
+    (folder / "cases.csv").write_text("\n".join(["case_id,input,output,gold", *lines]))
+
+    def write(name: str = "run", judge: dict[str, Any] | None = None, **harness: Any) -> Path:
+        design = {"perturbations": ["none"], "repetitions": 3, "aggregation_rule": "majority"} | harness
+        config = {
+            "judges": [{"name": "good", "callable": "cli_judges:good", "model": "gpt-4o"} | (judge or {})],
+            "cases": "cases.csv",
+            "harness": design,
+            "keep": "text",
+        }
+        (folder / f"{name}.json").write_text(json.dumps(config))
+        return folder / f"{name}.json"
+
+    assert command("run", write(), "--out", folder / "run", "--yes").code == 0
+    return write
+
+
+def test_with_the_configuration_it_holds_for_the_judge(command: Command, run: Any, folder: Path) -> None:
+    out, log = folder / "certificate.json", folder / "run" / "verdicts.jsonl"
+    ran = command("certify", "--source", "human", log, "--config", folder / "run.json", "--out", out)
+    assert ran.code == 0
+    assert ran.out.splitlines()[0] == "rule: majority"
+    assert ran.out.splitlines()[1].startswith("asked for: decisions that agree with people")  # nothing is exploratory
+    results = [json.loads(line) for line in (folder / "run" / "results.jsonl").read_text().splitlines()]
+    assert Certificate.load(out).fingerprint == results[0]["fingerprint"]
+    other = run("other", repetitions=4)
+    ran = command("certify", "--source", "human", log, "--config", other)
+    assert (ran.code, f"the log was not run with {other}: repetitions 3 before, 4 now." in ran.err) == (2, True)
+    curtailed = run("early", curtail=True)
+    assert (
+        "early stopping False before, True now"
+        in command("certify", "--source", "human", log, "--config", curtailed).err
+    )
+
+
+def test_a_judge_that_was_not_asked_gets_no_certificate(command: Command, run: Any, folder: Path) -> None:
+    out, log = folder / "certificate.json", folder / "run" / "verdicts.jsonl"
+    const = run("const", {"callable": "cli_judges:const"})
+    for given in (log, folder / "run"):
+        ran = command("certify", "--source", "human", given, "--config", const, "--out", out)
+        assert (ran.code, f"the log was not run with {const}: the judge's fingerprint was " in ran.err) == (2, True)
+    named = run("named", {"name": "other"})
+    assert "unknown judge 'good'" in command("certify", "--source", "human", log, "--config", named).err
+    alone = folder / "alone.jsonl"
+    alone.write_bytes(log.read_bytes())
+    dear = run("dear", {"model": "gpt-4o-mini"})
+    ran = command("certify", "--source", "human", alone, "--config", dear, "--out", out)
+    assert (ran.code, f"was not run with {dear}: model gpt-4o before, gpt-4o-mini now." in ran.err) == (2, True)
+    assert not out.exists()
+    for same in ({}, {"model": "openai:gpt-4o"}, {"model": "gpt-4o-2024-08-06"}):
+        assert command("certify", "--source", "human", alone, "--config", run("same", same)).code == 0
+
+
+@pytest.mark.parametrize(
+    ("asked", "answered", "same"),
+    [
+        ("openai:gpt-4o", "gpt-4o-2024-08-06", True),
+        ("gpt-4o-2024-08-06", "openai/gpt-4o", True),
+        ("gpt-4o-2024-05-13", "gpt-4o-2024-08-06", False),
+        ("gpt-4o", "gpt-4o-mini", False),
+    ],
+)
+def test_a_date_and_a_provider_are_no_other_model(asked: str, answered: str, same: bool) -> None:  # noqa: FBT001
+    assert same_model(asked, answered) is same
+
+
+def pilot(tmp_path: Path, **changes: Any) -> Path:
+    write_log([replace(row, **changes) for row in gpt4_rows(3)], tmp_path / "pilot.csv")
+    return tmp_path / "pilot.csv"
+
+
+def test_a_plan_prices_a_certificate(command: Command, tmp_path: Path) -> None:
+    path = pilot(tmp_path)
+    ran = command("plan", "--pilot", path, "--certify", 0.9)
+    assert ran.code == 0
+    assert "certificate that decisions agree with labels 90 % of the time, with 90 % confidence" in ran.out
+    assert "fewest calls: " in ran.out
+    document = json.loads(command("plan", "--pilot", path, "--certify", 0.9, "--json").out)
+    prices = {one["votes"]: one for one in document["certificate"]["by_votes"]}
+    assert document["certificate"]["labels"] == 419
+    assert prices[2]["labels"] is None
+    assert prices[30]["labels"] < prices[12]["labels"] < 500
+    hopeless = command("plan", "--pilot", path, "--certify", 0.9999, "--delta", 0.01)
+    assert "no number of labels up to 20,000 does with up to 60 votes a case" in hopeless.out
+
+
+def test_a_plan_needs_labelled_votes_for_that(command: Command, tmp_path: Path) -> None:
+    assert "--certify needs votes with gold labels: give --pilot LOG." in command("plan", "--certify", 0.9).err
+    ran = command("plan", "--pilot", pilot(tmp_path, gold=None), "--certify", 0.9)
+    assert (ran.code, "needs a pilot with gold labels and several votes a case" in ran.err) == (2, True)
+    ran = command("plan", "--pilot", pilot(tmp_path), "--certify", 1.5)
+    assert (ran.code, "agreement must lie between 0 and 1" in ran.err) == (2, True)
+
+
+def test_a_plan_of_clustered_labels_prices_no_independent_ones(command: Command, tmp_path: Path) -> None:
+    path = tmp_path / "clusters.csv"
+    rows = gpt4_rows(3)
+    number = {case: place for place, case in enumerate(dict.fromkeys(row.case_id for row in rows))}
+    write_log([replace(row, attributes={"cluster": f"k{number[row.case_id] // 8}"}) for row in rows], path)
+    ran = command("plan", "--pilot", path, "--certify", 0.9)
+    assert (ran.code, "419 labelled cases of the pilot are in 53 clusters" in ran.err) == (2, True)
