@@ -20,6 +20,7 @@ from judgeharness_adk import _seams
 from judgeharness_adk.evaluators import HarnessedEvaluator
 from judgeharness_adk.hooks import Hooks, Measured, Reply, samples_of
 from judgeharness_adk.judges import JUDGES, MetricJudge
+from judgeharness_adk.judges.sentences import HallucinationsJudge
 from judgeharness_adk.judges.users import ADK_READERS, judge_for
 from judgeharness_adk.measuring import Judged
 from judgeharness_adk.registrations import Registered, registered_for_this_agent
@@ -141,9 +142,15 @@ class HarnessedFinalResponseMatchV2Evaluator(  # pyright: ignore[reportIncompati
 
 
 class HarnessedHallucinationsV1Evaluator(HarnessedEvaluator, HallucinationsV1Evaluator):
-    """`hallucinations_v1`, harnessed; ADK's own has no public hooks."""
+    """`hallucinations_v1`, harnessed, with the prompts a subclass sets; ADK's own has no public hooks."""
 
     judge = JUDGES["hallucinations_v1"]
+
+    def _made(self) -> MetricJudge[Any]:
+        judge = super()._made()
+        if isinstance(judge, HallucinationsJudge):
+            judge.take_prompts(self)
+        return judge
 
 
 class HarnessedPerTurnUserSimulatorQualityV1(HarnessedEvaluator, PerTurnUserSimulatorQualityV1):

@@ -13,13 +13,13 @@ from google.adk.evaluation.eval_case import ConversationScenario, Invocation
 from google.adk.evaluation.eval_metrics import EvalMetric
 from google.adk.evaluation.evaluator import EvaluationResult, Evaluator
 
-from judgeharness_adk import sidecar
 from judgeharness_adk.invocations import InvocationCase
 from judgeharness_adk.judges import MetricJudge
 from judgeharness_adk.measuring import Judged, measure_invocations
 from judgeharness_adk.options import HarnessBlock, block_of, concurrency_of, harness_of
 from judgeharness_adk.outcomes import Reporter, unmeasured
 from judgeharness_adk.registrations import Registered, registered_for_this_agent
+from judgeharness_adk.sidecar import Sidecar
 from judgeharness_adk.watching import observers
 from judgeharness_integrations import HarnessResult, JudgeHarness
 from judgeharness_integrations._errors import JudgeHarnessError
@@ -87,13 +87,13 @@ class HarnessedEvaluator(Evaluator):
         block = block_of(judge.criterion, metric=metric.metric_name)
         own = self.registered()
         harness = harness_of(block, judge.options, own=own, observers=observers())
-        directory = None if block.sidecar is False else own.directory(block.sidecar)
+        kept = None if block.sidecar is False else self._sidecar(judge, harness, own.directory(block.sidecar))
         judged = await measure_invocations(
             judge,
             harness,
             actual,
             expected,
-            keep=partial(self._keep, judge=judge, harness=harness, directory=directory),
+            keep=partial(_keep, sidecar=kept, judge=judge, texts=harness.keep == "text"),
             names=block.names,
             concurrency=concurrency_of(block, judge.options),
             scenario=scenario,
@@ -116,31 +116,35 @@ class HarnessedEvaluator(Evaluator):
         del judge, judged
         return told
 
-    def _keep(
-        self,
-        judged: Judged,
-        case: InvocationCase,
-        result: HarnessResult,
-        *,
-        judge: MetricJudge[Any],
-        harness: JudgeHarness,
-        directory: Path | None,
-    ) -> None:
-        if directory is None:
-            return
-        texts = harness.keep == "text"
-        asked = [question for question in case.questions if texts or judge.pooled is None]  # the agent's own words
-        line = sidecar.record(
-            result,
+    def _sidecar(self, judge: MetricJudge[Any], harness: JudgeHarness, directory: Path) -> Sidecar:
+        return Sidecar(
+            directory,
             metric=self._eval_metric.metric_name,
-            invocation_id=judged.invocation_id,
-            rubrics={question.id: question.text for question in asked},
             standing=judge.standing_names,
             parts=fingerprint_parts(judge, harness.design),
-            preparation=judged.preparation if case is judged.cases[0] else None,
-            **({"input": case.input, "output": case.output} if texts else {}),
         )
-        sidecar.write(line, directory)
+
+
+def _keep(
+    judged: Judged,
+    case: InvocationCase,
+    result: HarnessResult,
+    *,
+    sidecar: Sidecar | None,
+    judge: MetricJudge[Any],
+    texts: bool,
+) -> None:
+    """Keep a measurement, with the texts that were judged where these may be kept."""
+    if sidecar is None:
+        return
+    asked = [question for question in case.questions if texts or judge.pooled is None]  # the agent's own words
+    sidecar.keep(
+        result,
+        invocation_id=judged.invocation_id,
+        rubrics={question.id: question.text for question in asked},
+        preparation=judged.preparation if case is judged.cases[0] else None,
+        **({"input": case.input, "output": case.output} if texts else {}),
+    )
 
 
 def _warn(metric: str, judged: Sequence[Judged], block: HarnessBlock) -> None:

@@ -90,7 +90,10 @@ async def measure_invocations(
     limiter = limiter_for(judge.model.name)
     with limiter.run(concurrency):
         preparation = Preparation(judge, harness, limiter)
-        every = await asyncio.gather(*(_prepared(preparation, case) for case in given))
+        if judge.asks_first:
+            every = await asyncio.gather(*(_prepared(preparation, case) for case in given))
+        else:
+            every = [await _prepared(preparation, case) for case in given]
     if not any(judged.cases for judged in every) and (missing := next((j.unasked for j in every if j.unasked), None)):
         raise missing
     places = {case.case_id: (judged, case) for judged in every for case in judged.cases}

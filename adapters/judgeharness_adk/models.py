@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import aclosing
-from copy import copy
-from functools import lru_cache
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -14,24 +12,20 @@ from google.adk.models.llm_request import LlmRequest
 from google.adk.models.registry import LLMRegistry
 from google.genai.types import (
     AutomaticFunctionCallingConfig,
-    Content,
     GenerateContentConfig,
     HttpOptions,
     HttpRetryOptions,
-    Part,
 )
-from pydantic import BaseModel
 
 from judgeharness_adk import _seams
 from judgeharness_adk.replies import answer_of
+from judgeharness_adk.requests import RequestTemplate
 from judgeharness_integrations._errors import ConfigError
-from judgeharness_integrations.execution.observing import model_span
+from judgeharness_integrations.execution.observing import is_watched, model_span
 from judgeharness_integrations.modelanswer import ModelAnswer
 
 __all__ = ["JudgeModel", "config_of", "new_model"]
 
-_REQUESTS_KEPT = 64
-_SHARED = frozenset({str, int, float, bool, type(None)})
 _UNTOLD = frozenset({"http_options", "automatic_function_calling", "labels"})  # no matter of what it answers
 
 
@@ -66,7 +60,7 @@ class JudgeModel:
         http = self._config.http_options = self._config.http_options or HttpOptions()
         # the harness tries again itself; the clients' own attempts would multiply with its
         http.retry_options = http.retry_options or HttpRetryOptions(attempts=0)
-        self._request = lru_cache(maxsize=_REQUESTS_KEPT)(self._made)  # the samples of a case ask the same
+        self._requests = RequestTemplate(self._config)
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -84,20 +78,14 @@ class JudgeModel:
             RuntimeError: it answered nothing at all, or with an error of its own.
 
         """
-        request = _copied(self._request(prompt))
+        request = self._requests.request(self._llm.model, prompt)
         _seams.ask_anew(self._llm)
+        if not is_watched():
+            return await self._answer(request)
         with model_span(self.name, provider=type(self._llm).__name__) as outcome:
             answer = await self._answer(request)
             outcome.update(model=answer.model or self.name, **answer.usage)
         return answer
-
-    def _made(self, prompt: str) -> LlmRequest:
-        return LlmRequest(
-            model=self._llm.model,
-            contents=[Content(parts=[Part(text=prompt)], role="user")],
-            config=self._config,
-            tools_dict={},
-        )
 
     async def _answer(self, request: LlmRequest) -> ModelAnswer:
         async with aclosing(self._llm.generate_content_async(request)) as responses:
@@ -105,20 +93,6 @@ class JudgeModel:
         if not whole:
             raise RuntimeError(f"model {self.name!r} gave no response")
         return answer_of(whole)
-
-
-def _copied(value: Any) -> Any:
-    """Return what a model may change of a request as its own: models and containers; what they hold is shared."""
-    if type(value) is list:
-        return [_copied(part) for part in value]
-    if type(value) is dict:
-        return {key: _copied(part) for key, part in value.items()}
-    if not isinstance(value, BaseModel):
-        return value
-    new, held = copy(value), vars(value)
-    # past the validation, which the values passed before
-    vars(new).update((name, _copied(held[name])) for name in value.model_fields_set if type(held[name]) not in _SHARED)
-    return new
 
 
 def _named(value: Any) -> str:

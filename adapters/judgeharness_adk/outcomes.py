@@ -121,14 +121,14 @@ class Reporter:
             )
         for result in judged.results:
             for name, measured in result.criteria.items():
-                standing = name in self.standing
+                line = headline(result, name, standing=name in self.standing)
                 yield _Rubric(
                     id=name,
                     score=_SCORES.get(str(measured.verdict)) if measured.status == "decided" else None,
                     weight=Fraction(1, len(result.criteria) * units if self.balanced else 1),
                     word=_WORDS.get(measured.status, str(measured.verdict)),
-                    headline=headline(result, name, standing=standing),
-                    rationale=rubric_rationale(result, name, standing=standing),
+                    headline=line,
+                    rationale=rubric_rationale(result, name, line),
                     shares=_shares(result, name),
                 )
 

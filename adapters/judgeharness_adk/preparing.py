@@ -11,9 +11,10 @@ from judgeharness_adk.judges import MetricJudge, Settled, Unready
 from judgeharness_integrations import JudgeHarness
 from judgeharness_integrations.execution.budget import Budget, BudgetExhausted
 from judgeharness_integrations.execution.limiter import Limiter
-from judgeharness_integrations.execution.observing import Spans, calling, watchers
+from judgeharness_integrations.execution.observing import Spans, calling
 from judgeharness_integrations.modelanswer import ModelAnswer
 from judgeharness_integrations.redacting import redactor
+from judgeharness_integrations.watching import watchers
 
 __all__ = ["Preparation"]
 

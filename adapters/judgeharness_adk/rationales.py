@@ -20,18 +20,18 @@ _LISTED = 10  # invocations whose lines an overall row repeats
 _LONGEST_REASON = 1_500  # characters; the sidecar has it whole
 
 
-def rubric_rationale(result: HarnessResult, criterion: str, *, standing: bool = True) -> str:
+def rubric_rationale(result: HarnessResult, criterion: str, line: str) -> str:
     """Return the text of a `RubricScore.rationale`: its second line is for programs, and a judge's words come after it.
 
     Args:
         result: the measurement of the invocation.
         criterion: the rubric.
-        standing: the rubric belongs to the metric's criterion; a calibration says nothing about others.
+        line: its `headline`.
 
     """
     return "\n".join(
         [
-            headline(result, criterion, standing=standing),
+            line,
             machine_line(_facts(result, result.criteria[criterion])),
             *_reasons(result, criterion),
         ]
@@ -61,7 +61,10 @@ def overall_rationale(group: Sequence[tuple[str, str]]) -> str:
 
 
 def headline(result: HarnessResult, criterion: str, *, standing: bool = True) -> str:
-    """Return one line: samples, rule, consistency, calibration; first of all `ABSTAIN` or `NOT GRADED`."""
+    """Return one line: samples, rule, consistency, calibration; first of all `ABSTAIN` or `NOT GRADED`.
+
+    A rubric is `standing` that belongs to the metric's criterion; a calibration says nothing about others.
+    """
     verdict = result.criteria[criterion].verdict
     odd = None if verdict in ("PASS", "FAIL") else f"decided {verdict_text(verdict)}, which is neither PASS nor FAIL"
     anchor = None if standing else "uncalibrated: a rubric of this invocation alone"

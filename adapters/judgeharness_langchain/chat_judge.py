@@ -15,13 +15,14 @@ from langchain_core.runnables import Runnable, RunnableConfig
 
 from judgeharness_integrations._errors import UnknownNameError, UsageError
 from judgeharness_integrations.cases import AnswerCase, Case, Criterion, PairwiseCase
+from judgeharness_integrations.chatmodels import SEVERAL_CHOICES, single_choice
 from judgeharness_integrations.execution.attempting import read_apart
 from judgeharness_integrations.judging import Answer, JudgeIdentity, Judgment, Probe, text_hash
 from judgeharness_integrations.marks import CALLED, MARKS, VERDICT_LINE, Shown, announced, shown
 from judgeharness_integrations.modelanswer import UNREACHABLE, ModelAnswer
-from judgeharness_integrations.modelparameters import SEVERAL_CHOICES, single_choice
+from judgeharness_integrations.namespacedcache import namespace_of
 from judgeharness_integrations.parsing import last_line_of
-from judgeharness_langchain.caching import active_cache, isolated, namespace_of
+from judgeharness_langchain.caching import active_cache, isolated
 from judgeharness_langchain.fitting import fitting_case, misfit
 from judgeharness_langchain.kinds import Kind
 from judgeharness_langchain.models import family_of, innermost, model_name

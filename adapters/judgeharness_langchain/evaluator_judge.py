@@ -10,21 +10,22 @@ from langchain_core.caches import BaseCache
 from langchain_core.exceptions import OutputParserException
 
 from judgeharness_integrations.byrule import identified
+from judgeharness_integrations.capturing import captured
 from judgeharness_integrations.cases import AnswerCase, Case, Criterion, PairwiseCase
+from judgeharness_integrations.chatmodels import SEVERAL_CHOICES, single_choice
 from judgeharness_integrations.execution.attempting import read_apart
 from judgeharness_integrations.execution.ownclients import own_model
 from judgeharness_integrations.judging import Answer, JudgeIdentity, Judgment, Probe
 from judgeharness_integrations.modelanswer import UNREACHABLE, EmptyAnswerError, ModelAnswer, answer_behind
-from judgeharness_integrations.modelparameters import SEVERAL_CHOICES, single_choice
+from judgeharness_integrations.namespacedcache import namespace_of
 from judgeharness_integrations.presets import Shape
 from judgeharness_integrations.structured import StructuredCase, own_copy
 from judgeharness_integrations.verdictlog.row import Verdict
 from judgeharness_integrations.versions import VersionRange
-from judgeharness_langchain.caching import active_cache, isolated, namespace_of
+from judgeharness_langchain.caching import active_cache, isolated
 from judgeharness_langchain.fitting import fitting_case, misfit
 from judgeharness_langchain.identifying import identity_of
 from judgeharness_langchain.kinds import Kind, kind_of, short_name
-from judgeharness_langchain.messages import Capture
 from judgeharness_langchain.models import innermost
 from judgeharness_langchain.options import CallOptions
 from judgeharness_langchain.prompting import relabelled, template_texts
@@ -80,7 +81,7 @@ class EvaluatorJudge:
         """
         kind = kind_of(evaluator, shape)
         criterion = str(getattr(evaluator, "criterion_name", None) or "verdict")
-        identity, unidentified = identified(lambda: identity_of(evaluator, kind))
+        identity, unidentified = identified(lambda: identity_of(evaluator))
         return cls(
             evaluator=evaluator,
             kind=kind,
@@ -112,24 +113,25 @@ class EvaluatorJudge:
 
     async def judge(self, probe: Probe) -> Judgment:
         """Ask the evaluator once."""
-        case, capture = fitting_case(self, probe.case), Capture()
+        case = fitting_case(self, probe.case)
         sample = self.samples[probe.case_id, probe.perturbation.name, probe.repetition] = Sample()
         evaluator, warnings = self._isolated(probe, case.presentation.slot_names)
-        try:
-            sample.answer = await self._evaluate(own_model(evaluator), probe, capture)
-        except Exception as error:
-            sample.error = error
-            if capture.empty is not None:
-                raise EmptyAnswerError(capture.empty.answer) from error
-            answer = capture.answer or answer_behind(error)
-            if answer is None:  # the call failed, not the reading of its answer
-                raise
-        else:
-            answer = capture.answer
+        with captured() as capture:
+            try:
+                sample.answer = await self._evaluate(own_model(evaluator), probe)
+            except Exception as error:
+                sample.error = error
+                if capture.empty is not None:
+                    raise EmptyAnswerError(capture.empty.answer) from error
+                answer = capture.last or answer_behind(error)
+                if answer is None:  # the call failed, not the reading of its answer
+                    raise
+            else:
+                answer = capture.last
         return await read_apart(answer.text if answer else "", self._judgment, case, sample, answer, warnings)
 
-    async def _evaluate(self, evaluator: Any, probe: Probe, capture: Capture) -> dict[str, Any]:
-        config = self.options.for_sample(probe, capture)
+    async def _evaluate(self, evaluator: Any, probe: Probe) -> dict[str, Any]:
+        config = self.options.for_sample(probe)
         arguments: dict[str, Any] = {**self._given(probe.case), **self.options.extra}
         arguments |= {key: config.get(key) for key in ("callbacks", "tags", "metadata")}
         arguments["include_run_info"] = True

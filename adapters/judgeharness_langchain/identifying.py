@@ -7,10 +7,10 @@ from importlib import import_module
 from typing import Any
 
 from judgeharness_integrations.byrule import rule_identity
+from judgeharness_integrations.chatmodels import model_name as given_name
 from judgeharness_integrations.functionsource import UnreadableError
 from judgeharness_integrations.judging import JudgeIdentity
-from judgeharness_integrations.modelparameters import model_name as given_name
-from judgeharness_langchain.kinds import Kind
+from judgeharness_langchain.kinds import LANGCHAIN, compares_by_rule, own_classes
 from judgeharness_langchain.models import family_of, model_name
 from judgeharness_langchain.parameters import model_parameters
 from judgeharness_langchain.prompting import prompt_hash
@@ -18,7 +18,6 @@ from judgeharness_langchain.prompting import prompt_hash
 __all__ = ["identity_of"]
 
 _CLASSIC, _CORE = "langchain_classic", "langchain_core"
-_HOMES = (_CLASSIC, "langchain")
 _PACKAGES: Mapping[str, tuple[str, ...]] = {  # besides the evaluator's own, what decides its scores
     "EmbeddingDistanceEvalChain": ("numpy",),
     "JsonEditDistanceEvaluator": (_CORE, "rapidfuzz"),
@@ -32,14 +31,14 @@ _PACKAGES: Mapping[str, tuple[str, ...]] = {  # besides the evaluator's own, wha
 _OF_EMBEDDINGS = ("dimensions", "encode_kwargs", "model_kwargs", "task_type")  # beside what any model has
 
 
-def identity_of(evaluator: Any, kind: Kind) -> JudgeIdentity:
+def identity_of(evaluator: Any) -> JudgeIdentity:
     """Return the model of an evaluator, its parameters and prompt; of one that compares by rule, how it compares.
 
     Raises:
         UnreadableError: how it compares cannot be compared with another one.
 
     """
-    if kind.asked_once is not None:
+    if compares_by_rule(evaluator):
         return _of_rule(evaluator)
     model = getattr(evaluator, "llm", None)
     return JudgeIdentity(
@@ -53,9 +52,9 @@ def identity_of(evaluator: Any, kind: Kind) -> JudgeIdentity:
 
 def _of_rule(evaluator: Any) -> JudgeIdentity:
     kinds = type(evaluator).__mro__
-    home = next((package for kind in kinds if (package := _package(kind)) in _HOMES), _CLASSIC)
+    home = next((package for kind in kinds if (package := _package(kind)) in LANGCHAIN), _CLASSIC)
     extra = next((_PACKAGES[kind.__name__] for kind in kinds if kind.__name__ in _PACKAGES), ())
-    settings = dict(_settings(evaluator, kinds)) | dict(_own_code(kinds))
+    settings = dict(_settings(evaluator, kinds)) | dict(_own_code(evaluator))
     embeddings = settings.pop("embeddings", None)
     model = given_name(embeddings)
     if embeddings is not None:
@@ -87,11 +86,9 @@ def _default_distance() -> object:
         return object()
 
 
-def _own_code(kinds: tuple[type, ...]) -> Iterator[tuple[str, Any]]:
+def _own_code(evaluator: object) -> Iterator[tuple[str, Any]]:
     """Yield what classes of the caller's own add to one of LangChain's."""
-    for kind in kinds:
-        if _package(kind) in _HOMES:
-            return
+    for kind in own_classes(evaluator):
         for name, value in vars(kind).items():
             if name in ("__init__", "__call__") or not name.startswith(("__", "_abc_")):
                 code = value.fget if isinstance(value, property) else getattr(value, "__func__", value)

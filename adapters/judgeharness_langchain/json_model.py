@@ -14,7 +14,7 @@ from langchain_core.runnables import Runnable
 from judgeharness_integrations._errors import UnknownNameError, UsageError
 from judgeharness_integrations.chatmodels import Completion, Ended, Prompt
 from judgeharness_integrations.modelanswer import ModelAnswer, without_parser
-from judgeharness_integrations.verdictlog.endings import Ending
+from judgeharness_integrations.verdictlog.row import Ending
 from judgeharness_langchain.caching import isolated
 from judgeharness_langchain.models import innermost, model_name
 from judgeharness_langchain.parameters import model_parameters

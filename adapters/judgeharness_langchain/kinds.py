@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from operator import eq
 from typing import Any
@@ -14,7 +14,7 @@ from judgeharness_integrations.parsing import Grammar, label_grammar, score_gram
 from judgeharness_integrations.presets import Shape
 from judgeharness_integrations.verdictlog.row import Verdict
 
-__all__ = ["Kind", "NativeValue", "kind_of", "short_name"]
+__all__ = ["LANGCHAIN", "Kind", "NativeValue", "compares_by_rule", "kind_of", "own_classes", "short_name"]
 
 NativeValue = tuple[Any, float | None]  # (value, score) of the evaluator's result dict
 
@@ -145,6 +145,8 @@ _SHORT_NAMES = {
     "PairwiseStringEvalChain": "pairwise_string",
     "LabeledPairwiseStringEvalChain": "labeled_pairwise_string",
 }
+LANGCHAIN = ("langchain_classic", "langchain")  # packages that hold evaluators
+_DESCRIBING = frozenset({"evaluation_name", "input_keys", "output_keys", "requires_input", "requires_reference"})
 _BY_SHAPE = {"labels": CUSTOM_LABELS, "scores": CUSTOM_SCORE}
 
 
@@ -156,6 +158,34 @@ def short_name(evaluator: object) -> str:
     """Return what reports call an evaluator: its evaluation's name, as `correctness`, else that of its class."""
     own = type(evaluator).__name__
     return str(getattr(evaluator, "evaluation_name", None) or _SHORT_NAMES.get(own, own))
+
+
+def own_classes(evaluator: object) -> Iterator[type]:
+    """Yield the classes of the caller's own that stand before LangChain's."""
+    for kind in type(evaluator).__mro__:
+        if kind.__module__.partition(".")[0] in LANGCHAIN:
+            return
+        yield kind
+
+
+def compares_by_rule(evaluator: object) -> bool:
+    """Whether an evaluator is of a class that compares by rule, or of one derived from it, which may ask a model."""
+    return any(_BY_CLASS[name].asked_once is not None for name in _class_names(evaluator) if name in _BY_CLASS)
+
+
+def _evaluates_otherwise(evaluator: object) -> bool:
+    """Whether a class of the caller's overrides what LangChain's evaluates with, and may so ask a model."""
+    own = list(own_classes(evaluator))
+    theirs = [kind for kind in type(evaluator).__mro__ if kind not in own and kind is not object]
+    return any(
+        name not in _DESCRIBING
+        and not name.startswith("model_")
+        and (name == "__call__" or not name.startswith("__"))
+        and (callable(value) or isinstance(value, (property, classmethod, staticmethod)))
+        and any(name in vars(kind) for kind in theirs)
+        for kind in own
+        for name, value in vars(kind).items()
+    )
 
 
 def kind_of(evaluator: object, shape: Shape | None = None) -> Kind:
@@ -178,7 +208,8 @@ def kind_of(evaluator: object, shape: Shape | None = None) -> Kind:
     for known in names:
         if known in _BY_CLASS:
             kind = _BY_CLASS[known]
-            return _EITHER if kind is _MATCH and getattr(evaluator, "operator", eq) is not eq else kind
+            kind = _EITHER if kind is _MATCH and getattr(evaluator, "operator", eq) is not eq else kind
+            return replace(kind, asked_once=None) if _evaluates_otherwise(evaluator) else kind
     if hasattr(evaluator, "evaluate_string_pairs"):
         return PAIRWISE
     if not hasattr(evaluator, "evaluate_strings"):

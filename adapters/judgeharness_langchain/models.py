@@ -7,7 +7,7 @@ from typing import Any
 from langchain_core.language_models import BaseLanguageModel
 from langchain_core.runnables import RunnableBinding
 
-from judgeharness_integrations import modelparameters
+from judgeharness_integrations import chatmodels
 from judgeharness_integrations.judging import model_family
 
 __all__ = ["family_of", "innermost", "model_name", "with_innermost"]
@@ -33,7 +33,7 @@ def model_name(model: object) -> str | None:
     """Return the provider's name of the model; the class name when it has none."""
     core = innermost(model)
     own = type(core).__name__ if isinstance(core, BaseLanguageModel) else None
-    return modelparameters.model_name(core) or own
+    return chatmodels.model_name(core) or own
 
 
 def family_of(model: object) -> str | None:

@@ -13,7 +13,7 @@ from langchain_core.runnables import RunnableConfig
 from judgeharness_integrations.judging import Probe
 from judgeharness_integrations.result import HarnessResult
 
-__all__ = ["CallOptions", "Kept", "with_handlers"]
+__all__ = ["CallOptions", "Kept"]
 
 Kept = list[tuple[dict[str, Any], HarnessResult]]
 Callbacks = list[BaseCallbackHandler] | BaseCallbackManager | None
@@ -48,28 +48,14 @@ class CallOptions:
             extra=extra,
         )
 
-    def for_sample(self, probe: Probe, *handlers: BaseCallbackHandler) -> RunnableConfig:
+    def for_sample(self, probe: Probe) -> RunnableConfig:
         """Return the config of one call: its perturbation and repetition are added, and a run id of its own."""
         name, repetition = probe.perturbation.name, probe.repetition
         order = "swapped" if probe.perturbation.swaps else "original"
+        given = self.callbacks
         return RunnableConfig(
-            callbacks=_with(self.callbacks, handlers),
+            callbacks=given.copy() if isinstance(given, BaseCallbackManager) else [*(given or ())],
             tags=[*self.tags, "judge-harness", f"perturbation:{name}", f"repetition:{repetition}"],
             metadata={**self.metadata, "perturbation": name, "repetition": repetition, "order": order},
             run_id=uuid4(),
         )
-
-
-def with_handlers(config: RunnableConfig | None, *handlers: BaseCallbackHandler) -> RunnableConfig:
-    """Return a config with further handlers."""
-    given = config or {}
-    return RunnableConfig(**{**given, "callbacks": _with(given.get("callbacks"), handlers)})
-
-
-def _with(callbacks: Callbacks, handlers: Sequence[BaseCallbackHandler]) -> Callbacks:
-    if not isinstance(callbacks, BaseCallbackManager):
-        return [*(callbacks or ()), *handlers]
-    manager = callbacks.copy()
-    for handler in handlers:
-        manager.add_handler(handler)
-    return manager

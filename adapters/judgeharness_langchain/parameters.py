@@ -7,7 +7,7 @@ from typing import Any
 
 from langchain_core.runnables import RunnableBinding
 
-from judgeharness_integrations import modelparameters
+from judgeharness_integrations import chatmodels
 
 __all__ = ["model_parameters"]
 
@@ -24,4 +24,4 @@ def model_parameters(model: object, told: Mapping[str, Any] | None = None) -> di
     while isinstance(model, RunnableBinding):
         given = {**model.kwargs, **given}
         model = model.bound
-    return modelparameters.model_parameters(model, given)
+    return chatmodels.model_parameters(model, given)

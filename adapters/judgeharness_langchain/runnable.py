@@ -9,8 +9,9 @@ from typing import Any
 from langchain_core.runnables import RunnableLambda
 
 from judgeharness_integrations._errors import NotGradedError
-from judgeharness_integrations.execution.observing import Observer, is_private, watchers
+from judgeharness_integrations.execution.observing import Observer, is_private
 from judgeharness_integrations.notgraded import raise_where_all_failed
+from judgeharness_integrations.watching import watchers
 from judgeharness_langchain.options import Kept
 
 __all__ = ["EvaluatorRunnable"]
@@ -58,7 +59,7 @@ class EvaluatorRunnable(RunnableLambda[dict[str, Any], dict[str, Any]]):
         """Evaluate a list."""
         kept: Kept = []
         answers = super().batch(inputs, config, return_exceptions=True, **kwargs, kept=kept)
-        return answers if return_exceptions else _graded(answers, kept)
+        return answers if return_exceptions else _graded(answers, kept, self._observers)
 
     async def abatch(
         self, inputs: Any, config: Any = None, *, return_exceptions: bool = False, **kwargs: Any
@@ -66,7 +67,7 @@ class EvaluatorRunnable(RunnableLambda[dict[str, Any], dict[str, Any]]):
         """Evaluate a list."""
         kept: Kept = []
         answers = await super().abatch(inputs, config, return_exceptions=True, **kwargs, kept=kept)
-        return answers if return_exceptions else _graded(answers, kept)
+        return answers if return_exceptions else _graded(answers, kept, self._observers)
 
     def batch_as_completed(
         self, inputs: Any, config: Any = None, *, return_exceptions: bool = False, **kwargs: Any
@@ -79,7 +80,7 @@ class EvaluatorRunnable(RunnableLambda[dict[str, Any], dict[str, Any]]):
             if return_exceptions or not isinstance(answer, Exception):
                 yield place, answer
         if not return_exceptions:
-            _graded(answers, kept)
+            _graded(answers, kept, self._observers)
 
     async def abatch_as_completed(
         self, inputs: Any, config: Any = None, *, return_exceptions: bool = False, **kwargs: Any
@@ -93,19 +94,19 @@ class EvaluatorRunnable(RunnableLambda[dict[str, Any], dict[str, Any]]):
             if return_exceptions or not isinstance(answer, Exception):
                 yield place, answer
         if not return_exceptions:
-            _graded(answers, kept)
+            _graded(answers, kept, self._observers)
 
 
 def _kept(observers: Sequence[Observer] | None) -> AbstractContextManager[None]:
-    """Return what keeps a run from LangSmith where what is judged is private; `[]` does not make "local" public."""
-    if not is_private(watchers(observers or None)):
+    """Return what keeps a run from LangSmith where what is judged is private."""
+    if not is_private(watchers(observers)):
         return nullcontext()
     from langsmith import tracing_context  # noqa: PLC0415 - as LangChain does for every run
 
     return tracing_context(enabled=False, parent=False)
 
 
-def _graded(answers: Sequence[Any], kept: Kept) -> list[Any]:
+def _graded(answers: Sequence[Any], kept: Kept, observers: Sequence[Observer] | None) -> list[Any]:
     """Return the answers, or raise for those that are exceptions."""
     errors = [one for one in answers if isinstance(one, Exception)]
     for error in errors:
@@ -113,5 +114,6 @@ def _graded(answers: Sequence[Any], kept: Kept) -> list[Any]:
             raise error
     if errors:
         results = {id(answer): result for answer, result in kept}
-        raise_where_all_failed([one.result if one in errors else results[id(one)] for one in answers])
+        asked = [one.result if one in errors else results[id(one)] for one in answers]
+        raise_where_all_failed(asked, private=is_private(watchers(observers)))
     return list(answers)

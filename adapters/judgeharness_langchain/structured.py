@@ -12,14 +12,13 @@ from typing import Any, Literal, TypeAlias
 from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
 
-from judgeharness_integrations.execution.attempting import unhurried
+from judgeharness_integrations.capturing import captured
+from judgeharness_integrations.execution.deadline import unhurried
 from judgeharness_integrations.execution.ownclients import own_model
 from judgeharness_integrations.execution.retrying import status_of
 from judgeharness_integrations.modelanswer import EmptyAnswerError, ModelAnswer, answer_behind, message_answer
 from judgeharness_integrations.parsing import json_of
-from judgeharness_langchain.messages import Capture
 from judgeharness_langchain.models import innermost, with_innermost
-from judgeharness_langchain.options import with_handlers
 
 __all__ = ["Mode", "Output", "answer_of", "arguments_of", "object_schema", "reasoning_of", "with_tool"]
 
@@ -83,15 +82,15 @@ async def answer_of(model: Any, messages: list[BaseMessage], config: RunnableCon
         Exception: the call failed.
 
     """
-    capture = Capture()
-    try:
-        return message_answer(await own_model(model).ainvoke(messages, with_handlers(config, capture)))
-    except Exception as error:
-        if capture.empty is not None:
-            raise EmptyAnswerError(capture.empty.answer) from error
-        if (behind := answer_behind(error)) is not None:
-            return behind
-        raise
+    with captured() as capture:
+        try:
+            return message_answer(await own_model(model).ainvoke(messages, config))
+        except Exception as error:
+            if capture.empty is not None:
+                raise EmptyAnswerError(capture.empty.answer) from error
+            if (behind := answer_behind(error)) is not None:
+                return behind
+            raise
 
 
 def _means_unsupported(error: Exception) -> bool:

@@ -8,8 +8,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from judgeharness_integrations._documents import load_yaml
 from judgeharness_integrations._errors import ConfigError
-from judgeharness_integrations._yaml import load_yaml
 
 __all__ = ["Taxonomy"]
 

@@ -13,11 +13,13 @@ from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.calibration import CalibrationReport
 from judgeharness_integrations.cases import AnswerCase, PairwiseCase
 from judgeharness_integrations.defaulting import check_harness
+from judgeharness_integrations.execution.observing import is_private
 from judgeharness_integrations.harness import JudgeHarness
 from judgeharness_integrations.notgraded import OnNotGraded, check_on_not_graded, raise_where_all_failed
 from judgeharness_integrations.presets import Shape
 from judgeharness_integrations.result import HarnessResult
 from judgeharness_integrations.structured import structured_case
+from judgeharness_integrations.watching import watchers
 from judgeharness_langchain.chat_judge import ChatJudge
 from judgeharness_langchain.evaluator_judge import EvaluatorJudge
 from judgeharness_langchain.faces import ChainFaces, is_chain
@@ -117,7 +119,7 @@ class _Harnessed:
             raise sample.error
         if sample is None or sample.answer is None or result.only.status == "not_graded":
             if self.on_not_graded == "raise":
-                raise_where_all_failed([result])
+                raise_where_all_failed([result], private=is_private(watchers(self.harness.observers)))
             return result_dict(result, self.judge.kind, include_run_info=options.include_run_info)
         answer = dict(sample.answer)
         if not options.include_run_info:

@@ -18,14 +18,17 @@ from judgeharness_integrations.harness import JudgeHarness
 from judgeharness_integrations.judging import Judge, as_judge
 from judgeharness_langsmith.runjudge import RunJudge, of_runs
 
-__all__ = ["Calibration", "harness_for", "judge_in", "judge_of_runs", "keys_in_source"]
+__all__ = ["COMPARES", "Calibration", "harness_for", "judge_in", "judge_of_runs", "keys_in_source"]
 
 Calibration = CalibrationReport | str | PathLike[str] | None
+COMPARES = "give a function of a PairwiseCase, of its input, output and output_b, that returns A, B or TIE."
 _OF_RUNS = frozenset({"run", "runs", "example"})  # what LangSmith's own evaluators may take and a judge may not
 
 
-def judge_in(judge: Any) -> Judge:
+def judge_in(judge: Any, *, pairwise: bool = False) -> Judge:
     """Return the judge: a core Judge, the one in an evaluator of a framework, or a callable that takes a case.
+
+    `pairwise`: it is to compare two answers.
 
     Raises:
         UsageError: it is none of these.
@@ -33,12 +36,13 @@ def judge_in(judge: Any) -> Judge:
     """
     if isinstance(judge, Judge) and callable(judge.judge):
         return judge
+    other = COMPARES if pairwise else "give a function of (inputs, outputs, reference_outputs), or of a case."
     if isinstance(judge, (RunEvaluator, type)):
         kind = judge.__name__ if isinstance(judge, type) else type(judge).__name__
-        raise UsageError(f"{kind} is no judge: give what judges, a function of (inputs, outputs, reference_outputs).")
+        raise UsageError(f"{kind} is no judge: {other}")
     if callable(judge) and _OF_RUNS & _needed(judge):
         name = getattr(judge, "__name__", type(judge).__name__)
-        raise UsageError(f"{name} takes a run: give a function of (inputs, outputs, reference_outputs), or of a case.")
+        raise UsageError(f"{name} takes a run: {other}")
     return recognised(judge) or as_judge(judge)
 
 

@@ -20,7 +20,7 @@ from judgeharness_integrations.execution.observing import is_private
 from judgeharness_integrations.harness import JudgeHarness
 from judgeharness_integrations.judging import DEFAULT_CRITERION, Judge
 from judgeharness_integrations.result import HarnessResult
-from judgeharness_langsmith.choosing import Calibration, harness_for, judge_in
+from judgeharness_langsmith.choosing import COMPARES, Calibration, harness_for, judge_in
 from judgeharness_langsmith.feedback import comment_of
 from judgeharness_langsmith.preparing import PreparePair, checked_prepare, default_pair, prepared_case
 from judgeharness_langsmith.privacy import without_words
@@ -31,6 +31,7 @@ __all__ = ["Comparison", "HarnessComparative", "harness_comparative"]
 SCHEMA = "judgeharness.langsmith_comparison/1"
 _SCORES: Mapping[Any, tuple[float, float]] = {"A": (1.0, 0.0), "B": (0.0, 1.0), "TIE": (0.5, 0.5)}
 _PAIR = 2
+_ANY_PAIR = PairwiseCase(case_id="", output="", output_b="")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -158,7 +159,10 @@ def _preference(result: HarnessResult) -> Any:
 
 
 def _check_preference(judge: Judge) -> None:
-    """Raise a UsageError for a judge that declares something else than one preference."""
+    """Raise a UsageError for a judge of something else than one preference."""
+    fits = getattr(judge, "fits", None) if getattr(judge, "takes_values", False) else None
+    if fits is not None and fits(_ANY_PAIR) is not None:
+        raise UsageError(f"{judge.name} takes outputs: {COMPARES}")
     declared = judge.criteria or ()
     labels = {label for criterion in declared for label in criterion.labels or ()}
     if len(declared) > 1 or labels - _SCORES.keys() or any(criterion.scale for criterion in declared):
@@ -195,7 +199,7 @@ def harness_comparative(
         UsageError: `judge` is none or compares nothing, or `harness` or `prepare` cannot be used.
 
     """
-    asked = judge_in(judge)
+    asked = judge_in(judge, pairwise=True)
     _check_preference(asked)
     harness = harness_for(judge, asked, harness, calibration, pairwise=True)
     names = [criterion.name for criterion in asked.criteria or ()] or [DEFAULT_CRITERION]

@@ -22,6 +22,7 @@ from judgeharness_langsmith.preparing import Prepare, checked_prepare, default_c
 from judgeharness_langsmith.privacy import without_words
 from judgeharness_langsmith.runjudge import RunCase, RunJudge
 from judgeharness_langsmith.tracing import traced
+from judgeharness_langsmith.turns import Turns
 
 __all__ = ["HarnessRunEvaluator"]
 
@@ -86,6 +87,7 @@ class HarnessRunEvaluator(RunEvaluator):
             self.__signature__ = fetching_attachments(self)
         self.private = private or is_private(self.harness.observers)
         self.family = Family.of(self.judge, self.harness, key, keys_in_source(judge))
+        self._turns = Turns(needed=self.harness.log is not None and self.harness.run is not None)
         self._measured: dict[str, tuple[AnswerCase, HarnessResult]] = {}
 
     def __repr__(self) -> str:
@@ -121,14 +123,16 @@ class HarnessRunEvaluator(RunEvaluator):
 
         """
         case, source = self._case(run, example), evaluator_run_id or uuid4()
-        return self._feedback(run, case, self._harness(case, source).evaluate(self.judge, case), source)
+        with self._turns.of(case.case_id):
+            return self._feedback(run, case, self._harness(case, source).evaluate(self.judge, case), source)
 
     async def aevaluate_run(
         self, run: Run, example: Example | None = None, evaluator_run_id: UUID | None = None
     ) -> EvaluationResults:
         """Measure one run; see `evaluate_run`."""
         case, source = self._case(run, example), evaluator_run_id or uuid4()
-        return self._feedback(run, case, await self._harness(case, source).aevaluate(self.judge, case), source)
+        async with self._turns.aof(case.case_id):
+            return self._feedback(run, case, await self._harness(case, source).aevaluate(self.judge, case), source)
 
     def _case(self, run: Run, example: Example | None) -> AnswerCase:
         if self.prepare is not None:

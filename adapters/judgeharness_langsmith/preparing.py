@@ -9,9 +9,8 @@ from typing import Any, TypeAlias
 from langsmith.schemas import Example, Run
 
 from judgeharness_integrations._errors import CaseError, UsageError
-from judgeharness_integrations.attachments import Attachments, attachments_in
 from judgeharness_integrations.cases import AnswerCase, PairwiseCase, case_from_mapping, case_id_of
-from judgeharness_integrations.structured import StructuredCase, structured_case
+from judgeharness_integrations.structured import Attachments, StructuredCase, attachments_in, structured_case
 
 __all__ = ["Prepare", "PreparePair", "checked_prepare", "default_case", "default_pair", "prepared_case"]
 

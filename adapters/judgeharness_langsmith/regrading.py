@@ -71,7 +71,7 @@ def _not_graded(client: Client, project: str, evaluator: HarnessRunEvaluator) ->
     for row in rows:
         if row.feedback_source is None or row.feedback_source.type != "app":  # which is a person's
             by_run[str(row.run_id)].append(row)
-    return {run: found for run, found in by_run.items() if any(row.value == NOT_GRADED for row in found)}
+    return {run: found for run, found in by_run.items() if any(map(_says_so, found))}
 
 
 def _replace(
@@ -86,13 +86,18 @@ def _replace(
             facts: dict[str, Any] = {name: getattr(one, name) for name in _FIELDS}
             where: dict[str, Any] = {"session_id": project.id, "stop_after_attempt": _ATTEMPTS}
             client.create_feedback(run.id, one.key, source_info=_info(one.evaluator_info), **facts, **where)
-        for row in old:
+        for row in sorted(old, key=_says_so):
             client.delete_feedback(row.id)
     except (LangSmithError, OSError) as error:  # of requests an OSError
         raise JudgeHarnessError(
             f"LangSmith refused to replace the feedback of run {run.id}, so this run and those after it are not done; "
             f"call grade_again again when LangSmith takes feedback ({type(error).__name__}: {str(error)[:200]})."
         ) from error
+
+
+def _says_so(row: Feedback) -> bool:
+    """Whether a row says that the run was not graded: deleted last, it brings the run back where deleting fails."""
+    return bool(row.value == NOT_GRADED)
 
 
 def _info(info: Any) -> dict[str, Any]:

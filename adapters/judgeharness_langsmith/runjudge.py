@@ -14,7 +14,8 @@ from uuid import uuid4
 
 from langsmith.schemas import Example, Run
 
-from judgeharness_integrations.answerfields import answer_fields, numbered
+from judgeharness_integrations._threads import call_maybe_async
+from judgeharness_integrations.capturing import captured
 from judgeharness_integrations.cases import AnswerCase, Case, Criterion, PairwiseCase
 from judgeharness_integrations.functionsource import UnreadableError, source_digest
 from judgeharness_integrations.judging import (
@@ -23,8 +24,8 @@ from judgeharness_integrations.judging import (
     Judgment,
     Probe,
     as_judgment,
-    call_maybe_async,
 )
+from judgeharness_integrations.parsing import answer_fields, numbered
 from judgeharness_integrations.structured import StructuredCase, own_copy
 from judgeharness_langsmith.runfacts import rest_digest
 
@@ -130,11 +131,17 @@ class RunJudge:
         return f"it judges a run, of which a {type(case).__name__} tells no outputs"
 
     async def judge(self, probe: Probe) -> Judgment:
-        """Call the function once, with copies of its own."""
+        """Call the function once, with copies of its own; what LangChain's chat models answered inside is evidence."""
         case = probe.case
         positional, named = _call(self.function, case.arguments() if isinstance(case, RunCase) else _told(case))
-        native = await call_maybe_async(partial(self.function, *positional, **named))
-        return _judgment(native, self.name)
+        with captured() as capture:
+            try:
+                native = await call_maybe_async(partial(self.function, *positional, **named))
+            except Exception as error:
+                if (unread := capture.unread(error)) is None:
+                    raise
+                return unread
+        return capture.told(_judgment(native, self.name))
 
 
 def _parameters(function: Callable[..., Any]) -> Mapping[str, Parameter]:

@@ -140,12 +140,13 @@ class LangSmithTracing:
 
     def begin(self, span: Span) -> object:
         """Begin a run, or keep what is inside the span from LangSmith."""
-        if self.private:
+        traced = tracing_is_enabled()
+        if self._private or traced == "local":
             # LangChain's tracers and langsmith's own heed this; without a parent nothing is noted on the caller's run
             untraced = tracing_context(enabled=False, parent=False)
             return _Open().entered(untraced) if span.kind in ("call", "rewrite") else None
         begin = {"case": self._case, "call": self._step, "rewrite": self._step, "model": self._model}.get(span.kind)
-        return begin(span) if begin is not None and tracing_is_enabled() else None
+        return begin(span) if begin is not None and traced else None
 
     def end(self, span: Span) -> None:
         """End the run with what came of it."""

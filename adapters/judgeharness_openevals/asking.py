@@ -10,35 +10,26 @@ from operator import is_
 from typing import Any
 
 from langchain_core.caches import BaseCache
-from langchain_core.exceptions import OutputParserException
 from langchain_core.language_models import BaseChatModel
-from pydantic import ValidationError
 
+from judgeharness_integrations._threads import call_maybe_async
+from judgeharness_integrations.capturing import Capture, captured, half_answer, misread, unread_answer, watched_client
 from judgeharness_integrations.cases import AnswerCase, output_texts
+from judgeharness_integrations.chatmodels import SEVERAL_CHOICES, single_choice
 from judgeharness_integrations.execution.attempting import read_apart
 from judgeharness_integrations.execution.ownclients import own_client, own_model
-from judgeharness_integrations.execution.retrying import is_transient
-from judgeharness_integrations.judging import Answer, Judgment, Probe, call_maybe_async
-from judgeharness_integrations.modelanswer import (
-    NO_TOKENS,
-    UNREACHABLE,
-    EmptyAnswerError,
-    ModelAnswer,
-    answer_behind,
-    error_text,
-)
-from judgeharness_integrations.modelparameters import SEVERAL_CHOICES, single_choice
+from judgeharness_integrations.judging import Answer, Judgment, Probe
+from judgeharness_integrations.modelanswer import UNREACHABLE, EmptyAnswerError, ModelAnswer
+from judgeharness_integrations.namespacedcache import namespace_of
 from judgeharness_integrations.parsing import object_of
 from judgeharness_integrations.quotations import quoted_keys
 from judgeharness_openevals._seams import marked, outside_test_case
 from judgeharness_openevals.caching import active_cache, isolated
-from judgeharness_openevals.capturing import Capture, captured, watched_client
 from judgeharness_openevals.introspecting import Introspected
 from judgeharness_openevals.strictmodel import strict_model
 
-__all__ = ["Asked", "Asker", "unread_answer"]
+__all__ = ["Asked", "Asker", "unread_by_judge"]
 
-_MISREAD = (OutputParserException, ValidationError)
 _WHILE_READING = (ValueError, LookupError, TypeError, AttributeError, RecursionError)
 
 
@@ -68,8 +59,7 @@ class Asked:
             if ended is not None:
                 return replace(ended, criterion=Answer().criterion)
         if self.error is not None:
-            told = f"{type(self.error).__name__}: {error_text(self.error)[:500]}"
-            return Answer(outcome="unparsed", reasoning=told)
+            return misread(self.error)
         doubt = self.doubt if strict else None
         return None if doubt is None else Answer(outcome="unparsed", reasoning=doubt)
 
@@ -116,7 +106,7 @@ class Asker:
             except Exception as raised:
                 if capture.empty is not None:
                     raise EmptyAnswerError(capture.empty.answer.after(capture.answers)) from raised
-                said = unread_answer(raised, capture.last, details)
+                said = unread_by_judge(raised, capture.last, details)
                 if said is None:
                     raise
                 error = raised
@@ -145,8 +135,8 @@ class Asker:
         model = None if self.details is None else self.details.model
         if model is not None and single_choice(model) is not model:
             yield SEVERAL_CHOICES
-        if self.details is None and said.problem is not None:
-            yield f"the score may rest on a half answer of a model inside the judge: {said.problem}"
+        if self.details is None and (warning := half_answer(said)) is not None:
+            yield warning
 
     def _for_sample(self, probe: Probe, cache: BaseCache | None) -> Callable[..., Any]:
         """Return the judge with its OpenAI client watched, with cache entries of its own, or retrying nothing."""
@@ -159,7 +149,7 @@ class Asker:
             return self._variant(details, (asked,), (client,), lambda: watched_client(client))
         if details.model is None:
             return self.function
-        namespace = f"{probe.perturbation.name}#{probe.repetition}" if cache is not None else "strict"
+        namespace = namespace_of(probe) if cache is not None else "strict"
         model = own_model(details.model)
 
         def own() -> BaseChatModel:
@@ -179,25 +169,12 @@ class Asker:
         return found[1]
 
 
-def unread_answer(error: Exception, seen: ModelAnswer | None, details: Introspected | None) -> ModelAnswer | None:
-    """Return the answer behind an error of reading it; None when it is the call that failed.
-
-    Args:
-        error: what the judge raised.
-        seen: the last answer a model was seen to give; None when there was none.
-        details: what the judge was made of; None for a caller's own function, whose errors may be of any making.
-
-    """
-    if (behind := answer_behind(error)) is not None:
-        # one without tokens was seen before its client refused to read it; another is an answer of its own
-        return (seen or behind) if behind.tokens == NO_TOKENS else behind
-    if is_transient(error):  # the body of a reply that was garbled on its way is an error of reading, too
-        return None
-    if seen is not None:
-        return seen if isinstance(error, _MISREAD if details is None else _WHILE_READING) else None
+def unread_by_judge(error: Exception, seen: ModelAnswer | None, details: Introspected | None) -> ModelAnswer | None:
+    """Return the answer behind an error of reading it; None when it is the call that failed."""
+    if details is None:
+        return unread_answer(error, seen)
     # a chat model may read the answer itself, before it is seen; whatever a client gives is seen
-    reads = details is not None and details.client is None
-    return ModelAnswer(text=error_text(error)) if reads and isinstance(error, _MISREAD) else None
+    return unread_answer(error, seen, _WHILE_READING, unseen=details.client is None)
 
 
 def _doubt(said: ModelAnswer, case: Any, code: str | None) -> str | None:

@@ -18,8 +18,8 @@ from openevals.llm import create_async_llm_as_judge, create_llm_as_judge
 from openevals.trajectory.llm import create_async_trajectory_llm_as_judge, create_trajectory_llm_as_judge
 
 from judgeharness_integrations.cases import Criterion
+from judgeharness_integrations.chatmodels import model_name, model_parameters
 from judgeharness_integrations.judging import JudgeIdentity, model_family, text_hash
-from judgeharness_integrations.modelparameters import model_name, model_parameters
 from judgeharness_integrations.structured import own_copy
 from judgeharness_openevals._seams import agentevals_factories, closure_of
 from judgeharness_openevals.chatmodels import chat_model

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
-from judgeharness_integrations.answerfields import REASONING, numbered
 from judgeharness_integrations.cases import Criterion
 from judgeharness_integrations.judging import Answer, as_answer
+from judgeharness_integrations.parsing import REASONING, numbered
 from judgeharness_integrations.verdictlog.row import is_number
 from judgeharness_openevals.schemas import PASS_FAIL, SCORE
 

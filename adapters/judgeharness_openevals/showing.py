@@ -6,9 +6,8 @@ import json
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from judgeharness_integrations.attachments import Attachments
 from judgeharness_integrations.cases import AnswerCase, Case, PairwiseCase
-from judgeharness_integrations.structured import StructuredCase, structured_case
+from judgeharness_integrations.structured import Attachments, StructuredCase, structured_case
 
 __all__ = ["as_messages", "for_prompt", "is_plain", "texts_of", "values_of"]
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
 from typing import Any, TypeAlias
 
-from langsmith import testing, trace, tracing_context
-from langsmith.utils import tracing_is_enabled
+from langsmith import testing, trace
 
-from judgeharness_integrations.attachments import without_content
-from judgeharness_integrations.execution.observing import Observer, is_private, is_rooted, watchers
+from judgeharness_integrations.execution.observing import Observer, is_private, is_rooted
 from judgeharness_integrations.notgraded import OnNotGraded, raise_where_all_failed
 from judgeharness_integrations.result import HarnessResult
+from judgeharness_integrations.structured import without_content
+from judgeharness_integrations.watching import watchers
 from judgeharness_openevals._seams import in_test_case
 from judgeharness_openevals.results import Native
 
@@ -53,9 +53,10 @@ def one_verdict(
     stamp = {"__ls_framework": "openevals", "__ls_evaluator": run_name, "__ls_language": "python"}
     tested, ended = in_test_case(), list[tuple[Native, HarnessResult]]()
     opened = trace(name=run_name, inputs=_inputs(arguments), metadata=stamp, tags=["judge-harness"])
-    private = is_private(observers)
-    unopened = private or is_rooted(watchers(observers), "langsmith")
-    with _unuploaded(), testing.trace_feedback(name=run_name) if tested else nullcontext():
+    watching = watchers(observers)
+    private = is_private(watching)
+    unopened = private or is_rooted(watching, "langsmith")
+    with testing.trace_feedback(name=run_name) if tested else nullcontext():
         with nullcontext() if unopened else opened as run:
 
             def end(native: Native, result: HarnessResult) -> Native:
@@ -68,17 +69,11 @@ def one_verdict(
         if tested and logs:
             _log(ended[0][0], key, reasons=not private)
     if on_not_graded == "raise":
-        raise_where_all_failed([ended[0][1]])
+        raise_where_all_failed([ended[0][1]], private=private)
 
 
 def _inputs(arguments: Mapping[str, Any]) -> dict[str, Any]:
     return {n: without_content(value) if n == "attachments" else value for n, value in arguments.items()}
-
-
-def _unuploaded() -> AbstractContextManager[None]:
-    """Return what keeps LangChain's tracer from uploading what is judged where LangSmith was told not to upload."""
-    local = tracing_is_enabled() == "local"  # as in evaluate(upload_results=False)
-    return tracing_context(enabled=False, parent=False) if local else nullcontext()
 
 
 def _log(native: Native, key: str, *, reasons: bool) -> None:

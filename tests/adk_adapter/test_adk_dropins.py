@@ -73,3 +73,25 @@ def test_a_subclass_of_a_metric_without_hooks_is_measured() -> None:
     assert Noted(_metric(HALLUCINATIONS)).noted == 1.0
     outcome = evaluate_with(Noted, always("yes"), metric=HALLUCINATIONS, judge_harness={"sidecar": False})
     assert outcome.status == "PASSED"
+
+
+def test_prompts_that_a_subclass_sets_are_what_its_model_is_asked() -> None:
+    class Careful(HarnessedHallucinationsV1Evaluator):
+        """Segments and validates in words of its own."""
+
+        def __init__(self, eval_metric: EvalMetric) -> None:
+            super().__init__(eval_metric)
+            self.segmenter_prompt = f"Keep lists together. {self.segmenter_prompt}"
+            self.sentence_validator_prompt = f"Be strict. {self.sentence_validator_prompt}"
+
+    outcome = evaluate_with(Careful, always("yes"), metric=HALLUCINATIONS, judge_harness={"sidecar": False})
+    assert outcome.status == "PASSED"
+    segmenting, *validating = [prompt.text for prompt in outcome.judge.prompts]
+    assert segmenting.startswith("Keep lists together. ")
+    assert validating
+    assert all(text.startswith("Be strict. ") for text in validating)
+    own, adks = (
+        kind(_metric(HALLUCINATIONS))._made().identity for kind in (Careful, HarnessedHallucinationsV1Evaluator)
+    )
+    assert own.parameters["segmenter"] != adks.parameters["segmenter"]
+    assert own.prompt_hash != adks.prompt_hash

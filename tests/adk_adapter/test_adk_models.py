@@ -20,6 +20,7 @@ from google.genai.types import (
     HttpRetryOptions,
     Part,
 )
+from pydantic import BaseModel
 from support.adk_offline import isolated_adk
 
 from judgeharness_adk.models import JudgeModel, config_of
@@ -245,3 +246,67 @@ def test_what_a_model_changes_of_a_request_stays_in_this_request() -> None:
     assert all(list(request.tools_dict) == ["one"] for request in REQUESTS)
     assert config.http_options is not None
     assert config.http_options.headers == {"x-own": "1"}
+
+
+def test_no_request_holds_a_part_of_another_one() -> None:
+    config = GenerateContentConfig(stop_sequences=["END"], response_schema={"type": "OBJECT", "required": ["a"]})
+    RESPONSES[:] = [LlmResponse(content=Content(role="model", parts=[Part(text="yes")]))]
+    model = JudgeModel("replying", config)
+    for prompt in ("Well?", "Well?", "And?"):
+        asyncio.run(model.ask(prompt))
+    first, second, third = REQUESTS
+    assert first == second != third
+    assert not {id(part) for part in _changeable(first)} & {id(part) for part in _changeable(second)}
+    first.live_connect_config.system_instruction = "for this request alone"
+    first._dynamic_instructions.append("for this request alone")
+    first.config.response_schema["required"].append("b")  # type: ignore[index, union-attr, call-overload]
+    assert second.live_connect_config.system_instruction is third.live_connect_config.system_instruction is None
+    assert second._dynamic_instructions == third._dynamic_instructions == []
+    assert config.response_schema == {"type": "OBJECT", "required": ["a"]}
+    asyncio.run(model.ask("Well?"))
+    assert REQUESTS[3] == second
+    assert REQUESTS[3].model_fields_set == second.model_fields_set == {"model", "contents", "config", "tools_dict"}
+
+
+def _changeable(value: Any) -> Iterator[Any]:
+    """Yield the models and containers of a value, but for what all models of a kind share."""
+    if isinstance(value, BaseModel):
+        yield value
+        for part in (*vars(value).values(), value.__pydantic_private__, value.model_fields_set):
+            yield from _changeable(part)
+    elif isinstance(value, (list, set, dict)):
+        yield value
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from _changeable(part)
+
+
+def test_a_request_goes_to_the_model_the_class_names_now() -> None:
+    RESPONSES[:] = [LlmResponse(content=Content(role="model", parts=[Part(text="yes")]))]
+    llm = Replying(model="replying")
+    model = JudgeModel("replying", instance=llm)
+    asyncio.run(model.ask("Well?"))
+    llm.model = "replying-2"
+    asyncio.run(model.ask("Well?"))
+    assert [request.model for request in REQUESTS] == ["replying", "replying-2"]
+
+
+class Copying(GenerateContentConfig):
+    """Says itself how it is copied."""
+
+    def __copy__(self) -> Copying:
+        COPIES.append("copied")
+        return super().__copy__()
+
+
+COPIES: list[str] = []
+
+
+def test_a_model_of_ones_own_is_copied_as_it_says() -> None:
+    RESPONSES[:] = [LlmResponse(content=Content(role="model", parts=[Part(text="yes")]))]
+    model = JudgeModel("replying", Copying(temperature=0.5))
+    COPIES.clear()
+    for _ in range(2):
+        asyncio.run(model.ask("Well?"))
+    assert [type(request.config) for request in REQUESTS] == [Copying, Copying]
+    assert [request.config.temperature for request in REQUESTS] == [0.5, 0.5]
+    assert COPIES == ["copied", "copied"]

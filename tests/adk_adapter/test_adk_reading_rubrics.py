@@ -450,5 +450,5 @@ def test_a_well_formed_answer_is_read_whole_in_any_order(
 
 @given(st.lists(st.sampled_from(["Verdict: a", "verdict : b", "c", "", "d: e", "Rationale: f"])))
 def test_no_line_after_the_first_field_is_lost(lines: list[str]) -> None:
-    found = fields("\n".join(["Verdict: first", *lines]), {"verdict", "rationale"})
+    found = fields("\n".join(["Verdict: first", *lines]), frozenset({"verdict", "rationale"}))
     assert sum(1 + len(field.more) for field in found) == 1 + len(lines)

@@ -26,8 +26,8 @@ from judgeharness_adk.reading import read_validity
 from judgeharness_adk.registrations import DEFAULT_SIDECAR
 from judgeharness_integrations._errors import ConfigError
 from judgeharness_integrations.adapters import JudgeSpec
-from judgeharness_integrations.migration.recognising.adk import JUDGES as SCANNED
-from judgeharness_integrations.migration.rewriting.adkblocks import block_for
+from judgeharness_integrations.migration.adk import JUDGES as SCANNED
+from judgeharness_integrations.migration.rewriting.adk import block_for
 
 METRIC = "per_turn_user_simulator_quality_v1"
 STOP = "</finished>"

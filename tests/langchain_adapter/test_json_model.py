@@ -16,8 +16,8 @@ from support.provider_wire import Answer, Tokens
 
 from judgeharness_integrations import chatmodels
 from judgeharness_integrations._errors import UnknownNameError, UsageError
-from judgeharness_integrations.benchmark.asking.asker import Asker, AskError, UnreadableError
-from judgeharness_integrations.benchmark.asking.journal import Journal
+from judgeharness_integrations.benchmark.asker import Asker, AskError, UnreadableError
+from judgeharness_integrations.benchmark.journal import Journal
 from judgeharness_integrations.chatmodels import ChatModel, Completion, Prompt, parsed_object
 from judgeharness_integrations.execution.attempting import CallPolicy
 from judgeharness_integrations.execution.budget import Budget

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,14 @@ from langchain_classic.evaluation.parsing.base import JsonEqualityEvaluator
 from langchain_classic.evaluation.parsing.json_distance import JsonEditDistanceEvaluator
 from langchain_core.embeddings import DeterministicFakeEmbedding
 from pydantic import BaseModel, Field
+from support.openai_server import OpenAIServer, Reply, chat_model
 
 from judgeharness_integrations import AnswerCase, CalibrationSet, JudgeHarness
 from judgeharness_integrations.adapters import JudgeSpec
 from judgeharness_langchain import EvaluatorJudge, harness_evaluator
 from judgeharness_langchain.adapter import ADAPTER
+
+Serve = Callable[..., OpenAIServer]
 
 
 class Person(BaseModel):
@@ -185,15 +189,60 @@ def test_functions_of_ones_own_are_known_by_their_source() -> None:
     assert "does not tell its name" in str(unnamed.unidentified)
 
 
-class Trimmed(type(classic_load("exact_match"))):
-    """A rule of one's own, on LangChain's."""
+Exact: Any = type(classic_load("exact_match"))
+
+
+class Lenient(Exact):
+    """A rule of LangChain's, set by one's own class."""
+
+    strictness = "low"
+
+    def __init__(self) -> None:
+        super().__init__(ignore_case=True)
+
+    @property
+    def evaluation_name(self) -> str:
+        return "lenient"
+
+    def describe(self) -> str:
+        return self.strictness
+
+
+class Asking(Exact):
+    """A judge behind the name of a rule."""
+
+    def __init__(self, model: Any) -> None:
+        super().__init__()
+        self.model = model
 
     def _evaluate_strings(self, **given: Any) -> dict[str, Any]:
-        return dict(super()._evaluate_strings(**given | {"prediction": given["prediction"].strip()}))
+        return {"score": int("yes" in self.model.invoke(f"Is it right? {given}").text)}
 
 
-def test_a_subclass_of_ones_own_is_known_by_its_source_too() -> None:
-    judge = EvaluatorJudge.of(Trimmed())
-    assert judge.identity is not None
-    assert any("_evaluate_strings" in name for name in judge.identity.parameters)
-    assert harness_evaluator(Trimmed()).evaluate_strings(prediction=" Paris ", reference="Paris")["score"] == 1
+class Parsing(JsonEqualityEvaluator):
+    """A rule whose helper is one's own."""
+
+    def _parse_json(self, string: Any) -> Any:
+        return {"as": str(string)}
+
+
+def test_a_subclass_that_leaves_the_rule_alone_is_called_once() -> None:
+    judge = EvaluatorJudge.of(Lenient())
+    assert (judge.asked_once, judge.name) == ("asks no model", "lenient")
+    assert any("describe" in name for name in (judge.identity.parameters if judge.identity else ()))
+    answer = harness_evaluator(Lenient()).evaluate_strings(prediction="paris", reference="Paris")
+    assert (answer["score"], answer["harness"]["usage"]["calls"]) == (1, 1)
+
+
+def test_a_subclass_that_evaluates_by_itself_is_sampled_as_a_judge_is(openai_server: Serve) -> None:
+    server = openai_server([Reply.text("yes"), Reply.text("no")])
+    evaluator = Asking(chat_model(server))
+    judge = EvaluatorJudge.of(evaluator)
+    assert (judge.asked_once, judge.identity) == (None, None)
+    assert "`model` is a ChatOpenAI" in str(judge.unidentified)
+    harness = JudgeHarness.standard("labels", max_concurrency=1)
+    harnessed = harness_evaluator(evaluator, harness).evaluate_strings(prediction="Paris is it", reference="Paris")
+    assert server.calls == 6
+    assert harnessed["harness"]["status"] == "abstained"
+    assert EvaluatorJudge.of(Parsing()).asked_once is None
+    assert EvaluatorJudge.of(Parsing()).identity is not None

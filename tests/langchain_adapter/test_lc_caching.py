@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -12,8 +13,9 @@ from langchain_core.globals import set_llm_cache
 from support.openai_server import OpenAIServer, Reply, chat_model
 
 from judgeharness_integrations import JudgeHarness
+from judgeharness_integrations.namespacedcache import NamespacedCache
 from judgeharness_langchain import PairwiseJudge, ScoreJudge, harness_evaluator
-from judgeharness_langchain.caching import NamespacedCache, isolated
+from judgeharness_langchain.caching import isolated
 
 Serve = Callable[..., OpenAIServer]
 PAIR = {"prediction": "short", "prediction_b": "a much longer answer", "input": "Which one?"}
@@ -105,4 +107,9 @@ def test_a_namespaced_cache_stands_in_the_users_cache() -> None:
     assert second.lookup("prompt", "llm") is None
     assert inner.lookup("prompt", "llm") is None
     first.clear()
+    assert first.lookup("prompt", "llm") is None
+    asyncio.run(first.aupdate("prompt", "llm", []))
+    assert asyncio.run(first.alookup("prompt", "llm")) == []
+    assert asyncio.run(second.alookup("prompt", "llm")) is None
+    asyncio.run(first.aclear())
     assert first.lookup("prompt", "llm") is None

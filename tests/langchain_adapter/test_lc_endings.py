@@ -16,7 +16,7 @@ from support.provider_facts import REASON, USED
 from support.provider_wire import Answer, Ending, Tokens
 
 from judgeharness_integrations import JudgeHarness, PairwiseCase, VerdictRow
-from judgeharness_integrations.modelparameters import SEVERAL_CHOICES
+from judgeharness_integrations.chatmodels import SEVERAL_CHOICES
 from judgeharness_integrations.structured import structured_case
 from judgeharness_langchain import PairwiseJudge
 from judgeharness_langchain.evaluator_judge import EvaluatorJudge

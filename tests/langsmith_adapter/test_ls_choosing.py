@@ -15,6 +15,7 @@ from judgeharness_integrations.testing import ScriptedJudge
 from judgeharness_langsmith import HarnessRunEvaluator, harness_comparative
 from judgeharness_langsmith.adapter import ADAPTER
 from judgeharness_langsmith.choosing import harness_for, judge_in
+from judgeharness_openevals import harness_judge
 
 LABELS = Criterion(name="ok", labels=("PASS", "FAIL"))
 SCALE = Criterion(name="good", scale=(0, 10))
@@ -99,7 +100,23 @@ def test_evaluators_of_several_runs_are_no_judges(judge: Any) -> None:
 
 @pytest.mark.parametrize("judge", [lambda run: True, lambda run, inputs: True, lambda outputs, example: True])
 def test_evaluators_of_a_run_compare_nothing(judge: Any) -> None:
-    with pytest.raises(UsageError, match=r"takes a run: give a function of \(inputs, outputs"):
+    with pytest.raises(UsageError, match="takes a run: give a function of a PairwiseCase, of its input, output and"):
+        harness_comparative(judge)
+
+
+def preferred(inputs: dict[str, Any], outputs: list[dict[str, Any]]) -> list[int]:
+    raise NotImplementedError
+
+
+async def preferred_later(outputs: list[dict[str, Any]]) -> list[int]:
+    raise NotImplementedError
+
+
+@pytest.mark.parametrize(
+    "judge", [preferred, preferred_later, harness_judge(preferred)], ids=["plain", "async", "harnessed"]
+)
+def test_functions_of_two_outputs_are_refused_before_the_first_comparison(judge: Any) -> None:
+    with pytest.raises(UsageError, match=r"preferred\w* takes outputs: give a function of a PairwiseCase, .* TIE"):
         harness_comparative(judge)
 
 

@@ -113,3 +113,69 @@ def test_feedback_that_langsmith_refuses_leaves_the_old_in_its_place(
     assert len(grade_again(evaluator, experiment=name, client=client)) == 2
     assert [row["score"] for row in server.feedback if row["key"] == "good"] == [True] * 4
     assert sorted(row["key"] for row in server.feedback) == sorted(row["key"] for row in before)
+
+
+def limiting(server: LangSmithServer, monkeypatch: pytest.MonkeyPatch, method: str, refused: list[bool]) -> list[bool]:
+    """Answer 429 to what is asked of feedback by a method, as long as the answers in `refused` say so."""
+    answer, came = server.answer, list[bool]()
+
+    def answering(request: Request) -> Any:
+        if request.method == method and request.path.startswith("/feedback"):
+            came.append(bool(refused and refused.pop(0)))
+            if came[-1]:
+                raise Refused(429, "too many requests", retry_after=0)
+        return answer(request)
+
+    monkeypatch.setattr(server, "answer", answering)
+    return came
+
+
+@pytest.fixture
+def lost(langsmith_server: Serve) -> tuple[LangSmithServer, HarnessRunEvaluator, str, list[bool]]:
+    """An experiment of which two runs were not graded, and the judge's being down."""
+    server, down = langsmith_server(), [True]
+
+    def judge(case: AnswerCase) -> bool:
+        if down and "fails" in case.output:
+            raise ConnectionError("down")
+        return True
+
+    evaluator = HarnessRunEvaluator(judge, JudgeHarness.quick("labels", max_attempts=1), key="good")
+    return server, evaluator, experiment(server.client(), evaluator, []), down
+
+
+def family(server: LangSmithServer) -> list[tuple[str, str]]:
+    return sorted((str(row["run_id"]), row["key"]) for row in server.feedback)
+
+
+@pytest.mark.parametrize("method", ["POST", "DELETE"])
+def test_a_limit_of_langsmith_that_passes_is_waited_for(
+    lost: Any, monkeypatch: pytest.MonkeyPatch, method: str
+) -> None:
+    server, evaluator, name, down = lost
+    before = family(server)
+    down.clear()
+    came = limiting(server, monkeypatch, method, [True, True, False, True])
+    again = grade_again(evaluator, experiment=name, client=server.client())
+    assert [result.verdict for result in again.values()] == ["PASS", "PASS"]
+    assert came.count(True) == 3
+    assert family(server) == before  # each row once
+    assert [row["score"] for row in server.feedback if row["key"] == "good"] == [True] * 4
+
+
+@pytest.mark.parametrize(("method", "taken"), [("POST", 1), ("DELETE", 1), ("DELETE", 2)])
+def test_a_limit_of_langsmith_that_stays_loses_nothing(
+    lost: Any, monkeypatch: pytest.MonkeyPatch, method: str, taken: int
+) -> None:
+    server, evaluator, name, down = lost
+    before = family(server)
+    down.clear()
+    refused = [False] * taken + [True] * 1000
+    limiting(server, monkeypatch, method, refused)
+    with pytest.raises(JudgeHarnessError, match=r"refused to replace the feedback of run .*RateLimitError.*429"):
+        grade_again(evaluator, experiment=name, client=server.client())
+    refused.clear()
+    assert len(grade_again(evaluator, experiment=name, client=server.client())) == 2
+    assert family(server) == before
+    assert [row["score"] for row in server.feedback if row["key"] == "good"] == [True] * 4
+    assert grade_again(evaluator, experiment=name, client=server.client()) == {}

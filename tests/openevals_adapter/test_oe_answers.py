@@ -15,7 +15,7 @@ from support.openevals_judging import CASE, PROMPT, Serve, scored, told
 from judgeharness_integrations import JudgeHarness
 from judgeharness_integrations.modelanswer import ModelAnswer
 from judgeharness_openevals import harness_judge
-from judgeharness_openevals.asking import unread_answer
+from judgeharness_openevals.asking import unread_by_judge
 from judgeharness_openevals.introspecting import introspect
 
 FACTORIES = pytest.mark.parametrize("factory", [create_llm_as_judge, create_async_llm_as_judge])
@@ -100,7 +100,7 @@ def test_an_answer_outside_what_was_asked_for_is_unparsed(
     assert measured["outcomes"]["ok" if ok else "unparsed"] == 6
 
 
-def test_a_prompt_that_lacks_a_value_is_no_unread_answer(openai_server: Serve) -> None:
+def test_a_prompt_that_lacks_a_value_is_no_unread_by_judge(openai_server: Serve) -> None:
     server = openai_server([scored(score=True)])
 
     def needy(*, outputs: str, **values: Any) -> list[Any]:
@@ -124,18 +124,18 @@ def test_errors_that_are_answers_are_told_from_those_that_are_not() -> None:
     details = introspect(create_llm_as_judge(prompt=PROMPT, judge=FakeListChatModel(responses=["x"])))
     client: Any = OpenAI(api_key="test")
     of_client = introspect(create_llm_as_judge(prompt=PROMPT, judge=client, model="gpt-4o"))
-    assert unread_answer(KeyError("context"), None, details) is None
-    assert unread_answer(KeyError("context"), seen, details) is seen
-    assert unread_answer(RuntimeError("broken"), seen, details) is None
-    assert unread_answer(TimeoutError(), seen, details) is None
-    assert unread_answer(misread, None, details) == ModelAnswer(text="no JSON")
-    assert unread_answer(misread, None, of_client) is None
-    assert unread_answer(misread, None, None) is None
-    assert unread_answer(misread, seen, None) is seen
+    assert unread_by_judge(KeyError("context"), None, details) is None
+    assert unread_by_judge(KeyError("context"), seen, details) is seen
+    assert unread_by_judge(RuntimeError("broken"), seen, details) is None
+    assert unread_by_judge(TimeoutError(), seen, details) is None
+    assert unread_by_judge(misread, None, details) == ModelAnswer(text="no JSON")
+    assert unread_by_judge(misread, None, of_client) is None
+    assert unread_by_judge(misread, None, None) is None
+    assert unread_by_judge(misread, seen, None) is seen
     for error in (KeyError("nope"), TypeError("not subscriptable"), ValueError("no number"), AttributeError("foo")):
-        assert unread_answer(error, seen, None) is None
-    assert unread_answer(OpenAIRefusalError("no"), None, None) == ModelAnswer(refusal="no")
-    assert unread_answer(LengthFinishReasonError("long"), None, None) == ModelAnswer(finish_reason="length")
+        assert unread_by_judge(error, seen, None) is None
+    assert unread_by_judge(OpenAIRefusalError("no"), None, None) == ModelAnswer(refusal="no")
+    assert unread_by_judge(LengthFinishReasonError("long"), None, None) == ModelAnswer(finish_reason="length")
 
 
 def test_a_functions_own_mistake_is_an_error_with_its_sentence(openai_server: Serve) -> None:

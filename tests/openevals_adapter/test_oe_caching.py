@@ -18,7 +18,6 @@ from support.openevals_judging import CASE, PROMPT, Serve, scored, told
 from judgeharness_integrations import JudgeHarness
 from judgeharness_integrations.modelanswer import UNREACHABLE
 from judgeharness_openevals import harness_judge
-from judgeharness_openevals.caching import NamespacedCache
 
 FACTORIES = pytest.mark.parametrize("factory", [create_llm_as_judge, create_async_llm_as_judge])
 
@@ -83,15 +82,6 @@ def test_a_function_that_asks_no_model_of_langchain_has_no_such_warning(openai_s
     judge = harness_judge(create_llm_as_judge(prompt=PROMPT, judge=client, model="gpt-4o-test"))
     assert judge(**CASE)["metadata"]["harness"]["warnings"] == []
     assert server.calls == 6
-
-
-def test_a_namespaced_cache_hands_on() -> None:
-    inner = InMemoryCache()
-    one, other = NamespacedCache(inner, "none#0"), NamespacedCache(inner, "none#1")
-    one.update("p", "m", ["said"])  # type: ignore[list-item]
-    assert (one.lookup("p", "m"), other.lookup("p", "m"), inner.lookup("p", "m")) == (["said"], None, None)
-    other.clear()
-    assert one.lookup("p", "m") is None
 
 
 def test_the_models_own_callbacks_see_which_sample_they_are_in(openai_server: Serve) -> None:

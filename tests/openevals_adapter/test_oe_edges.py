@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from langchain_core.outputs import LLMResult
+from langchain_core.outputs import Generation, LLMResult
 from openevals.llm import create_llm_as_judge
 from support.openai_server import chat_model
 from support.openevals_judging import PROMPT, Serve, scored
@@ -16,10 +16,10 @@ from support.openevals_judging import PROMPT, Serve, scored
 import judgeharness_openevals
 from judgeharness_integrations import AnswerCase
 from judgeharness_integrations._errors import CaseError
+from judgeharness_integrations.capturing import Capture, captured, watched_client
 from judgeharness_integrations.judging import Probe
 from judgeharness_integrations.perturbations import perturbation
 from judgeharness_openevals import create_harnessed_pairwise_judge, harness_judge, tracing
-from judgeharness_openevals.capturing import Capture, captured, watched_client
 
 
 def asked(judge: Any) -> None:
@@ -41,6 +41,9 @@ def test_an_answer_without_content_is_no_answer() -> None:
     capture.on_llm_end(LLMResult(generations=[[]]))
     assert capture.last is None
     assert capture.empty is not None
+    capture.on_llm_end(LLMResult(generations=[[Generation(text="plain")]]))
+    assert capture.last is not None
+    assert (capture.last.text, capture.empty) == ("plain", None)
     empty = SimpleNamespace(choices=[])
     client = SimpleNamespace(chat=SimpleNamespace(completions=SimpleNamespace(create=lambda **_: empty)))
     with captured() as capture, pytest.raises(ConnectionError, match="the reply holds no answer"):

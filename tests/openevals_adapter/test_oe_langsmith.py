@@ -85,13 +85,15 @@ def test_aevaluate_takes_the_async_judge_and_the_feedback_arrives(
     assert server.unknown == []
 
 
+@pytest.mark.parametrize("observers", [None, []])
 @pytest.mark.filterwarnings("ignore:'upload_results' parameter is in beta")
 def test_nothing_is_uploaded_where_langsmith_was_told_not_to(
-    langsmith_server: LangSmithServerFactory, openai_server: Serve
+    langsmith_server: LangSmithServerFactory, openai_server: Serve, observers: Any
 ) -> None:
     server = langsmith_server()
     client = dataset(server)
-    judge = harness_judge(create_llm_as_judge(prompt=PROMPT, judge=chat_model(openai_server([scored(score=True)]))))
+    bare = create_llm_as_judge(prompt=PROMPT, judge=chat_model(openai_server([scored(score=True)])))
+    judge = harness_judge(bare, JudgeHarness.standard("labels", observers=observers))
     results = evaluate(application, data="capitals", evaluators=[judge], client=client, upload_results=False)
     assert [row["evaluation_results"]["results"][0].score for row in results] == [True, True]
     assert (server.runs, server.feedback) == ({}, [])

@@ -205,6 +205,11 @@ class MetricJudge(ABC, Generic[C]):
             return "it compares with an expected response, which the case does not have"
         return None
 
+    @property
+    def asks_first(self) -> bool:
+        """Whether it may have to ask its model what there is to judge."""
+        return type(self).cases is not MetricJudge.cases
+
     async def cases(self, case: InvocationCase, ask: Ask) -> list[InvocationCase | Unready | Settled]:
         """Return what is to be judged of an invocation; a metric may have to `ask` its model what that is."""
         del ask

@@ -19,6 +19,7 @@ from judgeharness_integrations.modelanswer import ModelAnswer
 
 __all__ = ["HallucinationsJudge", "SentencesCase"]
 
+_PROMPTS = ("segmenter_prompt", "sentence_validator_prompt")
 _LEAST_SHARE = 0.8  # of the letters and digits of a response; marks of lists and tables get lost
 
 
@@ -58,6 +59,11 @@ class HallucinationsJudge(MetricJudge[HallucinationsCriterion]):
 
     def _set_up(self) -> None:
         self._adk = HallucinationsV1Evaluator(self.shown_to_adk())
+
+    def take_prompts(self, evaluator: HallucinationsV1Evaluator) -> None:
+        """Ask with the prompts of an evaluator, which a class of the user's may have set."""
+        for name in _PROMPTS:
+            setattr(self._adk, name, getattr(evaluator, name, getattr(self._adk, name)))
 
     @property
     def criteria(self) -> tuple[Criterion, ...]:

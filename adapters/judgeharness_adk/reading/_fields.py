@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
+from typing import NamedTuple
 
-from judgeharness_integrations.quotations import Quotations, quotations
+from judgeharness_integrations.quotations import quotations
 
 __all__ = ["MARKUP", "Field", "bare", "clip", "comparable", "fields", "one_line", "own_text", "stated", "unique"]
 
@@ -24,6 +25,7 @@ _ASCII = str.maketrans(
 )
 _LONGEST_NORMALISED = 4_000  # `normalize` takes quadratic time over a hostile run of combining marks
 _LONGEST_QUOTE = 60
+_LONGEST_KNOWN = 120
 _NO_COLON = str.maketrans(dict.fromkeys(":\uff1a", "\u2236"))
 
 
@@ -48,8 +50,10 @@ def own_text(
     The words stay but for the verdicts, and what was a colon is none. What is `repeated`, as `quotations` has it, is no
     part of a passage.
     """
+    quoted = quotations(text, shown, repeated=repeated)
+    if not quoted.spans:
+        return text
     places = [match.span(1) for match in verdict.finditer(text)]
-    quoted = quotations(text, shown, repeated=repeated) if places else Quotations(())
     spans = dict.fromkeys(span for place in places if (span := quoted.around(*place)) is not None)
     kept, end = [], 0
     for start, after in spans:
@@ -59,8 +63,7 @@ def own_text(
     return "".join([*kept, text[end:]])
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(NamedTuple):
     """One field: its name, the rest of its own line, and the lines below it up to the next field.
 
     `start` is where its own line begins in the text, and `value` where the rest of that line does.
@@ -75,11 +78,15 @@ class Field:
     @property
     def text(self) -> str:
         """The whole value, stripped."""
+        if not self.more:
+            return self.line.strip()
         return "\n".join((self.line, *self.more)).strip()
 
     @property
     def first(self) -> str:
         """The first line of the value that says anything; its own line when none does."""
+        if not self.more:
+            return self.line.strip()
         return next((line.strip() for line in (self.line, *self.more) if bare(line)), self.line.strip())
 
     def said(self, led: Callable[[str], str | None], alone: Callable[[str], str | None]) -> set[str | None]:
@@ -94,24 +101,25 @@ class Field:
         return {alone(self.first), *below}
 
 
-def fields(text: str, names: Collection[str]) -> list[Field]:
+def fields(text: str, names: frozenset[str]) -> list[Field]:
     """Return the fields of these names in order; markdown and numbering around a name is allowed.
 
     Names are lower case with `_` for blanks and found in any case; one in upper case is found as written only.
     """
     found: list[tuple[str, str, list[str], int, int]] = []
-    start = 0
-    for line in _LINE_END.split(text):
-        name, value = _named(line, names)
+    start, mixed = 0, "\r" in text
+    for line in _LINE_END.split(text) if mixed else text.split("\n"):
+        # most heads are those of other answers, too; a long line is a reason, and comes once
+        name, value = (_known_line if len(line) <= _LONGEST_KNOWN else _named)(line, names)
         if name is not None:
             found.append((name, value, [], start, start + len(line) - len(value)))
         elif found:
             found[-1][2].append(line)
-        start += len(line) + (2 if text.startswith("\r\n", start + len(line)) else 1)
+        start += len(line) + (2 if mixed and text.startswith("\r\n", start + len(line)) else 1)
     return [Field(name, value, tuple(more), start, place) for name, value, more, start, place in found]
 
 
-def _named(line: str, names: Collection[str]) -> tuple[str | None, str]:
+def _named(line: str, names: frozenset[str]) -> tuple[str | None, str]:
     match = _FIELD.match(line)
     name = _NAME.fullmatch(match[1].strip().strip(MARKUP)) if match else None
     if match is None or name is None:
@@ -119,6 +127,9 @@ def _named(line: str, names: Collection[str]) -> tuple[str | None, str]:
     written = name[1]
     key = written if written in names else written.casefold().replace(" ", "_")
     return (key if key in names else None), match[2].lstrip()
+
+
+_known_line = lru_cache(maxsize=1024)(_named)
 
 
 def one_line(text: str) -> str:

@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from dataclasses import field as part
 from functools import lru_cache
 
 from judgeharness_adk.reading._fields import MARKUP, Field, bare, clip, comparable, fields, own_text, stated, unique
@@ -34,6 +35,9 @@ _STATED = stated("verdict", "yes|no")
 
 _COPIED = "a passage copied from what was judged holds a verdict and the head of a block"
 _STRAYED = "a verdict further down, which may be about this rubric, differs"
+
+_LONGEST_KNOWN = 60  # characters
+_PLACES_KEPT = 256  # heads of blocks: what a judge writes there it writes in every answer
 
 _Block = list[Field]
 
@@ -64,7 +68,8 @@ def read_rubrics(
             later[other] |= stray
         if place is not None:
             about[place].append(block)
-            begun |= {place} if _verdicts([block]) else set()
+            if _verdicts(block):
+                begun.add(place)
     found = zip(rubrics, about, later, strict=True)
     return tuple(_answer(name, blocks, said) for (name, _), blocks, said in found)
 
@@ -106,14 +111,14 @@ def _strays(blocks: Sequence[_Block], places: Sequence[int | None]) -> list[set[
     Such are the blocks of no rubric, and those of a rubric that has several, unless all rubrics are answered again in
     the same order. A verdict in the midst of steps is theirs.
     """
-    answered = [place for block, place in zip(blocks, places, strict=True) if place is not None and _verdicts([block])]
+    answered = [place for block, place in zip(blocks, places, strict=True) if place is not None and _verdicts(block)]
     once = list(dict.fromkeys(answered))
     again = answered == once * (len(answered) // max(len(once), 1))
-    several = set() if again else {place for place, times in Counter(answered).items() if times > 1}
+    several = () if again else {place for place, times in Counter(answered).items() if times > 1}
     strays: list[set[str | None]] = []
-    for block, place, following in zip(blocks, places, [*blocks[1:], []], strict=True):
-        mine = place not in several if place is not None else _is_step(block) and _is_step(following)
-        strays.append(set() if mine else _words([block]))
+    for number, (block, place) in enumerate(zip(blocks, places, strict=True), start=1):
+        mine = place not in several if place is not None else all(map(_is_step, (block, *blocks[number : number + 1])))
+        strays.append(set() if mine or not block else _words([block]))
     return strays
 
 
@@ -121,12 +126,12 @@ def _is_step(block: _Block) -> bool:
     return bool(block) and block[0].name == "STEP" and all(field.name != "rationale" for field in block)
 
 
-def _verdicts(blocks: Sequence[_Block]) -> list[Field]:
-    return [field for block in blocks for field in block if field.name == "verdict"]
+def _verdicts(block: _Block) -> list[Field]:
+    return [field for field in block if field.name == "verdict"]
 
 
 def _words(blocks: Sequence[_Block]) -> set[str | None]:
-    return {word for field in _verdicts(blocks) for word in _said(field)}
+    return {word for block in blocks for field in _verdicts(block) for word in _said(field)}
 
 
 def _answer(criterion: str, blocks: Sequence[_Block], later: set[str | None]) -> Answer:
@@ -141,7 +146,7 @@ def _answer(criterion: str, blocks: Sequence[_Block], later: set[str | None]) ->
 
 
 def _why(blocks: Sequence[_Block], said: set[str | None]) -> str:
-    verdicts = _verdicts(blocks)
+    verdicts = [field for block in blocks for field in _verdicts(block)]
     if not verdicts:
         return "no verdict about this rubric" if blocks else "no answer about this rubric"
     if said >= _VERDICTS.keys():
@@ -150,10 +155,17 @@ def _why(blocks: Sequence[_Block], said: set[str | None]) -> str:
     return f"verdict {clip(unreadable)} is neither yes nor no" if unreadable else "the verdict is empty"
 
 
-def _said(verdict: Field) -> set[str | None]:
+def _said(verdict: Field) -> frozenset[str | None]:
     """Return what a field says, and what the lines below it take back (`Final verdict: no`)."""
-    again = {match[1].casefold() for line in verdict.more for match in _AGAIN.finditer(line)}
-    return verdict.said(_leading_word, _lone_word) | again
+    if not verdict.more and len(verdict.line) <= _LONGEST_KNOWN:
+        return _said_briefly(verdict.line)
+    again = frozenset(match[1].casefold() for line in verdict.more for match in _AGAIN.finditer(line))
+    return again | verdict.said(_leading_word, _lone_word)
+
+
+@lru_cache(maxsize=256)  # a judge says yes or no in few ways
+def _said_briefly(line: str) -> frozenset[str | None]:
+    return frozenset(Field("verdict", line, (), 0, 0).said(_leading_word, _lone_word))
 
 
 def _lone_word(line: str) -> str | None:
@@ -175,6 +187,7 @@ class _Known:
 
     ids: tuple[Mapping[str, int], ...]
     texts: Mapping[str, int]
+    _placed: dict[tuple[tuple[str, ...], tuple[str, ...]], int | None] = part(default_factory=dict)
 
     def by_id(self, written: str) -> int | None:
         found = (places.get(key) for key, places in zip(_id_keys(written), self.ids, strict=True))
@@ -182,10 +195,18 @@ class _Known:
 
     def place(self, block: _Block) -> int | None:
         """Return which rubric a block is about: by its id, else by its text, which may carry an `[id: ..]` tag."""
-        ids = [field.first for field in block if field.name == "id"]
-        properties = (field for field in block if field.name == "property")
-        untagged = [_untagged(text) for field in properties for text in dict.fromkeys((field.text, field.first))]
-        ids += [tag for tag, _ in untagged if tag]
+        heads = tuple([field.first for field in block if field.name == "id"])
+        given = [(field.text, field.first) for field in block if field.name == "property"]
+        texts = tuple([text for both in given for text in dict.fromkeys(both)])
+        if (heads, texts) not in self._placed:
+            if len(self._placed) >= _PLACES_KEPT:
+                self._placed.clear()
+            self._placed[heads, texts] = self._found(heads, texts)
+        return self._placed[heads, texts]
+
+    def _found(self, heads: Sequence[str], texts: Sequence[str]) -> int | None:
+        untagged = [_untagged(text) for text in texts]
+        ids = [*heads, *(tag for tag, _ in untagged if tag)]
         found = [self.by_id(written) for written in ids] + [self.texts.get(comparable(text)) for _, text in untagged]
         return next((place for place in found if place is not None), None)
 

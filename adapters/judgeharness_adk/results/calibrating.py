@@ -12,7 +12,7 @@ from judgeharness_adk.results.records import AdkResult
 from judgeharness_integrations._errors import CaseError, UnknownNameError, UsageError
 from judgeharness_integrations.calibration import CalibrationReport, CalibrationSet
 from judgeharness_integrations.calibration.harnessing import calibration_report
-from judgeharness_integrations.fingerprint import Fingerprint
+from judgeharness_integrations.design import Fingerprint
 from judgeharness_integrations.reporting.plain import safe_text
 
 __all__ = ["calibrated"]

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from judgeharness_adk.results.records import AdkResult
 from judgeharness_adk.results.unmeasured import failed_samples, unmeasured
 from judgeharness_adk.results.variances import RubricVariance, component_text, rubric_variances
-from judgeharness_integrations.fingerprint import Fingerprint
+from judgeharness_integrations.design import Fingerprint
 from judgeharness_integrations.reporting.plain import number_text, safe_text
 from judgeharness_integrations.result import CriterionResult, HarnessResult
 

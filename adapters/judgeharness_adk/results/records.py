@@ -9,7 +9,7 @@ from typing import Any
 
 from judgeharness_adk.judges import JUDGES
 from judgeharness_integrations import HarnessResult
-from judgeharness_integrations.fingerprint import Fingerprint
+from judgeharness_integrations.design import Fingerprint
 
 __all__ = ["AdkResult"]
 
