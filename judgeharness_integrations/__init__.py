@@ -7,6 +7,7 @@ and report the whole measurement.
 from typing import TYPE_CHECKING
 
 from judgeharness_integrations._lazy import lazy
+from judgeharness_integrations._rendering import register_renderers
 
 if TYPE_CHECKING:
     from judgeharness_integrations._errors import JudgeHarnessError
@@ -57,6 +58,42 @@ _HOMES = {
     "read_log": "verdictlog",
     "write_log": "verdictlog",
 }
+
+_FRAMES, _FRAGMENTS = "reporting.frames", "reporting.fragments"
+# Values know no renderers: what shows them stands above them.
+register_renderers(
+    {
+        "AgreementTable": {"frame": f"{_FRAMES}:agreement_frame", "fragment": f"{_FRAGMENTS}:agreement_fragment"},
+        "AltTestReport": {"frame": f"{_FRAMES}:alttest_frame", "fragment": f"{_FRAGMENTS}:alttest_fragment"},
+        "CalibrationReport": {
+            "frame": f"{_FRAMES}:calibration_frame",
+            "fragment": f"{_FRAGMENTS}:calibration_fragment",
+        },
+        "ComparisonReport": {
+            "document": "comparison.document:comparison_document",
+            "fragment": "comparison.fragment:comparison_fragment",
+            "html": "comparison.page:comparison_page",
+            "markdown": "comparison.markdown:comparison_markdown",
+        },
+        "HarnessResult": {
+            "document": "reporting.document:result_document",
+            "frame": f"{_FRAMES}.results:result_frame",
+            "fragment": f"{_FRAGMENTS}:result_fragment",
+            "reader": "reporting.rebuilding:rebuilt_result",
+            "text": "reporting.text:text_report",
+        },
+        "RankReport": {"frame": f"{_FRAMES}:rank_frame", "fragment": f"{_FRAGMENTS}:rank_fragment"},
+        "ReplayReport": {"frame": f"{_FRAMES}:replay_frame", "fragment": f"{_FRAGMENTS}:replay_fragment"},
+        "RunReport": {
+            "csv": "reporting.casetable:case_table",
+            "frame": f"{_FRAMES}.results:report_frame",
+            "fragment": f"{_FRAGMENTS}:report_fragment",
+            "html": "reporting.html:html_report",
+            "junit": "reporting.junit:junit_report",
+            "markdown": "reporting.markdown:markdown_report",
+        },
+    }
+)
 
 
 __getattr__ = lazy(__name__, _HOMES)

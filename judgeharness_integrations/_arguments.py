@@ -4,30 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from judgeharness_integrations._errors import PlanError
 from judgeharness_integrations.aggregation.curtailing import curtails
-from judgeharness_integrations.aggregation.rules import Rule
+from judgeharness_integrations.aggregation.rules import Rule, RuleLike, rule
+from judgeharness_integrations.calibration.saved import SavedMeasurement
+from judgeharness_integrations.design import Design
 from judgeharness_integrations.execution.budget import Budget
+from judgeharness_integrations.execution.rewrites import wordings_of
 from judgeharness_integrations.perturbations import Perturbation
-from judgeharness_integrations.verdictlog.probenames import is_probe
+from judgeharness_integrations.verdictlog.row import is_probe
 
 if TYPE_CHECKING:
     from judgeharness_integrations.calibration.labels import CalibrationSet
     from judgeharness_integrations.calibration.report import CalibrationReport
-    from judgeharness_integrations.design import Design
+    from judgeharness_integrations.certifying.certificate import Certificate
 
 __all__ = [
     "check_calibration",
+    "check_certificate",
     "check_choices",
-    "check_curtail",
     "check_design",
     "check_kinds",
     "check_policy",
     "check_running",
+    "designed",
     "loaded",
 ]
+
+_Saved = TypeVar("_Saved", bound=SavedMeasurement)
 
 
 def check_kinds(perturbations: object, aggregation_rule: object) -> None:
@@ -40,13 +46,9 @@ def check_kinds(perturbations: object, aggregation_rule: object) -> None:
         raise PlanError(f"a rule is a name, a function of rows or a Rule, not {type(aggregation_rule).__name__}.")
 
 
-def loaded(calibration: CalibrationReport | str | PathLike[str] | None) -> CalibrationReport | None:
-    """Return a calibration, read from its file where a path is given."""
-    if not isinstance(calibration, (str, PathLike)):
-        return calibration
-    from judgeharness_integrations.calibration.report import CalibrationReport as Report  # noqa: PLC0415 - few give paths
-
-    return Report.load(calibration)
+def loaded(kind: type[_Saved], given: _Saved | str | PathLike[str] | None) -> _Saved | None:
+    """Return a calibration or certificate, read from its file where a path is given."""
+    return kind.load(given) if isinstance(given, (str, PathLike)) else given
 
 
 def check_calibration(calibration: CalibrationReport | None, calibration_set: CalibrationSet | None) -> None:
@@ -62,6 +64,24 @@ def check_calibration(calibration: CalibrationReport | None, calibration_set: Ca
             hint = f": give its {kind}.calibration_set" if hasattr(calibration_set, "calibration_set") else ""
             raise PlanError(f"calibration_set is a CalibrationSet, not {kind}{hint}.")
         calibration_set.golds()
+
+
+def check_certificate(certificate: Certificate | None, design: Design) -> None:
+    """Raise a PlanError for a certificate that cannot be used."""
+    if certificate is None:
+        return
+    if not hasattr(certificate, "selections"):
+        kind = type(certificate).__name__
+        raise PlanError(f"certificate is a Certificate, not {kind}: read it with Certificate.load(path).")
+    if not certificate.granted:
+        raise PlanError(f"the certificate on {certificate.name} was refused, so that every case would abstain.")
+    if certificate.curtailed != design.curtail:
+        kinds = ("stopped early", "asked in full")
+        then, now = kinds if certificate.curtailed else kinds[::-1]
+        raise PlanError(
+            f"the certificate on {certificate.name} is of samples {then}, these are {now}: how sure decisions are "
+            "cannot be compared; certify such samples, or change curtail."
+        )
 
 
 def _check_observers(observers: object) -> None:
@@ -110,8 +130,22 @@ def check_policy(retrying: object, executor: object) -> None:
         raise PlanError("retrying is a matter of the executor: give it policy=CallPolicy(retrying=...) instead.")
 
 
-def check_curtail(design: Design) -> None:
-    """Raise a PlanError for a rule whose decision can change until the last sample."""
+def designed(
+    chosen: Sequence[Perturbation], folding: RuleLike, instructions: Sequence[str], **measuring: Any
+) -> Design:
+    """Return the design of perturbations, a rule and what else a `Design` holds.
+
+    Raises:
+        PlanError: samples are to stop early, and the decision can change until the last one.
+
+    """
+    names, wordings = tuple(one.name for one in chosen), wordings_of(chosen, instructions)
+    design = Design(perturbations=names, rule=rule(folding), wordings=wordings, **measuring)
+    _check_curtail(design)
+    return design
+
+
+def _check_curtail(design: Design) -> None:
     if not design.curtail:
         return
     if (probe := next(filter(is_probe, design.perturbations), None)) is not None:

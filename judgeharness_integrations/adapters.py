@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
@@ -14,17 +13,16 @@ from typing import TYPE_CHECKING, Any
 
 from judgeharness_integrations._errors import NotInstalledError, UnknownNameError, UsageError
 from judgeharness_integrations.cases import AnswerCase
-from judgeharness_integrations.execution.observing import is_private
-from judgeharness_integrations.judging import Judge
 from judgeharness_integrations.perturbations import Perturbation, Rewriter
 from judgeharness_integrations.versions import VersionRange
 
 if TYPE_CHECKING:
     from judgeharness_integrations.chatmodels import ChatModel
     from judgeharness_integrations.execution.observing import Observer
+    from judgeharness_integrations.judging import Judge
     from judgeharness_integrations.testing.bench import Bench
 
-__all__ = ["Adapter", "JudgeSpec", "adapters", "find_adapter", "load_adapter", "offered_observers", "recognised"]
+__all__ = ["Adapter", "JudgeSpec", "adapters", "find_adapter", "load_adapter", "observer_factories", "recognised"]
 
 GROUP = "judgeharness.adapters"
 
@@ -168,40 +166,12 @@ def recognised(evaluator: object) -> Judge | None:
     return None
 
 
-def offered_observers(watching: Iterable[Observer]) -> list[Observer]:
-    """Return what installed frameworks offer beside those who watch, and no second of a class.
-
-    Beside private ones it is what an offered observer returns from `as_private()`; one without that is left out.
-    """
-    given = list(watching)
-    found: list[Observer] = []
-    for offer in _offers(entry_points):
-        offered = _offered(offer)
-        if offered is None or any(isinstance(one, type(offered)) for one in given):
-            continue
-        if not is_private(given):
-            found.append(offered)
-        elif (as_private := getattr(offered, "as_private", None)) is not None:
-            found.append(as_private())
-    return found
+def observer_factories() -> tuple[Callable[[], Observer | None], ...]:
+    """Return what makes the observers that adapters offer, looked for once; a broken adapter offers none."""
+    return _factories(entry_points)
 
 
 @lru_cache(maxsize=4)
-def _offers(_source: Callable[..., object]) -> tuple[Callable[[], Observer | None], ...]:
-    """Return what offers observers, looked for once; `adapters` says what is wrong with those that are left out."""
+def _factories(_source: Callable[..., object]) -> tuple[Callable[[], Observer | None], ...]:
     loaded = (adapter for _, adapter in _loaded() if isinstance(adapter, Adapter))
     return tuple(adapter.observer for adapter in loaded if adapter.observer is not None)
-
-
-def _offered(offer: Callable[[], Observer | None]) -> Observer | None:
-    try:
-        return offer()
-    except Exception as error:  # noqa: BLE001 - tracing must not end what is traced
-        _say_once(f"judgeharness: a measurement is not traced ({error!r:.200}); it is made all the same.")
-        return None
-
-
-@lru_cache(maxsize=64)
-def _say_once(sentence: str) -> None:
-    if sys.stderr is not None:
-        sys.stderr.write(f"{sentence}\n")

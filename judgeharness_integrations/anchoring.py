@@ -17,7 +17,9 @@ from judgeharness_integrations.running import Run, fingerprint_parts
 
 if TYPE_CHECKING:
     from judgeharness_integrations.calibration.labels import CalibrationSet
+    from judgeharness_integrations.calibration.saved import SavedMeasurement
     from judgeharness_integrations.cases import Case
+    from judgeharness_integrations.certifying.certificate import Certificate, HeldCertificate
     from judgeharness_integrations.design import Design
     from judgeharness_integrations.judging import Judge
     from judgeharness_integrations.plan import CasePlan
@@ -35,12 +37,16 @@ def calibration_run(run: str) -> str:
 
 @dataclass(kw_only=True)
 class Anchor:
-    """The calibration of a harness: given, or measured once for each judge on `labels`, after its first case."""
+    """The calibration of a harness: given, or measured once for each judge on `labels`, after its first case.
+
+    A certificate is given.
+    """
 
     design: Design
     plan: Planner
     given: CalibrationReport | None
     labels: CalibrationSet | None
+    certificate: Certificate | None = None
     max_age: timedelta
     clock: Callable[[], datetime]
     _measured: Once[CalibrationReport] = field(default_factory=Once)
@@ -51,13 +57,33 @@ class Anchor:
             yield from self.plan(judge, self.labels.cases)
 
     async def anchored(self, run: Run, result: HarnessResult) -> HarnessResult:
-        """Return a result with the calibration that goes with it."""
+        """Return a result with the calibration and the certificate that go with it."""
+        if (held := self.held(run.judge, run.design, run.judge_model)) is not None:
+            from judgeharness_integrations.certifying.applying import certified  # noqa: PLC0415 - few are certified
+
+            result = certified(result, *held)
         report, state = await self._of(run)
         if report is None or state is None:
             return result
         unusable = report.unusable(state, result.criteria)
         warnings = tuple(dict.fromkeys((*result.warnings, *unusable)))
         return replace(result, calibration=report, calibration_state=state, warnings=warnings)
+
+    def held(self, judge: Judge, design: Design, judge_model: str | None) -> HeldCertificate | None:
+        """Return the certificate and whether it holds for a judge under a design; None without one."""
+        given = self.certificate
+        return None if given is None else (given, self._state(given, judge, design, judge_model))
+
+    def _state(
+        self, given: SavedMeasurement, judge: Judge, design: Design, judge_model: str | None
+    ) -> CalibrationState:
+        """Return whether what was given holds for a judge under a design."""
+        return given.state(
+            fingerprint_parts(judge, design, judge_model),
+            now=self.clock(),
+            max_age=self.max_age,
+            unidentified=getattr(judge, "unidentified", None),
+        )
 
     async def measured(self, run: Run, labels: CalibrationSet, plans: Sequence[CasePlan]) -> CalibrationReport | None:
         """Measure a judge on labelled cases; None when the run ended before every one of them was judged."""
@@ -78,13 +104,7 @@ class Anchor:
     async def _of(self, run: Run) -> tuple[CalibrationReport | None, CalibrationState | None]:
         """Return the calibration that goes with a run's results and whether it holds."""
         if self.given is not None:
-            parts = fingerprint_parts(run.judge, run.design, run.judge_model)
-            return self.given, self.given.state(
-                parts,
-                now=self.clock(),
-                max_age=self.max_age,
-                unidentified=getattr(run.judge, "unidentified", None),
-            )
+            return self.given, self._state(self.given, run.judge, run.design, run.judge_model)
         if self.labels is None:
             return None, None
         labels = self.labels

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from judgeharness_integrations.aggregation.rules import Rule, of_both_kinds
-from judgeharness_integrations.verdictlog.probenames import is_probe
+from judgeharness_integrations.verdictlog.row import is_probe
 
-__all__ = ["Design", "RuleFixed"]
+__all__ = ["Design", "Fingerprint", "RuleFixed"]
+
 
 RuleFixed: TypeAlias = Literal["before", "after"]
 
@@ -54,3 +57,29 @@ class Design:
             "failure policy": "failures count in shares; quorum "
             + ("half of the planned samples" if self.min_valid is None else f"{self.min_valid} samples"),
         }
+
+
+@dataclass(frozen=True)
+class Fingerprint:
+    """The parts of a configuration that decide what a verdict means.
+
+    `parts` maps what people call a part (`model`, `prompt`, `perturbations`, `rule`, ...) to a JSON value.
+    """
+
+    parts: Mapping[str, Any]
+
+    @property
+    def digest(self) -> str:
+        """A short SHA-256 over the canonical JSON of the parts."""
+        canonical = json.dumps(self.parts, sort_keys=True, default=str)
+        return hashlib.sha256(canonical.encode()).hexdigest()[:16]
+
+    def changes(self, other: Mapping[str, Any]) -> tuple[str, ...]:
+        """Return the names of the parts whose values differ from those of `other`."""
+        mine, theirs = _canonical(self.parts), _canonical(other)
+        missing = object()
+        return tuple(name for name in sorted({*mine, *theirs}) if mine.get(name, missing) != theirs.get(name, missing))
+
+
+def _canonical(parts: Mapping[str, Any]) -> dict[str, Any]:
+    return dict(json.loads(json.dumps(parts, sort_keys=True, default=str)))

@@ -13,37 +13,41 @@ from typing import TYPE_CHECKING, Any, Self
 
 from judgeharness_integrations._arguments import (
     check_calibration,
+    check_certificate,
     check_choices,
-    check_curtail,
     check_design,
     check_kinds,
     check_policy,
     check_running,
+    designed,
     loaded,
 )
 from judgeharness_integrations._errors import BudgetError, JudgeDownError, UsageError
-from judgeharness_integrations.aggregation.rules import RuleLike, rule
+from judgeharness_integrations.aggregation.rules import RuleLike
 from judgeharness_integrations.anchoring import Anchor
 from judgeharness_integrations.calibration.report import DEFAULT_MAX_AGE, CalibrationReport
 from judgeharness_integrations.casefiles import CaseFile
+from judgeharness_integrations.certifying.certificate import Certificate, HeldCertificate
 from judgeharness_integrations.design import Design
+from judgeharness_integrations.execution.agenda import OneByOne
 from judgeharness_integrations.execution.attempting import CallPolicy
 from judgeharness_integrations.execution.budget import Budget
 from judgeharness_integrations.execution.contact import Contact
 from judgeharness_integrations.execution.local import Executor, LocalExecutor
 from judgeharness_integrations.execution.loop import run_sync, stream_sync
-from judgeharness_integrations.execution.observing import Observer, Spans, default_observers, watchers
+from judgeharness_integrations.execution.observing import Observer, Spans, default_observers
 from judgeharness_integrations.execution.preparing import Rewritten
 from judgeharness_integrations.execution.rates import Rates
-from judgeharness_integrations.execution.rewrites import rewriter_name, rewriter_places
+from judgeharness_integrations.execution.rewrites import rewriter_places
 from judgeharness_integrations.execution.sharing import claimed
-from judgeharness_integrations.judging import Judge, JudgeLike, as_judge, text_hash
+from judgeharness_integrations.judging import Judge, JudgeLike, as_judge
 from judgeharness_integrations.perturbations import Perturbation, Rewriter, perturbation
 from judgeharness_integrations.plan import CasePlan, OnUnfit, Plan, plan_cases
 from judgeharness_integrations.presets import Shape, preset
 from judgeharness_integrations.recording import ready
-from judgeharness_integrations.redacting import redactor
+from judgeharness_integrations.redacting import current_redactor
 from judgeharness_integrations.running import Run
+from judgeharness_integrations.watching import watchers
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -57,10 +61,7 @@ if TYPE_CHECKING:
     from judgeharness_integrations.verdictlog.log import VerdictLog
 
 __all__ = ["JudgeHarness"]
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)
+_now = partial(datetime.now, UTC)
 
 
 class JudgeHarness:
@@ -72,6 +73,7 @@ class JudgeHarness:
         aggregation_rule: a rule's name (`supermajority(2/3)`), a plain function of rows, or a `Rule`.
         calibration_set: labelled cases; the harness is calibrated on them once, after the first case.
         calibration: a saved calibration instead, or its path; it expires with the configuration and after `max_age`.
+        certificate: a saved certificate, or its path: decisions that it does not certify become abstentions.
         min_valid: valid samples a verdict needs; at least half of the planned ones when None.
         seed: seed of every random choice a perturbation makes.
         max_concurrency, timeout_s, max_attempts: see `LocalExecutor`; `executor` replaces it.
@@ -110,6 +112,7 @@ class JudgeHarness:
         aggregation_rule: RuleLike,
         calibration_set: CalibrationSet | None = None,
         calibration: CalibrationReport | str | PathLike[str] | None = None,
+        certificate: Certificate | str | PathLike[str] | None = None,
         min_valid: int | None = None,
         seed: int = 0,
         max_concurrency: int = 16,
@@ -138,32 +141,29 @@ class JudgeHarness:
         check_kinds(perturbations, aggregation_rule)
         chosen = tuple(perturbation(p, rewriter=rewriter, instructions=instructions) for p in perturbations)
         counts = {"max_concurrency": max_concurrency, "max_attempts": max_attempts, "max_calls": max_calls}
-        check_design(
-            chosen, repetitions=repetitions, min_valid=min_valid, timeout_s=timeout_s, tolerance=tolerance, **counts
-        )
+        measuring: dict[str, Any] = {"repetitions": repetitions, "min_valid": min_valid, "tolerance": tolerance}
+        check_design(chosen, timeout_s=timeout_s, **measuring, **counts)
         limits = {"requests_per_minute": requests_per_minute, "tokens_per_minute": tokens_per_minute}
         check_running(budget=budget, curtail=curtail, reuse=reuse, run=run, executor=executor, rates=limits)
         check_policy(retrying, executor)
         check_choices(on_unfit=on_unfit, keep=keep, log=log, observers=observers)
-        check_calibration(known := loaded(calibration), calibration_set)
-        self.perturbations = chosen
-        self.design = Design(
-            perturbations=tuple(p.name for p in chosen),
-            repetitions=repetitions,
-            rule=rule(aggregation_rule),
-            min_valid=min_valid,
-            tolerance=tolerance,
-            wordings=_wordings(chosen, instructions),
-            curtail=curtail,
-        )
-        check_curtail(self.design)
+        check_calibration(known := loaded(CalibrationReport, calibration), calibration_set)
+        self.design = designed(chosen, aggregation_rule, instructions, **measuring, curtail=curtail)
+        check_certificate(promised := loaded(Certificate, certificate), self.design)
         self.seed, self.max_calls, self.budget, self.on_unfit, self.keep = seed, max_calls, budget, on_unfit, keep
         self.log, self.run, self.reuse, self.observers = log, run, reuse, observers
+        self.perturbations, self._rewritten = chosen, Rewritten()
         self.policy = CallPolicy(timeout_s=timeout_s, max_attempts=max_attempts, retrying=retrying)
         local = LocalExecutor(max_concurrency=max_concurrency, policy=self.policy, rates=Rates(**limits))
         self.executor, self._rewritten = executor or local, Rewritten()
         self._anchor = Anchor(
-            design=self.design, plan=self._plans, given=known, labels=calibration_set, max_age=max_age, clock=clock
+            design=self.design,
+            plan=self._plans,
+            given=known,
+            labels=calibration_set,
+            certificate=promised,
+            max_age=max_age,
+            clock=clock,
         )
 
     def __repr__(self) -> str:
@@ -204,6 +204,10 @@ class JudgeHarness:
         """The labelled cases it calibrates on."""
         return self._anchor.labels
 
+    def certificate_for(self, judge: JudgeLike, judge_model: str | None = None) -> HeldCertificate | None:
+        """Return its certificate, and whether that holds for a judge; None without one."""
+        return self._anchor.held(judge := as_judge(judge), self.design_for(judge), judge_model)
+
     def with_calibration(self, calibration: CalibrationReport | str | PathLike[str] | None) -> Self:
         """Return the harness with a saved calibration, or its path; itself for None.
 
@@ -215,9 +219,12 @@ class JudgeHarness:
             return self
         if self._anchor.given is not None or self._anchor.labels is not None:
             raise UsageError("the harness has a calibration already: give it there or here, not in both places.")
-        known = loaded(calibration)
-        check_calibration(known, None)
+        check_calibration(known := loaded(CalibrationReport, calibration), None)
         return self._with(_anchor=replace(self._anchor, given=known))
+
+    def with_labels(self, labels: CalibrationSet) -> Self:
+        """Return the harness that calibrates on a label set, instead of its own."""
+        return self._with(_anchor=replace(self._anchor, labels=labels))
 
     def design_for(self, judge: JudgeLike) -> Design:
         """Return what is asked of a judge: the design, or one unperturbed call where that says all there is to know."""
@@ -274,7 +281,9 @@ class JudgeHarness:
 
         """
         async with aclosing(self._stream(as_judge(judge), [case], judge_model)) as results:
-            return await anext(results)
+            result = await anext(results)
+            await anext(results, None)  # the end: whoever asked has ended, too, and need not be cancelled
+        return result
 
     def evaluate_many(
         self, judge: JudgeLike, cases: Iterable[Case], judge_model: str | None = None
@@ -349,7 +358,7 @@ class JudgeHarness:
             raise BudgetError(f"the plan is {plan}, more than max_calls={self.max_calls}: nothing was asked.")
 
     def _run(self, judge: Judge, judge_model: str | None, default: Sequence[Observer]) -> Run:
-        redact = redactor(judge, self.perturbations)  # whose rewriters ask models of their own
+        redact = current_redactor(judge, self.perturbations)  # whose rewriters ask models of their own
         return Run(
             judge=judge,
             design=self.design_for(judge),
@@ -366,11 +375,11 @@ class JudgeHarness:
             reuse=self.reuse,
             rewriters=rewriter_places(self.perturbations),
             rewritten=self._rewritten,
+            meets=None if self.log is None else self.run,
         )
 
     def _run_id(self) -> str:
-        unnamed = os.urandom(6).hex() if self.log is not None else ""
-        return unnamed if self.run is None else self.run
+        return (os.urandom(6).hex() if self.log is not None else "") if self.run is None else self.run
 
     async def _stream(
         self, judge: Judge, cases: Iterable[Case], judge_model: str | None, default: Sequence[Observer] = ()
@@ -384,17 +393,8 @@ class JudgeHarness:
         ready()
         async with claimed(self.log, self.run):
             with run.spans.around("run", judge.name, calls=cost.total if cost else None) as span:
-                run = replace(run, span=span, contact=Contact.of(cost))
-                run.anchor = partial(self._anchor.anchored, run)
+                run = replace(run, span=span, contact=Contact.of(cost), anchor=self._anchor.anchored)
+                run.one_by_one = isinstance(cases, OneByOne)
                 async with aclosing(run.results(plans)) as results:
                     async for result in results:
                         yield result
-
-
-def _wordings(perturbations: Sequence[Perturbation], instructions: Sequence[str]) -> tuple[str, ...]:
-    """Return what identifies the wordings a calibration was measured with."""
-    parts = [part for p in perturbations for part in (p.parts or (p,))]
-    rewriters = [part.rewriter for part in parts if part.rewriter is not None]
-    names = sorted({rewriter_name(rewriter) for rewriter in rewriters})
-    given = any("prompt_variant" in part.needs and part.rewriter is None for part in parts)
-    return (*names, *(text_hash(text) for text in instructions if given))

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import inspect
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor as ThreadPool
-from contextvars import copy_context
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from enum import Enum
 from functools import cached_property, lru_cache, partial
-from typing import Any, Protocol, Self, TypeAlias, runtime_checkable
+from typing import Any, Final, Protocol, Self, TypeAlias, runtime_checkable
+from weakref import WeakValueDictionary
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations._threads import thread_pool
-from judgeharness_integrations.answerfields import AnswerFields, answer_fields, described, of_an_array
+from judgeharness_integrations._threads import in_thread, is_async
 from judgeharness_integrations.cases import Case, Criterion
 from judgeharness_integrations.functionsource import UnreadableError, function_name, source_digest
+from judgeharness_integrations.parsing import AnswerFields, answer_fields, described, of_an_array
 from judgeharness_integrations.perturbations import Perturbation
 from judgeharness_integrations.verdictlog.row import ABSTAIN, Outcome, Verdict, verdict_from_json
 
@@ -196,9 +196,9 @@ def as_judgment(value: object) -> Judgment:
     """
     if isinstance(value, Judgment):
         return value
-    given = None if isinstance(value, (Answer, Enum)) else answer_fields(value)
+    given = _given(value)
     if given is None or given.one:
-        answer = as_answer(DEFAULT_CRITERION, value)
+        answer = _answer(DEFAULT_CRITERION, value, given)
         what = f"answered {described(value)}: {answer.reasoning}" if _is_strange(value) else _difference(given)
         return Judgment(answers=(answer,), unreadable=what)
     if value == {}:
@@ -215,9 +215,17 @@ def as_judgment(value: object) -> Judgment:
 
 def as_answer(criterion: str, value: object) -> Answer:
     """Normalise what a plain callable returned about one criterion; see `as_judgment`."""
+    return _answer(criterion, value, _given(value))
+
+
+def _given(value: object) -> AnswerFields | None:
+    """Return the fields of a value that is read by them."""
+    return None if isinstance(value, (Answer, Enum)) else answer_fields(value)
+
+
+def _answer(criterion: str, value: object, given: AnswerFields | None) -> Answer:
     if isinstance(value, Answer):
         return value
-    given = None if isinstance(value, Enum) else answer_fields(value)
     if given is not None:
         return _of_fields(criterion, value, given)
     try:
@@ -246,8 +254,9 @@ def _of_fields(criterion: str, value: object, given: AnswerFields) -> Answer:
 
 def _difference(given: AnswerFields | None) -> str | None:
     """Return what the verdicts of fields are where each can be read and they differ: nobody knows which one counts."""
-    verdicts = {} if given is None else given.verdicts
-    answers = {name: as_answer(DEFAULT_CRITERION, part) for name, part in verdicts.items()}
+    if given is None:
+        return None
+    answers = {name: as_answer(DEFAULT_CRITERION, part) for name, part in given.verdicts.items()}
     read = [one for one in answers.values() if one.outcome == "ok"]
     if all(_agree(read[0], one) for one in read):
         return None
@@ -285,7 +294,7 @@ def _is_strange(value: object) -> bool:
         return False
     if isinstance(value, (list, set, frozenset)) or type(value) is tuple:
         return not all(isinstance(label, str) for label in value)
-    given = None if isinstance(value, Enum) else answer_fields(value)
+    given = _given(value)
     if given is not None and given.one:  # may be read another time
         return False
     return as_answer(DEFAULT_CRITERION, value).outcome == "unparsed"
@@ -327,11 +336,11 @@ class FunctionJudge:
         """Call the function with the probe's case."""
         if self._asynchronous:
             return as_judgment(await self.function(probe.case))
-        return as_judgment(await _in_thread(self.function, probe.case, threads=self.threads))
+        return as_judgment(await in_thread(self.function, probe.case, threads=self.threads))
 
     @cached_property
     def _asynchronous(self) -> bool:
-        return _is_async(self.function)
+        return is_async(self.function)
 
 
 def _check_takes_one(function: Callable[..., Any], judge: str, what: str) -> None:
@@ -345,29 +354,6 @@ def _check_takes_one(function: Callable[..., Any], judge: str, what: str) -> Non
         raise UsageError(f"judge {judge!r} cannot be called with {what} ({error}): let it take {what} alone.") from None
 
 
-def _is_async(function: Callable[..., Any]) -> bool:
-    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None))  # noqa: B004
-
-
-async def call_maybe_async(function: Callable[..., Any], *args: object) -> Any:
-    """Await an async function; run a synchronous one in a thread, with the caller's context variables."""
-    return await (function(*args) if _is_async(function) else _in_thread(function, *args))
-
-
-async def _in_thread(function: Callable[..., Any], *args: object, threads: ThreadPool | None = None) -> Any:
-    call = partial(copy_context().run, _shielded, function, *args)
-    value = await asyncio.get_running_loop().run_in_executor(threads or thread_pool(), call)
-    return await value if inspect.isawaitable(value) else value
-
-
-def _shielded(function: Callable[..., Any], *args: object) -> Any:
-    try:
-        return function(*args)
-    except StopIteration as error:  # a future cannot carry StopIteration
-        msg = "the judge ran out of answers (StopIteration)"
-        raise RuntimeError(msg) from error
-
-
 def _is_of_a_framework(judge: object) -> bool:
     """Whether it is called as LangChain's evaluators are, or as openevals' and LangSmith's: by `outputs`."""
     if hasattr(judge, "evaluate_strings") or hasattr(judge, "evaluate_string_pairs"):
@@ -378,10 +364,17 @@ def _is_of_a_framework(judge: object) -> bool:
         return False
 
 
+_checked: Final[WeakValueDictionary[int, Judge]] = WeakValueDictionary()  # by id: judges need no hash
+
+
 def as_judge(judge: JudgeLike) -> Judge:
     """Return a `Judge`: the object itself, the one in an evaluator of a framework, or one around a plain callable."""
+    if (checked := _checked.get(id(judge))) is judge and checked is not None:
+        return checked
     if isinstance(judge, Judge) and callable(judge.judge):
         _check_takes_one(judge.judge, judge.name, "a probe")
+        with suppress(TypeError):  # not every object can be referred to weakly
+            _checked[id(judge)] = judge
         return judge
     wrapped = getattr(judge, "judge", None)  # a harnessed evaluator: whom it asks
     if isinstance(wrapped, Judge):

@@ -15,8 +15,7 @@ from judgeharness_integrations.judging import Answer, Judgment
 from judgeharness_integrations.marks import unmarked
 from judgeharness_integrations.parsing import json_of
 from judgeharness_integrations.usage import known_sum
-from judgeharness_integrations.verdictlog.endings import Ending, ending_of
-from judgeharness_integrations.verdictlog.row import TOKENS
+from judgeharness_integrations.verdictlog.row import TOKENS, Ending, ending_of
 
 __all__ = [
     "NO_TOKENS",
@@ -95,6 +94,8 @@ class ModelAnswer:
     @property
     def raw(self) -> str | None:
         """Everything that came: text, arguments of tool calls, the words of a refusal; None for nothing."""
+        if not self.calls and self.refusal is None:
+            return self.text or None
         return "\n".join(filter(None, (self.text, *self.calls, self.refusal))) or None
 
     @property

@@ -13,7 +13,7 @@ from judgeharness_integrations.aggregation.rules import Rule, of_both_kinds
 from judgeharness_integrations.cases import AnswerCase, Case, Criterion, case_id_of, presented
 from judgeharness_integrations.judging import Judge
 from judgeharness_integrations.perturbations import Perturbation, perturbation
-from judgeharness_integrations.verdictlog.probenames import is_probe
+from judgeharness_integrations.verdictlog.row import is_probe
 
 __all__ = ["CasePlan", "OnUnfit", "Plan", "plan_case", "plan_cases"]
 

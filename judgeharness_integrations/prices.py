@@ -19,6 +19,7 @@ __all__ = [
     "billed",
     "names_of",
     "price_of",
+    "same_model",
     "spent_by",
     "summed",
     "tier_name",
@@ -48,9 +49,16 @@ class Spent(NamedTuple):
     service_tier: str | None = None
 
     @classmethod
-    def of(cls, used: Any) -> Spent:
-        """Return what a row of a log, or a sum of rows of one model and tier, has spent."""
-        return cls(*(getattr(used, name, None) for name in cls._fields))
+    def of(cls, used: Any, *, default_model: str | None = None) -> Spent:
+        """Return what an answer, a row of a log, or a sum of rows of one model and tier has spent."""
+        return cls(
+            getattr(used, "input_tokens", None),
+            getattr(used, "output_tokens", None),
+            getattr(used, "model", None) or default_model,
+            getattr(used, "cached_input_tokens", None),
+            getattr(used, "cache_write_tokens", None),
+            getattr(used, "service_tier", None),
+        )
 
     @property
     def tokens(self) -> int | None:
@@ -185,8 +193,19 @@ def price_of(model: str | None, prices: Mapping[str, Price]) -> Price | None:
 
 def names_of(model: str) -> tuple[str, ...]:
     """Return the names a price of a model may stand under, the most exact first."""
-    plain = re.split("[/:]", model, maxsplit=1)[-1] if re.match("[a-z_]+[/:]", model) else model
-    return tuple(dict.fromkeys(known for name in (model, plain) for known in (name, undated(name))))
+    return tuple(dict.fromkeys(known for name in (model, _plain(model)) for known in (name, undated(name))))
+
+
+def same_model(asked: str, answered: str) -> bool:
+    """Whether a model that answered may be the one that was asked: its provider, and a date in one name, do not count.
+
+    A server that is asked for `gpt-4o` says that `gpt-4o-2024-08-06` answered.
+    """
+    return _plain(asked) in names_of(answered) or _plain(answered) in names_of(asked)
+
+
+def _plain(model: str) -> str:
+    return re.split("[/:]", model, maxsplit=1)[-1] if re.match("[a-z_]+[/:]", model) else model
 
 
 def undated(model: str) -> str:
@@ -215,8 +234,7 @@ def summed(bills: Iterable[Billed]) -> Billed:
 def spent_by(answer: Any, *, default_model: str | None = None) -> Spent:
     """Return what a `Judgment` took; one from a cache nothing, anything else is not known."""
     try:
-        facts, spent = answer.facts, Spent.of(answer)
+        facts, spent = answer.facts, Spent.of(answer, default_model=default_model)
     except AttributeError:
         return Spent(model=default_model)
-    model = spent.model or default_model
-    return Spent(0, 0, model) if facts and facts.get("cached") else spent._replace(model=model)
+    return Spent(0, 0, spent.model) if facts and facts.get("cached") else spent

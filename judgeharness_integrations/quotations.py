@@ -41,6 +41,9 @@ _WORDS = re.compile(
     r"|(?m:^)[^\w\n]{0,9}+(?:[0-9]{1,9}+\W{1,9}+){1,12}+(?=[^\W\d_]|\Z)"
     rf"|([{_NO_SPACES}]|{_LETTERS}(?:[{_UNSEEN}]+{_LETTERS})*)"
 )
+_MARKS = ("\\", "```", "~~~")
+_NUMBERED = re.compile(r"^[^\w\n]{0,9}+[0-9]", re.MULTILINE)
+_APART = {code: chr(code).lower() if chr(code).isalnum() else " " for code in range(128)}
 _NAME = re.compile(r"(\w+)")
 _UNSEEN_ONE = re.compile(f"[{_UNSEEN}]")
 _ESCAPED = re.compile(r"\\u([0-9a-fA-F]{4})")
@@ -82,9 +85,9 @@ def quotations(
     if len(words) < _FEWEST:
         return Quotations(())
     known = _known(tuple(shown)) if verdicts is _none else _every_gram(shown, verdicts)
-    copied = [place for place, gram in enumerate(_grams(words)) if gram in known]
-    if not copied:
+    if known.isdisjoint(_grams(words)):
         return Quotations(())
+    copied = [place for place, gram in enumerate(_grams(words)) if gram in known]
     places, weights = list(_places(text, verdicts)), list(map(_weight, words))
     if repeated:
         exempt = Quotations(repeated)
@@ -158,6 +161,8 @@ def quoted_keys(answer: Mapping[str, Any], shown: Iterable[str]) -> list[str]:
 
 def _words(text: str, verdicts: Verdicts = _none) -> list[str]:
     """Return the words of a text, each as all its spellings are compared."""
+    if verdicts is _none and text.isascii() and not any(map(text.__contains__, _MARKS)) and not _NUMBERED.search(text):
+        return text.translate(_APART).split()  # as `_WORDS` finds them
     plain = _unescaped(text)
     if plain.isascii():
         plain = plain.lower()

@@ -16,21 +16,73 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import replace
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
+from weakref import ref
 
+from judgeharness_integrations._documents import owner_only
 from judgeharness_integrations._errors import ConfigError
-from judgeharness_integrations._files import owner_only
 from judgeharness_integrations.cases import AnswerCase, Case
+from judgeharness_integrations.judging import Judge
+from judgeharness_integrations.measure import remeasure
 from judgeharness_integrations.redacting import Redactor, without_secrets
 from judgeharness_integrations.result import HarnessResult
 from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES
 
-__all__ = ["RECORD", "Listener", "asked_by", "case_texts", "ready", "record", "recording", "to_file", "unrecorded"]
+__all__ = [
+    "RECORD",
+    "Listener",
+    "asked_by",
+    "case_texts",
+    "ready",
+    "record",
+    "recording",
+    "to_file",
+    "unrecorded",
+    "warned",
+]
+
+
+_first: Final[dict[tuple[str, str], Any]] = {}  # place and name -> who was asked first
+
+
+def warned(result: HarnessResult, judge: Judge, place: str | None) -> HarnessResult:
+    """Return a result with a warning where another function of the judge's name was asked in the same place before.
+
+    Judges that are known by an identity are told apart by it, wherever their results meet; None is no place.
+    """
+    function = getattr(judge, "function", None)
+    if place is None or function is None or judge.identity is not None:
+        return result
+    asked = getattr(function, "__self__", function)  # a bound method is made anew whenever it is named
+    first = _first.setdefault((place, judge.name), _reference(asked))
+    if first() is asked:
+        return result
+    why = getattr(judge, "unidentified", None) or "the judge declares no identity"
+    told = f"several functions are called {judge.name!r} and nothing tells their results apart ({why})"
+    return _saying(f"{told}: give each its own name", result)
+
+
+def _saying(told: str, result: HarnessResult) -> HarnessResult:
+    """Return a result whose first row says it, as warnings are read from the rows wherever these are kept."""
+    if not result.rows:
+        return result
+    first, *others = result.rows
+    said = "; ".join(str(one) for one in (first.attributes.get("warning"), told) if one is not None)
+    first = replace(first, attributes={**first.attributes, "warning": said})
+    return remeasure(replace(result, rows=(first, *others)))
+
+
+def _reference(asked: Any) -> Any:
+    """Return what gives an object as long as it is there, so that nobody's client is kept."""
+    try:
+        return ref(asked)
+    except TypeError:  # of one with slots
+        return lambda: asked
+
 
 RECORD: Final = "JUDGEHARNESS_RECORD"
 _TEST: Final = "PYTEST_CURRENT_TEST"
 _TEXTS = ("input", "output", "output_b", "reference", "context")
-
 # what is told of a result: the measurement, and the texts that were judged, field by field
 Listener: TypeAlias = Callable[[HarnessResult, Mapping[str, str]], None]
 
@@ -147,10 +199,11 @@ def ready() -> None:
             check()
 
 
-def record(result: HarnessResult, case: Case, *, with_texts: bool, redact: Redactor) -> None:
+def record(result: HarnessResult, case: Case, *, judge: Judge, with_texts: bool, redact: Redactor) -> None:
     """Tell whoever listens about a measurement; `with_texts` says whether what was judged may be kept."""
     if _listeners and not _unrecorded.get():
         texts = redact.data(case_texts(case)) if with_texts else {}
+        result = warned(result, judge, RECORD)
         for listener in tuple(_listeners):
             try:
                 listener(result, texts)

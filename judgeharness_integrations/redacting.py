@@ -11,68 +11,300 @@ import binascii
 import json
 import os
 import re
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import fields, is_dataclass, replace
+from functools import lru_cache, partial
+from itertools import islice
+from operator import is_
+from pathlib import Path
+from types import FunctionType, MethodType, ModuleType
 from typing import Any, Final, TypeVar
-from urllib.parse import quote, quote_plus
+from urllib.parse import quote, quote_plus, unquote
 
-from judgeharness_integrations.knownsecrets import (
-    SHORTEST,
-    URL_USER,
-    environment_secrets,
-    is_keylike,
-    model_secrets,
-    names_secret,
-    settings_secrets,
-    without_query,
+__all__ = [
+    "REDACTED",
+    "SHORTEST",
+    "URL_USER",
+    "Redactor",
+    "current_redactor",
+    "environment_secrets",
+    "is_keylike",
+    "knowing",
+    "model_secrets",
+    "names_secret",
+    "redacted",
+    "redactor",
+    "settings_secrets",
+    "without_query",
+    "without_secrets",
+]
+
+
+SHORTEST: Final = 12  # what is shorter, like `none` or `postgres`, is found in ordinary texts
+_SHORTEST_OF_SETTINGS: Final = 6  # where what somebody wrote into a configuration looks like a key
+_MOST: Final = 300  # objects looked at for the secrets of a judge; what holds its keys is near
+_MOST_PARTS: Final = 100  # of one of them: a judge may hold a whole data set
+_LONGEST_NAME: Final = 64  # characters
+_CONTAINERS: Final = frozenset({dict, frozenset, list, set, tuple})
+_INNARDS: Final = frozenset({"asyncio", "httpcore", "httpx", "logging", "ssl", "threading"})  # their keys are copies
+_NAME: Final = re.compile(
+    r"api.?key|access.?key|private.?key|token(?!s|ize|.?(?:usage|count|limit|budget))|secret|passw|passphrase|credential|bearer|cookie|headers"
+    r"|(?:default|extra).?query|connection.?string|auth(?!ors?(?![a-z])|ority)",  # authorization, but no author_b
+    re.IGNORECASE,
 )
+_PLAIN_HEADER: Final = re.compile(
+    r"user.?agent|accept|content.?type|connection$|host$|referer|x.stainless", re.IGNORECASE
+)
+_MANY: Final = re.compile(r"headers|cookie|query", re.IGNORECASE)  # below them stand secrets and other things
+_VARIABLE: Final = re.compile(r"(?:^|_)(?:KEYS?|PASS|PAT|TOKENS)(?:_|\d|$)|_PWD$", re.IGNORECASE)
+_ABOUT: Final = re.compile(  # where a secret is, or of which kind
+    r"_(?:FILE|PATH|DIR|SOCK|SOCKET|HOST|NAME|MODE|TYPE|METHOD|PROVIDER|ENDPOINT|DOMAIN|REGION|URLS?|URI)$",
+    re.IGNORECASE,
+)
+_BETWEEN_WORDS: Final = re.compile(r"[\s:=&,;]+")
+_PATH: Final = re.compile(r"(?:~|\.{1,2})?/[^/\s]+(?:/|$)|[A-Za-z]:\\")
+_URL: Final = re.compile(r"://\S+")
+URL_USER: Final = re.compile(r"""(:(?:\\?/){2})([^/\s"<>`]+)@""")  # in JSON a slash may stand behind a backslash
 
-__all__ = ["REDACTED", "Redactor", "knowing", "redacted", "redactor", "without_secrets"]
+
+@lru_cache(maxsize=2048)
+def names_secret(name: str) -> bool:
+    """Whether what stands under a name is taken for a secret."""
+    return _NAME.search(name) is not None
+
+
+def is_keylike(word: str) -> bool:
+    """Whether a word is none of a language: it has a digit or a capital inside, or is longer than words are."""
+    return len(word) >= 2 * SHORTEST or any(c.isdigit() for c in word) or any(c.isupper() for c in word[1:])
+
+
+def without_query(text: str, mark: str) -> str:
+    """Return a text with a mark instead of the query of every URL."""
+
+    def marked(url: re.Match[str]) -> str:
+        query = _query(url[0])
+        return url[0].replace(f"?{query}", f"?{mark}", 1) if query else url[0]
+
+    return _URL.sub(marked, text)
+
+
+def environment_secrets(environment: Mapping[str, str]) -> Iterator[str]:
+    """Yield values of at least 12 characters of variables named like keys, and credentials of URLs in any variable.
+
+    A path to a secret is none, nor is the name of a kind of authorization.
+    """
+    for name, value in environment.items():
+        if "://" in value:
+            yield from _of_urls(value, SHORTEST)
+        elif len(value) >= SHORTEST and (_VARIABLE.search(name) or names_secret(name)):
+            text = value.strip()
+            if _ABOUT.search(name) or _is_path(text):
+                continue
+            if text.startswith("{"):
+                yield from _of_document(text)
+            else:
+                yield text
+                pairs = "=" in text  # of names and values, of which most are no secrets
+                yield from (word for word in _words(text, SHORTEST) if not pairs or is_keylike(word))
+
+
+def settings_secrets(settings: object) -> Iterator[str]:
+    """Yield every text of settings under a name like a key's, credentials and query of every URL, and words of each.
+
+    `Bearer sk-1` is told as `sk-1`, too. What is shorter than 12 characters counts where it looks like a key.
+    """
+    return _held(settings, _SHORTEST_OF_SETTINGS, _entries)
+
+
+def model_secrets(*models: object) -> Iterator[str]:
+    """Yield what objects hold as `SecretStr` or under a name like a key's: judges, models, clients, their functions.
+
+    Fields are read and no code of the objects runs; what lies deep inside a client is not reached.
+    """
+    return _held(models, SHORTEST, _parts, most=_MOST)
+
+
+_Parts = Callable[[Any], Iterable[tuple[str, Any]]]
+
+
+def _held(value: object, shortest: int, parts: _Parts, *, most: int | None = None) -> Iterator[str]:
+    """Yield the secrets below a value, the nearest first."""
+    ahead: deque[tuple[bool, bool, object]] = deque([(False, False, value)])
+    seen: dict[int, object] = {}
+    while ahead and (most is None or len(seen) < most):
+        named, certain, one = ahead.popleft()
+        if isinstance(one, str):
+            yield from _of_text(one, shortest, named=named, certain=certain)
+        elif callable(reveal := getattr(type(one), "get_secret_value", None)):
+            secret = reveal(one)
+            text = secret.decode("utf-8", "replace") if isinstance(secret, bytes) else str(secret)
+            yield from _of_text(text, shortest, named=True, certain=True)
+        elif one is not None and id(one) not in seen:
+            seen[id(one)] = one  # held, so that its id is not given to another
+            for name, part in islice(parts(one), None if most is None else _MOST_PARTS):
+                if _is_bare(part) or (named and not certain and _is_plain(name)):
+                    continue
+                many, own = _holds_many(name), names_secret(name)
+                ahead.append((named or many or own, certain or (own and not many), part))
+
+
+def _is_bare(part: object) -> bool:
+    """Whether there is nothing below a part, which most of a judge's parts are."""
+    if type(part) is FunctionType:
+        return not part.__closure__ and not part.__dict__
+    return part is None or isinstance(part, (int, float)) or (type(part) in _CONTAINERS and not part)
+
+
+@lru_cache(maxsize=2048)
+def _holds_many(name: str) -> bool:
+    return _MANY.search(name) is not None
+
+
+def _is_plain(name: str) -> bool:
+    return _PLAIN_HEADER.match(name) is not None
+
+
+def _entries(one: Any) -> Iterator[tuple[str, Any]]:
+    """Yield names and parts of plain data."""
+    if isinstance(one, dict) or isinstance(one, Mapping):  # noqa: SIM101 - the first is quick, and most are
+        with suppress(Exception):  # a pool of connections, say, refuses to be walked through
+            yield from [(_name(key), part) for key, part in one.items() if part is not None]
+    elif isinstance(one, (list, tuple, set, frozenset)):
+        yield from (("", part) for part in one)
+
+
+def _name(key: object) -> str:
+    """Return what a part of a mapping is called; the key of a cache, a whole prompt say, is no name."""
+    return key if isinstance(key, str) and len(key) <= _LONGEST_NAME else ""
+
+
+def _parts(one: Any) -> Iterator[tuple[str, Any]]:
+    """Yield names and parts of plain data, the fields of an object, and what a function is closed over."""
+    if isinstance(one, (type, ModuleType, bytes, int, float)) or type(one).__module__.partition(".")[0] in _INNARDS:
+        return
+    if isinstance(one, partial):
+        yield from (("", one.func), ("", one.args), ("", one.keywords))
+    elif isinstance(one, MethodType):
+        yield from (("", one.__self__), ("", one.__func__))
+    elif isinstance(one, FunctionType):
+        for cell in one.__closure__ or ():
+            with suppress(ValueError):  # not filled yet
+                yield "", cell.cell_contents
+    yield from _entries(one)
+    yield from _entries(getattr(one, "__dict__", None))
+    slots = getattr(type(one), "__slots__", ())
+    for slot in (slots,) if isinstance(slots, str) else slots:
+        yield slot, getattr(one, slot, None)
+    if hasattr(type(one), "__pydantic_private__"):
+        yield from _entries(getattr(one, "__pydantic_private__", None))
+        yield from _entries(getattr(one, "__pydantic_extra__", None))
+
+
+def _of_text(text: str, shortest: int, *, named: bool, certain: bool) -> Iterator[str]:
+    if named:
+        found = _words(text, shortest)
+        yield from (word for word in found if (certain and len(word) >= SHORTEST) or is_keylike(word))
+    if "://" in text:
+        yield from _of_urls(text, shortest)
+        for url in _URL.findall(text):
+            yield from (word for word in _words(_query(url), shortest) if is_keylike(word))
+
+
+def _of_urls(text: str, shortest: int) -> Iterator[str]:
+    """Yield the credentials of URLs: user and password together, and the password where it is long enough."""
+    for _, user in URL_USER.findall(text):
+        for form in {user, unquote(user)}:
+            password = form.partition(":")[2]
+            if password:
+                yield form
+            part = password or form
+            if len(part) >= SHORTEST or (len(part) >= shortest and is_keylike(part)):
+                yield part
+
+
+def _words(text: str, shortest: int) -> Iterator[str]:
+    """Yield a text and its words, as far as they are long enough."""
+    yield from (word for word in (text, *_BETWEEN_WORDS.split(text)) if len(word) >= shortest)
+
+
+def _of_document(text: str) -> Iterator[str]:
+    """Yield the secrets of a variable that holds JSON, a service account for example, of which most is no secret."""
+    try:
+        yield from (one for one in settings_secrets(json.loads(text)) if len(one) >= SHORTEST)
+    except (ValueError, RecursionError):
+        yield from _words(text, SHORTEST)
+
+
+def _query(url: str) -> str:
+    return url.partition("?")[2].partition("#")[0]
+
+
+def _is_path(value: str) -> bool:
+    """Whether a value is a path; one from the root has to begin in a folder there is: keys may begin with a slash."""
+    found = _PATH.match(value)
+    return found is not None and (value[0] != "/" or os.path.exists(Path(found[0])))  # noqa: PTH110 - never raises
+
 
 REDACTED: Final = "[redacted]"  # stands for a secret, everywhere
-
+_SHORT: Final = 120  # characters: names, states and set phrases, which come again and again
+_TEXTS_KEPT: Final = 512
+_PLAIN: Final = frozenset({bool, int, float, type(None)})
 _Value = TypeVar("_Value")
 
 
 class Redactor:
     """Takes out of texts the secrets it knows, and whatever has the shape of one."""
 
-    __slots__ = ("_known", "_long")
+    __slots__ = ("_clean", "_short")
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         """Know these secrets."""
         forms = {form for secret in set(secrets) if secret for form in _forms(secret)}
-        self._known = tuple(sorted(forms, key=lambda form: (-len(form), form)))
+        known = tuple(sorted(forms, key=lambda form: (-len(form), form)))
         # no secret is in a text without a run of characters as long as the longest word of the secret that has least
-        shortest = min((max(map(len, form.split(" "))) for form in self._known), default=0)
-        self._long = re.compile(f" [^ ]{{{shortest}}}").search
+        shortest = min((max(map(len, form.split(" "))) for form in known), default=0)
+        self._clean = partial(_cleaned, known, re.compile(f" [^ ]{{{shortest}}}").search)
+        self._short = lru_cache(maxsize=_TEXTS_KEPT)(self._clean)
+
+    def current(self) -> Redactor:
+        """Return a redactor for several texts of one moment: itself, where it learns of no more secrets."""
+        return self
 
     def text(self, text: str) -> str:
         """Return a text without secrets: itself where there is none."""
-        clean = text
-        if self._known and self._long(f" {text}") and any(map(text.__contains__, self._known)):
-            for form in self._known:
-                clean = clean.replace(form, REDACTED)
-        clean = _shapeless(clean)
+        clean = self._short(text) if len(text) <= _SHORT else self._clean(text)
         return text if clean == text else clean
 
     def data(self, value: _Value) -> _Value:
         """Return texts, mappings, sequences and dataclasses without secrets; the same object where there is none."""
+        if type(value) in _PLAIN:
+            return value
         if isinstance(value, str):
             return self.text(value)  # type: ignore[return-value]
-        if isinstance(value, Mapping):
-            parts = {key: self.data(part) for key, part in value.items()}
-            return value if all(parts[key] is value[key] for key in parts) else parts  # type: ignore[return-value]
+        if isinstance(value, dict) or isinstance(value, Mapping):  # noqa: SIM101 - the first is quick, and most are
+            held = [(key, part) for key, part in value.items() if type(part) not in _PLAIN]
+            changed = {key: new for key, old in held if (new := self.data(old)) is not old}
+            return {**value, **changed} if changed else value  # type: ignore[return-value]
         if type(value) in (list, tuple):
             items = [self.data(part) for part in value]  # type: ignore[attr-defined]
-            same = all(new is old for new, old in zip(items, value, strict=True))  # type: ignore[call-overload]
+            same = all(map(is_, items, value))  # type: ignore[call-overload]
             return value if same else type(value)(items)  # type: ignore[call-arg]
         if is_dataclass(value) and not isinstance(value, type):
-            held = {field.name: getattr(value, field.name) for field in fields(value) if field.init}
-            changed = {name: new for name, old in held.items() if (new := self.data(old)) is not old}
-            return _replaced(value, changed) if changed else value  # pyright: ignore[reportReturnType]
+            parts = {field.name: getattr(value, field.name) for field in fields(value) if field.init}
+            changes = {name: new for name, old in parts.items() if (new := self.data(old)) is not old}
+            return _replaced(value, changes) if changes else value  # pyright: ignore[reportReturnType]
         return value
+
+
+def _cleaned(known: tuple[str, ...], long: Callable[[str], object], text: str) -> str:
+    """Return a text without these secrets, longer ones first, and without what has the shape of one."""
+    clean = text
+    if known and long(f" {text}") and any(map(text.__contains__, known)):
+        for form in known:
+            clean = clean.replace(form, REDACTED)
+    return _shapeless(clean)
 
 
 def _replaced(value: Any, changed: Mapping[str, Any]) -> Any:
@@ -85,10 +317,71 @@ def _replaced(value: Any, changed: Mapping[str, Any]) -> Any:
 _blocks: Final[list[tuple[str, ...]]] = []  # what blocks of `knowing` know
 
 
+class _CurrentRedactor(Redactor):
+    """Knows what `redactor` does, and what is put into the environment or a block of `knowing` from then on.
+
+    What is taken out of it again stays known: it may still come back in an answer.
+    """
+
+    __slots__ = ("_known", "_known_blocks", "_known_variables", "_secrets")
+
+    def __init__(self, secrets: Iterable[str]) -> None:
+        """Know these secrets, besides those of the environment and of blocks."""
+        self._secrets = tuple(secrets)
+        self._learn()
+
+    def current(self) -> Redactor:
+        """Return a redactor of all secrets that are known now."""
+        # comparing takes microseconds, and looking through the environment again a hundred times as long
+        if _variables() != self._known_variables or _blocks != self._known_blocks:
+            self._learn()
+        return self._known
+
+    def text(self, text: str) -> str:
+        """Return a text without the secrets that are known now."""
+        return self.current().text(text)
+
+    def data(self, value: _Value) -> _Value:
+        """Return data without the secrets that are known now."""
+        return self.current().data(value)
+
+    def _learn(self) -> None:
+        self._known_variables, self._known_blocks = dict(_variables()), list(_blocks)
+        self._secrets = tuple(dict.fromkeys((*_of_process(), *self._secrets)))
+        self._known = _knowing(self._secrets)
+
+
+def current_redactor(*models: object) -> Redactor:
+    """Return a redactor for as long as an evaluation takes: it learns of keys that are set while it goes on."""
+    return _CurrentRedactor(model_secrets(*models))
+
+
 def redactor(*models: object, settings: object = None) -> Redactor:
     """Return a redactor that knows the secrets of the environment as it is now, of models, judges and settings."""
-    known = [secret for block in tuple(_blocks) for secret in block]
-    return Redactor((*environment_secrets(os.environ), *known, *settings_secrets(settings), *model_secrets(*models)))
+    return _knowing((*_of_process(), *settings_secrets(settings), *model_secrets(*models)))
+
+
+def _of_process() -> tuple[str, ...]:
+    """Return the secrets of the environment and of blocks as they are now."""
+    return (*_of_environment(tuple(_variables().items())), *(secret for block in tuple(_blocks) for secret in block))
+
+
+def _variables() -> Mapping[Any, Any]:
+    """Return the environment as it is kept, which is quick to compare."""
+    found: Mapping[Any, Any] = getattr(os.environ, "_data", os.environ)
+    return found
+
+
+@lru_cache(maxsize=2)
+def _of_environment(variables: tuple[tuple[str | bytes, str | bytes], ...]) -> tuple[str, ...]:
+    """Return the secrets of an environment, which is looked through again only when it has changed."""
+    return tuple(environment_secrets({os.fsdecode(name): os.fsdecode(value) for name, value in variables}))
+
+
+@lru_cache(maxsize=8)
+def _knowing(secrets: tuple[str, ...]) -> Redactor:
+    """Return a redactor: every evaluation of a suite needs one that knows the same."""
+    return Redactor(secrets)
 
 
 def without_secrets(text: str, settings: object = None) -> str:
@@ -146,8 +439,6 @@ def _forms(secret: str) -> Iterator[str]:
         if len(encoded) >= SHORTEST:
             yield from {encoded, encoded.replace("+", "-").replace("/", "_")}
 
-
-# Usual shapes ----------------------------------------------------------------------------------------------------
 
 _BEGIN: Final = r"(?:(?<![A-Za-z0-9])|(?<=\\[nrt]))"  # in JSON the letter of an escape may stand before a key
 _TOKENS: Final = re.compile(
@@ -223,9 +514,10 @@ _GATES: Final = tuple(dict.fromkeys(gate for gate, *_ in _SHAPES))
 
 def _shapeless(text: str) -> str:
     """Return a text without what has the shape of a secret."""
-    if not any(map(text.__contains__, _GATES)):
+    present = [gate for gate in _GATES if gate in text]
+    if not present:
         return text
     for gate, hints, pattern, replacement in _SHAPES:
-        if gate in text and any(map(text.__contains__, hints)):
+        if gate in present and any(map(text.__contains__, hints)):
             text = pattern.sub(replacement, text)
     return text

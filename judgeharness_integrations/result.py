@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from judgeharness_integrations._documents import document_schema
 from judgeharness_integrations._errors import AmbiguousResultError
+from judgeharness_integrations._rendering import Rendered, renderer
 from judgeharness_integrations.aggregation.collapse import Independence
 from judgeharness_integrations.aggregation.decision import Status
 from judgeharness_integrations.calibration.measure import CriterionCalibration
 from judgeharness_integrations.calibration.report import CalibrationReport, CalibrationState
+from judgeharness_integrations.certifying.certificate import Certificate
 from judgeharness_integrations.design import Design, RuleFixed
 from judgeharness_integrations.usage import Usage
 from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow
 
 if TYPE_CHECKING:
-    import pandas as pd
     from pydantic_core import CoreSchema
 
     from judgeharness_integrations.aggregation.rules import RuleLike
@@ -108,7 +109,7 @@ def _rewords_prompt(name: str) -> bool:
 
 
 @dataclass(frozen=True, kw_only=True)
-class HarnessResult:
+class HarnessResult(Rendered):
     """The measurement of one case: one `CriterionResult` a criterion, and what produced it.
 
     `rows` are the verdict-log rows the measurement is computed from; it can be rebuilt from them, also under another
@@ -117,8 +118,8 @@ class HarnessResult:
     frameworks that took part and that their adapter was not tried with. `unasked` says of every
     sample that early stopping left out, in plan order, whether it would have swapped the texts. `probe_rows` are those
     of adversarial probes, which do not vote (`judgeharness_integrations.checking`). `ended` says why a judge that is
-    down was asked nothing more, and what to do about it. `test` is pytest's node id of the test that asked, in reports
-    and records.
+    down was asked nothing more, and what to do about it. Decisions that a `certificate` does not certify are
+    abstentions. `test` is pytest's node id of the test that asked, in reports and records.
     """
 
     case_id: str
@@ -131,6 +132,8 @@ class HarnessResult:
     fingerprint: str | None = None
     calibration: CalibrationReport | None = None
     calibration_state: CalibrationState | None = None
+    certificate: Certificate | None = None
+    certificate_state: CalibrationState | None = None
     state: RunState = "complete"
     ended: str | None = None
     skipped: Mapping[str, str] = field(default_factory=dict)
@@ -261,32 +264,12 @@ class HarnessResult:
 
     def report(self) -> str:
         """Return the full text report."""
-        from judgeharness_integrations.reporting.text import text_report  # noqa: PLC0415 - needed by few
-
-        return text_report(self)
-
-    def to_pandas(self) -> pd.DataFrame:
-        """Return one row a criterion as a data frame (`reporting.frames.results_frame`).
-
-        Raises:
-            NotInstalledError: pandas is not installed.
-
-        """
-        from judgeharness_integrations.reporting.frames import results_frame  # noqa: PLC0415 - needed by few
-
-        return results_frame([self])
-
-    def _repr_html_(self) -> str:
-        """Return what a notebook shows."""
-        from judgeharness_integrations.reporting.fragments import result_fragment  # noqa: PLC0415 - needed by few
-
-        return result_fragment(self)
+        return str(renderer(self, "text")(self))
 
     def to_dict(self, *, rows: bool = False) -> dict[str, Any]:
         """Return the result as JSON keeps it (`schemas/result-1.json`); `rows` includes the verdict log."""
-        from judgeharness_integrations.reporting.document import result_document  # noqa: PLC0415
-
-        return result_document(self, rows=rows)
+        document: dict[str, Any] = renderer(self, "document")(self, rows=rows)
+        return document
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any], *, rule: RuleLike | None = None) -> HarnessResult:
@@ -302,9 +285,8 @@ class HarnessResult:
             ConfigError: it is of another schema, without rows, damaged, or folded by a function of the caller's own.
 
         """
-        from judgeharness_integrations.reporting.rebuilding import rebuilt_result  # noqa: PLC0415
-
-        return rebuilt_result(document, rule=rule)
+        result: HarnessResult = renderer(cls, "reader")(document, rule=rule)
+        return result
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: object, handler: object) -> CoreSchema:

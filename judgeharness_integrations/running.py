@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any
 
+from judgeharness_integrations._threads import call_maybe_async
 from judgeharness_integrations.cases import AnswerCase, Criterion, PairwiseCase
-from judgeharness_integrations.design import Design
+from judgeharness_integrations.design import Design, Fingerprint
 from judgeharness_integrations.execution.agenda import Agenda
 from judgeharness_integrations.execution.answering import Keep, RowMaker
 from judgeharness_integrations.execution.attempting import CallPolicy
@@ -27,12 +28,11 @@ from judgeharness_integrations.execution.reusing import Reuse
 from judgeharness_integrations.execution.rewrites import KeptRewrites, rewriter_name
 from judgeharness_integrations.execution.sharing import SharedRun, shared_run
 from judgeharness_integrations.execution.stopping import Stopping
-from judgeharness_integrations.fingerprint import Fingerprint
-from judgeharness_integrations.judging import Judge, call_maybe_async, model_family
+from judgeharness_integrations.judging import Judge, model_family
 from judgeharness_integrations.measure import measure
 from judgeharness_integrations.perturbations import Rewriter
 from judgeharness_integrations.plan import CasePlan
-from judgeharness_integrations.recording import record
+from judgeharness_integrations.recording import record, warned
 from judgeharness_integrations.redacting import Redactor
 from judgeharness_integrations.result import HarnessResult
 from judgeharness_integrations.verdictlog.log import VerdictLog
@@ -80,8 +80,10 @@ class Run:
     rewriters: Mapping[int, str] = field(default_factory=dict)  # their places in the design
     span: Span | None = None
     rewritten: Rewritten = field(default_factory=Rewritten)
-    anchor: Callable[[HarnessResult], Awaitable[HarnessResult]] | None = None  # adds the calibration to a result
+    anchor: Callable[[Run, HarnessResult], Awaitable[HarnessResult]] | None = None  # adds the calibration to a result
     labelled: str | None = None  # the label set whose cases these are
+    meets: str | None = None  # the run of a log where its answers stand beside other judges'
+    one_by_one: bool = False  # whether there is a next case may depend on the answers
     _shared: SharedRun = field(init=False, default_factory=SharedRun)
     _fingerprints: dict[str, str | None] = field(init=False, default_factory=dict)
 
@@ -109,7 +111,8 @@ class Run:
             rewritten=self.rewritten,
             curtail=self.design.curtail,
         )
-        agenda = Agenda(self._opening(iter(plans), opened, preparer, asking), recall=self._recall)
+        opening = self._opening(iter(plans), opened, preparer, asking)
+        agenda = Agenda(opening, recall=self._recall, one_by_one=self.one_by_one)
         try:
             async with aclosing(self.executor.ask(self.judge, agenda, asking)) as calls:
                 async for answered in calls:
@@ -183,6 +186,7 @@ class Run:
             keeper=keeper,
             rule=self.design.rule,
             contact=self.contact,
+            one_by_one=self.one_by_one,
         )
 
     @property
@@ -264,16 +268,16 @@ class Run:
         return self._fingerprints[learned]
 
     async def _finished(self, case: OpenCase, **state: Any) -> HarnessResult:
-        result = self._measured(case, **state)
+        result = warned(self._measured(case, **state), self.judge, self.meets)
         try:
             if self.anchor is not None:
-                result = await self.anchor(result)
+                result = await self.anchor(self, result)
         finally:
             self._shared.end(self.judge.name, case.plan.case_id)
             if case.span is not None:
                 self.spans.end(case.span, result=result)
         if self.labelled is None:
-            record(result, case.plan.case, with_texts=self.keep == "text", redact=self.redact)
+            record(result, case.plan.case, judge=self.judge, with_texts=self.keep == "text", redact=self.redact)
         return result
 
     def _measured(self, case: OpenCase, **state: Any) -> HarnessResult:

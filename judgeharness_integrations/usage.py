@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import TypeVar
 
 from judgeharness_integrations.verdictlog.row import TOKENS, VerdictRow
 
 __all__ = ["Usage", "known_sum", "reused_from", "tokens_of", "usage_of_rows"]
 
+_tokens = attrgetter(*TOKENS)
 _N = TypeVar("_N", int, float)
 _REUSED = "reused_from"  # the attribute that names the run that paid
 _CACHED = "cached"  # the attribute of an answer from the user's own cache, for which nobody paid
@@ -43,6 +45,7 @@ def usage_of_rows(rows: Sequence[VerdictRow], *, rewrites: int = 0) -> Usage:
     asked: set[object] = set()
     never_made: set[object] = set()
     reused: set[object] = set()
+    uncached = []
     for row in rows:
         call = row.call_id if row.call_id is not None else row.key
         asked.add(call)
@@ -50,13 +53,15 @@ def usage_of_rows(rows: Sequence[VerdictRow], *, rewrites: int = 0) -> Usage:
             never_made.add(call)
         if _REUSED in row.attributes:
             reused.add(call)
+        if not row.attributes.get(_CACHED):
+            uncached.append(row)
     calls = len(asked - never_made - reused)
     attempts = known_sum([row.attempts for row in rows])
     return Usage(
         calls=calls,
         attempts=calls if attempts is None else attempts,
         rewrites=rewrites,
-        **tokens_of(row for row in rows if not row.attributes.get(_CACHED)),
+        **tokens_of(uncached),
         latency_s=known_sum([row.latency_s for row in rows]),
         reused=len(reused),
     )
@@ -64,8 +69,8 @@ def usage_of_rows(rows: Sequence[VerdictRow], *, rewrites: int = 0) -> Usage:
 
 def tokens_of(used: Iterable[VerdictRow] | Iterable[Usage]) -> dict[str, int | None]:
     """Return the sum of each of `TOKENS`, None where nobody reported any."""
-    listed = list(used)
-    return {name: known_sum(getattr(one, name) for one in listed) for name in TOKENS}
+    told = [_tokens(one) for one in used]
+    return {name: known_sum([one[place] for one in told]) for place, name in enumerate(TOKENS)}
 
 
 def reused_from(rows: Sequence[VerdictRow]) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from judgeharness_integrations.config.building import (
     build_calibration,
     build_cases,
+    build_certificate,
     build_executor,
     build_harness_options,
     build_judge,
@@ -19,6 +20,7 @@ __all__ = [
     "SendableJudge",
     "build_calibration",
     "build_cases",
+    "build_certificate",
     "build_executor",
     "build_harness_options",
     "build_judge",

@@ -15,6 +15,7 @@ from judgeharness_integrations.adapters import Adapter, JudgeSpec, find_adapter
 from judgeharness_integrations.calibration import CalibrationReport, CalibrationSet
 from judgeharness_integrations.casefiles import CaseFile
 from judgeharness_integrations.cases import AnswerCase, Criterion
+from judgeharness_integrations.certifying import Certificate
 from judgeharness_integrations.config.importing import import_object, imported_rule
 from judgeharness_integrations.config.schema import Config, JudgeConfig, RewriterConfig
 from judgeharness_integrations.execution.attempting import CallPolicy
@@ -43,6 +44,7 @@ _ASKING = {"max_concurrency", "timeout_s", "max_attempts", "requests_per_minute"
 __all__ = [
     "build_calibration",
     "build_cases",
+    "build_certificate",
     "build_executor",
     "build_harness_options",
     "build_judge",
@@ -97,12 +99,13 @@ def _named(judge: Judge, name: str) -> Judge:
 
 
 def _identity(judge: JudgeConfig, function: Any, model: str) -> JudgeIdentity | None:
-    """Return what makes a function with a declared model the same judge: the model and the function's module."""
+    """Return what makes a function with a declared model the same judge: the model, its name and its module."""
     try:
         source = Path(inspect.getsourcefile(inspect.unwrap(function)) or "").read_text(encoding="utf-8")
     except (OSError, TypeError, ValueError):
         return None
-    return JudgeIdentity(name=judge.name, model=model, prompt_hash=text_hash(source), family=model_family(model))
+    prompt_hash = text_hash(f"{judge.callable}\n{source}")  # one module may hold several judges
+    return JudgeIdentity(name=judge.name, model=model, prompt_hash=prompt_hash, family=model_family(model))
 
 
 @contextmanager
@@ -244,7 +247,15 @@ def build_calibration(config: Config) -> dict[str, Any]:
     labels = CalibrationSet.from_file(
         config.resolve(str(calibration.labels)),
         name=calibration.name,
-        source=calibration.source,
+        source=str(calibration.source),
         positive=calibration.positive,
+        by=calibration.by,
     )
     return {"calibration_set": labels}
+
+
+def build_certificate(config: Config) -> dict[str, Any]:
+    """Return the `JudgeHarness` argument a configuration's certificate stands for."""
+    if config.certificate is None:
+        return {}
+    return {"certificate": Certificate.load(config.resolve(config.certificate))}

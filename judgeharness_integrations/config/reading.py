@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
+from judgeharness_integrations._documents import load_yaml
 from judgeharness_integrations._errors import ConfigError
-from judgeharness_integrations._yaml import load_yaml
 from judgeharness_integrations.config.problems import dotted, first_problem, kind
 from judgeharness_integrations.config.schema import Config
 

@@ -8,6 +8,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, model_validator
 
 from judgeharness_integrations._errors import ConfigError, UsageError
+from judgeharness_integrations.calibration.labels import unsaid_source
 from judgeharness_integrations.gates.gate import Gate, Gates
 
 __all__ = ["CalibrationConfig", "Config", "ExecutionConfig", "HarnessConfig", "JudgeConfig", "RewriterConfig"]
@@ -130,13 +131,15 @@ class ExecutionConfig(_Section):
 
 
 class CalibrationConfig(_Section):
-    """A saved calibration (`file`, or just its path), or labelled cases to calibrate on."""
+    """A saved calibration (`file`, or just its path), or labelled cases and the ledger that counts candidates."""
 
     file: str | None = None
     labels: str | None = None
     name: str | None = None
-    source: str = "human"
+    source: str | None = None
     positive: str | None = None
+    by: str | None = None
+    ledger: str | None = None
 
     @model_validator(mode="before")
     @classmethod
@@ -147,6 +150,8 @@ class CalibrationConfig(_Section):
     def _one_kind(self) -> CalibrationConfig:
         if (self.file is None) == (self.labels is None):
             raise ValueError("give the path of a saved calibration, or labels")
+        if self.labels is not None and self.source is None:
+            raise ValueError(unsaid_source("source:"))
         return self
 
 
@@ -166,6 +171,9 @@ class GatesConfig(_Section):
     min_consistency: float | None = None
     require_calibration: bool = False
     point_estimates: bool = False
+    sequential: bool = False
+    about: Literal["population", "suite"] = "population"
+    scale: list[float] | None = Field(default=None, min_length=2, max_length=2)
 
     @model_validator(mode="after")
     def _readable(self) -> GatesConfig:
@@ -184,6 +192,9 @@ class GatesConfig(_Section):
             min_consistency=self.min_consistency,
             require_calibration=self.require_calibration,
             point_estimates=self.point_estimates,
+            sequential=self.sequential,
+            about=self.about,
+            scale=None if self.scale is None else (self.scale[0], self.scale[1]),
         )
 
 
@@ -195,6 +206,7 @@ class Config(_Section):
     harness: HarnessConfig
     execution: ExecutionConfig = ExecutionConfig()
     calibration: CalibrationConfig | None = None
+    certificate: str | None = Field(default=None, min_length=1)
     gates: GatesConfig = GatesConfig()
     keep: Literal["text", "hash", "none"] = "text"
     log: str | None = None

@@ -2,36 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
 
 from judgeharness_integrations._errors import UnknownNameError, UsageError
 from judgeharness_integrations.gates.criterioncases import CriterionCases, criteria_of
 from judgeharness_integrations.gates.expression import METRICS, Expression
 from judgeharness_integrations.gates.gate import Gate, Gates
 from judgeharness_integrations.gates.judging import judged
-from judgeharness_integrations.gates.metrics import METRIC_MEASURES, Measured, uncalibrated
-from judgeharness_integrations.gates.report import GateCheck, GateReport
+from judgeharness_integrations.gates.metrics import METRIC_MEASURES, Measured, unanchored, untested
+from judgeharness_integrations.gates.report import STOPPED, GateCheck, GateReport
 from judgeharness_integrations.reporting.plain import safe_text
 
 if TYPE_CHECKING:
+    from judgeharness_integrations.gates.sequentially import Looked
     from judgeharness_integrations.reporting.runs.report import RunReport
 
 __all__ = ["check_gates"]
 
 _CALIBRATION = "require_calibration"
 _MOST_NAMED = 8
+_FIXED: Final = f"the run {STOPPED}: gate with --sequential, or on a run that asked every case"
+_NONE_LOOKED_AT: Final = "no case that was looked at is about it"
 
 
-def check_gates(report: RunReport, gates: Gates | Iterable[Gate | str]) -> GateReport:
+def check_gates(
+    report: RunReport,
+    gates: Gates | Iterable[Gate | str],
+    *,
+    at_stop: Mapping[tuple[str, str, str], Looked] | None = None,
+) -> GateReport:
     """Check gates on a report: the case is the unit, and the worse end of the 95 % interval is looked at.
 
     A gate is checked on every judge and criterion its metric can be measured of: a pass rate not of scores. What could
-    be measured and was not (no gold labels, no valid calibration, no answer) never passes.
+    be measured and was not (no gold labels, no valid calibration, no answer) never passes. Where the run ended because
+    gates of its own were settled, gates on a fixed number of cases are not measured.
 
     Args:
         report: what was measured.
         gates: `Gates`, or gates or texts as `pass_rate>=0.9`.
+        at_stop: the evidence by which asking was stopped, by gate, judge and criterion.
 
     Raises:
         UnknownNameError: a gate is about a judge or criterion that the report does not have.
@@ -40,13 +50,21 @@ def check_gates(report: RunReport, gates: Gates | Iterable[Gate | str]) -> GateR
     """
     asked = gates if isinstance(gates, Gates) else Gates(fail_under=tuple(gates))
     found = tuple(criteria_of(report))
-    checks = [check for gate in asked.listed for check in _checks(report, found, gate, points=asked.point_estimates)]
+    checks = [check for gate in asked.listed for check in _checks(report, found, gate, asked, at_stop)]
     if asked.require_calibration:
         checks += _calibrations(report, found)
-    return GateReport(checks=tuple(checks), point_estimates=asked.point_estimates)
+    about, own = (asked.about, report.gates) if asked.sequential else (None, None)
+    order = None if own is None else own.order
+    return GateReport(checks=tuple(checks), point_estimates=asked.point_estimates, sequential=about, order=order)
 
 
-def _checks(report: RunReport, found: Sequence[CriterionCases], gate: Gate, *, points: bool) -> Iterator[GateCheck]:
+def _checks(
+    report: RunReport,
+    found: Sequence[CriterionCases],
+    gate: Gate,
+    asked: Gates,
+    at_stop: Mapping[tuple[str, str, str], Looked] | None,
+) -> Iterator[GateCheck]:
     expression = gate.expression
     measure = METRIC_MEASURES[expression.metric]
     chosen = _chosen(report, found, gate)
@@ -55,18 +73,46 @@ def _checks(report: RunReport, found: Sequence[CriterionCases], gate: Gate, *, p
     if not unmeasured and all(one is None for _, one in measured):
         raise UsageError(_about_nothing(expression, chosen))
     for cases, one in measured:
-        if one is not None:
-            yield judged(
-                expression,
-                one,
-                judge=cases.summary.judge,
-                criterion=cases.summary.criterion,
-                design=cases.design,
-                point_estimates=points,
-                exploratory=cases.summary.design.rule_fixed == "after",
-            )
+        if one is None:
+            continue
+        facts: dict[str, Any] = {
+            "judge": cases.summary.judge,
+            "criterion": cases.summary.criterion,
+            "design": cases.design,
+            "exploratory": cases.summary.design.rule_fixed == "after",
+        }
+        if asked.sequential:
+            yield _sequentially(gate, one, cases, asked=asked, own=report.gates, at_stop=at_stop, facts=facts)
+        elif report.stopped:
+            yield judged(expression, Measured(missing=_FIXED), **facts)
+        else:
+            yield judged(expression, one, point_estimates=asked.point_estimates, **facts)
     for judge in unmeasured:
         yield judged(expression, Measured(missing="no case was measured"), judge=judge, criterion=gate.criterion or "")
+
+
+def _sequentially(
+    gate: Gate,
+    measured: Measured,
+    cases: CriterionCases,
+    *,
+    asked: Gates,
+    own: GateReport | None,
+    at_stop: Mapping[tuple[str, str, str], Looked] | None,
+    facts: Mapping[str, Any],
+) -> GateCheck:
+    from judgeharness_integrations.gates.sequentially import (  # noqa: PLC0415 - loads SciPy
+        Looked,
+        judged_sequentially,
+        looked_at,
+    )
+
+    stop = None
+    if at_stop is not None:
+        stop = at_stop.get((gate.name, facts["judge"], facts["criterion"])) or Looked(missing=_NONE_LOOKED_AT)
+    of: dict[str, Any] = {"about": asked.about, "scale": asked.scale, "own": own, "at_stop": stop}
+    looked = looked_at(gate.expression, measured, cases, **of)
+    return judged_sequentially(gate.expression, looked, about=asked.about, **facts)
 
 
 def _without_criteria(report: RunReport) -> list[str]:
@@ -109,12 +155,12 @@ def _there(cases: CriterionCases) -> str:
 def _calibrations(report: RunReport, found: Sequence[CriterionCases]) -> Iterator[GateCheck]:
     for cases in found:
         section, criterion = cases.section, cases.summary.criterion
-        reason = uncalibrated(section, criterion)
+        reason = unanchored(section, criterion)
         if reason or section.calibration is None:
             yield _calibration(section.judge, criterion, reason, design=cases.design)
         else:
             n, source = section.calibration.criteria[criterion].n, section.calibration.name
-            told = f"calibrated on {source}: {n} labelled cases"
+            told = "; ".join(filter(None, (f"calibrated on {source}: {n} labelled cases", untested(section))))
             yield _calibration(section.judge, criterion, told, n=n, design=cases.design)
     for judge in _without_criteria(report):
         yield _calibration(judge, "", "no case was measured")

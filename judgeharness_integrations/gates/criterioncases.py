@@ -25,13 +25,14 @@ class CriterionCases:
     """One judge and criterion under one design: what it comes to, and the cases behind that, in order.
 
     `missing` planned cases have no result about it; they count as not graded. `design` tells its design from others of
-    the judge; empty where there is one alone.
+    the judge; empty where there is one alone. `others` are results of the judge that are not about the criterion.
     """
 
     section: JudgeSection
     summary: CriterionSummary
     pairs: tuple[tuple[HarnessResult, CriterionResult], ...]
     design: str = ""
+    others: tuple[HarnessResult, ...] = ()
 
     @property
     def missing(self) -> int:
@@ -81,4 +82,5 @@ def criteria_of(report: RunReport) -> Iterator[CriterionCases]:
             key = design_key(summary.design)
             found, name = groups.get((summary.judge, key), []), summary.criterion
             pairs = tuple((one, one.criteria[name]) for one in found if name in one.criteria)
-            yield CriterionCases(section=section, summary=summary, pairs=pairs, design=names[key])
+            others = tuple(one for one in found if name not in one.criteria)
+            yield CriterionCases(section=section, summary=summary, pairs=pairs, design=names[key], others=others)

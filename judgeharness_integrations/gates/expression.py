@@ -13,7 +13,7 @@ __all__ = ["METRICS", "Expression", "Operator", "parse_expression"]
 
 Operator: TypeAlias = Literal[">=", ">", "<=", "<"]
 
-# metric -> what it takes in brackets; all of them but the mean score are shares, from 0 to 1
+# metric -> what it takes in brackets; those that are no shares, from 0 to 1, are in `_LIMITS`
 METRICS: Final[dict[str, str | None]] = {
     "pass_rate": None,
     "rate": "LABEL",
@@ -28,7 +28,13 @@ METRICS: Final[dict[str, str | None]] = {
     "flip_rate": "PERTURBATION",
     "precision": None,
     "recall": None,
+    "specificity": None,
+    "balanced_accuracy": None,
+    "kappa": None,
+    "lift": None,
 }
+# metric -> the lowest and highest it can be
+_LIMITS: Final[dict[str, tuple[float, float] | None]] = {"mean_score": None, "kappa": (-1.0, 1.0), "lift": (-1.0, 1.0)}
 _FORM = re.compile(
     r"(?P<metric>[^\W\d]\w*)\s*(?:\((?P<argument>.*)\))?\s*(?P<operator>>=|<=|>|<)\s*"
     r"(?P<value>[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*(?P<percent>%)?",
@@ -66,7 +72,12 @@ class Expression:
     @property
     def is_share(self) -> bool:
         """Whether the metric lies between 0 and 1."""
-        return self.metric != "mean_score"
+        return self.metric not in _LIMITS
+
+    @property
+    def limits(self) -> tuple[float, float] | None:
+        """The lowest and highest the metric can be; None of a mean score."""
+        return _LIMITS.get(self.metric, (0.0, 1.0))
 
     def holds(self, value: float) -> bool:
         """Whether a value clears the bar."""
@@ -74,26 +85,28 @@ class Expression:
             return value >= self.bar if self.operator == ">=" else value > self.bar
         return value <= self.bar if self.operator == "<=" else value < self.bar
 
-    def check_possible(self, *, on_interval: bool) -> None:
+    def check_possible(self, *, instead: str | None) -> None:
         """Refuse a bar that nothing can clear: no finite number of cases brings the end of an interval to 0 or 1.
+
+        Args:
+            instead: what else to gate on where that end is looked at; None where the value alone is.
 
         Raises:
             UsageError: it can never pass.
 
         """
-        if not self.is_share:
+        if self.limits is None:
             return
-        best = 1.0 if self.wants_high else 0.0
+        worst, best = self.limits if self.wants_high else reversed(self.limits)
         if not self.holds(best):
+            what, beyond = "share" if self.is_share else self.metric, "above" if self.wants_high else "below"
+            raise UsageError(f"{self._shown} can never pass: no {what} is {beyond} {best:g}.")
+        if instead is not None and self.bar == best:
+            end, beyond = ("lower", "below") if self.wants_high else ("upper", "above")
             raise UsageError(
-                f"{self._shown} can never pass: no share is {'above 1' if self.wants_high else 'below 0'}."
-            )
-        if on_interval and self.bar == best:
-            end = "lower end of an interval is below 1" if self.wants_high else "upper end of an interval is above 0"
-            raise UsageError(
-                f"{self._shown} can never pass: with any number of cases the {end}; give a bar that evidence can "
-                f"reach, as {self.name}{self.operator}{0.95 if self.wants_high else 0.05}, or gate on the point "
-                "estimate (--point-estimates, gates.point_estimates: true)."
+                f"{self._shown} can never pass: with any number of cases the {end} end of an interval is {beyond} "
+                f"{best:g}; give a bar that evidence can reach, as {self.name}{self.operator}"
+                f"{best - 0.05 * (best - worst):g}, or gate {instead}."
             )
 
     @property
@@ -127,10 +140,12 @@ def parse_expression(text: str) -> Expression:
         bar=value / _PERCENT if found["percent"] else value,
         text=text.strip(),
     )
-    if not expression.is_share and found["percent"]:
+    if expression.limits is None and found["percent"]:
         raise UsageError(f"{shown}: {metric} is in units of the score, not a share: leave out the %.")
-    if expression.is_share and not 0 <= expression.bar <= 1:
-        raise UsageError(f"{shown}: {expression.name} lies between 0 and 1: write 0.9 or 90% for nine in ten.")
+    if expression.limits is not None and not expression.limits[0] <= expression.bar <= expression.limits[1]:
+        low, high = expression.limits
+        how = ": write 0.9 or 90% for nine in ten" if expression.is_share else ""
+        raise UsageError(f"{shown}: {expression.name} lies between {low:g} and {high:g}{how}.")
     return expression
 
 

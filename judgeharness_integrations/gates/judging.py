@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import math
 
+from judgeharness_integrations.aggregation.statistics import fewest
+from judgeharness_integrations.calibration.tally import exact_interval
 from judgeharness_integrations.gates.expression import Expression
 from judgeharness_integrations.gates.metrics import Measured
 from judgeharness_integrations.gates.report import GateCheck
 
-__all__ = ["judged", "more_cases"]
+__all__ = ["judged", "more_cases", "number"]
 
 _DECIMALS = range(3, 13)
 _NEGLIGIBLE = 1e-9
+_MOST = 10**12
 _FAILS = {">=": "below", ">": "not above", "<=": "above", "<": "not below"}
 _HOLDS = {">=": "not below", ">": "above", "<=": "not above", "<": "below"}
 
@@ -52,7 +55,8 @@ def judged(
             same = "share" if expression.is_share else "mean and spread"
             of = measured.of.replace("cases", "case", 1) if more == 1 else measured.of
             sentence += f"; with this {same}, about {more} more {of} would settle it"
-    sentence += f" ({measured.note})" if measured.note else ""
+    notes = "; ".join(filter(None, (measured.note, measured.controls)))
+    sentence += f" ({notes})" if notes else ""
     sentence += "; exploratory: the rule was chosen after the samples" if exploratory else ""
     known = status != "not_measured"
     return GateCheck(
@@ -73,7 +77,7 @@ def judged(
 def _not_measured(expression: Expression, measured: Measured) -> str:
     if measured.value is None:
         return f"{expression.name} was not measured: {measured.missing}"
-    value = _number(measured.value, None)
+    value = number(measured.value, None)
     return f"{expression.name} {value} over {measured.n} {measured.of} has no interval: {measured.missing}"
 
 
@@ -81,20 +85,20 @@ def _told(expression: Expression, measured: Measured, looked_at: float, *, of_va
     """Return the sentence of a gate that passed or failed."""
     bar, held = expression.bar, expression.holds(looked_at)
     word, shown = (_HOLDS if held else _FAILS)[expression.operator], f"{bar:.10g}"
-    value = _number(measured.value, bar)
+    value = number(measured.value, bar)
     interval = ""
     if measured.low is not None and measured.high is not None:
-        interval = f" [{_number(measured.low, bar)}, {_number(measured.high, bar)}]"
+        interval = f" [{number(measured.low, bar)}, {number(measured.high, bar)}]"
     what = f"{expression.name} {value}{interval} over {measured.n} {measured.of}"
     if of_value:
         return f"{what}: the value alone is {word} {shown}, its interval was not looked at"
     if not held and not expression.holds(float(measured.value or 0)):
         return f"{what} is itself {word} {shown}"
-    end = "lower" if expression.wants_high else "upper"
-    return f"{what}: its {end} end {_number(looked_at, bar)} is {word} {shown}"
+    end = ("" if measured.worth is None else "exact ") + ("lower" if expression.wants_high else "upper")
+    return f"{what}: its {end} end {number(looked_at, bar)} is {word} {shown}"
 
 
-def _number(value: float | None, bar: float | None) -> str:
+def number(value: float | None, bar: float | None) -> str:
     """Return a number with three decimals, and with more where it would else lie on another side of the bar."""
     number = float(value or 0)
     texts = [f"{number:.{places}f}" for places in _DECIMALS]
@@ -108,17 +112,30 @@ def _side(number: float, bar: float) -> int:
 def more_cases(expression: Expression, measured: Measured) -> int | None:
     """Return about how many more cases with the same result would bring the end of the interval past the bar.
 
-    Wilson's interval of a share p ends where (p - x)^2 = k x (1 - x), with k falling as 1/n: its own end gives k, and
-    the bar the k that is needed. The interval of a mean has a width that falls with the square root of n. None where
+    An exact interval is made of more and more cases, each worth as much as those there are. Wilson's
+    of a mean of shares p ends where (p - x)^2 = k x (1 - x), with k falling as 1/n: its own end gives k, and the bar
+    the k that is needed. The width of others falls with the square root of n. None where
     the value itself does not clear the bar, or one cluster tells no width.
     """
     value, end, bar = measured.value, measured.low if expression.wants_high else measured.high, expression.bar
     if value is None or end is None or not expression.holds(value) or abs(value - bar) <= _NEGLIGIBLE:
         return None
-    if expression.is_share:
+    if measured.worth is not None:
+        total = _enough(expression, value, measured.n, measured.worth / measured.n) if measured.worth else None
+        return None if total is None else total - measured.n
+    if expression.is_share and expression.metric != "balanced_accuracy":
         if not 0 < end < 1 or not 0 < bar < 1:
             return None
         ratio = (value - end) ** 2 / (end * (1 - end)) * bar * (1 - bar) / (value - bar) ** 2
     else:
         ratio = ((value - end) / (value - bar)) ** 2
     return max(1, math.ceil(measured.n * ratio - _NEGLIGIBLE) - measured.n)
+
+
+def _enough(expression: Expression, share: float, n: int, each: float) -> int | None:
+    """Return the fewest cases, more than `n` and each worth so many independent ones, whose share clears the bar."""
+
+    def clears(cases: int) -> bool:
+        return expression.holds(exact_interval(share, cases * each)[0 if expression.wants_high else 1])
+
+    return fewest(clears, least=n + 1, most=_MOST)

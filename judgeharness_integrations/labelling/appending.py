@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from judgeharness_integrations._documents import owner_only
 from judgeharness_integrations._errors import LogStorageError
-from judgeharness_integrations._files import owner_only
 
 __all__ = ["append_durably"]
 

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from judgeharness_integrations._documents import owner_only
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations._files import owner_only
 from judgeharness_integrations.calibration.labels import LABEL_COUNT, ONLY_CRITERION, CalibrationSet
 from judgeharness_integrations.cases import CASE_COLUMNS, AnswerCase, case_id_of
 from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES

@@ -16,7 +16,7 @@ from judgeharness_integrations.perturbations.rewriting import paraphrase, prompt
 from judgeharness_integrations.perturbations.slots import slot_names
 from judgeharness_integrations.perturbations.typography import typography
 from judgeharness_integrations.perturbations.whitespace import whitespace
-from judgeharness_integrations.verdictlog.probenames import PROBE
+from judgeharness_integrations.verdictlog.row import PROBE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

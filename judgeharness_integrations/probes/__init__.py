@@ -5,6 +5,6 @@ from __future__ import annotations
 from judgeharness_integrations.probes.base import AdversarialProbe, Expectation, Target
 from judgeharness_integrations.probes.catalogue import probe, probes
 from judgeharness_integrations.probes.corpus import Payload, corpus
-from judgeharness_integrations.verdictlog.probenames import PROBE_PROPERTIES
+from judgeharness_integrations.verdictlog.row import PROBE_PROPERTIES
 
 __all__ = ["PROBE_PROPERTIES", "AdversarialProbe", "Expectation", "Payload", "Target", "corpus", "probe", "probes"]

@@ -12,7 +12,7 @@ from judgeharness_integrations._errors import PlanError
 from judgeharness_integrations.cases import AnswerCase, PairwiseCase
 from judgeharness_integrations.perturbations._fits import kind_of
 from judgeharness_integrations.perturbations.base import Context, Perturbation
-from judgeharness_integrations.verdictlog.probenames import ProbeName, Side, probe_name
+from judgeharness_integrations.verdictlog.row import ProbeName, Side, probe_name
 
 if TYPE_CHECKING:
     from judgeharness_integrations.cases import Case

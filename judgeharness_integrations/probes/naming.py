@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from judgeharness_integrations._errors import PlanError
 from judgeharness_integrations.probes.catalogue import probe
-from judgeharness_integrations.verdictlog.probenames import PROBE, probe_name
+from judgeharness_integrations.verdictlog.row import PROBE, probe_name
 
 if TYPE_CHECKING:
     from judgeharness_integrations.perturbations.base import Perturbation

@@ -11,8 +11,9 @@ from typing import Any
 from judgeharness_integrations._errors import JudgeHarnessError, UsageError
 from judgeharness_integrations.aggregation.deciding import check_rule_fits
 from judgeharness_integrations.aggregation.grouping import is_numeric
+from judgeharness_integrations.aggregation.planned import samples_planned
 from judgeharness_integrations.aggregation.rules import Rule
-from judgeharness_integrations.replay.deciding import CaseDecision, case_consistency, decided_case
+from judgeharness_integrations.replay.deciding import CaseDecision, Withheld, case_consistency, decided_case, standing
 from judgeharness_integrations.replay.exactsum import ExactMean
 from judgeharness_integrations.replay.labelcounts import LabelCounts
 from judgeharness_integrations.replay.positioncounts import PositionCounts
@@ -74,12 +75,15 @@ class CriterionFold:
         vars(other).update(own, criterion=criterion)
         return other
 
-    def add(self, rows: Sequence[VerdictRow], *, planned: int | None = None) -> CaseDecision | None:
+    def add(
+        self, rows: Sequence[VerdictRow], *, planned: int | None = None, withheld: Withheld | None = None
+    ) -> CaseDecision | None:
         """Take in all rows of one case and return what was decided.
 
         Args:
             rows: its rows, of one run, failures included; at least one.
             planned: samples that were to be asked; the rows present when None.
+            withheld: says why a decision does not stand; the case abstains then.
 
         Returns:
             The decision; None when the rows cannot be folded, which `finish` will say.
@@ -94,8 +98,9 @@ class CriterionFold:
         except JudgeHarnessError as error:
             self._broken = error
             return None
-        self._count(case)
-        return case
+        stands = standing(case, self.criterion, withheld)
+        self._count(case, stands, planned=max(planned or 0, samples_planned(rows), len(rows)))
+        return stands
 
     def _note_kinds(self, rows: Sequence[VerdictRow]) -> None:
         """Learn whether the verdicts are scores, and refuse a rule that folds the other kind."""
@@ -117,7 +122,11 @@ class CriterionFold:
         except UsageError as error:
             self._broken = self._broken or error
 
-    def _count(self, case: CaseDecision) -> None:
+    def _count(self, found: CaseDecision, case: CaseDecision, *, planned: int) -> None:
+        """Count a case as it stands; how consistent its samples are is a matter of what was found.
+
+        The only valid one of several planned samples agrees with itself: it says nothing of consistency.
+        """
         counts, rows = self._counts, case.rows
         counts.rows += len(rows)
         counts.statuses[case.decision.status] += 1
@@ -131,8 +140,9 @@ class CriterionFold:
             counts.scores.add(case)
         else:
             counts.labels.add(case)
-        consistency = case_consistency(case, numeric=bool(self._numeric), tolerance=self.tolerance)
-        if consistency is not None:
+        consistency = case_consistency(found, numeric=bool(self._numeric), tolerance=self.tolerance)
+        alone = planned > 1 and sum(row.verdict is not None for row in rows) == 1
+        if consistency is not None and not alone:
             counts.consistency.add(consistency)
 
     @property

@@ -3,28 +3,30 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.aggregation.curtailing import settled
 from judgeharness_integrations.aggregation.deciding import check_rule_fits, decide
-from judgeharness_integrations.aggregation.decision import Decision, not_graded
+from judgeharness_integrations.aggregation.decision import Decision, abstained, not_graded
 from judgeharness_integrations.aggregation.grouping import by_case, is_numeric
 from judgeharness_integrations.aggregation.planned import samples_planned
 from judgeharness_integrations.aggregation.rules import Rule
 from judgeharness_integrations.aggregation.statistics import distance_share, modal_share
-from judgeharness_integrations.verdictlog.probenames import voting
-from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow, verdict_text
+from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow, verdict_text, voting
 
 __all__ = [
     "CaseDecision",
+    "Withheld",
     "case_consistency",
     "case_decisions",
     "center_of",
     "decided_case",
     "not_asked",
     "scores_of",
+    "standing",
 ]
 
 
@@ -41,6 +43,10 @@ class CaseDecision:
     gold: Verdict | None
     curtailed: bool = False
     censored: bool = False
+
+
+# criterion, decision of a rule -> why it does not stand; None where it does: what a certificate in use says
+Withheld: TypeAlias = Callable[[str, CaseDecision], "str | None"]
 
 
 def case_decisions(
@@ -94,6 +100,12 @@ def decided_case(
         curtailed=asked_for > 0,
         censored=censored,
     )
+
+
+def standing(case: CaseDecision, criterion: str, withheld: Withheld | None) -> CaseDecision:
+    """Return a case as it is, or abstained where its decision does not stand."""
+    why = None if withheld is None else withheld(criterion, case)
+    return case if why is None else replace(case, decision=abstained(f"{case.decision.reason}; {why}"))
 
 
 def not_asked(case_id: str, planned: int) -> CaseDecision:

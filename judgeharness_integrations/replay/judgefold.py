@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from judgeharness_integrations.aggregation.grouping import DEFAULT_CRITERION, EVERY_CRITERION, omitted_answers
 from judgeharness_integrations.aggregation.rules import Rule
 from judgeharness_integrations.replay.criterionfold import CriterionFold
-from judgeharness_integrations.replay.deciding import CaseDecision
+from judgeharness_integrations.replay.deciding import CaseDecision, Withheld
 from judgeharness_integrations.replay.report import JudgeReplay
-from judgeharness_integrations.verdictlog.probenames import voting
-from judgeharness_integrations.verdictlog.row import VerdictRow
+from judgeharness_integrations.verdictlog.row import VerdictRow, voting
 
 __all__ = ["JudgeFold"]
 
@@ -58,12 +58,15 @@ class JudgeFold:
         """Criterion -> its fold; at least one."""
         return self._folds or {DEFAULT_CRITERION: self._new(DEFAULT_CRITERION)}
 
-    def add(self, rows: Sequence[VerdictRow], *, planned: int | None = None) -> dict[str, CaseDecision]:
+    def add(
+        self, rows: Sequence[VerdictRow], *, planned: int | None = None, withheld: Withheld | None = None
+    ) -> dict[str, CaseDecision]:
         """Take in all rows of one case and return criterion -> decision.
 
         Args:
             rows: its rows, of one run, about any criteria; those of probes do not vote.
             planned: samples that were to be asked and vote; the rows present when None.
+            withheld: says why a decision does not stand; the case abstains then.
 
         Returns:
             The decisions; a criterion whose rows cannot be folded is missing, see `CriterionFold.problem`.
@@ -85,7 +88,8 @@ class JudgeFold:
             }
         for row in omitted_answers(rows, self._declared) if several else ():
             groups.setdefault(row.criterion, []).append(row)
-        decisions = {name: self._folds[name].add(group, planned=planned) for name, group in groups.items()}
+        asked: dict[str, Any] = {"planned": planned, "withheld": withheld}
+        decisions = {name: self._folds[name].add(group, **asked) for name, group in groups.items()}
         return {name: case for name, case in decisions.items() if case is not None}
 
     def finish(self, *, planned_cases: int | None = None) -> Iterator[JudgeReplay]:

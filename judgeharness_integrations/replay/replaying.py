@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 
 from judgeharness_integrations._errors import UnknownNameError, UsageError
 from judgeharness_integrations.aggregation.grouping import (
@@ -17,10 +18,10 @@ from judgeharness_integrations.aggregation.rules import Rule, RuleLike
 from judgeharness_integrations.aggregation.rules import rule as named_rule
 from judgeharness_integrations.design import RuleFixed
 from judgeharness_integrations.replay.criterionfold import CriterionFold
+from judgeharness_integrations.replay.deciding import Withheld
 from judgeharness_integrations.replay.judgefold import JudgeFold
-from judgeharness_integrations.replay.report import JudgeReplay, ReplayReport
-from judgeharness_integrations.verdictlog.probenames import voting
-from judgeharness_integrations.verdictlog.row import VerdictRow
+from judgeharness_integrations.replay.report import Certificates, JudgeReplay, ReplayReport
+from judgeharness_integrations.verdictlog.row import VerdictRow, voting
 
 __all__ = ["replay", "replay_cases", "replay_criterion", "rows_about", "rows_of_judges"]
 
@@ -33,6 +34,8 @@ def replay(
     min_valid: int | None = None,
     tolerance: float = 1.0,
     rule_fixed: RuleFixed = "after",
+    certificates: Certificates = MappingProxyType({}),
+    planned: Mapping[str, int] = MappingProxyType({}),
 ) -> ReplayReport:
     """Fold an existing log with a rule.
 
@@ -43,6 +46,8 @@ def replay(
         min_valid: valid samples a verdict needs; at least half of the case's rows when None.
         tolerance: how far two scores lie apart and still agree, in units of the score.
         rule_fixed: whether the rule was chosen before or after the samples.
+        certificates: judge -> a certificate and whether it holds (`replay_state`): what it does not certify abstains.
+        planned: judge -> cases that were to be asked, where that is known: those without a row are not graded.
 
     Raises:
         UnknownNameError: a judge or the rule is not known.
@@ -56,12 +61,23 @@ def replay(
         _in_both_orders(group) for mine in selected.values() for group in by_case(mine).values()
     ):
         raise _never_both(chosen)
+    given = {judge: certificates[judge] for judge in selected if judge in certificates}
+    stand = _withheld(given)
     entries = [
-        replay_criterion(group, chosen, judge=judge, criterion=name, min_valid=min_valid, tolerance=tolerance)
+        replay_criterion(
+            group,
+            chosen,
+            judge=judge,
+            criterion=name,
+            min_valid=min_valid,
+            tolerance=tolerance,
+            withheld=stand.get(judge),
+            planned_cases=planned.get(judge),
+        )
         for judge, mine in selected.items()
         for name, group in by_criterion(mine).items()
     ]
-    return ReplayReport(rule=chosen.name, rule_fixed=rule_fixed, judges=tuple(entries))
+    return ReplayReport(rule=chosen.name, rule_fixed=rule_fixed, judges=tuple(entries), certificates=given)
 
 
 def replay_cases(
@@ -117,13 +133,19 @@ def replay_criterion(
     min_valid: int | None = None,
     tolerance: float = 1.0,
     planned: Mapping[str, int] | None = None,
+    withheld: Withheld | None = None,
+    planned_cases: int | None = None,
 ) -> JudgeReplay:
-    """Fold the rows of one judge and criterion; see `replay` and, for `planned`, `case_decisions`."""
+    """Fold the rows of one judge and criterion; see `replay`, `case_decisions` and `CriterionFold.add`.
+
+    `planned` names planned cases with their samples, `planned_cases` is how many cases there were where names are not
+    known.
+    """
     fold = CriterionFold(judge=judge, criterion=criterion, rule=rule, min_valid=min_valid, tolerance=tolerance)
     wanted = dict(planned or {})
     for (_, case_id), group in by_case(voting(rows)).items():
-        fold.add(group, planned=wanted.pop(case_id, None))
-    return fold.finish(unasked=len(wanted))
+        fold.add(group, planned=wanted.pop(case_id, None), withheld=withheld)
+    return fold.finish(unasked=max(len(wanted), (planned_cases or 0) - fold.cases))
 
 
 def rows_about(rows: Iterable[VerdictRow], criteria: Sequence[str] | None = None) -> list[VerdictRow]:
@@ -155,6 +177,14 @@ def rows_of_judges(rows: Iterable[VerdictRow], judges: Sequence[str] | None = No
     groups = by_judge(voting(rows))
     _check_judges(judges, groups)
     return {judge: mine for judge, mine in groups.items() if not judges or judge in judges}
+
+
+def _withheld(given: Certificates) -> dict[str, Withheld]:
+    if not given:
+        return {}
+    from judgeharness_integrations.certifying.applying import withheld  # noqa: PLC0415 - it decides cases by replay
+
+    return {judge: withheld(*one) for judge, one in given.items()}
 
 
 def _check(min_valid: int | None, tolerance: float) -> None:

@@ -6,13 +6,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
+from judgeharness_integrations._rendering import Rendered
 from judgeharness_integrations.aggregation.statistics import wilson
+from judgeharness_integrations.calibration.controls import Controls
+from judgeharness_integrations.certifying.certificate import HeldCertificate
 from judgeharness_integrations.design import RuleFixed
 
 if TYPE_CHECKING:
-    import pandas as pd
+    from judgeharness_integrations.replay.anchoring import ReplayAnchor
+else:
+    ReplayAnchor = Any  # it decides cases, and whoever evaluates type hints sees Any
 
-__all__ = ["FIXED_SAMPLES_ONLY", "REPLAY_SCHEMA", "JudgeReplay", "Kind", "ReplayReport"]
+__all__ = ["FIXED_SAMPLES_ONLY", "REPLAY_SCHEMA", "Certificates", "JudgeReplay", "Kind", "ReplayReport"]
 
 REPLAY_SCHEMA = "judgeharness.replay/1"
 
@@ -27,6 +32,7 @@ FIXED_SAMPLES_ONLY: Final = (
     "within_case_sd",
 )
 
+Certificates: TypeAlias = Mapping[str, HeldCertificate]  # by judge
 Kind: TypeAlias = Literal["labels", "numbers"]
 
 
@@ -39,8 +45,11 @@ class JudgeReplay:
     position are over pairs of samples shown in both orders, of pairwise criteria alone: verdicts and gold are A, B
     and TIE, and not all TIE. `curtailed` counts cases that were planned with early stopping, `censored` those of them
     with fewer samples than were planned. Where a case is curtailed, accuracy by perturbation, position and spread are
-    None: later samples are of divided cases alone. `consistency_rate` is then that of stopped samples. What does not
-    apply is None.
+    None: later samples are of divided cases alone. `consistency_rate` is then that of stopped samples. `controls` are
+    judges that read nothing, on the decided cases with a gold label. `unread` cases have a gold label that cannot be
+    compared with such decisions (`calibration.words.read_golds`), and count as without one. `clusters`: how many the
+    decided cases with a gold label are in, where rows have an attribute `cluster` and some share one; a case that
+    stands in several runs counts in each. What does not apply is None.
     """
 
     judge: str
@@ -69,10 +78,16 @@ class JudgeReplay:
     labelled: int = field(default=0, metadata={"document": False})
     pairs: int = field(default=0, metadata={"document": False})
     rows: int = field(default=0, metadata={"document": False})
+    controls: Controls | None = None
+    unread: int = 0
+    clusters: int | None = None
+    accuracy_ends: tuple[float, float] | None = field(default=None, metadata={"document": False})
 
     @property
     def accuracy_interval(self) -> tuple[float, float] | None:
-        """95 % Wilson interval of `accuracy_decided`."""
+        """95 % Wilson interval of `accuracy_decided`, with the effective number of cases where they share clusters."""
+        if self.accuracy_ends is not None:
+            return self.accuracy_ends
         return None if self.correct is None else wilson(self.correct, self.labelled)
 
     def to_dict(self) -> dict[str, Any]:
@@ -80,33 +95,25 @@ class JudgeReplay:
         fields = self.__dataclass_fields__.values()
         values = {f.name: getattr(self, f.name) for f in fields if f.metadata.get("document", True)}
         calls = self.single_call_accuracy
-        return values | {"single_call_accuracy": None if calls is None else dict(calls)}
+        return values | {
+            "single_call_accuracy": None if calls is None else dict(calls),
+            "controls": None if self.controls is None else self.controls.to_dict(),
+        }
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReplayReport:
-    """A log under one rule: one entry per judge and criterion, in order of appearance."""
+class ReplayReport(Rendered):
+    """A log under one rule: one entry per judge and criterion, in order of appearance.
+
+    `anchors` are the calibrations that were held against it, one a judge. `certificates` are those its decisions stand
+    under, by judge, and whether they hold.
+    """
 
     rule: str
     rule_fixed: RuleFixed
     judges: tuple[JudgeReplay, ...]
-
-    def to_pandas(self) -> pd.DataFrame:
-        """Return one row a judge and criterion as a data frame (`reporting.frames.replay_frame`).
-
-        Raises:
-            NotInstalledError: pandas is not installed.
-
-        """
-        from judgeharness_integrations.reporting.frames import replay_frame  # noqa: PLC0415 - needed by few
-
-        return replay_frame(self)
-
-    def _repr_html_(self) -> str:
-        """Return what a notebook shows."""
-        from judgeharness_integrations.reporting.fragments import replay_fragment  # noqa: PLC0415 - needed by few
-
-        return replay_fragment(self)
+    anchors: tuple[ReplayAnchor, ...] = ()
+    certificates: Certificates = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as JSON keeps it (schema `judgeharness.replay/1`)."""
@@ -115,4 +122,9 @@ class ReplayReport:
             "rule": self.rule,
             "rule_fixed": self.rule_fixed,
             "judges": [entry.to_dict() for entry in self.judges],
+            **({"calibrations": [anchor.to_dict() for anchor in self.anchors]} if self.anchors else {}),
+            **({"certificates": self._certificates()} if self.certificates else {}),
         }
+
+    def _certificates(self) -> list[dict[str, Any]]:
+        return [{"judge": judge, **given.record(state)} for judge, (given, state) in self.certificates.items()]

@@ -4,48 +4,87 @@ from __future__ import annotations
 
 import math
 import statistics
+from array import array
+from collections import Counter
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
+from judgeharness_integrations.calibration.controls import Controls, controls_of, unmeasured_controls
+from judgeharness_integrations.calibration.words import read_golds, read_score
 from judgeharness_integrations.replay.deciding import CaseDecision, center_of, scores_of
 from judgeharness_integrations.replay.exactsum import ExactMean
-from judgeharness_integrations.verdictlog.row import is_number
+from judgeharness_integrations.verdictlog.row import Verdict
 
 __all__ = ["ScoreSums"]
+
+_MOST_COMPARED: Final = 100_000  # cases whose gold and score are kept, 16 bytes each: memory stays bounded
+
+
+def _numbers() -> array[float]:
+    return array("d")
 
 
 @dataclass(kw_only=True)
 class ScoreSums:
-    """Sums over the cases of one judge and criterion; `passed` have a label as gold, for a rule with `pass_at`."""
+    """Sums over the cases of one judge and criterion.
 
-    passed: int = 0
-    correct: int = 0
+    `golds`: gold label that is no number -> cases; `passed`: such a label and what a rule with `pass_at` decided.
+    `scores` and `centers`: gold scores and the numbers decided beside them, as long as these are not too many; they are
+    compared with controls.
+    """
+
+    golds: Counter[Verdict] = field(default_factory=Counter)
+    passed: Counter[tuple[Verdict, Verdict]] = field(default_factory=Counter)
     variance: ExactMean = field(default_factory=ExactMean)
     error: ExactMean = field(default_factory=ExactMean)
+    scores: array[float] = field(default_factory=_numbers)
+    centers: array[float] = field(default_factory=_numbers)
 
     def add(self, case: CaseDecision) -> None:
         """Take in a case."""
-        if isinstance(case.gold, str) and isinstance(case.decision.verdict, str) and case.decision.status == "decided":
-            self.passed += 1
-            self.correct += case.decision.verdict == case.gold
+        gold, verdict = case.gold, case.decision.verdict
+        score = None if gold is None else read_score(gold)
+        if gold is not None and score is None:
+            self.golds[gold] += 1
+            if isinstance(verdict, str) and case.decision.status == "decided":
+                self.passed[gold, verdict] += 1
         if len(scores := scores_of(case)) > 1:
             self.variance.add(statistics.variance(scores))
         center = None if _open_center(case) else center_of(case.decision)
-        if center is not None and is_number(case.gold):
-            self.error.add(abs(center - case.gold))  # type: ignore[operator] # a number
+        if center is not None and score is not None:
+            self._compare(float(score), center)
+
+    def _compare(self, score: float, center: float) -> None:
+        self.error.add(abs(center - score))
+        if self.error.count <= _MOST_COMPARED:
+            self.scores.append(score)
+            self.centers.append(center)
 
     def measured(self) -> dict[str, Any]:
         """Return the fields of `JudgeReplay` that are about scores."""
         spread = self.variance.value
+        decided = {verdict for _, verdict in self.passed}  # none without `pass_at`: no label is a score
+        read = read_golds(self.golds, decided, scored=True) if decided else dict.fromkeys(self.golds)
+        passed = sum(count for (gold, _), count in self.passed.items() if read[gold] is not None)
+        correct = sum(count for (gold, verdict), count in self.passed.items() if read[gold] == verdict)
         return {
-            "correct": self.correct if self.passed else None,
-            "labelled": self.passed or self.error.count,
-            "accuracy_decided": self.correct / self.passed if self.passed else None,
+            "correct": correct if passed else None,
+            "labelled": passed or self.error.count,
+            "accuracy_decided": correct / passed if passed else None,
+            "unread": sum(count for gold, count in self.golds.items() if read[gold] is None),
             "tie_decisions": None,
             "single_call_accuracy": None,
             "within_case_sd": None if spread is None else math.sqrt(spread),
             "mean_absolute_error": self.error.value,
+            "controls": self._controls(),
         }
+
+    def _controls(self) -> Controls | None:
+        error, count = self.error.value, self.error.count
+        if error is not None and count > _MOST_COMPARED:
+            reason = f"only up to {_MOST_COMPARED:,} scores with gold are kept"
+            return unmeasured_controls(error, count, reason)
+        return controls_of(self.scores, self.centers, range(count))
 
 
 def _open_center(case: CaseDecision) -> bool:
