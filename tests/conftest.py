@@ -8,6 +8,7 @@ import importlib
 import json
 import os
 import pkgutil
+import subprocess
 import sys
 import warnings
 from dataclasses import dataclass
@@ -53,6 +54,9 @@ def pytest_configure(config: pytest.Config) -> None:
     if config.pluginmanager.hasplugin("_cov"):
         untraced = r"ignore:Exception ignored in thread started by. <bound method Thread._bootstrap"
         config.addinivalue_line("filterwarnings", f"{untraced}:pytest.PytestUnraisableExceptionWarning")
+        # Matplotlib lists a new machine's fonts while a thread waits, and imports beside a traced thread can fail.
+        if not hasattr(config, "workerinput"):
+            subprocess.run([sys.executable, "-c", "import matplotlib.font_manager"], check=False, capture_output=True)
     # google-genai's own doing, once a client that awaits; it leaves its session open as well.
     config.addinivalue_line("filterwarnings", "ignore:Inheritance class AiohttpClientSession:DeprecationWarning")
     config.addinivalue_line("filterwarnings", r"ignore:Unclosed (client session|connector):ResourceWarning")
@@ -68,6 +72,8 @@ def pytest_unconfigure() -> None:
 
 
 def pytest_collection_finish() -> None:
+    # Which is this session's own: tests start sessions of theirs. Not before, since workers are to read it.
+    os.environ.pop("PYTEST_ADDOPTS", None)
     gc.freeze()  # what was collected lives as long as the session: no collection need look at it again
 
 

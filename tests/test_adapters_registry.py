@@ -14,9 +14,9 @@ from judgeharness_integrations import adapters as registry
 from judgeharness_integrations._errors import CaseError, NotInstalledError, UnknownNameError, UsageError
 from judgeharness_integrations.adapters import Adapter, JudgeSpec, adapters, find_adapter
 from judgeharness_integrations.config import Config, build_cases, build_harness_options, load_config
-from judgeharness_integrations.execution.observing import watchers
 from judgeharness_integrations.judging import Judge
 from judgeharness_integrations.testing import ScriptedJudge
+from judgeharness_integrations.watching import watchers
 
 
 def build_judge(spec: JudgeSpec) -> Judge:
@@ -142,10 +142,12 @@ def test_adapters_offer_observers_and_one_that_fails_stops_nothing(
         ([mine], [Watcher, Theirs]),
         ([Theirs()], [Theirs]),
         ([private], [Watcher]),
-        ([], []),
+        ([], []),  # but for private ones
     ):
         assert [type(one) for one in watchers(given)] == classes
     assert [type(one) for one in watchers(None, [mine])] == [Watcher, Theirs]
+    monkeypatch.setattr(Theirs, "private", True)
+    assert [type(one) for one in watchers([])] == [Theirs]
     result = JudgeHarness.quick("labels").evaluate(lambda case: True, AnswerCase(case_id="c", output="a"))
     assert result.verdict == "PASS"
     assert capsys.readouterr().err.count("a measurement is not traced (ImportError('gone'))") == 1

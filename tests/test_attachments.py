@@ -14,10 +14,9 @@ import pytest
 
 from judgeharness_integrations import JudgeHarness
 from judgeharness_integrations._errors import CaseError, UsageError
-from judgeharness_integrations.attachments import Attachments, attachments_in, without_content
 from judgeharness_integrations.execution.probehash import content_digest
 from judgeharness_integrations.judging import JudgeIdentity, Judgment, Probe, as_judgment
-from judgeharness_integrations.structured import own_copy, structured_case
+from judgeharness_integrations.structured import Attachments, attachments_in, own_copy, structured_case, without_content
 from judgeharness_integrations.testing import ScriptedJudge
 from judgeharness_integrations.verdictlog import SqlLog
 

@@ -15,7 +15,7 @@ FRAMEWORKS = (
 )
 LEFT_OUT = {
     *("adk_adapter", "langchain_adapter", "langsmith_adapter", "openevals_adapter"),
-    *("conformance", "hardening", "ray"),
+    *("conformance", "hardening", "ray_executor"),
     *("benchmarks", "data"),  # nobody collects them
 }
 COLLECT = f"""

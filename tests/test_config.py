@@ -322,6 +322,17 @@ def test_a_callable_with_a_model_has_an_identity_that_changes_with_its_code(tmp_
     assert second.prompt_hash != first.prompt_hash
 
 
+def test_two_functions_of_one_module_are_two_judges(tmp_path: Path) -> None:
+    (tmp_path / "config_judges.py").write_text(f"{JUDGES}\n\ndef never(case):\n    return 'FAIL'\n")
+    hashes = set()
+    for function in ("always", "never"):
+        judges = [{"name": "j", "callable": f"config_judges:{function}", "model": "gpt-4o"}]
+        identity = build_judge(load(tmp_path, judges=judges), 0).identity
+        assert identity is not None
+        hashes.add(identity.prompt_hash)
+    assert len(hashes) == 2
+
+
 def test_a_callable_without_source_has_no_identity(tmp_path: Path) -> None:
     judges = [{"name": "j", "callable": "builtins:len", "model": "gpt-4o"}]
     assert build_judge(load(tmp_path, judges=judges), 0).identity is None

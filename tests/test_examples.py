@@ -48,7 +48,7 @@ def test_the_changed_line_of_langsmith(tmp_path: Path) -> None:
     assert before.partition("one call\n")[2].split()[:3] == ["feedback.correctness", "True", "False"]
     assert after.split() == [
         *("feedback.correctness", "feedback.correctness.consistency", "feedback.correctness.valid_samples"),
-        *("ABSTAIN", "0.5", "6") * 2,  # the plain answer, too, is passed where a format change puts it in bold
+        *("ABSTAIN", "0.5", "6", "False", "1.0", "6"),
     ]
 
 

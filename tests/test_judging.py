@@ -17,13 +17,13 @@ from pydantic import BaseModel
 
 from judgeharness_integrations import JudgeHarness, JudgeIdentity, Judgment
 from judgeharness_integrations._errors import UsageError
+from judgeharness_integrations._threads import call_maybe_async
 from judgeharness_integrations.judging import (
     Answer,
     FunctionJudge,
     Judge,
     as_judge,
     as_judgment,
-    call_maybe_async,
     model_family,
     text_hash,
 )

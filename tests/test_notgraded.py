@@ -61,7 +61,8 @@ def test_one_sentence_says_the_kinds_of_errors_and_their_counts() -> None:
     with pytest.raises(NotGradedError) as raised:
         raise_where_all_failed([result])
     assert str(raised.value) == (
-        "not graded: all 6 samples failed (PermissionError 5, TimeoutError 1): check the judge's key, address and "
+        'not graded: all 6 samples failed (PermissionError 5, TimeoutError 1), the first with "no key": check the '
+        "judge's key, address and "
         "model (result.rows of this error hold what each said), or say on_not_graded='report' to get such a case "
         "without a verdict."
     )
@@ -69,6 +70,22 @@ def test_one_sentence_says_the_kinds_of_errors_and_their_counts() -> None:
     assert raised.value.results == (result,)
     assert isinstance(raised.value, JudgeHarnessError)
     assert not isinstance(raised.value, UsageError)
+
+
+def test_the_first_error_is_quoted_short_without_secrets_and_not_where_texts_are_not_kept() -> None:
+    secret = "sk-proj-" + "a1B2" * 10
+    said = measured(TimeoutError(), PermissionError(f"key {secret} is\nno key " + "x" * 500))
+    with pytest.raises(NotGradedError, match=r"Error 3\), the first with .key .* is no key x+….: check") as raised:
+        raise_where_all_failed([said])
+    assert secret not in str(raised.value)
+    for kept in ("hash", "none"):
+        with pytest.raises(NotGradedError, match=r"\(PermissionError 5, TimeoutError 1\): check"):
+            raise_where_all_failed([dead(keep=kept)])
+
+
+def test_a_private_measurement_quotes_nothing() -> None:
+    with pytest.raises(NotGradedError, match=r"\(PermissionError 5, TimeoutError 1\): check"):
+        raise_where_all_failed([dead()], private=True)
 
 
 def test_several_criteria_are_one_sample() -> None:

@@ -28,8 +28,7 @@ from judgeharness_integrations.reporting.runs import run_report
 from judgeharness_integrations.result import HarnessResult
 from judgeharness_integrations.running import fingerprint_parts
 from judgeharness_integrations.testing import ScriptedJudge
-from judgeharness_integrations.verdictlog.probenames import is_probe, probe_name, voting
-from judgeharness_integrations.verdictlog.row import VerdictRow
+from judgeharness_integrations.verdictlog.row import VerdictRow, is_probe, probe_name, voting
 
 ATTACK = "probe:injection.direct_order(b)"
 

@@ -18,7 +18,7 @@ ROOMS = [
     *(room.name for room in pkgutil.walk_packages(judgeharness_integrations.__path__, "judgeharness_integrations.")),
 ]
 ADAPTERS = ["judgeharness_adk", "judgeharness_langchain", "judgeharness_langsmith", "judgeharness_openevals"]
-TOP = ["cases", "design", "fingerprint", "judging", "measure", "plan", "result", "running", "structured", "usage"]
+TOP = ["cases", "design", "judging", "measure", "plan", "result", "running", "structured", "usage"]
 
 
 def public_dataclasses() -> list[type]:

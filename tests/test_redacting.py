@@ -17,10 +17,21 @@ import pytest
 from pydantic import BaseModel, PrivateAttr, SecretStr
 from support.cpu import assert_linear
 
-from judgeharness_integrations import AnswerCase
+from judgeharness_integrations import AnswerCase, JudgeHarness
 from judgeharness_integrations._errors import ConfigError, JudgeHarnessError, UsageError
-from judgeharness_integrations.knownsecrets import environment_secrets, model_secrets, settings_secrets
-from judgeharness_integrations.redacting import Redactor, knowing, redacted, redactor, without_secrets
+from judgeharness_integrations.execution.observing import Span
+from judgeharness_integrations.judging import Answer, Judgment
+from judgeharness_integrations.redacting import (
+    Redactor,
+    current_redactor,
+    environment_secrets,
+    knowing,
+    model_secrets,
+    redacted,
+    redactor,
+    settings_secrets,
+    without_secrets,
+)
 
 KEY = "f00dfacec0ffee99"
 
@@ -361,6 +372,49 @@ def test_a_block_lets_redactors_know_and_cleans_errors() -> None:
         raise UsageError("sent s3cr3t.")
     assert caught.value.args == ("sent [redacted].",)
     assert redactor().text("sent s3cr3t") == "sent s3cr3t"
+
+
+def test_a_key_that_is_set_while_an_evaluation_goes_on_is_redacted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("LATE_API_KEY", raising=False)
+    told: list[Span] = []
+
+    class Watcher:
+        def begin(self, span: Span) -> None:
+            del span
+
+        def end(self, span: Span) -> None:
+            told.append(span)
+
+    def judge(case: object) -> Judgment:
+        if case == "second":
+            monkeypatch.setenv("LATE_API_KEY", KEY)
+        if case == "third":
+            monkeypatch.delenv("LATE_API_KEY")
+            raise ValueError(f"refused {KEY}")
+        return Judgment(answers=(Answer(criterion="verdict", verdict="PASS", reasoning=f"sent {KEY}"),), raw=KEY)
+
+    harness = JudgeHarness(
+        perturbations=["none"],
+        repetitions=1,
+        aggregation_rule="majority",
+        max_concurrency=1,
+        max_attempts=1,
+        observers=[Watcher()],
+    )
+    first, second, third = harness.evaluate_many(judge, ["first", "second", "third"])
+    assert first.rows[0].reasoning == f"sent {KEY}"  # nobody could know
+    assert (second.rows[0].reasoning, second.rows[0].raw) == ("sent [redacted]", "[redacted]")
+    assert third.rows[0].error == "ValueError: refused [redacted]"
+    assert KEY not in repr([span.outcome for span in told[-4:]])
+
+
+def test_a_redactor_of_an_evaluation_learns_what_blocks_know_and_keeps_it() -> None:
+    current = current_redactor()
+    assert current.data({"said": "sent s3cr3t"}) == {"said": "sent s3cr3t"}
+    with knowing({"api_key": "s3cr3t"}):
+        assert current.data({"said": "sent s3cr3t"}) == {"said": "sent [redacted]"}
+    assert current.text("sent s3cr3t") == "sent [redacted]"
+    assert redactor().current().text("sent s3cr3t") == "sent s3cr3t"
 
 
 @pytest.mark.parametrize("kind", [JudgeHarnessError, ConfigError])

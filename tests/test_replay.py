@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -49,6 +50,9 @@ KEYS = [
     "mean_absolute_error",
     "curtailed",
     "censored",
+    "controls",
+    "unread",
+    "clusters",
 ]
 
 
@@ -283,6 +287,24 @@ def test_scores_have_errors_instead_of_accuracy() -> None:
     assert only(rows, "mean", tolerance=0.5).consistency_rate == 0.5
 
 
+def test_scores_stand_beside_the_constant_that_errs_least(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [row(n % 4 + 1, f"c{n}", gold=n % 5) for n in range(40)]
+    controls = only(rows, "mean").controls
+    assert controls is not None
+    assert (controls.scored, controls.n, controls.value) == (True, 40, only(rows, "mean").mean_absolute_error)
+    assert (controls.control("constant").says, controls.control("constant").value) == ("always 2", 1.2)
+    assert controls.sentence.startswith("not better than the best control, always 2: ")
+    assert only([row(7), row(9, "d")], "mean").controls is None
+    monkeypatch.setattr("judgeharness_integrations.replay.scoresums._MOST_COMPARED", 30)
+    controls = only(rows, "mean").controls
+    assert controls is not None
+    assert (controls.best, controls.beaten, controls.n) == (None, False, 40)
+    assert controls.value == only(rows, "mean").mean_absolute_error
+    assert controls.sentence == "not compared with a control: only up to 30 scores with gold are kept"
+    assert "a constant" not in controls.line
+    assert "constant not measured (only up to 30 scores" in controls.line
+
+
 def test_errors_of_scores_are_about_the_number_behind_pass_or_fail() -> None:
     assert only([row(7, gold=6), row(9, gold=6, repetition=1)], "mean(pass_at=8)").mean_absolute_error == 2.0
 
@@ -384,10 +406,62 @@ def test_labels_and_scores_of_one_log_are_replayed_criterion_by_criterion() -> N
 
 
 def test_gold_of_another_kind_is_no_gold() -> None:
-    labels = replay([row("PASS", gold=1), row("PASS", gold="PASS", case="2")], "majority").judges[0]
-    assert (labels.correct, labels.labelled, labels.accuracy_decided) == (1, 1, 1.0)
+    labels = replay([row("PASS", gold=3), row("PASS", gold="PASS", case="2")], "majority").judges[0]
+    assert (labels.correct, labels.labelled, labels.accuracy_decided, labels.unread) == (1, 1, 1.0, 1)
     assert labels.single_call_accuracy == {"none": 1.0}
-    none = replay([row("PASS", gold=1)], "majority").judges[0]
-    assert (none.correct, none.labelled, none.single_call_accuracy) == (None, 0, None)
+    none = replay([row("PASS", gold=3)], "majority").judges[0]
+    assert (none.correct, none.labelled, none.single_call_accuracy, none.unread) == (None, 0, None, 1)
     scores = replay([row(8, gold="PASS"), row(9, gold=8, case="2")], "median").judges[0]
     assert (scores.correct, scores.accuracy_decided, scores.mean_absolute_error) == (None, None, 1.0)
+    assert scores.unread == 1
+
+
+def test_gold_in_other_words_is_read_as_calibrations_read_it() -> None:
+    for yes, no in (("yes", "no"), (1, 0), ("1", "0"), ("true", "FALSE")):
+        found = replay([row("PASS", gold=yes), row("PASS", gold=no, case="2")], "majority").judges[0]
+        assert (found.correct, found.labelled, found.unread) == (1, 2, 0)
+        assert found.single_call_accuracy == {"none": 0.5}
+    scale = replay([row("PASS", gold=n, case=str(n)) for n in (0, 1, 5)], "majority").judges[0]
+    assert (scale.correct, scale.labelled, scale.unread) == (None, 0, 3)
+    pairs = replay([row("A", gold="a"), row("TIE", gold="tie", case="2")], "majority").judges[0]
+    assert (pairs.correct, pairs.labelled) == (2, 2)
+    undecided = replay([row("PASS", gold=1), replace(row("FAIL", gold=1), repetition=1)], "majority").judges[0]
+    assert (undecided.labelled, undecided.single_call_accuracy) == (0, {"none": 0.5})
+
+
+def test_behind_a_threshold_on_scores_1_and_0_are_scores_and_words_are_labels() -> None:
+    rule = "median(pass_at=7)"
+    numbers = replay([row(8, gold=1), row(9, gold=1, case="2")], rule).judges[0]
+    assert (numbers.correct, numbers.mean_absolute_error, numbers.unread) == (None, 7.5, 0)
+    words = replay([row(8, gold="yes"), row(2, gold="yes", case="2")], rule).judges[0]
+    assert (words.correct, words.labelled, words.unread) == (1, 2, 0)
+    strange = replay([row(8, gold="good"), row(2, gold="bad", case="2")], rule).judges[0]
+    assert (strange.correct, strange.labelled, strange.unread) == (None, 0, 2)
+
+
+def test_cases_of_one_source_are_one_unit_of_accuracy_and_controls() -> None:
+    def log(cluster: str | None) -> list[VerdictRow]:
+        return [
+            row(
+                "PASS" if n < 32 else "FAIL",
+                gold="PASS" if n % 8 else "FAIL",
+                case=f"{n}",
+                attributes={} if cluster is None else {"cluster": f"{cluster}{n // 4}"},
+            )
+            for n in range(40)
+        ]
+
+    alone, shared = (replay(log(cluster), "majority").judges[0] for cluster in (None, "page"))
+    assert (alone.clusters, shared.clusters) == (None, 10)
+    assert (alone.accuracy_decided, alone.labelled) == (shared.accuracy_decided, shared.labelled)
+    widths = [
+        (found.accuracy_interval or (0, 0))[1] - (found.accuracy_interval or (0, 0))[0] for found in (alone, shared)
+    ]
+    assert widths[1] > widths[0]
+    assert alone.controls is not None
+    assert shared.controls is not None
+    assert (alone.controls.value, alone.controls.n) == (shared.controls.value, shared.controls.n)
+    ends = [one.controls.control("coin").advantage for one in (alone, shared) if one.controls is not None]
+    assert ends[0] is not None
+    assert ends[1] is not None
+    assert (ends[1].low or 0) < (ends[0].low or 0)

@@ -149,6 +149,7 @@ def test_a_case_is_told_by_its_values() -> None:
     assert case_id() == case_id()
     others = [case_id(inputs="q"), case_id(reference_outputs="r"), case_id(extra={"c": 1}), case_id(outputs=None)]
     assert len({case_id(), *others}) == 5
+    assert case_id(extra={}) == case_id()
     assert case_id(outputs=MESSAGES[1:]) == case_id(outputs=[MESSAGES[1].model_copy(update={"id": "9"})])
     assert case_id(outputs=MESSAGES[1:]) != case_id(outputs=[AIMessage("here")])
     assert case_id(case_id="mine") == "mine"

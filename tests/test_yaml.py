@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from support.cpu import cpu_seconds
 
+from judgeharness_integrations._documents import YamlError, load_yaml
 from judgeharness_integrations._errors import ConfigError
-from judgeharness_integrations._yaml import YamlError, load_yaml
-from judgeharness_integrations.benchmark.documents.texts import read_markdown
-from judgeharness_integrations.benchmark.generation.weights import read_weights
+from judgeharness_integrations.benchmark.formats import read_markdown
+from judgeharness_integrations.benchmark.taxonomy import read_weights
 from judgeharness_integrations.cli.benchmark._models import read_model_file
 from judgeharness_integrations.config import load_config
 from judgeharness_integrations.ranking.judges.factfile import fact_records

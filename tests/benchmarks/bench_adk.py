@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import itertools
 import math
 import os
 import sys
@@ -37,6 +38,7 @@ RUBRIC = "The answer is polite."
 INVOCATIONS, SAMPLES, LATENCY_S, CONCURRENCY = 20, 5, 0.050, 16
 CPU_INVOCATIONS = 20
 REPEATS, CPU_REPEATS = 3, 15
+_REASONS = itertools.count()
 
 
 class SlowJudge(BaseLlm):
@@ -55,7 +57,8 @@ class SlowJudge(BaseLlm):
         """Answer in the format the prompt asks for."""
         del llm_request, stream
         await asyncio.sleep(LATENCY_S if self.model == "slow-judge" else 0)
-        text = f"ID: polite\nProperty: {RUBRIC}\nRationale: It is.\nVerdict: yes"
+        reason = f"It is, as {next(_REASONS)} readers found."  # no two answers alike, as of a model
+        text = f"ID: polite\nProperty: {RUBRIC}\nRationale: {reason}\nVerdict: yes"
         yield LlmResponse(content=Content(role="model", parts=[Part(text=text)]))
 
 

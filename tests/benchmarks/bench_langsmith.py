@@ -90,7 +90,7 @@ def main() -> int:
         "difference_wall_s": round(best["harnessed_wall"] - best["bare_wall"], 2),
         "harnessed_to_bare_cpu": round(best["harnessed_cpu"] / best["bare_cpu"], 2),
     }
-    return report(result, [Target("harnessed_to_bare_cpu", 9.0)])
+    return report(result, [Target("harnessed_to_bare_cpu", 6.0)])
 
 
 if __name__ == "__main__":

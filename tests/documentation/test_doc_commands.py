@@ -22,7 +22,7 @@ pytestmark = pytest.mark.slow  # some draw, or start a process
 README = {  # what a block of the README, which carries no comments, is told by -> why it is not run
     r"^pip install|^python3 -m venv": "it installs; what follows is run on the page of docs/ about it",
     r"^export JUDGEHARNESS_LOG=postgresql": "it needs a PostgreSQL; tests/durability has one",
-    r"--engine ray": "tests/ray starts a cluster",
+    r"--engine ray": "tests/ray_executor starts a cluster",
     r"^judgeharness \w+ LOG\b": "it is a synopsis: LOG is yours",
 }
 PLUGIN = "judgeharness_integrations.testing.pytest_plugin"

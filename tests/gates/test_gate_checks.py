@@ -2,12 +2,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from statistics import NormalDist
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import binom, binomtest
 from support.gated import case, labelled, passes, scores
 from support.measured import EXPIRED, VALID, calibration, measured
 from support.rows import both_orders, sampled
@@ -16,10 +17,13 @@ from judgeharness_integrations._errors import UnknownNameError, UsageError
 from judgeharness_integrations.aggregation.planned import PLANNED_SAMPLES
 from judgeharness_integrations.aggregation.statistics import wilson, wilson_of
 from judgeharness_integrations.calibration import measure_calibration
+from judgeharness_integrations.calibration.rates import Rate
+from judgeharness_integrations.calibration.tally import Tally, exact_interval
+from judgeharness_integrations.checking.statistics import clopper_pearson
 from judgeharness_integrations.gates import Gate, GateCheck, Gates, check_gates
 from judgeharness_integrations.gates.expression import parse_expression
 from judgeharness_integrations.gates.judging import more_cases
-from judgeharness_integrations.gates.metrics import Measured
+from judgeharness_integrations.gates.metrics import Measured, measured_rate
 from judgeharness_integrations.measure import measure
 from judgeharness_integrations.reporting.runs import RunReport, run_report
 
@@ -32,13 +36,13 @@ def only(report: RunReport, gate: str, **options: Any) -> GateCheck:
 
 def test_the_lower_end_of_the_interval_decides() -> None:
     check = only(passes(93, 7), "pass_rate>=0.9")
-    low, high = wilson(93, 100) or (0, 0)
-    assert (check.status, check.value, check.low, check.high, check.n) == ("failed", 0.93, low, high, 100)
+    assert (check.status, check.value, check.n) == ("failed", 0.93, 100)
+    assert (check.low, check.high) == pytest.approx(binomtest(93, 100).proportion_ci())
     assert check.reason == (
-        "pass_rate 0.930 [0.863, 0.966] over 100 cases: its lower end 0.863 is below 0.9; with this share, about 285 "
-        "more cases would settle it"
+        "pass_rate 0.930 [0.861, 0.971] over 100 cases: its exact lower end 0.861 is below 0.9; with this share, about "
+        "291 more cases would settle it"
     )
-    assert check.more_cases == 285
+    assert check.more_cases == 291
     assert only(passes(93, 7), "pass_rate>=0.86").status == "passed"
 
 
@@ -47,7 +51,7 @@ def test_the_upper_end_decides_where_less_is_better() -> None:
     assert only(report, "rate(FAIL)<=0.1").status == "failed"
     passed = only(report, "rate(FAIL)<=0.14")
     assert passed.status == "passed"
-    assert passed.reason.endswith("its upper end 0.137 is not above 0.14")
+    assert passed.reason.endswith("its exact upper end 0.139 is not above 0.14")
 
 
 def test_a_share_that_is_itself_too_low_needs_no_more_cases() -> None:
@@ -106,6 +110,17 @@ def test_consistency_and_agreement_are_means_over_cases() -> None:
     assert only(report, "agreement>=0.5").value == pytest.approx((20 + 10 / 3) / 30)
     perfect = only(passes(40, 0), "consistency>=0.8")
     assert (perfect.status, perfect.value, perfect.high) == ("passed", 1.0, 1.0)
+
+
+def test_ten_coin_tosses_do_not_show_less_agreement_than_coins_have() -> None:
+    """Splits of 4:4 and 5:3 vary so little that Wilson's interval ended at .48, where a coin has .5."""
+    split = [4, 4, 4, 5, 4, 3, 4, 5, 4, 4]
+    report = run_report([case(f"c{n}", ["PASS"] * k + ["FAIL"] * (8 - k)) for n, k in enumerate(split)])
+    found = only(report, "agreement<=0.49")
+    assert (found.status, found.value) == ("failed", pytest.approx((7 * 12 + 3 * 13) / 280))
+    assert found.low >= 12 / 28  # what an even split has
+    consistency = only(report, "consistency<=0.7")
+    assert 0.5 <= consistency.low < consistency.value < 0.6 < consistency.high < 0.8
 
 
 def test_one_sample_a_case_shows_no_consistency() -> None:
@@ -169,7 +184,8 @@ def test_flips_are_counted_over_cases_that_show_them() -> None:
     report = run_report(pairs(40))
     check = only(report, "position_flip<=0.3")
     flip = report.summaries[0].flips[0]
-    assert (check.value, check.low, check.high, check.n) == (flip.value, flip.low, flip.high, 40)
+    assert (check.value, check.n) == (flip.value, 40)
+    assert (check.low, check.high) == pytest.approx(clopper_pearson(5, 40))
     assert only(report, "flip_rate(position_swap)<=0.3").value == check.value
     clustered = run_report(
         [
@@ -303,9 +319,9 @@ def test_a_rule_chosen_after_the_samples_is_called_exploratory() -> None:
 
 
 def test_a_number_that_misses_the_bar_never_looks_like_it() -> None:
-    low = (wilson(93, 100) or (0, 0))[0]
+    low = clopper_pearson(93, 100)[0]
     check = only(passes(93, 7), f"pass_rate>={low + 1e-6:.9f}")
-    shown = check.reason.partition("its lower end ")[2].split(" ")[0]
+    shown = check.reason.partition("its exact lower end ")[2].split(" ")[0]
     assert float(shown) < low + 1e-6
 
 
@@ -313,31 +329,58 @@ def test_the_report_is_json() -> None:
     found = check_gates(passes(93, 7), ["pass_rate>=0.9"]).to_dict()
     assert found["schema"] == "judgeharness.gates/1"
     assert (found["passed"], found["point_estimates"], len(found["checks"])) == (False, False, 1)
-    assert found["checks"][0]["more_cases"] == 285
+    assert found["checks"][0]["more_cases"] == 291
 
 
-@given(st.integers(1, 400), st.integers(0, 400), st.floats(0.01, 0.99), st.sampled_from([">=", "<="]))
+@given(
+    st.integers(1, 400),
+    st.integers(0, 400),
+    st.floats(0.01, 0.99),
+    st.sampled_from([">=", "<="]),
+    st.sampled_from([1, 0.3]),
+)
 def test_with_so_many_more_cases_of_the_same_share_the_gate_passes_and_with_fewer_it_does_not(
-    hits: int, misses: int, bar: float, operator: str
+    hits: int, misses: int, bar: float, operator: str, each: float
 ) -> None:
     n, expression = hits + misses, parse_expression(f"coverage{operator}{bar!r}")
-    low, high = wilson(hits, n) or (0, 0)
-    more = more_cases(expression, Measured(value=hits / n, low=low, high=high, n=n))
-    end = low if operator == ">=" else high
+    low, high = exact_interval(hits / n, n * each)
+    more = more_cases(expression, Measured(value=hits / n, low=low, high=high, n=n, worth=n * each))
     if more is None:
-        close = math.isclose(hits / n, bar, rel_tol=1e-6)
-        assert close or not expression.holds(hits / n) or hits == 0
+        assert math.isclose(hits / n, bar, rel_tol=1e-4) or not expression.holds(hits / n)
         return
-    if expression.holds(end):
-        return  # it passes already
-    total = n + more
-    assert _end(hits / n, total, operator) == pytest.approx(bar, abs=0.02) or expression.holds(
-        _end(hits / n, total, operator)
+
+    def passes_with(cases: int) -> bool:
+        return expression.holds(exact_interval(hits / n, cases * each)[0 if expression.wants_high else 1])
+
+    assert passes_with(n + more)
+    assert more == 1 or not passes_with(n + more - 1)
+
+
+@pytest.mark.parametrize("cases", [10, 55, 210, 1000])
+@pytest.mark.parametrize("bar", [0.02, 0.17, 0.29, 0.5, 0.71, 0.83, 0.98])
+def test_a_share_at_the_bar_passes_in_at_most_one_study_of_forty(bar: float, cases: int) -> None:
+    hits = np.arange(cases + 1)
+    rates = [measured_rate(Rate.of(one, cases)) for one in hits.tolist()]
+    chances = binom.pmf(hits, cases, bar)
+    assert chances[[(one.low or 0) >= bar for one in rates]].sum() <= 0.025
+    assert chances[[(one.high or 0) <= bar for one in rates]].sum() <= 0.025
+
+
+def test_cases_of_clusters_have_the_exact_interval_of_what_they_are_worth() -> None:
+    together = run_report(
+        [case(f"c{n}", ["PASS" if n < 93 else "FAIL"] * 3, cluster=f"k{n // 10}") for n in range(100)]
     )
-    assert expression.holds(_end(hits / n, total * (1 + 1e-9) + 1e-6, operator))
-    if more > 1:
-        assert not expression.holds(_end(hits / n, total - 1 - 1e-6 * total, operator))
+    tally = Tally()
+    for n in range(100):
+        tally.add(hit=n < 93, cluster=n // 10)
+    check = only(together, "pass_rate>=0.8")
+    assert (check.low, check.high) == pytest.approx(tally.exact_interval())
+    assert check.more_cases is not None
 
 
-def _end(share: float, trials: float, operator: str) -> float:
-    return wilson_of(share, trials, NormalDist().inv_cdf(0.975))[0 if operator == ">=" else 1]
+def test_of_wilsons_interval_of_a_mean_the_bar_gives_how_many_more() -> None:
+    gate = parse_expression("consistency>=0.85")
+    low, high = wilson(90, 100) or (0, 0)
+    more = more_cases(gate, Measured(value=0.9, low=low, high=high, n=100)) or 0
+    assert (wilson_of(0.9, 100 + more, 1.96)[0] >= 0.85, wilson_of(0.9, 98 + more, 1.96)[0] >= 0.85) == (True, False)
+    assert more_cases(gate, Measured(value=0.9, low=0.0, high=1.0, n=2)) is None

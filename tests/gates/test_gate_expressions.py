@@ -83,6 +83,13 @@ def test_a_bar_no_interval_can_clear_is_refused_unless_the_value_alone_is_looked
     assert Gates(fail_under=(text,), point_estimates=True).listed[0].name == text
 
 
+def test_a_sequential_gate_that_cannot_pass_is_told_what_can() -> None:
+    text = "accuracy>=1"
+    with pytest.raises(UsageError, match=r"as accuracy>=0.95, or gate about this suite, .*\(--about suite\)\.$"):
+        Gates(fail_under=(text,), sequential=True)
+    assert Gates(fail_under=(text,), sequential=True, about="suite").listed[0].name == text
+
+
 @pytest.mark.parametrize(("text", "why"), [("accuracy>1", "above 1"), ("abstention<0", "below 0")])
 def test_a_bar_nothing_can_clear_is_always_refused(text: str, why: str) -> None:
     for points in (False, True):

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from support.gated import case, labelled, passes
-from support.measured import VALID, calibration, measured
+from support.measured import TOLD, VALID, calibration, measured
 from support.rows import both_orders
 
 from judgeharness_integrations._errors import ConfigError
@@ -37,7 +37,7 @@ def test_single_answers_that_agree_with_themselves_are_no_consistency() -> None:
 
 
 def test_accuracy_is_not_measured_against_gold_of_another_kind() -> None:
-    report = run_report([case(f"c{n}", ["PASS"] * 3, gold=1) for n in range(30)])
+    report = run_report([case(f"c{n}", ["PASS"] * 3, gold=3) for n in range(30)])
     (check,) = check_gates(report, ["accuracy>=0.5"]).checks
     assert (check.status, check.n) == ("not_measured", 0)
 
@@ -45,7 +45,7 @@ def test_accuracy_is_not_measured_against_gold_of_another_kind() -> None:
 def test_a_check_names_the_design_where_a_judge_has_several() -> None:
     (alone,) = check_gates(passes(9, 1), ["pass_rate>=0.5"]).checks
     assert (alone.design, alone.about) == ("", "judge · verdict")
-    anchored: dict[str, Any] = {"calibration": calibration(), "calibration_state": VALID}
+    anchored: dict[str, Any] = {"calibration": calibration(*TOLD), "calibration_state": VALID}
     report = run_report([*labelled({"PASS": 30}, **anchored), *labelled({"FAIL": 20}, min_valid=1, **anchored)])
     found = check_gates(report, Gates(fail_under=("pass_rate>=0.5",), require_calibration=True))
     quorums = [check.design.split(", ")[3] for check in found.checks]

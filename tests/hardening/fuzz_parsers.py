@@ -23,7 +23,7 @@ _WATCHED = [
     "judgeharness_integrations.quotations",
     "judgeharness_integrations.chatmodels",
     "judgeharness_integrations.judging",
-    "judgeharness_integrations.benchmark.judging",
+    "judgeharness_integrations.benchmark.judges",
     "judgeharness_langchain",
     "judgeharness_openevals",
     "judgeharness_adk.reading",

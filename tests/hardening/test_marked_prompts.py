@@ -20,7 +20,7 @@ from support.openai_server import OpenAIServer, Reply, chat_model
 
 from judgeharness_adk.rewriting import model_rewriter
 from judgeharness_integrations import PairwiseCase
-from judgeharness_integrations.benchmark.prompts.material import object_of, prompt
+from judgeharness_integrations.benchmark.prompts import object_of, prompt
 from judgeharness_integrations.judging import Probe
 from judgeharness_integrations.marks import code_of, unmarked
 from judgeharness_integrations.perturbations import perturbation

@@ -15,8 +15,8 @@ from support.forging import ANSWER, OTHER
 from support.openai_server import OpenAIServer, Reply, Request, chat_model
 
 from judgeharness_integrations import AnswerCase, PairwiseCase
-from judgeharness_integrations.benchmark.judging.judges import ConversationJudge, PairJudge
-from judgeharness_integrations.benchmark.taxonomy.taxonomy import FailureType, Taxonomy
+from judgeharness_integrations.benchmark.judges import ConversationJudge, PairJudge
+from judgeharness_integrations.benchmark.records import FailureType, Taxonomy
 from judgeharness_integrations.judging import Probe
 from judgeharness_integrations.marks import code_in
 from judgeharness_integrations.perturbations import perturbation

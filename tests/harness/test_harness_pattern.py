@@ -22,7 +22,9 @@ from judgeharness_integrations.aggregation import rule
 from judgeharness_integrations.aggregation.collapse import Independence
 from judgeharness_integrations.calibration import CalibrationState, CriterionCalibration, LabelledItem, Rate
 from judgeharness_integrations.calibration.classes import ClassRates
+from judgeharness_integrations.calibration.controls import Control, Controls
 from judgeharness_integrations.calibration.estimate import Estimate
+from judgeharness_integrations.calibration.population import CriterionPopulation, Population
 from judgeharness_integrations.calibration.riskcoverage import RiskCoverage, RiskPoint
 from judgeharness_integrations.design import Design
 from judgeharness_integrations.result import CriterionResult, PerturbationSummary, Usage
@@ -32,6 +34,9 @@ VERDICTS = ("PASS", "PASS", "PASS", "FAIL", "PASS", "FAIL", "PASS", "FAIL", "PAS
 CASE = AnswerCase(case_id="case-1", input="What is 2 + 2?", output="The answer is 4.")
 LABELLED = replace(CASE, case_id="labelled-1")
 ONE_OF_ONE = Rate(successes=1, trials=1, low=pytest.approx(0.2065, abs=1e-4), high=1.0)
+ONE_AGAINST_ONE = Estimate(value=0.0, low=pytest.approx(-0.7935, abs=1e-4), high=pytest.approx(0.7935, abs=1e-4), n=1)
+ONE_AGAINST_A_COIN = Estimate(value=0.5, low=pytest.approx(-0.2935, abs=1e-4), high=0.5, n=1)
+ONE_ANSWER = "it compares two answers, and these cases hold one"
 
 
 class SequencedJudge:
@@ -139,8 +144,20 @@ def expected_calibration(rule_name: str) -> CalibrationReport:
                     unordered=0,
                 ),
                 undefined={
+                    "balanced_accuracy": "every label is 'PASS', and of other items they say nothing",
                     "macro_f1_interval": "every label and decision is 'PASS': nothing tells how the others fare",
                 },
+                controls=Controls(
+                    value=1.0,
+                    n=1,
+                    scored=False,
+                    listed=(
+                        Control(name="constant", says="always PASS", value=1.0, n=1, advantage=ONE_AGAINST_ONE),
+                        Control(name="coin", says="a coin", value=0.5, n=1, advantage=ONE_AGAINST_A_COIN),
+                        Control(name="longest answer", says="the longer answer", reason=ONE_ANSWER),
+                        Control(name="first slot", says="the first answer", reason=ONE_ANSWER),
+                    ),
+                ),
             )
         },
         measured_at=NOW.isoformat(),
@@ -152,6 +169,12 @@ def expected_calibration(rule_name: str) -> CalibrationReport:
             "failure policy": "failures count in shares; quorum half of the planned samples",
         },
         items=(LabelledItem(case_id="labelled-1", criterion="verdict", gold="PASS", verdict="PASS", status="decided"),),
+        population=Population(
+            cases=1,
+            copies=1.0,
+            criteria={"verdict": CriterionPopulation(decisions={"PASS": 1}, consistency={"0.7": 1})},
+            lengths={"characters": {"8": 1}},
+        ),
     )
 
 

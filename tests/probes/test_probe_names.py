@@ -14,7 +14,7 @@ from judgeharness_integrations.cases import PairwiseCase
 from judgeharness_integrations.config import load_config
 from judgeharness_integrations.perturbations import perturbation
 from judgeharness_integrations.probes import PROBE_PROPERTIES, AdversarialProbe, probe, probes
-from judgeharness_integrations.verdictlog.probenames import probe_name
+from judgeharness_integrations.verdictlog.row import probe_name
 
 PAIR = PairwiseCase(case_id="c", output="x", output_b="y")
 

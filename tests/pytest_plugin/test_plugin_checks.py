@@ -132,7 +132,7 @@ def test_it(judgeharness):
 """
     )
     ran.assert_outcomes(errors=1)
-    ran.stdout.fnmatch_lines(["*NotGradedError: not graded: all 6 samples failed (* 6): check *"])
+    ran.stdout.fnmatch_lines(["*NotGradedError: not graded: all 6 samples failed (* 6), the first with *: check *"])
 
 
 def test_an_inconsistent_judge_fails_where_consistency_is_asked_for(run: Run) -> None:

@@ -180,7 +180,7 @@ def test_a_calibration_of_a_marker_is_read_from_the_root_of_the_suite(run: Run, 
     labels = pytester.path / "labels.csv"
     labels.write_text("case_id,input,output,gold\n" + "".join(f"c{n},x,Hello *{n}*,PASS\n" for n in range(4)))
     (pytester.path / "suite.toml").write_text(
-        '[harness]\nshape = "labels"\n[calibration]\nlabels = "labels.csv"\nname = "people"\n'
+        '[harness]\nshape = "labels"\n[calibration]\nlabels = "labels.csv"\nname = "people"\nsource = "human"\n'
     )
     ran = run(
         """
@@ -214,7 +214,91 @@ def test_saved(judgeharness):
         "--judgeharness-preset=standard",
     )
     ran.assert_outcomes(passed=1)
-    assert ran.ret == 0
+    assert ran.ret == 1  # it was read, and labels of one kind cannot tell the judge from a constant one
+    assert "every label is 'PASS'" in " ".join(ran.stdout.str().split())
+
+
+CERTIFIED = """
+import json
+import pytest
+from judgeharness_integrations import AnswerCase, JudgeHarness, JudgeIdentity
+from judgeharness_integrations.certifying import Certificate, Selection
+from judgeharness_integrations.calibration.saved import DEFAULT_MAX_AGE
+from judgeharness_integrations.running import fingerprint_parts
+from judgeharness_integrations.testing import ScriptedJudge
+
+def known(*says):
+    return ScriptedJudge(list(says), name="known", identity=JudgeIdentity(name="known", model="m"))
+"""
+CERTIFYING = """
+from datetime import UTC, datetime
+from judgeharness_integrations.certifying import Wanted, certify
+from judgeharness_integrations.certifying.measuring import Labels
+from judgeharness_integrations.verdictlog import VerdictRow
+
+def test_certify(judgeharness):
+    judge = known("PASS")
+    harness = judgeharness.harness_for(judge, CASE)
+    rows = [
+        VerdictRow(case_id=f"c{n}", judge="known", verdict=gold, gold=gold, repetition=place, perturbation="none")
+        for n in range(40) for gold in ("PASS" if n % 2 else "FAIL",) for place in range(4)
+    ]
+    design = harness.design_for(judge)
+    certificate = certify(
+        rows, design.rule, Wanted(agreement=0.9, delta=0.1), Labels(name="people", source="human"),
+        parts=fingerprint_parts(judge, design, None), measured_at=datetime.now(UTC).isoformat(),
+    )
+    certificate.save("certificate.json")
+"""
+
+
+def test_a_certificate_of_a_marker_or_a_file_withholds_what_it_does_not_certify(
+    run: Run, pytester: pytest.Pytester
+) -> None:
+    design = '[harness]\nperturbations = ["none"]\nrepetitions = 4\naggregation_rule = "majority"\n'
+    (pytester.path / "plain.toml").write_text(design)
+    (pytester.path / "held.toml").write_text(f'certificate = "certificate.json"\n{design}')
+    run(CERTIFIED + CERTIFYING, "--judgeharness-config=plain.toml").assert_outcomes(passed=1)
+    split = """
+def test_split(judgeharness):
+    result = judgeharness(known("PASS", "PASS", "PASS", "FAIL"), CASE)
+    assert result.status == "abstained", result.reason
+    assert "below 1.0" in result.reason
+
+def test_sure(judgeharness):
+    judgeharness.check(known("PASS"), AnswerCase(case_id="sure", output="Hi"))
+"""
+    marked = 'pytestmark = pytest.mark.judgeharness(certificate="certificate.json")\n'
+    for tests, config in ((CERTIFIED + marked + split, "plain.toml"), (CERTIFIED + split, "held.toml")):
+        ran = run(tests, f"--judgeharness-config={config}")
+        ran.assert_outcomes(passed=2)
+        assert "known: certificate: people: decided cases agree with people at least 90 %" in ran.stdout.str()
+    missing = 'pytestmark = pytest.mark.judgeharness(certificate="no.json")\n'
+    refused = run(CERTIFIED + missing + split, "--judgeharness-config=held.toml")
+    assert refused.ret == pytest.ExitCode.USAGE_ERROR
+    assert "certificate" in refused.stderr.str()
+
+
+def test_judges_are_counted_among_the_candidates_of_their_labels(run: Run, pytester: pytest.Pytester) -> None:
+    labels = pytester.path / "labels.csv"
+    rows = [f"c{n},x,Hello *{n}*,{'PASS' if n % 2 else 'FAIL'}\n" for n in range(6)]
+    labels.write_text("case_id,input,output,gold\n" + "".join(rows))
+    (pytester.path / "suite.toml").write_text(
+        '[harness]\nperturbations = ["none"]\nrepetitions = 2\naggregation_rule = "majority"\n'
+        '[calibration]\nlabels = "labels.csv"\nname = "people"\nsource = "human"\n'
+    )
+    tests = (
+        CERTIFIED
+        + """
+def test_two(judgeharness):
+    for name, candidates in (("one", 1), ("one", 1), ("two", 2)):
+        judge = ScriptedJudge(["PASS"], name=name, identity=JudgeIdentity(name=name, model="m"))
+        assert judgeharness(judge, CASE).calibration.candidates == candidates
+"""
+    )
+    ran = run(tests, "--judgeharness-config=suite.toml")
+    ran.assert_outcomes(passed=1)
+    assert len((pytester.path / "labels.candidates.jsonl").read_text().splitlines()) == 2
 
 
 @pytest.mark.slow

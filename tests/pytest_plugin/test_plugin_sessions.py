@@ -104,9 +104,9 @@ def test_tests_without_a_result_are_counted(run: Run) -> None:
 @pytest.mark.parametrize(
     ("options", "code", "lines"),
     [
-        (("--judgeharness-fail-under=pass_rate>=0.5",), 0, ["pass_rate>=0.5 * passed", "gates: passed"]),
+        (("--judgeharness-fail-under=pass_rate>=0.35",), 0, ["pass_rate>=0.35 * passed", "gates: passed"]),
         (("--judgeharness-fail-under=pass_rate>=0.9",), 1, ["pass_rate>=0.9 * failed", "gates: FAILED"]),
-        (("--judgeharness-max-abstention=0.6", "--judgeharness-min-consistency=0.2"), 0, ["gates: passed"]),
+        (("--judgeharness-max-abstention=0.65", "--judgeharness-min-consistency=0.2"), 0, ["gates: passed"]),
         (("--judgeharness-require-calibration",), 1, ["gates: FAILED"]),
         (("--judgeharness-fail-under=mean_score>=5",), 4, ["gates: *mean_score*"]),
     ],
@@ -129,13 +129,15 @@ def test_the_command_line_wins_over_the_file(run: Run) -> None:
     ini = 'judgeharness_fail_under = ["pass_rate>=0.9"]\njudgeharness_require_calibration = true\n'
     test = "\ndef test_it(judgeharness):\n    judgeharness(passes, CASE)\n"
     assert run(test, ini=ini).ret == 1
-    ran = run(test, "--judgeharness-fail-under=pass_rate>=0.1", "-o", "judgeharness_require_calibration=false", ini=ini)
+    ran = run(
+        test, "--judgeharness-fail-under=pass_rate>=0.02", "-o", "judgeharness_require_calibration=false", ini=ini
+    )
     assert ran.ret == 0
 
 
 def test_a_failed_test_stays_what_it_is_when_gates_pass(run: Run) -> None:
     ran = run(
-        "\ndef test_it(judgeharness):\n    judgeharness.check(fails, CASE)\n", "--judgeharness-max-abstention=0.9"
+        "\ndef test_it(judgeharness):\n    judgeharness.check(fails, CASE)\n", "--judgeharness-max-abstention=0.98"
     )
     assert ran.ret == 1
     ran.stdout.fnmatch_lines(["gates: passed"])
@@ -278,12 +280,12 @@ def test_cut(judgeharness):
 
 def test_gates_of_a_file_hold_beside_those_of_options(run: Run, pytester: pytest.Pytester) -> None:
     (pytester.path / "suite.json").write_text(
-        json.dumps({"gates": {"max_abstention": 0.9, "fail_under": ["coverage>=0.1"]}})
+        json.dumps({"gates": {"max_abstention": 0.98, "fail_under": ["coverage>=0.02"]}})
     )
     test = "\ndef test_it(judgeharness):\n    judgeharness(passes, CASE)\n"
-    ran = run(test, "--judgeharness-config=suite.json", "--judgeharness-fail-under=pass_rate>=0.1")
+    ran = run(test, "--judgeharness-config=suite.json", "--judgeharness-fail-under=pass_rate>=0.02")
     ran.stdout.fnmatch_lines(
-        ["coverage>=0.1 *passed", "pass_rate>=0.1 *passed", "abstention<=0.9 *passed", "gates: passed"]
+        ["coverage>=0.02 *passed", "pass_rate>=0.02 *passed", "abstention<=0.98 *passed", "gates: passed"]
     )
 
 
@@ -351,14 +353,15 @@ def test_the_entry_module_loads_nothing(pytester: pytest.Pytester) -> None:
     loaded = [name for name in ran.outlines[0].split() if not name.startswith("judgeharness_integrations")]
     ours = {name.removeprefix("judgeharness_integrations") for name in ran.outlines[0].split()} - set(loaded)
     assert ours == {
-        *("", "._lazy", ".testing", ".testing.pytest_plugin"),
+        *("", "._lazy", "._rendering", ".testing", ".testing.pytest_plugin"),
         *(".testing.pytest_plugin.hooks", ".testing.pytest_plugin.options"),
     }
     assert loaded == []
 
 
 EARLY = [
-    *("judgeharness_integrations", "judgeharness_integrations._lazy", "judgeharness_integrations.testing"),
+    *("judgeharness_integrations", "judgeharness_integrations._lazy", "judgeharness_integrations._rendering"),
+    "judgeharness_integrations.testing",
     *(PLUGIN, f"{PLUGIN}.hooks", f"{PLUGIN}.options"),
 ]
 

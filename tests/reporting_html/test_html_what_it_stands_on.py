@@ -41,7 +41,7 @@ def test_calls_that_failed_for_every_criterion_are_among_the_single_calls() -> N
 
 def test_gold_of_another_kind_is_not_among_the_calls_that_could_be_right() -> None:
     right = case("a", ["PASS"] * 3, gold="PASS")
-    (fact,) = only(right, case("b", ["PASS"] * 3, gold=1)).single_calls
+    (fact,) = only(right, case("b", ["PASS"] * 3, gold=3)).single_calls
     assert fact.note == "3 of 3 calls"
 
 

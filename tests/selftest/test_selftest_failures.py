@@ -10,9 +10,9 @@ import pytest
 
 from judgeharness_integrations.aggregation.decision import Decision, decided
 from judgeharness_integrations.aggregation.rules import RULE_NAMES, Rule, rule
-from judgeharness_integrations.testing.selftest import FailureCheck, promises, run_selftest
-from judgeharness_integrations.testing.selftest.failures import FAILURES
-from judgeharness_integrations.testing.selftest.promises import (
+from judgeharness_integrations.testing.selftest import FailureCheck, rules, run_selftest
+from judgeharness_integrations.testing.selftest.rules import (
+    FAILURES,
     absent,
     across,
     at_random,
@@ -73,7 +73,7 @@ def test_the_other_promises_can_be_broken_as_well() -> None:
 
 def planted(function: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let every name be the rule of this function."""
-    monkeypatch.setattr(promises, "rule", lambda name: Rule(name, function, kind="labels"))
+    monkeypatch.setattr(rules, "rule", lambda name: Rule(name, function, kind="labels"))
 
 
 def counts_failures_for(label: str) -> Any:
@@ -102,7 +102,7 @@ def test_a_rule_that_rewards_failing_is_caught(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_a_verdict_below_the_quorum_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(promises, "decide", lambda *_, **__: decided("A"))
+    monkeypatch.setattr(rules, "decide", lambda *_, **__: decided("A"))
     assert broken(below_quorum, "majority", 3)
 
 

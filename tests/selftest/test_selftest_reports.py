@@ -11,12 +11,18 @@ import pytest
 
 from judgeharness_integrations.checking import check_judge
 from judgeharness_integrations.checking.conformance import check_rows
-from judgeharness_integrations.testing.selftest import AlarmCheck, PowerCheck, reports, run_selftest
-from judgeharness_integrations.testing.selftest.clean import CLEAN
-from judgeharness_integrations.testing.selftest.faults import FAULTS
-from judgeharness_integrations.testing.selftest.reports import NARROWEST, WIDEST, failed, named, varied_cases
+from judgeharness_integrations.testing.selftest import AlarmCheck, PowerCheck, judges, run_selftest
+from judgeharness_integrations.testing.selftest.judges import (
+    CLEAN,
+    FAULTS,
+    NARROWEST,
+    WIDEST,
+    failed,
+    named,
+    varied_cases,
+)
 from judgeharness_integrations.testing.simulating.judge import SimulatedJudge
-from judgeharness_integrations.verdictlog.probenames import PROBE_PROPERTIES
+from judgeharness_integrations.verdictlog.row import PROBE_PROPERTIES
 
 BY_NAME: dict[str, Any] = {check.name: check for check in (*FAULTS, *CLEAN)}
 
@@ -42,7 +48,7 @@ def test_every_point_is_a_judge_of_its_own(check: Any, monkeypatch: pytest.Monke
         asked.append((replace(judge, seed=0), n))
         return ()
 
-    monkeypatch.setattr(reports, "failed", failed_nothing)
+    monkeypatch.setattr(judges, "failed", failed_nothing)
     for place in range(len(check.points)):
         reported(check, place)
     assert len(asked) == len(check.points)
@@ -110,13 +116,13 @@ def test_a_check_that_fails_too_easily_is_caught(monkeypatch: pytest.MonkeyPatch
     """At a level of nine tenths, and with no tolerance to speak of, judges without a fault are failed."""
     clean = replace(BY_NAME["no alarm: pairwise"], points=({"n": 20, "noise": 0.75},), fast_replicates=2)
     assert run_selftest([clean]).passed
-    monkeypatch.setattr(reports, "check_rows", partial(check_rows, alpha=0.9, tolerance=0.001))
+    monkeypatch.setattr(judges, "check_rows", partial(check_rows, alpha=0.9, tolerance=0.001))
     [found] = run_selftest([clean]).checks
     assert (found.verdict, found.kind) == ("miss", "false_alarms")
 
 
 def test_a_check_that_fails_nothing_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reports, "check_rows", partial(check_rows, alpha=1e-200))
+    monkeypatch.setattr(judges, "check_rows", partial(check_rows, alpha=1e-200))
     [found] = run_selftest([replace(BY_NAME["fault: position"], points=({"n": 20, "share": 0.5},), declared=1)]).checks
     assert (found.verdict, found.worst.rate) == ("miss", 0.0)
 

@@ -12,17 +12,20 @@ from judgeharness_integrations.agreement.kappa.bootstrap import Bootstrap
 from judgeharness_integrations.agreement.kappa.coefficients import alpha, cohen, fleiss, gwet
 from judgeharness_integrations.agreement.kappa.ratings import Ratings
 from judgeharness_integrations.calibration.rates import cohen_kappa
-from judgeharness_integrations.testing.selftest.alttests import _advantages, true_rho
-from judgeharness_integrations.testing.selftest.categories import _kappa, drawn_answers, true_macro_f1
-from judgeharness_integrations.testing.selftest.clusters import cluster_effects, clustered_hits
-from judgeharness_integrations.testing.selftest.kappas import (
+from judgeharness_integrations.testing.selftest.agreement import (
     _PATTERNS,
+    _advantages,
+    _kappa,
     _ratings,
     _three_cells,
+    drawn_answers,
     planted_table,
     true_ac1,
     true_kappa,
+    true_macro_f1,
+    true_rho,
 )
+from judgeharness_integrations.testing.selftest.proportions import cluster_effects, clustered_hits
 
 WEIGHTS: tuple[Any, ...] = ("none", "linear", "quadratic")
 METRICS: tuple[Any, ...] = ("nominal", "ordinal", "interval")

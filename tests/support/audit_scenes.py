@@ -9,14 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from judgeharness_integrations.audit.source import Answering, CaseView, Choice, Item, Progress
-from judgeharness_integrations.benchmark.conditions import Conditions
-from judgeharness_integrations.benchmark.documents.document import Chunk, Document
-from judgeharness_integrations.benchmark.folder import BenchmarkFolder
+from judgeharness_integrations.benchmark.folder import BenchmarkFolder, Settings
 from judgeharness_integrations.benchmark.pair import (
     LAYERS,
     Blueprint,
     Blueprints,
     Claim,
+    Conditions,
     Conversation,
     Conversations,
     LayerResult,
@@ -26,9 +25,7 @@ from judgeharness_integrations.benchmark.pair import (
     TurnGrounding,
     Verification,
 )
-from judgeharness_integrations.benchmark.records import clean
-from judgeharness_integrations.benchmark.settings import Settings
-from judgeharness_integrations.benchmark.taxonomy.taxonomy import Behaviour, FailureType, Taxonomy
+from judgeharness_integrations.benchmark.records import Behaviour, Chunk, Document, FailureType, Taxonomy, clean
 from judgeharness_integrations.verdictlog.row import VerdictRow
 from support.report_scenes import HOSTILE
 
@@ -346,7 +343,7 @@ def client(source: Any, **options: Any) -> Any:
     """A client of the page that has opened the whole address."""
     from starlette.testclient import TestClient
 
-    from judgeharness_integrations.audit.web.app import audit_app
+    from judgeharness_integrations.audit.app import audit_app
 
     made = TestClient(audit_app(source, token=TOKEN), base_url="http://127.0.0.1:8123", **options)
     assert made.get("/", params={"token": TOKEN}).status_code == 200

@@ -5,10 +5,8 @@ from __future__ import annotations
 import zlib
 from typing import TYPE_CHECKING
 
-from judgeharness_integrations.audit.assigning import read_assignment
-from judgeharness_integrations.audit.labels import PairLabel, label_log
-from judgeharness_integrations.audit.plaincases import PlainTask
-from judgeharness_integrations.audit.runcases import plain_questions, read_run_cases
+from judgeharness_integrations.audit.cases import PlainTask, plain_questions, read_run_cases
+from judgeharness_integrations.audit.labels import PairLabel, label_log, read_assignment
 from judgeharness_integrations.labelling import LabelLog
 
 if TYPE_CHECKING:

@@ -6,16 +6,16 @@ import random
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from judgeharness_integrations.benchmark.conditions import Conditions, Drawing, draw_conditions
-from judgeharness_integrations.benchmark.documents.document import Chunk, Document
-from judgeharness_integrations.benchmark.folder import BenchmarkFolder, digest_of
+from judgeharness_integrations.benchmark.folder import BenchmarkFolder, Settings, digest_of
 from judgeharness_integrations.benchmark.pair import (
     LAYERS,
     Blueprint,
     Blueprints,
     Claim,
+    Conditions,
     Conversation,
     Conversations,
+    Drawing,
     Layer,
     LayerResult,
     Pair,
@@ -23,9 +23,9 @@ from judgeharness_integrations.benchmark.pair import (
     Turn,
     TurnGrounding,
     Verification,
+    draw_conditions,
 )
-from judgeharness_integrations.benchmark.settings import Settings
-from judgeharness_integrations.benchmark.taxonomy.taxonomy import Behaviour, FailureType, Taxonomy
+from judgeharness_integrations.benchmark.records import Behaviour, Chunk, Document, FailureType, Taxonomy
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
 __all__ = ["DOCUMENTS", "SKILL", "TAXONOMY", "judged", "make_benchmark", "make_pair", "verification"]

@@ -1,26 +1,20 @@
-"""The schemas of a benchmark's files, made from its records: `python -m support.benchmark_schemas` writes them."""
+"""The schemas of a benchmark's files, made from its records."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
-from judgeharness_integrations.audit.assigning import Assignment
-from judgeharness_integrations.audit.labels import AuditLabel
-from judgeharness_integrations.benchmark.documents.document import Document
+from judgeharness_integrations.audit.labels import Assignment, AuditLabel
+from judgeharness_integrations.benchmark.folder import Settings
 from judgeharness_integrations.benchmark.pair import Pair
-from judgeharness_integrations.benchmark.records import Record
-from judgeharness_integrations.benchmark.results.curating import CurateReport
-from judgeharness_integrations.benchmark.results.exporting import ExportReport
+from judgeharness_integrations.benchmark.records import Document, Record
+from judgeharness_integrations.benchmark.results.curation import CurateReport
+from judgeharness_integrations.benchmark.results.export import ExportReport
 from judgeharness_integrations.benchmark.results.judgments import Judgment
-from judgeharness_integrations.benchmark.results.stats import StatsReport
-from judgeharness_integrations.benchmark.settings import Settings
+from judgeharness_integrations.benchmark.stats import StatsReport
 
-__all__ = ["RECORDS", "schema_text", "write_schemas"]
-
-ROOT = Path(__file__).parents[2]
+__all__ = ["RECORDS", "record_schema"]
 
 RECORDS: dict[str, tuple[type[Record], str]] = {
     "benchmark-1": (Settings, "What a benchmark was made with: `benchmark.json` of its folder"),
@@ -168,11 +162,27 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
         "kept": "Pairs of these in curated.jsonl.",
         "steps": "What became of the judged pairs: all of them, then by column and value.",
         "judges": "Judges before and after, by their rank after.",
+        "drops_ambiguous": "Whether pairs people found ambiguous, or are evenly split on, are left out.",
+        "dropped": "Judged pairs left out for what people found.",
+    },
+    "Dropped": {
+        "pair": "Id of the pair.",
+        "found": "What people found it to be.",
+        "divided": "Whether as many of them found something else.",
+    },
+    "Survival": {
+        "step": "What pairs have to come through.",
+        "entered": "Pairs that came so far.",
+        "lost": "Pairs it took.",
+        "left": "Pairs that came through.",
+        "rate": "Share of those that entered; null: none did.",
+        "share": "Share of all planned pairs; null: none was planned.",
     },
     "Step": _STEPS
     | {
         "judged": _JUDGED,
         "flagged": "Pairs people found to be noise.",
+        "ambiguous": "Pairs people found ambiguous, where these are left out.",
         "unanimous_right": "Pairs all judges asked were right about.",
         "unanimous_wrong": "Pairs all judges asked were wrong about.",
         "unanswered": "Pairs without an answer that counts.",
@@ -204,6 +214,8 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
         "costs": "What each step took of each model.",
         "total_cost": "Money in all; null where that of a step is not known, or nothing was asked.",
         "audited": "What people found; null: nobody labelled a pair.",
+        "controls": "What judges that read nothing get right of the judged pairs, and who is not better than the best.",
+        "cascade": "From the plan to what is kept: every step, of all pairs.",
     },
     "FlowRow": _STEPS
     | {
@@ -291,14 +303,22 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
 }
 
 
-def schema_text(name: str) -> str:
-    """Return the file of a schema."""
+# fields that documents written before do not have
+_LATER = {
+    "CurateReport": ("drops_ambiguous", "dropped"),
+    "StatsReport": ("cascade",),
+    "Step": ("ambiguous",),
+}
+
+
+def record_schema(name: str) -> dict[str, Any]:
+    """Return the schema of a document that is a record."""
     record, title = RECORDS[name]
     made = record.model_json_schema(mode="serialization", by_alias=True)
     defs = {key: _plain(part) for key, part in made.pop("$defs", {}).items()}
     head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": f"{name}.json", "title": title}
     whole = {**head, **{key: value for key, value in _plain(made).items() if key != "title"}}
-    return json.dumps(whole | ({"$defs": defs} if defs else {}), indent=2, ensure_ascii=False) + "\n"
+    return whole | ({"$defs": defs} if defs else {})
 
 
 def _plain(node: dict[str, Any]) -> dict[str, Any]:
@@ -313,7 +333,7 @@ def _plain(node: dict[str, Any]) -> dict[str, Any]:
         "description": about,
         "type": "object",
         "additionalProperties": False,
-        "required": list(properties),
+        "required": [key for key in properties if key not in _LATER.get(record, ())],
         "properties": properties,
     }
 
@@ -328,14 +348,3 @@ def _stripped(node: dict[str, Any]) -> Iterator[tuple[str, Any]]:
             yield key, [dict(_stripped(one)) if isinstance(one, dict) else one for one in value]
         else:
             yield key, value
-
-
-def write_schemas() -> None:
-    """Write the files of the package and their copies."""
-    for name in RECORDS:
-        for folder in ("judgeharness_integrations/schemas", "docs/schemas"):
-            (ROOT / folder / f"{name}.json").write_text(schema_text(name), encoding="utf-8")
-
-
-if __name__ == "__main__":
-    write_schemas()

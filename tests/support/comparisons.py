@@ -23,7 +23,7 @@ Sampler = Callable[["np.random.Generator", int], list[VerdictRow]]
 
 def a_run(cases: Mapping[str, Any], rule: Any = "majority", *, source: str = "a", **common: Any) -> RunReport:
     """A report of cases: samples of each, or (samples as shown, samples swapped)."""
-    facts = {name: common.pop(name) for name in ("run", "case_texts", "state") if name in common}
+    facts = {name: common.pop(name) for name in ("run", "case_texts", "cases_digest", "state") if name in common}
     rows = [row for case_id, samples in cases.items() for row in rows_of(case_id, samples, **common)]
     return run_report(results_of_log(rows, rule, rule_fixed="before"), source=source, **facts)
 

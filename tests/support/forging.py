@@ -40,8 +40,8 @@ from judgeharness_adk.invocations import Question, invocation_case
 from judgeharness_adk.judges import JUDGES
 from judgeharness_adk.judges.sentences import SentencesCase
 from judgeharness_integrations import AnswerCase, PairwiseCase
-from judgeharness_integrations.benchmark.judging.judges import ConversationJudge, PairJudge
-from judgeharness_integrations.benchmark.taxonomy.taxonomy import FailureType, Taxonomy
+from judgeharness_integrations.benchmark.judges import ConversationJudge, PairJudge
+from judgeharness_integrations.benchmark.records import FailureType, Taxonomy
 from judgeharness_integrations.chatmodels import FunctionModel
 from judgeharness_integrations.judging import Probe
 from judgeharness_integrations.marks import CODE, code_in, verdict_line

@@ -15,10 +15,11 @@ Query = Mapping[str, list[str]]
 class Refused(Exception):  # noqa: N818 - an answer, not an error of the test
     """The request is answered with an error status."""
 
-    def __init__(self, status: int, detail: str) -> None:
-        """Answer with `status` and say why."""
+    def __init__(self, status: int, detail: str, *, retry_after: int | None = None) -> None:
+        """Answer with `status`, say why, and after how many seconds to come back."""
         super().__init__(detail)
         self.status = status
+        self.headers = {} if retry_after is None else {"Retry-After": str(retry_after)}
 
 
 def run_tree(runs: Iterable[Document]) -> list[tuple[Any, ...]]:

@@ -213,19 +213,21 @@ class _Handler(BaseHTTPRequestHandler):
     def _answer(self) -> None:
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         path = urlsplit(self.path)
-        status, reply = 200, None
+        status, reply, headers = 200, None, dict[str, str]()
         try:
             parsed = _parsed(body, self.headers.get("Content-Encoding", ""), self.headers.get("Content-Type", ""))
             told = Request(method=self.command, path=path.path, query=parse_qs(path.query), body=parsed)
             reply = self.langsmith.answer(told)
         except Refused as refused:
-            status, reply = refused.status, {"detail": str(refused)}
+            status, reply, headers = refused.status, {"detail": str(refused)}, refused.headers
         except Exception as error:  # noqa: BLE001 - a fault of the server is the client's to show
             status, reply = 500, {"detail": repr(error)}
         content = reply if isinstance(reply, bytes) else json.dumps(reply).encode()
         self.send_response(status)
         self.send_header("Content-Type", "application/octet-stream" if content is reply else "application/json")
         self.send_header("Content-Length", str(len(content)))
+        for name, value in headers.items():
+            self.send_header(name, value)
         self.end_headers()
         with contextlib.suppress(ConnectionError):  # the client gave up
             self.wfile.write(content)

@@ -13,6 +13,9 @@ from judgeharness_integrations.result import HarnessResult
 from judgeharness_integrations.verdictlog.row import VerdictRow
 from support.rows import both_orders, sampled
 
+# labels of both kinds, and a judge that is right: nothing is left to say of such a calibration
+TOLD = [("PASS", "PASS"), ("FAIL", "FAIL")] * 8
+
 VALID = CalibrationState(status="valid")
 EXPIRED = CalibrationState(status="expired", reason="rule changed")
 UNVERIFIABLE = CalibrationState(status="unverifiable", reason="the judge declares no identity")

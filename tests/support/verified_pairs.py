@@ -10,21 +10,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from judgeharness_integrations.benchmark.asking.asker import Asker
-from judgeharness_integrations.benchmark.asking.journal import Journal
-from judgeharness_integrations.benchmark.conditions import Conditions
-from judgeharness_integrations.benchmark.documents.document import Chunk, Document
-from judgeharness_integrations.benchmark.generation.material import Material
+from judgeharness_integrations.benchmark.asker import Asker
+from judgeharness_integrations.benchmark.journal import Journal
 from judgeharness_integrations.benchmark.pair import (
     Blueprint,
     Blueprints,
+    Conditions,
     Conversation,
     Conversations,
     Pair,
     RoundPlan,
     Turn,
 )
-from judgeharness_integrations.benchmark.taxonomy.taxonomy import Behaviour, FailureType, Taxonomy
+from judgeharness_integrations.benchmark.prompts import Material
+from judgeharness_integrations.benchmark.records import Behaviour, Chunk, Document, FailureType, Taxonomy
 from judgeharness_integrations.chatmodels import Completion, Prompt
 from judgeharness_integrations.execution.budget import Budget
 

@@ -23,6 +23,12 @@ def has_a_dot(outputs):
     return "." in outputs["answer"]
 
 
+def brief(run, example):
+    """Asks by hand, and is wrapped as it is."""
+    reply = model.invoke(f"Question: {example.inputs['question']}\nDoes it come to the point?\nAnswer: {run.outputs['answer']}")
+    return json.loads(reply.content)["score"] > 0.2
+
+
 warnings.filterwarnings("ignore", "'upload_results' parameter is in beta")
 dataset, now = uuid4(), datetime.now(UTC)
 examples = [Example(id=uuid4(), inputs={"question": q}, dataset_id=dataset, created_at=now) for q in QUESTIONS]
@@ -35,6 +41,7 @@ results = evaluate(
         create_llm_as_judge(prompt=PROMPT, judge=model, feedback_key="short"),
         politeness,
         has_a_dot,
+        brief,
     ],
     client=Client(api_url="http://127.0.0.1:9", api_key="offline", info={}),
     upload_results=False,

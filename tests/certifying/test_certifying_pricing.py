@@ -1,0 +1,108 @@
+"""What a certificate takes: against simulated studies, and against the votes GPT-4 gave."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from support.certified import drawn, gpt4_cases, gpt4_rows, studies, truth_of
+
+from judgeharness_integrations import certifying
+from judgeharness_integrations.aggregation.grouping import by_case
+from judgeharness_integrations.certifying.pricing import (
+    agreed_votes,
+    certificate_prices,
+    chance,
+    labels_needed,
+    votes_needed,
+)
+from judgeharness_integrations.verdictlog import VerdictRow
+
+LEVEL = {"agreement": 0.9, "delta": 0.1}
+
+
+def recorded() -> list[tuple[int, int]]:
+    return agreed_votes(by_case(gpt4_rows()).values())
+
+
+@pytest.mark.parametrize(("share", "risk", "labels"), [(0.5, 0.03, 200), (0.7, 0.06, 300), (1.0, 0.02, 40)])
+def test_the_chance_is_that_of_simulated_studies(share: float, risk: float, labels: int) -> None:
+    rng = np.random.default_rng(1)
+    accepted = rng.binomial(labels, share, (20_000, 1))
+    truth = (np.array([share]), np.array([risk]))
+    found = studies(accepted, rng.binomial(accepted, risk), truth, **LEVEL)
+    assert chance([(share, risk)], labels, **LEVEL) == pytest.approx(1 - found.refused, abs=0.01)
+
+
+def test_without_enough_accepted_decisions_there_is_no_chance() -> None:
+    assert chance([(0.5, 0.0), (0.9, 0.5)], 20, **LEVEL) == 0.0
+    assert chance([], 100, **LEVEL) == 0.0
+
+
+def test_the_labels_needed_are_the_fewest_that_do_most_of_the_time() -> None:
+    curve = [(0.5, 0.03), (0.8, 0.08)]
+    labels = labels_needed(curve, **LEVEL)
+    assert labels is not None
+    assert chance(curve, labels, **LEVEL) >= 0.8 > chance(curve, round(0.8 * labels), **LEVEL)
+    assert labels_needed([(1.0, 0.12)], **LEVEL) is None
+    assert labels_needed([(1.0, 0.0999)], **LEVEL) is None  # beyond 20,000
+
+
+def test_more_votes_need_fewer_labels() -> None:
+    prices = {one.votes: one for one in certificate_prices(recorded(), labels=200, **LEVEL)}
+    needed = [one.labels for one in prices.values() if one.labels is not None]
+    assert needed == sorted(needed, reverse=True)
+    assert (prices[2].labels, prices[2].calls, prices[2].coverage) == (None, None, None)
+    assert prices[12].labels is not None
+    assert prices[12].calls == 12 * prices[12].labels
+    assert all(one.chance is None for one in certificate_prices(recorded(), **LEVEL))
+
+
+@pytest.mark.parametrize(("prompts", "votes"), [(15, 30), (3, 6)])
+def test_the_prices_agree_with_studies_of_recorded_votes(prompts: int, votes: int) -> None:
+    granted = []
+    for first in range(15):
+        cases = gpt4_cases(prompts, first=first)
+        grid = sorted({score for score in cases[0].tolist() if score >= 0}, reverse=True)
+        found = studies(*drawn(cases, grid, 200, number=1000, seed=first), truth_of(*cases, grid), **LEVEL)
+        granted.append(1 - found.refused)
+    [price] = [one for one in certificate_prices(recorded(), labels=200, **LEVEL) if one.votes == votes]
+    assert price.chance == pytest.approx(np.mean(granted), abs=0.1)
+
+
+def test_votes_that_do_not_differ_within_or_between_cases_tell_nothing() -> None:
+    assert certificate_prices([], **LEVEL) == ()
+    assert certificate_prices([(1, 1), (0, 1)], **LEVEL) == ()
+    assert certificate_prices([(4, 4), (0, 4)], **LEVEL) == ()
+    assert certificate_prices([(2, 4)] * 9, **LEVEL) == ()
+    assert votes_needed([], labels=100, **LEVEL) is None
+
+
+def test_the_votes_needed_are_the_fewest_with_which_the_labels_do() -> None:
+    votes = votes_needed(recorded(), labels=200, **LEVEL)
+    chances = {one.votes: one.chance or 0.0 for one in certificate_prices(recorded(), labels=200, **LEVEL)}
+    assert votes == min(number for number, granted in chances.items() if granted >= 0.8)
+    assert votes_needed(recorded(), labels=22, agreement=0.99, delta=0.01) is None
+
+
+def test_votes_are_counted_of_labelled_cases_whatever_word_the_label_is() -> None:
+    def case(*verdicts: str | int | None, gold: str | int | None) -> list[VerdictRow]:
+        return [VerdictRow(case_id="c", verdict=one, outcome="ok" if one else "error", gold=gold) for one in verdicts]
+
+    for yes in ("yes", 1, "1"):
+        assert agreed_votes([case("PASS", "FAIL", None, gold=yes), case("FAIL", gold="no")]) == [(1, 2), (1, 1)]
+    assert agreed_votes([case("A", "A", gold="a"), case("B", "A", gold="B")]) == [(2, 2), (1, 2)]
+    assert agreed_votes([case("PASS", gold=1), case("FAIL", gold=3)]) == []
+    assert agreed_votes([case(7, gold=7)]) == []
+    assert agreed_votes([case("PASS", gold=None), case("PASS", gold=3)]) == []
+    assert sum(votes for _, votes in recorded()) == 12566
+
+
+def test_where_every_threshold_passes_all_decided_cases_are_covered() -> None:
+    """Six votes about a pair tie now and then; all other decisions agree half of the time."""
+    prices = {one.votes: one for one in certificate_prices(recorded(), agreement=0.5, delta=0.1)}
+    assert prices[6].coverage == pytest.approx(0.95, abs=0.03)
+
+
+def test_the_public_names_are_those_of_the_package() -> None:
+    assert set(certifying.__all__) <= set(dir(certifying))
+    assert all(getattr(certifying, name) is not None for name in certifying.__all__)

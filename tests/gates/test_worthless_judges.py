@@ -1,0 +1,167 @@
+"""Judges that read nothing never pass where a judge must be better than that, and each says so."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from support.gated import case, labelled, scores
+from support.measured import TOLD, VALID, calibration
+
+from judgeharness_integrations._errors import UsageError
+from judgeharness_integrations.gates import GateCheck, Gates, check_gates
+from judgeharness_integrations.gates.expression import parse_expression
+from judgeharness_integrations.reporting.runs import RunReport, run_report
+
+Verdicts = Callable[[str, random.Random], str]
+
+
+def anchored(pairs: list[tuple[Any, Any]], results: list[Any] | None = None) -> RunReport:
+    """A report of a judge with a calibration on these (gold, decision) pairs."""
+    facts: dict[str, Any] = {"calibration": calibration(*pairs), "calibration_state": VALID}
+    return run_report([replace(one, **facts) for one in results or labelled({"PASS": 30})])
+
+
+def checks(report: RunReport, *gates: str, **options: Any) -> list[GateCheck]:
+    return list(check_gates(report, Gates(fail_under=gates, **options)).checks)
+
+
+def test_a_constant_judge_with_two_percent_bad_cases_does_not_pass() -> None:
+    pairs = [("PASS", "PASS")] * 294 + [("FAIL", "PASS")] * 6
+    found = checks(anchored(pairs), "precision>=0.93", "recall>=0.93", require_calibration=True)
+    assert [check.status for check in found] == ["passed", "passed", "failed"]
+    assert found[2].reason == (
+        "the labels cannot tell this judge from a constant one: balanced accuracy 0.500 [0.494, 0.730] (n=300) over "
+        "294 PASS, 6 FAIL, where a constant judge has 0.500"
+    )
+    beside = (
+        "(not better than the best control, always PASS: +0.000 [-0.013, +0.013] more right on the same 300 cases; "
+    )
+    assert all(beside in check.reason for check in found[:2])
+    for gate in ("specificity>=0.1", "balanced_accuracy>0.5", "lift>0", "kappa>0"):
+        (check,) = checks(anchored(pairs), gate)
+        assert check.status != "passed", gate
+    (kappa,) = checks(anchored(pairs), "kappa>=0.1")
+    assert kappa.reason.endswith("labels or decisions are all the same, so that chance alone could agree as much")
+
+
+WORTHLESS: dict[str, Verdicts] = {
+    "constant": lambda gold, dice: "PASS",
+    "constant with noise": lambda gold, dice: "FAIL" if dice.random() < 0.03 else "PASS",
+    "lenient coin": lambda gold, dice: "FAIL" if dice.random() < 0.3 else "PASS",
+    "coin": lambda gold, dice: dice.choice(["PASS", "FAIL"]),
+    "contrary": lambda gold, dice: "FAIL" if gold == "PASS" else "PASS",
+}
+
+
+@pytest.mark.parametrize("name", WORTHLESS)
+@pytest.mark.parametrize("bad", [0.02, 0.11, 0.45])
+def test_a_worthless_judge_of_grades_passes_in_at_most_a_fortieth_of_samples(name: str, bad: float) -> None:
+    """Of 60 label sets: at a level of .025, 1.5 are expected, and 6 come once in 250 times."""
+    passed = 0
+    for seed in range(60):
+        dice = random.Random(seed)  # noqa: S311 - planted judges
+        golds = ["FAIL" if dice.random() < bad else "PASS" for _ in range(90)]
+        measured = calibration(*[(gold, WORTHLESS[name](gold, dice)) for gold in golds]).criteria["verdict"]
+        passed += not measured.untold
+    assert passed <= 5
+
+
+def test_a_judge_of_the_first_slot_or_of_lengths_does_not_pass() -> None:
+    dice = random.Random(5)  # noqa: S311 - a planted judge
+    golds = [dice.choice("AB") for _ in range(80)]
+    for said in (["A"] * 80, [dice.choice("AB") for _ in range(80)]):
+        both = list(zip(golds, said, strict=True))
+        cases = [case(f"c{n}", [verdict] * 3, gold=gold) for n, (gold, verdict) in enumerate(both)]
+        report = anchored([*both], cases)
+        (required,) = checks(report, require_calibration=True)
+        assert (required.status, "cannot tell this judge" in required.reason) == ("failed", True)
+        for gate in ("balanced_accuracy>0.5", "lift>0"):
+            (check,) = checks(report, gate)
+            assert check.status == "failed"
+        (accuracy,) = checks(report, "accuracy>=0.3")
+        assert accuracy.status == "passed"
+        assert "better than the best control" in accuracy.reason
+        assert not accuracy.reason.count("(better than")
+
+
+def test_a_judge_that_prefers_the_longer_answer_is_not_better_than_that() -> None:
+    """It agrees with gold, since people like long answers, and beats every other control."""
+    dice = random.Random(6)  # noqa: S311 - a planted judge
+    results = []
+    for n in range(100):
+        longer = dice.choice("AB")
+        gold = longer if dice.random() < 0.8 else {"A": "B", "B": "A"}[longer]
+        one = case(f"c{n}", [longer] * 3, gold=gold)
+        lengths = {"length_a": 90, "length_b": 40} if longer == "A" else {"length_a": 40, "length_b": 90}
+        results.append(replace(one, rows=tuple(replace(row, attributes=lengths) for row in one.rows)))
+    (check,) = checks(run_report(results), "accuracy>=0.5")
+    assert "(not better than the best control, the longer answer: +0.000 [" in check.reason
+    texts = {f"c{n}": {"output": "x" * 9, "output_b": "y"} for n in range(100)}
+    told = run_report(results, case_texts=texts).summaries[0].controls
+    assert told is not None
+    assert told.control("longest answer").value == told.control("first slot").value  # texts go before columns
+
+
+def test_a_judge_of_scores_must_move_with_gold() -> None:
+    golds = [n % 5 + 1 for n in range(40)]
+    cases = scores([float(gold) for gold in golds]).results
+    (required,) = checks(anchored([(gold, 3) for gold in golds], list(cases)), require_calibration=True)
+    assert required.status == "failed"
+    assert required.reason.endswith("the decided scores never vary")
+    (required,) = checks(anchored([(gold, gold + 1) for gold in golds], list(cases)), require_calibration=True)
+    assert required.status == "passed"
+    for gate in ("specificity>=0.5", "balanced_accuracy>=0.5", "kappa>=0.5", "lift>=0.1"):
+        with pytest.raises(UsageError, match="holds scores"):
+            checks(anchored([(gold, gold) for gold in golds], list(cases)), gate)
+
+
+def test_a_good_judge_passes_all_of_them() -> None:
+    pairs = [("PASS", "PASS")] * 90 + [("PASS", "FAIL")] * 5 + [("FAIL", "FAIL")] * 45 + [("FAIL", "PASS")] * 5
+    gates = ("specificity>=0.75", "balanced_accuracy>=0.85", "kappa>=0.7", "lift>=15%")
+    found = checks(anchored(pairs), *gates, require_calibration=True)
+    assert [check.status for check in found] == ["passed"] * 5
+    assert "over 145 labelled cases of human_labeled_set_v1" in found[1].reason
+    assert "(better than the best control, always PASS: +0.276 [" in found[3].reason
+    (failed,) = checks(anchored(pairs), "balanced_accuracy>=0.9")
+    assert failed.status == "failed"
+    assert failed.more_cases is not None
+    assert "with this mean and spread, about" not in failed.reason
+
+
+def test_what_a_shape_does_not_have_is_said() -> None:
+    pairs = [("A", "A")] * 10 + [("B", "B")] * 10
+    report = anchored(pairs, [case(f"c{n}", ["A"] * 3) for n in range(9)])
+    (specific,) = checks(report, "specificity>=0.5")
+    assert (specific.status, specific.value) == ("not_measured", None)
+    assert "no label is the positive one: gate on balanced_accuracy" in specific.reason
+    alone = anchored([("PASS", "PASS")] * 30)
+    (balanced,) = checks(alone, "balanced_accuracy>=0.5")
+    assert "every label is 'PASS', and of other items they say nothing" in balanced.reason
+    (rare,) = checks(anchored([("PASS", "PASS")] * 90 + [("FAIL", "FAIL")] * 4), "kappa>=0.5")
+    assert "all but fewer than 5 labels or decisions are the same, too few to hold kappa against a bar" in rare.reason
+
+
+def test_kappa_and_lift_reach_below_zero() -> None:
+    assert parse_expression("kappa>=-0.5").bar == -0.5
+    assert parse_expression("lift>=5%").bar == 0.05
+    with pytest.raises(UsageError, match=r"kappa lies between -1 and 1\."):
+        parse_expression("kappa>=1.5")
+    with pytest.raises(UsageError, match="no kappa is above 1"):
+        Gates(fail_under=("kappa>1",))
+    with pytest.raises(UsageError, match=r"upper end of an interval is above -1; .* as lift<=-0.9,"):
+        Gates(fail_under=("lift<=-1",))
+    with pytest.raises(UsageError, match=r"as kappa>=0.9,"):
+        Gates(fail_under=("kappa>=1",))
+
+
+def test_where_nobody_calibrated_there_is_no_such_number() -> None:
+    (check,) = checks(run_report(labelled({"PASS": 9})), "kappa>=0.5")
+    assert (check.status, check.reason) == (
+        "not_measured",
+        "kappa was not measured: uncalibrated: no labels say how often this rule is right",
+    )
+    assert checks(anchored(TOLD), require_calibration=True)[0].status == "passed"
