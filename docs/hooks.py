@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -39,12 +40,17 @@ def _entry(entry: Any) -> Any:
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the page of the command, made from what each command says of itself, and the changelog."""
+    """Add the page of the command, made from what each command says of itself, the changelog and the schemas."""
     from mkdocs.structure.files import File  # noqa: PLC0415 - tests read the commands without mkdocs
+
+    from judgeharness_integrations.schemas import schema, schema_names  # noqa: PLC0415 - as above
 
     files.append(File.generated(config, "reference/cli.md", content=_page_of_commands()))
     changes = (HERE.parent / "CHANGELOG.md").read_text(encoding="utf-8")
     files.append(File.generated(config, "changelog.md", content=changes))
+    for name in schema_names():
+        content = json.dumps(schema(name), ensure_ascii=False, indent=2)
+        files.append(File.generated(config, f"schemas/{name}.json", content=content))
     return files
 
 
