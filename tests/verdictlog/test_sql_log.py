@@ -184,7 +184,7 @@ def test_rows_of_other_runs_are_known_whenever_they_came(database: str) -> None:
 
 
 def test_a_log_indexes_rows_some_at_a_time(sql_log: SqlLog, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("judgeharness_integrations.verdictlog.sql.reading._AT_ONCE", 3)
+    monkeypatch.setattr("judgeharness_integrations.verdictlog.sql.reading._INDEXED_AT_ONCE", 3)
     rows = [answer("r1", f"h{number}", repetition=number) for number in range(8)]
     sql_log.append([*rows, answer("r1", "none", repetition=99, probe_hash=None)])
     assert len(sql_log.known([f"h{number}" for number in range(8)], except_run="mine")) == 8
