@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 
 from judgeharness_integrations._shapes import Count, Number, Positive, Shape, Short, Text
 
-__all__ = ["CalibrationShape"]
+__all__ = ["CalibrationShape", "PopulationShape"]
 
 _MOST_BINS = 1_000
 
@@ -130,7 +130,9 @@ class _CriterionPopulation(Shape):
     consistency: dict[Text, Count]
 
 
-class _Population(Shape):
+class PopulationShape(Shape):
+    """Counts of cases as `Population` keeps them."""
+
     cases: Count
     copies: Annotated[Number, Field(ge=1)]
     criteria: dict[Text, _CriterionPopulation]
@@ -197,4 +199,4 @@ class CalibrationShape(Shape):
     candidates: Positive | None = None
     part: Literal["all", "choosing", "held_back"] = "all"
     holdout: Number | None = None
-    population: _Population | None = None
+    population: PopulationShape | None = None

@@ -22,7 +22,7 @@ _MOST_CATEGORIES: Final = 10
 _OTHERS: Final = "others"
 _CONSTANT: Final = "it is the same in every case"
 _UNCOUNTED: Final = "the calibration was saved by an earlier version, without what its cases are like: calibrate again"
-_WHAT_TO_DO: Final = "label cases of this run and calibrate on them"
+_WHAT_TO_DO: Final = "label cases of this run and measure again on them"
 
 _Counts = Mapping[str, int]
 _Group = tuple[str, ...]
@@ -98,7 +98,7 @@ def transported(state: CalibrationState, test: ShiftTest) -> CalibrationState:
     return state
 
 
-def shift_test(labelled: Population | None, run: Population) -> ShiftTest:
+def shift_test(labelled: Population | None, run: Population, *, tests: int = 1) -> ShiftTest:
     """Test whether a run's cases are of the population of the labelled ones.
 
     Every feature that both sides have is tested on its counts; Holm's adjustment keeps the level of .01 over all of
@@ -107,6 +107,7 @@ def shift_test(labelled: Population | None, run: Population) -> ShiftTest:
     Args:
         labelled: what a calibration keeps of its cases; None of one that an earlier version saved.
         run: the same of the run.
+        tests: how many such tests are made of one run; the level is that of all of them together (Bonferroni).
 
     """
     if labelled is None:
@@ -119,7 +120,7 @@ def shift_test(labelled: Population | None, run: Population) -> ShiftTest:
     features = list(_features(labelled, run, copies))
     tested = [place for place, one in enumerate(features) if one.p is not None]
     for place, adjusted in zip(tested, holm([features[place].p or 0.0 for place in tested]), strict=True):
-        features[place] = replace(features[place], p_adjusted=adjusted)
+        features[place] = replace(features[place], p_adjusted=min(tests * adjusted, 1.0))
     if not tested:
         reason = "; ".join(dict.fromkeys(f"{one.name}: {one.reason}" for one in features))
         return ShiftTest(shifted=None, features=tuple(features), reason=reason)

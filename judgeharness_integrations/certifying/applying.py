@@ -8,10 +8,9 @@ from dataclasses import replace
 
 from judgeharness_integrations.aggregation.grouping import by_criterion, is_numeric
 from judgeharness_integrations.calibration.population import column_text
-from judgeharness_integrations.calibration.report import CalibrationReport
 from judgeharness_integrations.calibration.saved import CalibrationState
 from judgeharness_integrations.calibration.strata import stratum_text
-from judgeharness_integrations.certifying.certificate import Certificate, HeldCertificate
+from judgeharness_integrations.certifying.certificate import Certificate
 from judgeharness_integrations.certifying.sureness import counted_samples, sureness
 from judgeharness_integrations.design import Design
 from judgeharness_integrations.replay.deciding import CaseDecision, Withheld, decided_case
@@ -20,7 +19,7 @@ from judgeharness_integrations.reporting.plain import number_text
 from judgeharness_integrations.result import CriterionResult, HarnessResult
 from judgeharness_integrations.verdictlog.row import ABSTAIN, VerdictRow
 
-__all__ = ["UncertifiedCases", "certified", "shifted_with", "uncertified_where", "withheld", "withheld_of"]
+__all__ = ["UncertifiedCases", "certified", "uncertified_where", "withheld", "withheld_of"]
 
 
 def withheld(certificate: Certificate, state: CalibrationState) -> Withheld:
@@ -57,19 +56,6 @@ def withheld_of(result: HarnessResult) -> Withheld | None:
     if result.certificate is None or result.certificate_state is None:
         return None
     return withheld(result.certificate, result.certificate_state)
-
-
-def shifted_with(
-    held: HeldCertificate, calibration: CalibrationReport | None, state: CalibrationState | None
-) -> HeldCertificate:
-    """Return a certificate as it stands beside a calibration: on cases unlike the labelled ones it promises nothing.
-
-    Its own labelled cases are not compared. Decisions that were made under it stay as they are.
-    """
-    given, own = held
-    if calibration is None or state is None or state.status != "shifted" or not own.valid:
-        return held
-    return given, replace(state, reason=f"by the calibration on {calibration.name}, {state.reason}")
 
 
 def _criterion(

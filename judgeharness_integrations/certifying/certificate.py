@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias
 
+from judgeharness_integrations.calibration.population import Population
 from judgeharness_integrations.calibration.saved import CalibrationState, SavedMeasurement
 from judgeharness_integrations.calibration.strata import stratum_text
 from judgeharness_integrations.certifying.step import Step
@@ -42,7 +43,8 @@ class Selection:
     `of_scores` whether labels are scores. `untold` says why the labels cannot tell the decisions from always the same
     one, in which case agreement is no sign that the judge tells anything; it is empty where they can. `clusters` is how
     many the labelled cases are in. Decisions on fewer graded samples than `samples` are not certified: `thin` of the
-    cases, whatever their score. All three are None in a certificate of an earlier version.
+    cases, whatever their score. `population` counts what the labelled cases are like. All four are None in a
+    certificate of an earlier version.
     """
 
     criterion: str
@@ -59,6 +61,7 @@ class Selection:
     clusters: int | None = None
     samples: int | None = None
     thin: int | None = None
+    population: Population | None = None
 
     @property
     def coverage(self) -> float:
@@ -159,7 +162,8 @@ def _selection(data: Mapping[str, Any], limits: Mapping[str, Any]) -> Selection:
 
     steps = tuple(Step(**step) for step in data["steps"])
     refusal = None if data["refusal"] is None else Refusal(**data["refusal"])
-    found = Selection(**{**data, "steps": steps, "refusal": refusal})
+    population = None if data.get("population") is None else Population.from_dict(data["population"])
+    found = Selection(**{**data, "steps": steps, "refusal": refusal, "population": population})
     last = borne_out(steps, agreement=limits["agreement"], delta=limits["delta"] / limits.get("candidates", 1))
     claimed = (None, 0) if last is None else (last.threshold, last.covered)
     most = max((step.covered for step in steps), default=0)

@@ -12,10 +12,11 @@ from judgeharness_integrations.aggregation.grouping import CLUSTER, by_criterion
 from judgeharness_integrations.aggregation.planned import samples_planned
 from judgeharness_integrations.aggregation.rules import Rule
 from judgeharness_integrations.calibration.designs import design_of_rows
+from judgeharness_integrations.calibration.facts import facts_of_decisions
 from judgeharness_integrations.calibration.items import LabelledItem
 from judgeharness_integrations.calibration.judged import Judged
 from judgeharness_integrations.calibration.measure import measure_calibration
-from judgeharness_integrations.calibration.population import column_text
+from judgeharness_integrations.calibration.population import column_text, population_of
 from judgeharness_integrations.calibration.selection import selection_of_items
 from judgeharness_integrations.calibration.simultaneous import check_candidates
 from judgeharness_integrations.calibration.words import check_labels, read_labels
@@ -269,6 +270,9 @@ def _selected(stratum: tuple[str | None, list[_Item]], criterion: str, wanted: W
         steps=steps,
         refusal=chosen or (_refusal(items, steps, wanted) if last is None else None),
         untold=_untold(items, criterion),
+        population=population_of(
+            facts_of_decisions({criterion: [item.case for item in items if item.wrong is not None]}, column=None)
+        ),
     )
 
 

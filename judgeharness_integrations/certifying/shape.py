@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from judgeharness_integrations._shapes import Count, Number, Positive, Shape, Short, Text
+from judgeharness_integrations.calibration.shape import PopulationShape
 
 __all__ = ["CertificateShape"]
 
@@ -43,6 +44,7 @@ class _Selection(Shape):
     clusters: Count | None = None
     samples: Count | None = None
     thin: Count | None = None
+    population: PopulationShape | None = None
 
 
 class CertificateShape(Shape):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -98,16 +97,10 @@ def replay_log(
             "planned": planned,
         }
         known = _calibrations(log, calibration, groups)
-        if known:
-            from judgeharness_integrations.certifying.applying import shifted_with  # noqa: PLC0415 - few have one
-            from judgeharness_integrations.cli._replay_calibration import anchors  # noqa: PLC0415
+        if known or report.certificates:
+            from judgeharness_integrations.cli._replay_calibration import anchored  # noqa: PLC0415 - few have one
 
-            beside = {one.judge: one for one in anchors(known, groups, chosen, min_valid=min_valid)}
-            held = {
-                judge: one if judge not in beside else shifted_with(one, known[judge][0], beside[judge].state)
-                for judge, one in report.certificates.items()
-            }
-            report = replace(report, anchors=tuple(beside.values()), certificates=held)
+            report = anchored(report, known, groups, chosen, min_valid=min_valid, stopped=shown["stopped"])
         if asked is None:
             _show(report, None, rows, judges, **shown)
             return OK

@@ -11,17 +11,21 @@ from pathlib import Path
 from typing import Any
 
 from judgeharness_integrations._errors import UsageError
+from judgeharness_integrations.aggregation.grouping import by_criterion
 from judgeharness_integrations.aggregation.rules import Rule
 from judgeharness_integrations.calibration.report import CalibrationReport
 from judgeharness_integrations.calibration.saved import CalibrationState, SavedMeasurement
 from judgeharness_integrations.certifying.certificate import Certificate, HeldCertificate
-from judgeharness_integrations.replay.anchoring import ReplayAnchor, replay_anchor, replay_state
+from judgeharness_integrations.certifying.transport import certificate_on_run, certified_cases
+from judgeharness_integrations.replay.anchoring import replay_anchor, replay_state
+from judgeharness_integrations.replay.deciding import case_decisions
+from judgeharness_integrations.replay.report import ReplayReport
 from judgeharness_integrations.reporting.runs.folder import certificates_of_run, documents_of_run
 from judgeharness_integrations.result import HarnessResult
 from judgeharness_integrations.verdictlog import VerdictRow
 from judgeharness_integrations.verdictlog.runfolder import SUMMARY, folder_of
 
-__all__ = ["Calibrations", "anchored_results", "anchors", "calibrations_of", "certificates_of"]
+__all__ = ["Calibrations", "anchored", "anchored_results", "calibrations_of", "certificates_of"]
 
 # judge -> its calibration, and whether that held for the run; None where nobody knows
 Calibrations = Mapping[str, tuple[CalibrationReport, CalibrationState | None]]
@@ -99,15 +103,43 @@ def _of_another(path: str, saved: SavedMeasurement, judges: Iterable[str], comma
     return UsageError(f"{path} is of judge {saved.judge!r:.60}, the log of {names:.200}: {command} that judge.")
 
 
-def anchors(
-    known: Calibrations, judges: Mapping[str, Sequence[VerdictRow]], rule: Rule, *, min_valid: int | None
-) -> tuple[ReplayAnchor, ...]:
-    """Return what the calibrations are worth for the decisions of a rule."""
-    return tuple(
-        replay_anchor(known[judge][0], rows, rule, held=known[judge][1], min_valid=min_valid)
+def anchored(
+    report: ReplayReport,
+    known: Calibrations,
+    judges: Mapping[str, Sequence[VerdictRow]],
+    rule: Rule,
+    *,
+    min_valid: int | None,
+    stopped: bool,
+) -> ReplayReport:
+    """Return a replay with what calibrations and certificates are worth for the decisions of its rule.
+
+    Args:
+        report: the replay.
+        known: the calibrations.
+        judges: the rows of each judge.
+        rule: what decided.
+        min_valid: see `replay`.
+        stopped: whether asking ended because of what was answered: such cases are compared with no labelled ones.
+
+    """
+    anchors = {
+        judge: replay_anchor(known[judge][0], rows, rule, held=known[judge][1], min_valid=min_valid)
         for judge, rows in judges.items()
         if judge in known
-    )
+    }
+    certificates: dict[str, HeldCertificate] = {}
+    for judge, held in report.certificates.items():
+        groups = {} if stopped else by_criterion(judges[judge])
+        decided = {name: case_decisions(group, rule, min_valid=min_valid) for name, group in groups.items()}
+        beside = anchors.get(judge)
+        certificates[judge] = certificate_on_run(
+            held,
+            certified_cases(held[0], decided),
+            None if beside is None else known[judge][0],
+            None if beside is None else beside.state,
+        )
+    return replace(report, anchors=tuple(anchors.values()), certificates=certificates)
 
 
 def anchored_results(

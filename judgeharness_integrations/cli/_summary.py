@@ -9,13 +9,14 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from judgeharness_integrations import __version__
+from judgeharness_integrations.aggregation.grouping import CLUSTER
 from judgeharness_integrations.anchoring import calibration_run
 from judgeharness_integrations.calibration.facts import facts_of_result
-from judgeharness_integrations.calibration.population import PopulationCount
+from judgeharness_integrations.calibration.population import CaseFacts, PopulationCount
 from judgeharness_integrations.calibration.report import CalibrationReport, CalibrationState
 from judgeharness_integrations.calibration.transport import ShiftTest, shift_test, transported
-from judgeharness_integrations.certifying.applying import shifted_with
 from judgeharness_integrations.certifying.certificate import HeldCertificate
+from judgeharness_integrations.certifying.transport import CertifiedCases, certificate_on_run
 from judgeharness_integrations.cli._summary_cases import CaseLog, ListedRows, Planned, planned_rows
 from judgeharness_integrations.cli._summary_judge import JudgeSums
 from judgeharness_integrations.cli._summary_usage import Prices, total_usage, used
@@ -53,6 +54,7 @@ class JudgeTally:
     calibration: dict[str, Any] | None = None
     calibration_report: CalibrationReport | None = None
     population: PopulationCount | None = None
+    certified: CertifiedCases | None = None
     stopped: bool = False
 
     @property
@@ -84,14 +86,15 @@ class JudgeTally:
                 self.tolerances[name] = measured.tolerance
 
     def _count(self, result: HarnessResult) -> None:
-        """Count a case for the test against the labelled ones."""
-        known = None if result.calibration is None else result.calibration.population
-        if known is None or result.state != "complete":
+        """Count a case for the tests against the labelled ones."""
+        if result.state != "complete":
             return
-        self.population = self.population or PopulationCount(known.column)
-        facts = facts_of_result(result, {}, column=known.column)
-        named = any("cluster" in row.attributes for row in result.rows)
-        self.population.add(facts if named else replace(facts, cluster=None))  # a run asks every case once
+        if result.calibration is not None and (known := result.calibration.population) is not None:
+            self.population = self.population or PopulationCount(known.column)
+            self.population.add(_facts(result, known.column))
+        if result.certificate is not None:
+            self.certified = self.certified or CertifiedCases(result.certificate)
+            self.certified.add(_facts(result, result.certificate.stratum))
 
     @property
     def _shift(self) -> ShiftTest | None:
@@ -124,12 +127,17 @@ class JudgeTally:
 
     def beside(self, held: HeldCertificate | None) -> HeldCertificate | None:
         """Return what a certificate is worth for the whole run: nothing where its cases are unlike labelled ones."""
+        if held is None:
+            return None
         said = self.anchor
-        if held is None or said is None:
-            return held
-        return shifted_with(
-            held, self.calibration_report, CalibrationState(status=said["status"], reason=said["reason"])
-        )
+        state = None if said is None else CalibrationState(status=said["status"], reason=said["reason"])
+        return certificate_on_run(held, None if self.stopped else self.certified, self.calibration_report, state)
+
+
+def _facts(result: HarnessResult, column: str | None) -> CaseFacts:
+    """Return what is counted of a case; without named clusters it stands alone, as a run asks every case once."""
+    facts = facts_of_result(result, {}, column=column)
+    return facts if any(CLUSTER in row.attributes for row in result.rows) else replace(facts, cluster=None)
 
 
 def summary_document(

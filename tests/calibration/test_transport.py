@@ -133,7 +133,7 @@ def test_other_decisions_are_named_with_what_to_do() -> None:
     assert (found.labelled, found.run, found.labelled_cases, found.run_cases) == (0.8, 0.5, 100, 200)
     assert test.sentence == (
         "this run's cases are not like the labelled ones in decisions of verdict (PASS: 80 % of 100 labelled cases, "
-        f"50 % of 200 here, p {found.p_adjusted:.2g}): label cases of this run and calibrate on them"
+        f"50 % of 200 here, p {found.p_adjusted:.2g}): label cases of this run and measure again on them"
     )
     assert test.to_dict()["features"][0]["p_adjusted"] == found.p_adjusted
 

@@ -117,7 +117,7 @@ def test_a_shifted_run_is_calibrated_nowhere(
     assert anchor["status"] == "shifted"
     assert anchor["shift"]["shifted"] is True
     assert what in anchor["reason"]
-    assert anchor["reason"].endswith("label cases of this run and calibrate on them")
+    assert anchor["reason"].endswith("label cases of this run and measure again on them")
     assert {one["calibration"]["status"] for one in report.json["results"]} == {"shifted"}
     assert report.json["judges"][0]["calibrated"] is False
     written = {kind: folder / f"report.{kind}" for kind in ("html", "markdown", "junit", "csv")}

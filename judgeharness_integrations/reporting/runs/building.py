@@ -9,8 +9,7 @@ from typing import Any
 
 from judgeharness_integrations.aggregation.grouping import EVERY_CRITERION, by_criterion
 from judgeharness_integrations.calibration.transport import ShiftTest
-from judgeharness_integrations.certifying.applying import UncertifiedCases, shifted_with
-from judgeharness_integrations.certifying.certificate import HeldCertificate
+from judgeharness_integrations.certifying.applying import UncertifiedCases
 from judgeharness_integrations.reporting.boundary import boundary
 from judgeharness_integrations.reporting.runs.bill import Bill, total_usage
 from judgeharness_integrations.reporting.runs.designs import design_key
@@ -19,7 +18,11 @@ from judgeharness_integrations.reporting.runs.report import JudgeSection, RunRep
 from judgeharness_integrations.reporting.runs.summarising import summaries
 from judgeharness_integrations.reporting.runs.summary import CriterionSummary
 from judgeharness_integrations.reporting.runs.systems import unvaried_systems
-from judgeharness_integrations.reporting.runs.transporting import calibration_key, transported_results
+from judgeharness_integrations.reporting.runs.transporting import (
+    calibration_key,
+    certificates_on_run,
+    transported_results,
+)
 from judgeharness_integrations.result import HarnessResult
 from judgeharness_integrations.verdictlog.row import CutOff
 
@@ -140,7 +143,7 @@ def _section(
         ),
         not_measured=dict(Counter(sentence for one in results for sentence in boundary(one)).most_common()) | untested,
         shift=shift,
-        certificates=_certificates(results),
+        certificates=certificates_on_run(results, texts, stopped=bool(stop)),
     )
 
 
@@ -171,16 +174,6 @@ def _repeated(criteria: Sequence[CriterionSummary]) -> list[str]:
 def _weakest(results: Sequence[HarnessResult]) -> HarnessResult | None:
     """Return the result that tells what anchors all of them: a calibration of one design vouches for no other."""
     return min(results, key=_anchoring, default=None)
-
-
-def _certificates(results: Sequence[HarnessResult]) -> tuple[HeldCertificate, ...]:
-    """Return the different certificates of a judge's results, with whether they held."""
-    found = {
-        (given.name, given.measured_at, state): shifted_with((given, state), one.calibration, one.calibration_state)
-        for one in results
-        if (given := one.certificate) is not None and (state := one.certificate_state) is not None
-    }
-    return tuple(found.values())
 
 
 def _uncertified(results: Sequence[HarnessResult]) -> list[str]:

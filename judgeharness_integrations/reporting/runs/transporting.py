@@ -1,4 +1,4 @@
-"""The results of a run and the labels behind its calibration: whether the run's cases are like the labelled ones."""
+"""The results of a run and the labels behind its calibration and certificate: are its cases like the labelled ones?"""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ from judgeharness_integrations.calibration.facts import facts_of_result
 from judgeharness_integrations.calibration.population import population_of
 from judgeharness_integrations.calibration.report import CalibrationReport
 from judgeharness_integrations.calibration.transport import ShiftTest, shift_test, transported
+from judgeharness_integrations.certifying.certificate import HeldCertificate
+from judgeharness_integrations.certifying.transport import CertifiedCases, certificate_on_run
 from judgeharness_integrations.reporting.runs.designs import design_key
 from judgeharness_integrations.result import HarnessResult
 
-__all__ = ["STOPPED", "TESTED", "calibration_key", "transported_results"]
+__all__ = ["STOPPED", "TESTED", "calibration_key", "certificates_on_run", "transported_results"]
 
 STOPPED = "the run ended once its own gate was settled, which cases that look like success do sooner"
 TESTED = frozenset({"valid", "unverifiable"})
@@ -62,3 +64,35 @@ def _tested(
     judged = [one for one in results if one.state == "complete"]  # of others nobody knows what they would have been
     facts = (facts_of_result(one, texts.get(one.case_id, {}), column=known.column) for one in judged)
     return shift_test(known, population_of(facts, column=known.column))
+
+
+def certificates_on_run(
+    results: Sequence[HarnessResult], texts: Mapping[str, Mapping[str, str]], *, stopped: bool = False
+) -> tuple[HeldCertificate, ...]:
+    """Return the different certificates of a judge's results, with what each is worth for all of them.
+
+    Args:
+        results: of one judge, whose calibration is `transported_results`' already.
+        texts: see there.
+        stopped: see there.
+
+    """
+    found: dict[Hashable, list[HarnessResult]] = {}
+    for one in results:
+        if one.certificate is not None:
+            found.setdefault((one.certificate.name, one.certificate.measured_at, one.certificate_state), []).append(one)
+    held = (_certificate_on(mine, texts, stopped=stopped) for mine in found.values())
+    return tuple(one for one in held if one is not None)
+
+
+def _certificate_on(
+    results: Sequence[HarnessResult], texts: Mapping[str, Mapping[str, str]], *, stopped: bool
+) -> HeldCertificate | None:
+    given, state = results[0].certificate, results[0].certificate_state
+    if given is None or state is None:
+        return None
+    cases = CertifiedCases(given)
+    for one in results:
+        if one.state == "complete" and not stopped:
+            cases.add(facts_of_result(one, texts.get(one.case_id, {}), column=given.stratum))
+    return certificate_on_run((given, state), cases, results[0].calibration, results[0].calibration_state)
