@@ -9,7 +9,8 @@ from pathlib import Path
 import typer
 
 from judgeharness_integrations._errors import ConfigError, UnknownNameError, UsageError
-from judgeharness_integrations.aggregation.grouping import attributed, cluster_of
+from judgeharness_integrations.aggregation.copies import CopiedCases
+from judgeharness_integrations.aggregation.grouping import attributed, cluster_of, named_cluster
 from judgeharness_integrations.calibration import CalibrationSet
 from judgeharness_integrations.cases import case_id_of
 from judgeharness_integrations.cli._asking import check_cost, confirm, judge_model, print_plans
@@ -22,6 +23,7 @@ from judgeharness_integrations.cli._writing import check_file
 from judgeharness_integrations.cli.exits import NOT_GRADED, OK
 from judgeharness_integrations.config import Config, build_harness_options, build_judge, load_config
 from judgeharness_integrations.execution.observing import Span, default_observers
+from judgeharness_integrations.execution.probehash import content_digest
 from judgeharness_integrations.harness import JudgeHarness
 from judgeharness_integrations.pricetable import prices_of
 from judgeharness_integrations.reporting.figures import check_drawable
@@ -94,7 +96,7 @@ def calibrate_config(path: Path | None, request: Request, *, rule: str | None, m
     harness = JudgeHarness(**options)
     plan = harness.plan(judge, labelled.cases)
     asked = Asking(judge=judge.name, model=config.judges[place].model, plan=plan)
-    notes = money_notes([asked], prices_of(config), labelled.cases)
+    notes = [*money_notes([asked], prices_of(config), labelled.cases), *_copied(labelled)]
     print_plans({judge.name: plan}, config, max_calls=limit, stderr=request.as_json, notes=notes)
     check_cost(plan.total, limit)
     confirm(plan.total, yes=yes)
@@ -113,6 +115,14 @@ def calibrate_config(path: Path | None, request: Request, *, rule: str | None, m
 def _clusters(labelled: CalibrationSet) -> dict[str, Hashable]:
     ids = ((case_id_of(case), case) for case in labelled.cases)
     return {case_id: cluster_of(case_id, attributed(case)) for case_id, case in ids}
+
+
+def _copied(labelled: CalibrationSet) -> list[str]:
+    """Return what is to be said of labelled cases that ask what others ask."""
+    copies = CopiedCases()
+    for case in labelled.cases:
+        copies.add(case_id_of(case), content_digest(case), named_cluster(attributed(case)))
+    return copies.warnings
 
 
 def _check_column(labelled: CalibrationSet) -> None:

@@ -10,7 +10,8 @@ from pathlib import Path
 import typer
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.aggregation.grouping import by_case, by_criterion, cluster_of, is_numeric
+from judgeharness_integrations.aggregation.copies import copied_cases
+from judgeharness_integrations.aggregation.grouping import CLUSTER, by_case, by_criterion, cluster_of, is_numeric
 from judgeharness_integrations.aggregation.rules import Rule
 from judgeharness_integrations.calibration import (
     CalibrationReport,
@@ -104,19 +105,19 @@ def _labelled(items: Sequence[LabelledItem]) -> tuple[LabelledItem, ...]:
 
 
 def labelled_rows(
-    rows: Sequence[VerdictRow], log: Path, request: Request
+    rows: Sequence[VerdictRow], log: Path, request: Request, *, cluster: str = CLUSTER
 ) -> tuple[CalibrationSet, Sequence[VerdictRow], tuple[str, ...]]:
-    """Return the labels, the rows with them, and what is to be said: of a file of labels, and of the run."""
-    stopped = stop_notes(log, request.run)
+    """Return the labels, the rows with them, and what is to be said: of a file of labels, of the run, of its cases."""
+    said = (*stop_notes(log, request.run), *copied_cases(rows, cluster))
     if request.labels is None:
         if all(row.gold is None for row in rows):
             raise UsageError(f"{log}: no row carries a gold label: give the labels as --labels FILE (case_id, gold).")
         # through the label set, so that its source is checked the same way
         name = request.name or log.name.split(".")[0]
-        return CalibrationSet.from_rows(rows, name=name, source=request.declared_source), rows, stopped
+        return CalibrationSet.from_rows(rows, name=name, source=request.declared_source), rows, said
     labels = read_gold(request.labels, name=request.name, source=request.declared_source)
     found = joined(rows, labels)
-    return labels, found.rows, (*found.notes(str(request.labels)), *stopped)
+    return labels, found.rows, (*found.notes(str(request.labels)), *said)
 
 
 def rows_of_one(log: Path, judge: str | None, run: str | None) -> tuple[str, list[VerdictRow]]:

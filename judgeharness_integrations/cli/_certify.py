@@ -11,6 +11,7 @@ from typing import Any
 import typer
 
 from judgeharness_integrations._errors import UsageError
+from judgeharness_integrations.aggregation.grouping import CLUSTER
 from judgeharness_integrations.aggregation.rules import Rule
 from judgeharness_integrations.calibration.candidates import candidate_of_items
 from judgeharness_integrations.calibration.designs import design_changes, design_of_rows
@@ -50,7 +51,7 @@ def certify_log(log: Path, wanted: Wanted, request: Request, *, rule: str | None
                 f"{note}, and neither is a certificate: ask the other cases, with run and without --until."
             )
         study = study_of(request, request.labels or log, log, request.labels, config, request.out)
-        labelled, rows, notes = labelled_rows(answered, log, request)
+        labelled, rows, notes = labelled_rows(answered, log, request, cluster=wanted.cluster or CLUSTER)
         configured = None if config is None else _Configured(config, rows)
         chosen = rule_of(rule or _RULE) if configured is None else configured.rule
         what = chosen.name if wanted.score == SCORES[0] else f"{chosen.name}, {wanted.score}"

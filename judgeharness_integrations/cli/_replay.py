@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from judgeharness_integrations._errors import UsageError
+from judgeharness_integrations.aggregation.copies import copied_cases
 from judgeharness_integrations.aggregation.grouping import by_case, by_criterion
 from judgeharness_integrations.aggregation.rules import Rule
 from judgeharness_integrations.aggregation.rules import rule as named_rule
@@ -151,11 +152,12 @@ def _show(
 
 
 def _missing(asked: Mapping[str, Sequence[VerdictRow]], planned: Mapping[str, int]) -> Iterator[str]:
-    """Yield how many of a judge's planned cases have no row."""
+    """Yield how many of a judge's planned cases have no row, and how many are copies."""
     for judge, rows in asked.items():
         cases = planned.get(judge, 0)
         if (never := cases - len(by_case(rows))) > 0:
             yield f"{judge}: {never_asked(never, cases)}: not graded"
+        yield from (f"{judge}: {line}" for line in copied_cases(rows))
 
 
 def _gates(options: GateOptions | None) -> Gates | None:

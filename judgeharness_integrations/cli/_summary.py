@@ -227,7 +227,7 @@ def _judge(
         "skipped_perturbations": dict(tally.skipped),
         "alerts": sums.alerts,
         "not_measured": tally.not_measured,
-        "warnings": [*tally.warnings, *sums.uncertified.warnings],
+        "warnings": [*tally.warnings, *sums.uncertified.warnings, *sums.copies.warnings],
         "usage": {**used([*sums.usage.usages, *sums.labelled.usages], prices), "rewrites": tally.rewrites},
         "calibration_usage": {**used(sums.labelled.usages, prices), "rewrites": 0} if sums.labelled.usages else None,
         "reused_from": dict(Counter(sums.usage.reused) + Counter(sums.labelled.reused)),

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from judgeharness_integrations._errors import JudgeHarnessError
+from judgeharness_integrations.aggregation.copies import CopiedCases
 from judgeharness_integrations.aggregation.rules import Rule
 from judgeharness_integrations.certifying.applying import UncertifiedCases, withheld
 from judgeharness_integrations.certifying.certificate import HeldCertificate
@@ -44,7 +45,7 @@ class _Verdicts:
 class JudgeSums:
     """Folds, failures and usage of one judge: `add` every planned case once.
 
-    Memory grows with criteria, kinds of failure and verdicts, not with cases.
+    Memory grows with criteria, kinds of failure and verdicts, and with the first 100,000 cases.
     """
 
     def __init__(
@@ -61,7 +62,7 @@ class JudgeSums:
         """Start without cases; with a `certificate` in use, decisions that it does not certify are abstentions."""
         self.certificate = certificate
         self._withheld = None if certificate is None else withheld(*certificate)
-        self.uncertified = UncertifiedCases()
+        self.uncertified, self.copies = UncertifiedCases(), CopiedCases()
         self._rule = rule
         self._fold = JudgeFold(
             judge=judge, rule=rule, criteria=criteria, min_valid=min_valid, tolerance=tolerance, tolerances=tolerances
@@ -89,6 +90,8 @@ class JudgeSums:
         self._graded[frozenset(graded)] += 1
         if decisions and all(case.censored and case.decision.status != "not_graded" for case in decisions.values()):
             self.saved += planned - max(len(case.rows) for case in decisions.values())
+        if rows:
+            self.copies.add_rows(rows[0].case_id, rows)
         self.failures.add(rows)
         self.cut_off.add(rows)
         self.usage.add(rows)

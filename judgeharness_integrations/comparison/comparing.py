@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from judgeharness_integrations._errors import UnknownNameError, UsageError
+from judgeharness_integrations.aggregation.copies import copied_cases
 from judgeharness_integrations.calibration.controls import Controls
 from judgeharness_integrations.comparison.answering import answered, of_designs, untested, without_failures
 from judgeharness_integrations.comparison.configuration import (
@@ -135,13 +136,17 @@ def compare(
         sequential=sequential,
         stopped=tuple(_stopped(before, after)),
         bills=tuple(_bills(before, after, one) for one in chosen),
-        unvaried=tuple(
-            dict.fromkeys(told for one in (before, after) for told in unvaried_systems(one.results, one.case_texts))
-        ),
+        unvaried=_of_both(before, after, lambda one: unvaried_systems(one.results, one.case_texts)),
+        copies=_of_both(before, after, lambda one: copied_cases(row for result in one.results for row in result.rows)),
         shifted=tuple(shifted_sides(before, after, chosen)),
         certificates=tuple(certificate_notes(before, after, chosen)),
         **_one_sided(before, after, chosen, judges),
     )
+
+
+def _of_both(before: RunReport, after: RunReport, told: Callable[[RunReport], Iterable[str]]) -> tuple[str, ...]:
+    """Return what is to be said of the cases of both runs, once."""
+    return tuple(dict.fromkeys((*told(before), *told(after))))
 
 
 def _stopped(before: RunReport, after: RunReport) -> Iterator[Literal["before", "after"]]:

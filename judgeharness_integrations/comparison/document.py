@@ -45,6 +45,7 @@ def comparison_document(report: ComparisonReport) -> dict[str, Any]:
             for one in report.bills
         ],
         "unvaried": list(report.unvaried),
+        "copies": list(report.copies),
     }
 
 

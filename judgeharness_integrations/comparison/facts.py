@@ -60,6 +60,7 @@ def caveats(report: ComparisonReport) -> Iterator[str]:
         if criteria:
             yield f"criteria only {side}, not compared: {named([', '.join(one) for one in criteria])}"
     yield from report.unvaried
+    yield from report.copies
     if worthless := [f"{titled(one)}, {side}" for one in report.criteria for side, _ in _not_better(one)]:
         yield f"not shown to be better than a judge that reads nothing: {named(worthless)}"
     yield from _bills(report)

@@ -121,8 +121,9 @@ class ComparisonReport:
     run has, `criteria_before` and `criteria_after` such (judge, criterion) pairs. `bills` are what each judge cost.
     `sequential`: level and intervals hold however often one looks while cases are added. `stopped` are the sides whose
     run ended because gates of its own were settled. `unvaried` are sentences about judged systems that answer every
-    input with one text. `shifted` says of which run's judges the cases are not like those their calibration was
-    measured on, `certificates` which certificates decisions stand under, and whether they hold.
+    input with one text, `copies` about cases that ask what others ask. `shifted` says of which run's judges the cases
+    are not like those their calibration was measured on, `certificates` which certificates decisions stand under, and
+    whether they hold.
     """
 
     before: str
@@ -143,6 +144,7 @@ class ComparisonReport:
     stopped: tuple[Literal["before", "after"], ...] = ()
     bills: tuple[BillChange, ...] = ()
     unvaried: tuple[str, ...] = ()
+    copies: tuple[str, ...] = ()
     shifted: tuple[str, ...] = ()
     certificates: tuple[str, ...] = ()
 

@@ -142,7 +142,7 @@ def test_wrong_usage_is_a_sentence(command: Command, log: Path, options: tuple[A
 def run(command: Command, folder: Path) -> Callable[..., Path]:
     """Runs a configuration over 40 labelled cases and returns it; its log is run/verdicts.jsonl."""
     (folder / "cli_judges.py").write_text(JUDGES)
-    lines = [f"c{n},q,{'good' if n % 2 else 'bad'},{'PASS' if n % 2 else 'FAIL'}" for n in range(40)]
+    lines = [f"c{n},q{n},{'good' if n % 2 else 'bad'},{'PASS' if n % 2 else 'FAIL'}" for n in range(40)]
     (folder / "cases.csv").write_text("\n".join(["case_id,input,output,gold", *lines]))
 
     def write(name: str = "run", judge: dict[str, Any] | None = None, **harness: Any) -> Path:

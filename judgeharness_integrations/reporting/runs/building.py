@@ -7,6 +7,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from judgeharness_integrations.aggregation.copies import copied_cases
 from judgeharness_integrations.aggregation.grouping import EVERY_CRITERION, by_criterion
 from judgeharness_integrations.calibration.transport import ShiftTest
 from judgeharness_integrations.certifying.applying import UncertifiedCases
@@ -139,6 +140,7 @@ def _section(
             *dict.fromkeys(warning for one in results for warning in one.warnings),
             *_repeated(criteria),
             *_uncertified(results),
+            *copied_cases(row for one in results for row in one.rows),
             *(found.sentence for (name, *_), found in unread.items() if name == judge),
         ),
         not_measured=dict(Counter(sentence for one in results for sentence in boundary(one)).most_common()) | untested,

@@ -1,0 +1,98 @@
+"""Cases that ask what another one asks are no independent evidence: each command that counts them says so."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from judgeharness_integrations.aggregation.copies import CopiedCases, copied_cases
+from judgeharness_integrations.verdictlog import VerdictRow, read_log
+
+Command = Callable[..., Any]
+JUDGE = "def grade(case):\n    return 'PASS' if 'good' in case.output else 'FAIL'\n"
+SENTENCE = (
+    "30 of 40 cases ask word for word what another case does, and count as independent of it: leave copies out, or "
+    "give them one value in a column 'cluster'"
+)
+
+
+@pytest.fixture
+def suite(folder: Path) -> Callable[[str], Path]:
+    """Forty cases of ten questions, under a configuration; `column` holds the question."""
+    (folder / "house.py").write_text(JUDGE)
+
+    def write(column: str = "kind") -> Path:
+        kinds = [("good", "PASS") if n % 2 else ("bad", "FAIL") for n in range(40)]
+        lines = [f"c{n},question {n % 10},{kind},{gold},k{n % 10}" for n, (kind, gold) in enumerate(kinds)]
+        (folder / "cases.csv").write_text("\n".join([f"case_id,input,output,gold,{column}", *lines]))
+        config = {
+            "judges": [{"name": "grade", "callable": "house:grade", "model": "gpt-4o"}],
+            "cases": "cases.csv",
+            "harness": {"perturbations": ["none"], "repetitions": 2, "aggregation_rule": "majority"},
+        }
+        (folder / "run.json").write_text(json.dumps(config))
+        return folder / "run.json"
+
+    return write
+
+
+def told_by(command: Command, folder: Path, config: Path) -> dict[str, bool]:
+    """Which command says it."""
+    log = folder / "run" / "verdicts.jsonl"
+    asked = {
+        "run": ("run", config, "--out", folder / "run", "--yes"),
+        "report": ("report", folder / "run"),
+        "replay": ("replay", folder / "run", "--rule", "majority"),
+        "compare": ("compare", folder / "run", folder / "run"),
+        "certify": ("certify", log, "--source", "human"),
+        "calibrate --log": ("calibrate", "--log", log, "--rule", "majority", "--source", "human"),
+        "calibrate": ("calibrate", config, "--labels", folder / "cases.csv", "--source", "human", "--out",
+                      folder / "cal.json", "--yes"),
+    }  # fmt: skip
+    ran = {name: command(*given) for name, given in asked.items()}
+    return {name: SENTENCE in " ".join(f"{one.out} {one.err}".split()) for name, one in ran.items()}
+
+
+def test_every_command_that_counts_copies_says_so(command: Command, folder: Path, suite: Callable[..., Path]) -> None:
+    told = told_by(command, folder, suite())
+    assert told == dict.fromkeys(told, True)
+    [judge] = json.loads((folder / "run" / "summary.json").read_text())["judges"]
+    assert SENTENCE in judge["warnings"]
+
+
+def test_copies_that_share_a_cluster_are_not_told(command: Command, folder: Path, suite: Callable[..., Path]) -> None:
+    told = told_by(command, folder, suite("cluster"))
+    assert told == dict.fromkeys(told, False)
+
+
+def test_another_column_may_name_the_clusters(command: Command, folder: Path, suite: Callable[..., Path]) -> None:
+    assert command("run", suite("source_id"), "--out", folder / "run", "--yes").code == 0
+    rows = read_log(folder / "run" / "verdicts.jsonl")
+    assert copied_cases(rows) == [SENTENCE]
+    assert copied_cases(rows, "source_id") == []
+    asked = ("certify", folder / "run" / "verdicts.jsonl", "--source", "human")
+    assert "word for word" in command(*asked).out
+    assert "word for word" not in command(*asked, "--cluster", "source_id").out
+
+
+def row(case_id: str, asked: str | None, **more: Any) -> VerdictRow:
+    return VerdictRow(case_id=case_id, verdict="PASS", probe_hash=asked, **more)
+
+
+def test_one_case_in_two_runs_is_no_copy_and_neither_is_one_without_a_hash() -> None:
+    rows = [row("a", "1", run="r1"), row("a", "1", run="r2"), row("b", None), row("c", None), row("d", "2")]
+    assert copied_cases(rows) == []
+    [told] = copied_cases([*rows, row("e", "2")])
+    assert told.startswith("1 of 5 cases asks word for word what another case does, and counts as independent of it:")
+
+
+def test_no_more_than_so_many_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("judgeharness_integrations.aggregation.copies._MOST", 1)
+    copies = CopiedCases()
+    for case_id, asked in (("a", "1"), ("b", "2"), ("c", "2"), ("d", "1")):
+        copies.add(case_id, asked, None)
+    assert (copies.cases, copies.copies) == (4, 1)
