@@ -26,10 +26,10 @@ from judgeharness_integrations.verdictlog import VerdictRow
 from judgeharness_integrations.verdictlog.runfolder import folder_of
 
 if TYPE_CHECKING:
-    from judgeharness_integrations.cli._replay_calibration import Calibrations
     from judgeharness_integrations.gates.gate import Gates
     from judgeharness_integrations.gates.report import GateReport
     from judgeharness_integrations.replay.report import Certificates
+    from judgeharness_integrations.reporting.runs.folder import Calibrations
 
 __all__ = ["replay_log", "rule_of"]
 

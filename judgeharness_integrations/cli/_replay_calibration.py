@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,15 +18,15 @@ from judgeharness_integrations.certifying.transport import certificate_on_run, c
 from judgeharness_integrations.replay.anchoring import replay_anchor, replay_state
 from judgeharness_integrations.replay.deciding import case_decisions
 from judgeharness_integrations.replay.report import ReplayReport
-from judgeharness_integrations.reporting.runs.folder import certificates_of_run, documents_of_run
-from judgeharness_integrations.result import HarnessResult
+from judgeharness_integrations.reporting.runs.folder import (
+    Calibrations,
+    calibrations_of_run,
+    certificates_of_run,
+    documents_of_run,
+)
 from judgeharness_integrations.verdictlog import VerdictRow
-from judgeharness_integrations.verdictlog.runfolder import SUMMARY, folder_of
 
-__all__ = ["Calibrations", "anchored", "anchored_results", "calibrations_of", "certificates_of"]
-
-# judge -> its calibration, and whether that held for the run; None where nobody knows
-Calibrations = Mapping[str, tuple[CalibrationReport, CalibrationState | None]]
+__all__ = ["anchored", "calibrations_of", "certificates_of"]
 
 
 def calibrations_of(log: Path, path: Path | None, judges: Mapping[str, Sequence[VerdictRow]]) -> Calibrations:
@@ -40,29 +38,11 @@ def calibrations_of(log: Path, path: Path | None, judges: Mapping[str, Sequence[
 
     """
     if path is None:
-        return _of_run(log, {row.run for rows in judges.values() for row in rows})
+        return calibrations_of_run(log, judges)
     report = CalibrationReport.load(path)
     if report.judge not in judges:
         raise _of_another(f"{path}", report, judges, "calibrate")
     return {report.judge: (report, None)}
-
-
-def _of_run(log: Path, runs: AbstractSet[str]) -> Calibrations:
-    """Return the calibrations in the summary of a run; none where it has not ended, or the rows are not its alone."""
-    folder = folder_of(log)
-    if folder is None or not (file := folder / SUMMARY).is_file():
-        return {}
-    summary: dict[str, Any] = json.loads(file.read_text(encoding="utf-8", errors="surrogatepass"))
-    if runs != {summary.get("run")}:
-        return {}
-    return {
-        one["judge"]: (
-            CalibrationReport.from_dict(one["calibration_report"]),
-            CalibrationState(status=one["calibration"]["status"], reason=one["calibration"]["reason"]),
-        )
-        for one in summary.get("judges", ())
-        if one.get("calibration_report") and one.get("calibration")
-    }
 
 
 def certificates_of(
@@ -140,16 +120,3 @@ def anchored(
             None if beside is None else beside.state,
         )
     return replace(report, anchors=tuple(anchors.values()), certificates=certificates)
-
-
-def anchored_results(
-    results: Sequence[HarnessResult], known: Calibrations, judges: Mapping[str, Sequence[VerdictRow]], rule: Rule
-) -> list[HarnessResult]:
-    """Return results with the calibrations that go with them, whose cases nobody has compared yet."""
-    states = {judge: replay_state(report, judges[judge], rule, held) for judge, (report, held) in known.items()}
-    return [
-        replace(one, calibration=known[one.judge][0], calibration_state=states[one.judge])
-        if one.judge in states
-        else one
-        for one in results
-    ]

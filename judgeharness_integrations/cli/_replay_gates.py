@@ -15,9 +15,9 @@ from judgeharness_integrations.reporting.runs.fromlog import results_of_log
 
 if TYPE_CHECKING:
     from judgeharness_integrations.aggregation.rules import Rule
-    from judgeharness_integrations.cli._replay_calibration import Calibrations
     from judgeharness_integrations.gates.gate import Gates
     from judgeharness_integrations.gates.report import GateReport
+    from judgeharness_integrations.reporting.runs.folder import Calibrations
     from judgeharness_integrations.verdictlog.row import VerdictRow
 
 __all__ = ["check_replay", "tell_gates"]
@@ -47,7 +47,7 @@ def check_replay(
     """
     results, judges = results_of_log(rows, rule, **options), options.get("judges")
     if known:
-        from judgeharness_integrations.cli._replay_calibration import anchored_results  # noqa: PLC0415 - few have one
+        from judgeharness_integrations.reporting.runs.folder import anchored_results  # noqa: PLC0415 - few have one
 
         results = anchored_results(results, known, rows_of_judges(rows, judges), rule)
     wanted = {judge: count for judge, count in planned.items() if not judges or judge in judges}

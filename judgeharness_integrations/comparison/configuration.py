@@ -140,7 +140,9 @@ def certificate_notes(before: RunReport, after: RunReport, judges: Sequence[Judg
         for place, side in enumerate(("before", "after")):
             report, name = sides[place]
             yield from (f"{side}, {name}: {held_text(*one)}" for one in held[place])
-            if shared and held[1 - place] and not held[place]:
+            if report.unknown_certificate:
+                yield f"{side}, {name}: {report.unknown_certificate}"
+            elif shared and held[1 - place] and not held[place]:
                 yield (
                     f"{side}, {name}: rows of run {min(shared)}, whose certificate {report.source} does not know: give "
                     "the folder of the run, or its log there"

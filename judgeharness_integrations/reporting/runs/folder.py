@@ -6,9 +6,10 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from judgeharness_integrations._errors import ConfigError, UsageError
+from judgeharness_integrations.calibration.report import CalibrationReport
 from judgeharness_integrations.calibration.saved import CalibrationState
 from judgeharness_integrations.certifying.certificate import Certificate, HeldCertificate
 from judgeharness_integrations.replay.anchoring import replay_state
@@ -38,7 +39,19 @@ if TYPE_CHECKING:
     from judgeharness_integrations.gates.report import GateReport
     from judgeharness_integrations.verdictlog.row import VerdictRow
 
-__all__ = ["certificates_of_run", "documents_of_run", "noted_of_run", "report_of_folder", "unknown_certificate"]
+__all__ = [
+    "Calibrations",
+    "anchored_results",
+    "calibrations_of_run",
+    "certificates_of_run",
+    "documents_of_run",
+    "noted_of_run",
+    "report_of_folder",
+    "unknown_certificate",
+]
+
+# judge -> its calibration, and whether that held for the run; None where nobody knows
+Calibrations: TypeAlias = Mapping[str, tuple[CalibrationReport, CalibrationState | None]]
 
 _Rows = Mapping[tuple[str, str], list[dict[str, Any]]]
 
@@ -128,6 +141,45 @@ def certificates_of_run(
         judge: (saved, replay_state(saved, rows, rule, _noted_state(documents_of_run(folder, rows))))
         for judge, rows in judges.items()
     }
+
+
+def calibrations_of_run(path: Path, judges: Mapping[str, Sequence[VerdictRow]]) -> Calibrations:
+    """Return the calibrations in the summary of a run; none where it has not ended, or the rows are not its alone.
+
+    Args:
+        path: see `certificates_of_run`.
+        judges: see there.
+
+    """
+    folder = folder_of(path)
+    summary = {} if folder is None else _summary(folder / SUMMARY)
+    if not summary or {row.run for rows in judges.values() for row in rows} != {summary.get("run")}:
+        return {}
+    return {
+        one["judge"]: (
+            CalibrationReport.from_dict(one["calibration_report"]),
+            CalibrationState(status=one["calibration"]["status"], reason=one["calibration"]["reason"]),
+        )
+        for one in summary.get("judges", ())
+        if one.get("calibration_report") and one.get("calibration")
+    }
+
+
+def anchored_results(
+    results: Sequence[HarnessResult], known: Calibrations, judges: Mapping[str, Sequence[VerdictRow]], rule: Rule
+) -> list[HarnessResult]:
+    """Return results with the calibrations that go with them, whose cases nobody has compared yet."""
+    states = {
+        judge: replay_state(report, judges[judge], rule, held)
+        for judge, (report, held) in known.items()
+        if judge in judges
+    }
+    return [
+        replace(one, calibration=known[one.judge][0], calibration_state=states[one.judge])
+        if one.judge in states
+        else one
+        for one in results
+    ]
 
 
 def unknown_certificate(log: Path, rows: Iterable[VerdictRow]) -> str:

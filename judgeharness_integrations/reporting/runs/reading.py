@@ -14,6 +14,8 @@ from judgeharness_integrations.replay.replaying import rows_of_judges
 from judgeharness_integrations.reporting.plain import safe_text
 from judgeharness_integrations.reporting.runs.building import run_report
 from judgeharness_integrations.reporting.runs.folder import (
+    anchored_results,
+    calibrations_of_run,
     certificates_of_run,
     noted_of_run,
     report_of_folder,
@@ -84,11 +86,13 @@ def read_report(
     if rule is None:
         raise UsageError(f"{place} is a log, which has no rule of its own: give one, as --rule majority.")
     rows = _of_run(read_log(place, labels=labels), run, place)
-    certificates = certificates_of_run(place, rows_of_judges(rows, judges), named_rule(rule))
+    groups = rows_of_judges(rows, judges)
+    certificates = certificates_of_run(place, groups, named_rule(rule))
     unknown = "" if certificates else unknown_certificate(place, rows)
     results = results_of_log(
         rows, rule, judges=judges, min_valid=min_valid, tolerance=tolerance, certificates=certificates
     )
+    results = anchored_results(results, calibrations_of_run(place, groups), groups, named_rule(rule))
     if unknown:
         results = [replace(one, warnings=(*one.warnings, unknown)) for one in results]
     facts["arguments"] = _arguments(
@@ -104,7 +108,7 @@ def read_report(
     if gates is not None and gates.stopped:  # its cases are as many as its answers asked for, under any rule
         facts["gates"] = gates if not judges else _gates_of(gates, judges)
     wanted = {judge: count for judge, count in planned.items() if not judges or judge in judges}
-    return run_report(results, source=str(place), run=run, planned=wanted, **facts)
+    return run_report(results, source=str(place), run=run, planned=wanted, unknown_certificate=unknown, **facts)
 
 
 def _arguments(place: Path, rule: RuleLike | None, *options: str) -> tuple[str, ...]:

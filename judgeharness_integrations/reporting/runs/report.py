@@ -76,6 +76,7 @@ class RunReport(Rendered):
     and `annotators_reason` says why there is none. `gates` is what the run's own gates said at its end; formats show
     it where they are given no other. `arguments` are those with which `judgeharness report` makes it again, as far as
     that is known, and `cases_digest` is of the content of all cases the run was given, in their order.
+    `unknown_certificate` says that decisions stood under a certificate which the log does not hold.
     """
 
     source: str
@@ -90,6 +91,7 @@ class RunReport(Rendered):
     gates: GateReport | None = None
     arguments: tuple[str, ...] = ()
     cases_digest: str | None = None
+    unknown_certificate: str = ""
 
     @property
     def summaries(self) -> tuple[CriterionSummary, ...]:
