@@ -70,10 +70,13 @@ def test_going_on_with_a_stopped_run_keeps_every_case_it_asked(command: Command,
     first = ids(results / "results.jsonl")
     assert check["n"] < len(first) == ran.json["judged_cases"] < 300
     again = command("run", path, "--yes", "--json", "--until", "pass_rate>=0.5")
-    assert ids(results / "results.jsonl") == first == ids(results / "verdicts.jsonl")
-    assert again.json["judged_cases"] == len(first)
+    second = ids(results / "results.jsonl")
+    assert first <= second == ids(results / "verdicts.jsonl")
+    assert (
+        again.json["judged_cases"] == len(second) <= len(first) + 8
+    )  # a case may be opened before the last is weighed
     assert again.json["gates"]["checks"] == ran.json["gates"]["checks"]
-    assert len((place / "asked").read_text().splitlines()) == len(first)
+    assert len((place / "asked").read_text().splitlines()) == len(second)
 
 
 def test_the_order_is_drawn_once_a_run_and_kept_with_it(command: Command, place: Path) -> None:
