@@ -54,7 +54,7 @@ def certify_log(log: Path, wanted: Wanted, request: Request, *, rule: str | None
         labelled, rows, notes = labelled_rows(answered, log, request, cluster=wanted.cluster or CLUSTER)
         configured = None if config is None else _Configured(config, rows)
         chosen = rule_of(rule or _RULE) if configured is None else configured.rule
-        what = chosen.name if wanted.score == SCORES[0] else f"{chosen.name}, {wanted.score}"
+        what = _looked_for(wanted, chosen)
         items = [item for item in decided_items(rows, chosen) if item.gold is not None]
         count = study.count(labelled.golds()[0], candidate_of_items(judge, what, items))
         certificate = certify(
@@ -76,6 +76,14 @@ def certify_log(log: Path, wanted: Wanted, request: Request, *, rule: str | None
     kept = request if certificate.granted else replace(request, out=None)
     print_and_save(certificate, kept, lambda: lines)
     return GATE_FAILED if any(one.threshold is None for one in certificate.selections) else OK
+
+
+def _looked_for(wanted: Wanted, rule: Rule) -> str:
+    """Return what is another candidate on the same labels: another rule or score, other strata or clusters."""
+    score = None if wanted.score == SCORES[0] else wanted.score
+    by = None if wanted.stratum is None else f"by {wanted.stratum}"
+    cluster = None if wanted.cluster is None else f"cluster {wanted.cluster}"
+    return ", ".join(filter(None, (rule.name, score, by, cluster)))
 
 
 class _Configured:

@@ -86,6 +86,15 @@ def test_the_best_of_several_candidates_is_tested_at_its_share_of_delta(
     assert (counted, calibrated.code, command(*asked, "--json").json["candidates"]) == ([1, 2], 0, 3)
 
 
+def test_other_strata_and_clusters_are_further_candidates(command: Command, tmp_path: Path) -> None:
+    path = tmp_path / "strata.csv"
+    columns = [{"kind": f"k{n % 2}", "sort": f"s{n % 4}", "thread": f"t{n}"} for n in range(80)]
+    write_log((replace(row, attributes=columns[place // 4]) for place, row in enumerate(rows())), path)
+    asked = ("certify", path, "--source", "human", "--json")
+    looks = ((), ("--by", "kind"), ("--by", "sort"), ("--cluster", "thread"), ("--by", "kind"))
+    assert [command(*asked, *more).json["candidates"] for more in looks] == [1, 2, 3, 4, 4]
+
+
 def test_where_no_decision_is_wrong_a_refusal_does_not_say_that_some_are(command: Command, tmp_path: Path) -> None:
     path = tmp_path / "right.csv"
     write_log([row for n in range(60) for row in sampled("AAAA", case_id=f"c{n}", gold="A")], path)
