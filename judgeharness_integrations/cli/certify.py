@@ -55,7 +55,9 @@ def certify(  # noqa: PLR0917 - typer passes every option by name
     ] = None,
     candidates: Annotated[
         int | None,
-        typer.Option(help="How many judges, rules, scores or strata were tried on these labels.", show_default="those counted"),
+        typer.Option(
+            help="How many judges, rules, scores or strata were tried on these labels.", show_default="those counted"
+        ),
     ] = None,
     ledger: Annotated[
         Path | None,
