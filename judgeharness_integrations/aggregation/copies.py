@@ -36,9 +36,9 @@ class CopiedCases:
         self.copies += first != case_id and (cluster is None or cluster != together)
 
     def add_rows(self, case_id: str, rows: Sequence[VerdictRow]) -> None:
-        """Count a case of one judge by its rows: by the hash of its plain question."""
-        plain = (row for row in rows if row.perturbation == "none" and row.repetition == 0)
-        self.add(case_id, next((row.probe_hash for row in plain), None), named_cluster(rows, self._column))
+        """Count a case of one judge by its rows: by the hash of its plain question, else of another one."""
+        asked = min(rows, key=lambda row: (row.perturbation != "none", row.perturbation, row.repetition)).probe_hash
+        self.add(case_id, asked, named_cluster(rows, self._column))
 
     @property
     def warnings(self) -> list[str]:

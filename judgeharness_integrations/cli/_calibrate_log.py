@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -40,6 +40,8 @@ from judgeharness_integrations.cli.exits import OK
 from judgeharness_integrations.replay import case_consistency, case_decisions, rows_of_judges
 from judgeharness_integrations.reporting.figures import check_drawable
 from judgeharness_integrations.reporting.plain import safe_text
+from judgeharness_integrations.reporting.runs.folder import noted_of_run
+from judgeharness_integrations.reporting.statetext import never_asked
 from judgeharness_integrations.verdictlog import VerdictRow
 from judgeharness_integrations.verdictlog.columns import check_columns
 
@@ -108,7 +110,7 @@ def labelled_rows(
     rows: Sequence[VerdictRow], log: Path, request: Request, *, cluster: str = CLUSTER
 ) -> tuple[CalibrationSet, Sequence[VerdictRow], tuple[str, ...]]:
     """Return the labels, the rows with them, and what is to be said: of a file of labels, of the run, of its cases."""
-    said = (*stop_notes(log, request.run), *copied_cases(rows, cluster))
+    said = (*stop_notes(log, request.run), *_never_asked(rows, log, request.run), *copied_cases(rows, cluster))
     if request.labels is None:
         if all(row.gold is None for row in rows):
             raise UsageError(f"{log}: no row carries a gold label: give the labels as --labels FILE (case_id, gold).")
@@ -118,6 +120,13 @@ def labelled_rows(
     labels = read_gold(request.labels, name=request.name, source=request.declared_source)
     found = joined(rows, labels)
     return labels, found.rows, (*found.notes(str(request.labels)), *said)
+
+
+def _never_asked(rows: Sequence[VerdictRow], log: Path, run: str | None) -> Iterator[str]:
+    """Yield that a run was cut off, whose cases stand for the others in random order alone."""
+    planned = noted_of_run(log, run)[0].get(rows[0].judge, 0)
+    if (never := planned - len({row.case_id for row in rows})) > 0:
+        yield f"{never_asked(never, planned)}: those that were speak for them only if cases came in random order"
 
 
 def rows_of_one(log: Path, judge: str | None, run: str | None) -> tuple[str, list[VerdictRow]]:

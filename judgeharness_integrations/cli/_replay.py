@@ -141,13 +141,15 @@ def _show(
     planned: Mapping[str, int],
     as_json: bool,
 ) -> None:
+    asked = rows_of_judges(rows, judges)
+    notes = [*([f"the run {STOPPED}"] if stopped else ()), *_missing(asked, planned)]
     if as_json:
+        for note in notes:
+            typer.echo(safe_text(note), err=True)
         gates = {} if checked is None else {"gates": checked.to_dict()}
         print_json(report.to_dict() | ({"stopped": True} if stopped else {}) | gates)
         return
-    asked = rows_of_judges(rows, judges)
     groups = [group for mine in asked.values() for group in by_criterion(mine).values()]
-    notes = [*([f"the run {STOPPED}"] if stopped else ()), *_missing(asked, planned)]
     _print(report, groups, source, notes=notes)
 
 

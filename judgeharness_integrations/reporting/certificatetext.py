@@ -26,7 +26,8 @@ def held_text(certificate: Certificate, state: CalibrationState | None) -> str:
     """Return in a line which certificate decisions stand under, and what is promised of them, or why nothing is."""
     promise = str(state)
     if state is not None and state.valid:
-        promise = f"decided cases {promise_text(certificate)}, if cases are like the labelled ones"
+        each = "" if certificate.stratum is None else f", each {safe_text(certificate.stratum)} by itself"
+        promise = f"decided cases {promise_text(certificate)}{each}, if cases are like the labelled ones"
     elif state is not None and state.status == "shifted":
         promise += "; decisions stand, without its promise"
     return f"certificate: {safe_text(certificate.name)}: {safe_text(promise)}"

@@ -128,6 +128,8 @@ def test_a_log_of_several_runs_names_the_one_with_a_certificate(command: Command
     assert left_out in report["warnings"][0]
     apart = shutil.copy(log, folder / "apart.sqlite")
     assert left_out in command("replay", apart, "--rule", "majority", "--run", older).err
+    beside = command("compare", apart, folder / "plain", "--rule", "majority", "--run-a", older, "--json").json
+    assert [note.startswith(f"before, grade: {left_out}") for note in beside["certificates"]] == [True]
     plain = folder / "plain" / "verdicts.sqlite"
     assert command("replay", plain, "--rule", "majority").err == ""
 
@@ -163,6 +165,7 @@ def test_a_run_names_the_strata_in_which_nothing_is_certified(
         "verdict: no decision is certified where kind is None: the certificate on people has no labels there (1 case)",
     ]
     assert [line in words(ran.out) for line in told] == [True] * 3, ran.out
+    assert "with 90 % confidence, each kind by itself, if cases are like the labelled ones" in words(ran.out)
     summary = json.loads((folder / "strata" / "summary.json").read_text())["judges"][0]
     assert [line for line in summary["warnings"] if "no decision is" in line] == told
     report = command("report", folder / "strata", "--json").json["judges"][0]

@@ -79,6 +79,27 @@ def test_another_column_may_name_the_clusters(command: Command, folder: Path, su
     assert "word for word" not in command(*asked, "--cluster", "source_id").out
 
 
+def test_copies_are_seen_in_a_design_without_the_plain_prompt_and_beside_json(
+    command: Command, folder: Path, suite: Callable[..., Path]
+) -> None:
+    config = json.loads(suite().read_text())
+    changed = {"perturbations": ["format_change"], "repetitions": 1}
+    (folder / "run.json").write_text(json.dumps(config | {"harness": config["harness"] | changed}))
+    assert command("run", folder / "run.json", "--out", folder / "run", "--yes").code == 0
+    ran = command("replay", folder / "run", "--rule", "majority", "--json")  # each case has a format of its own
+    assert " of 40 cases ask word for word what another case does" in ran.err
+
+
+def test_a_run_that_was_cut_off_is_no_sample_of_its_cases(
+    command: Command, folder: Path, suite: Callable[..., Path]
+) -> None:
+    command("run", suite("cluster"), "--out", folder / "run", "--yes", "--budget-calls", 60)
+    log = folder / "run" / "verdicts.jsonl"
+    for asked in (("certify", log), ("calibrate", "--log", log, "--rule", "majority")):
+        told = " ".join(command(*asked, "--source", "human").out.split())
+        assert "10 of 40 cases were never asked: those that were speak for them only if cases came in random" in told
+
+
 def row(case_id: str, asked: str | None, **more: Any) -> VerdictRow:
     return VerdictRow(case_id=case_id, verdict="PASS", probe_hash=asked, **more)
 

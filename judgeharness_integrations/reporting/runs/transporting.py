@@ -77,22 +77,22 @@ def certificates_on_run(
         stopped: see there.
 
     """
-    found: dict[Hashable, list[HarnessResult]] = {}
+    found: dict[Hashable, tuple[HeldCertificate, list[HarnessResult]]] = {}
     for one in results:
-        if one.certificate is not None:
-            found.setdefault((one.certificate.name, one.certificate.measured_at, one.certificate_state), []).append(one)
-    held = (_certificate_on(mine, texts, stopped=stopped) for mine in found.values())
-    return tuple(one for one in held if one is not None)
+        if (given := one.certificate) is not None and (state := one.certificate_state) is not None:
+            found.setdefault((given.name, given.measured_at, state), ((given, state), []))[1].append(one)
+    return tuple(_certificate_on(held, mine, texts, stopped=stopped) for held, mine in found.values())
 
 
 def _certificate_on(
-    results: Sequence[HarnessResult], texts: Mapping[str, Mapping[str, str]], *, stopped: bool
-) -> HeldCertificate | None:
-    given, state = results[0].certificate, results[0].certificate_state
-    if given is None or state is None:
-        return None
-    cases = CertifiedCases(given)
-    for one in results:
-        if one.state == "complete" and not stopped:
-            cases.add(facts_of_result(one, texts.get(one.case_id, {}), column=given.stratum))
-    return certificate_on_run((given, state), cases, results[0].calibration, results[0].calibration_state)
+    held: HeldCertificate,
+    results: Sequence[HarnessResult],
+    texts: Mapping[str, Mapping[str, str]],
+    *,
+    stopped: bool,
+) -> HeldCertificate:
+    cases, column = CertifiedCases(held[0]), held[0].stratum
+    judged = [one for one in results if one.state == "complete" and not stopped]
+    for one in judged:
+        cases.add(facts_of_result(one, texts.get(one.case_id, {}), column=column))
+    return certificate_on_run(held, cases, results[0].calibration, results[0].calibration_state)
