@@ -122,10 +122,12 @@ def _samples(facts: Facts) -> Iterator[Advice]:
             advice="with so few cases at hand, repetitions are what buys the goal.",
         )
     elif facts.buys:
+        saves = (most.cases or 0) < one.cases
+        bought = "cases, not calls: take one where cases can be had" if saves else "neither cases nor calls: take one"
         yield Advice(
             fact=f"{calls}, {more}",
-            advice="repetitions save cases, not calls: take one where cases can be had; a second one shows the "
-            "judge's noise (consistency, flip rates, the noise test of compare).",
+            advice=f"repetitions save {bought}; a second one shows the judge's noise (consistency, flip rates, the "
+            "noise test of compare).",
         )
     else:
         yield Advice(

@@ -80,7 +80,8 @@ def _selection(selection: Selection, certificate: Certificate) -> Iterator[str]:
         yield f"{where}: certified from {score} {number_text(selection.threshold)} on: {kept}; {size}"
     else:
         yield f"{where}: refused: {selection.refusal.reason}; {size}"
-        yield f"  {_remedy(selection.refusal, selection)}"
+        if selection.steps or not selection.levels:  # labels selected by verdict: the reason says what to do
+            yield f"  {_remedy(selection.refusal, selection)}"
     yield from (f"  {_step(step, score)}" for step in selection.steps if step.p is not None)
     if selection.untold:
         yield f"  warning: {safe_text(selection.untold)}"

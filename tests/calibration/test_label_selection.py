@@ -188,6 +188,10 @@ def test_no_corrected_rate_is_chosen_from_labels_on_passed_items(labels_are: Any
     assert report["labels_alone"].reason == "withheld, as the labelled items were selected by what the judge decided"
     assert len(report.notes) == 1
     assert "hardly a random sample: none of 20 labelled cases and 60 of 100" in report.notes[0]
+    assert report.notes[0].endswith(
+        "label a random sample, or, if they were labelled elsewhere whatever the judge had decided, declare that they "
+        "come from another mix"
+    )
     apart = corrected_rate(judged=judged, labels=labels, labels_are="other_mix")
     assert apart.sensitivity is not None
 

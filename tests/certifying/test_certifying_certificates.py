@@ -75,6 +75,7 @@ def test_labels_selected_by_verdict_certify_nothing_and_a_sentence_says_why(tmp_
     told = "; no certificate stands on them: label a random sample of the cases"
     assert selection.refusal.reason.endswith(told)
     assert any(told in line for line in certificate_text(found))
+    assert not any("number of labels" in line for line in certificate_text(found))  # drawn at random, fewer would do
     assert Certificate.load(found.save(tmp_path / "refused.json")) == found
 
 

@@ -269,6 +269,18 @@ def test_clusters_take_more_cases() -> None:
         assert (together.cases or 10**8) > 2 * (alone.cases or 0)
 
 
+def test_repetitions_that_take_more_cases_save_none() -> None:
+    noise = Components(cases=0.2, perturbations=0.0, repetitions=1e-6)
+    wanted = Wanted(goal=Goal(kind="difference", value=0.1, assurance=None), rule="majority")
+    report = planned(wanted, components=noise, limits=Limits())
+    alone = [design for design in report.designs if design.perturbations == 1]
+    one, most = (pick(alone, key=lambda design: design.repetitions) for pick in (min, max))
+    assert (most.cases or 0) >= (one.cases or 0) > 0
+    assert [note.advice.split(":")[0] for note in report.advice if "save" in note.advice] == [
+        "repetitions save neither cases nor calls"
+    ]
+
+
 def test_what_repetitions_buy_is_said() -> None:
     said = {one.fact.split(":")[0]: one.advice for one in plan(pilot=PILOT).advice}
     assert any("which are 0 or 1 however many samples are behind them" in advice for advice in said.values())

@@ -52,5 +52,6 @@ def note_of(selection: Selection) -> str:
     """Return what was found and what is to be done, in a sentence."""
     return (
         f"these labels are hardly a random sample: {selection.counts}, so that no interval is chosen, and sensitivity "
-        "and specificity are withheld; label a random sample, or declare that they come from another mix"
+        "and specificity are withheld; label a random sample, or, if they were labelled elsewhere whatever the judge "
+        "had decided, declare that they come from another mix"
     )
