@@ -117,3 +117,17 @@ def test_no_more_than_so_many_are_remembered(monkeypatch: pytest.MonkeyPatch) ->
     for case_id, asked in (("a", "1"), ("b", "2"), ("c", "2"), ("d", "1")):
         copies.add(case_id, asked, None)
     assert (copies.cases, copies.copies) == (4, 1)
+
+
+def test_a_case_in_two_runs_is_one_case_in_the_table_too(
+    command: Command, folder: Path, suite: Callable[..., Path]
+) -> None:
+    """Forty cases asked twice are no eighty: the interval of their accuracy is that of one run."""
+    config = suite("source")
+    for run in ("one", "two"):
+        command("run", config, "--out", folder / run, "--yes")
+    both = folder / "both.jsonl"
+    both.write_text("".join((folder / run / "verdicts.jsonl").read_text() for run in ("one", "two")))
+    [judge] = json.loads(command("replay", both, "--rule", "majority", "--json").out)["judges"]
+    [measured] = judge.get("criteria", [judge])
+    assert (measured["correct"], measured["clusters"]) == (80, 40)
