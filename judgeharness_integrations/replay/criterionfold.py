@@ -76,7 +76,12 @@ class CriterionFold:
         return other
 
     def add(
-        self, rows: Sequence[VerdictRow], *, planned: int | None = None, withheld: Withheld | None = None
+        self,
+        rows: Sequence[VerdictRow],
+        *,
+        planned: int | None = None,
+        withheld: Withheld | None = None,
+        recurs: bool = False,
     ) -> CaseDecision | None:
         """Take in all rows of one case and return what was decided.
 
@@ -84,6 +89,7 @@ class CriterionFold:
             rows: its rows, of one run, failures included; at least one.
             planned: samples that were to be asked; the rows present when None.
             withheld: says why a decision does not stand; the case abstains then.
+            recurs: the case is in several runs, whose decisions about it are not independent of each other.
 
         Returns:
             The decision; None when the rows cannot be folded, which `finish` will say.
@@ -99,7 +105,7 @@ class CriterionFold:
             self._broken = error
             return None
         stands = standing(case, self.criterion, withheld)
-        self._count(case, stands, planned=max(planned or 0, samples_planned(rows), len(rows)))
+        self._count(case, stands, planned=max(planned or 0, samples_planned(rows), len(rows)), recurs=recurs)
         return stands
 
     def _note_kinds(self, rows: Sequence[VerdictRow]) -> None:
@@ -122,7 +128,7 @@ class CriterionFold:
         except UsageError as error:
             self._broken = self._broken or error
 
-    def _count(self, found: CaseDecision, case: CaseDecision, *, planned: int) -> None:
+    def _count(self, found: CaseDecision, case: CaseDecision, *, planned: int, recurs: bool) -> None:
         """Count a case as it stands; how consistent its samples are is a matter of what was found.
 
         The only valid one of several planned samples agrees with itself: it says nothing of consistency.
@@ -139,7 +145,7 @@ class CriterionFold:
         if self._numeric:
             counts.scores.add(case)
         else:
-            counts.labels.add(case)
+            counts.labels.add(case, recurs=recurs)
         consistency = case_consistency(found, numeric=bool(self._numeric), tolerance=self.tolerance)
         alone = planned > 1 and sum(row.verdict is not None for row in rows) == 1
         if consistency is not None and not alone:

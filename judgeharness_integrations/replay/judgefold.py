@@ -59,7 +59,12 @@ class JudgeFold:
         return self._folds or {DEFAULT_CRITERION: self._new(DEFAULT_CRITERION)}
 
     def add(
-        self, rows: Sequence[VerdictRow], *, planned: int | None = None, withheld: Withheld | None = None
+        self,
+        rows: Sequence[VerdictRow],
+        *,
+        planned: int | None = None,
+        withheld: Withheld | None = None,
+        recurs: bool = False,
     ) -> dict[str, CaseDecision]:
         """Take in all rows of one case and return criterion -> decision.
 
@@ -67,6 +72,7 @@ class JudgeFold:
             rows: its rows, of one run, about any criteria; those of probes do not vote.
             planned: samples that were to be asked and vote; the rows present when None.
             withheld: says why a decision does not stand; the case abstains then.
+            recurs: the case is in several runs; see `CriterionFold.add`.
 
         Returns:
             The decisions; a criterion whose rows cannot be folded is missing, see `CriterionFold.problem`.
@@ -88,7 +94,7 @@ class JudgeFold:
             }
         for row in omitted_answers(rows, self._declared) if several else ():
             groups.setdefault(row.criterion, []).append(row)
-        asked: dict[str, Any] = {"planned": planned, "withheld": withheld}
+        asked: dict[str, Any] = {"planned": planned, "withheld": withheld, "recurs": recurs}
         decisions = {name: self._folds[name].add(group, **asked) for name, group in groups.items()}
         return {name: case for name, case in decisions.items() if case is not None}
 

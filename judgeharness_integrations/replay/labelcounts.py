@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from judgeharness_integrations.aggregation.grouping import named_cluster
+from judgeharness_integrations.aggregation.grouping import cluster_of, named_cluster
 from judgeharness_integrations.calibration.controls import label_controls, longer_of
 from judgeharness_integrations.calibration.rates import Rate
 from judgeharness_integrations.calibration.words import read_golds
@@ -16,7 +16,7 @@ from judgeharness_integrations.verdictlog.row import Verdict, is_number, verdict
 
 __all__ = ["LabelCounts"]
 
-_Compared: TypeAlias = "tuple[Verdict, Verdict, str | None, str | None]"  # gold, decision, longer answer, cluster
+_Compared: TypeAlias = "tuple[Verdict, Verdict, str | None, Hashable]"  # gold, decision, longer answer, cluster
 _Read: TypeAlias = Mapping[Verdict, "Verdict | None"]
 
 
@@ -25,9 +25,9 @@ class LabelCounts:
     """Counts over the cases of one judge and criterion, by their gold labels: what those mean is known at the end.
 
     `golds`: gold label -> cases. `compared`: what was decided about decided cases with gold, and their cluster where
-    rows name one -> their ids; without one a case is its own cluster, in all its `runs`. `calls`: perturbation, gold
-    label and verdict -> calls about cases with gold. Of gold scores, which no label is, all but 0 and 1 are counted as
-    the first one (`score`).
+    rows name one or the case is in several runs (any other is its own, and no key). `calls`: perturbation, gold label
+    and verdict -> calls about cases with gold. Of gold scores, which no label is, all but 0 and 1 are counted as the
+    first one (`score`).
     """
 
     ties: int = 0
@@ -35,11 +35,10 @@ class LabelCounts:
     golds: Counter[Verdict] = field(default_factory=Counter)
     asked: dict[str, None] = field(default_factory=dict)
     calls: Counter[tuple[str, Verdict, Verdict | None]] = field(default_factory=Counter)
-    compared: dict[_Compared, list[str]] = field(default_factory=dict)
-    runs: set[str] = field(default_factory=set)
+    compared: Counter[_Compared] = field(default_factory=Counter)
 
-    def add(self, case: CaseDecision) -> None:
-        """Take in a case."""
+    def add(self, case: CaseDecision, *, recurs: bool = False) -> None:
+        """Take in a case, or one that is in several runs (`recurs`)."""
         gold, verdict = self._kept(case.gold), case.decision.verdict
         decided = case.decision.status == "decided" and verdict is not None
         self.ties += decided and verdict == "TIE"
@@ -51,8 +50,8 @@ class LabelCounts:
         self.golds[gold] += 1
         if decided and verdict is not None:
             longer = longer_of({}, case.rows[0].attributes)
-            self.compared.setdefault((gold, verdict, longer, named_cluster(case.rows)), []).append(case.case_id)
-            self.runs.add(case.rows[0].run)
+            cluster = cluster_of(case.case_id, case.rows) if recurs else named_cluster(case.rows)
+            self.compared[gold, verdict, longer, cluster] += 1
         calls = self.calls
         for row in case.rows:  # a failed call about a labelled case is wrong
             calls[row.perturbation, gold, row.verdict] += 1
@@ -67,8 +66,8 @@ class LabelCounts:
         """Return the fields of `JudgeReplay` that are about labels."""
         read = self._read()
         known = any(label is not None for label in read.values())
-        labelled = sum(len(cases) for (gold, *_), cases in self.compared.items() if read[gold] is not None)
-        correct = sum(len(cases) for (gold, verdict, *_), cases in self.compared.items() if read[gold] == verdict)
+        labelled = sum(count for (gold, *_), count in self.compared.items() if read[gold] is not None)
+        correct = sum(count for (gold, verdict, *_), count in self.compared.items() if read[gold] == verdict)
         return {
             "correct": correct if known else None,
             "labelled": labelled,
@@ -112,11 +111,11 @@ class LabelCounts:
     def _entries(self, read: _Read) -> Iterator[tuple[str, str, str | None, Hashable, int]]:
         """Yield gold, decision, longer answer and cluster of decided cases with gold, and for how many each stands.
 
-        Those are one by one where cases share clusters or come from several runs, else as many as are alike.
+        Those are one by one where cases share clusters, else as many as are alike.
         """
-        known = [(key, cases, label) for key, cases in self.compared.items() if (label := read[key[0]]) is not None]
-        one_by_one = len(self.runs) > 1 or any(cluster is not None for (*_, cluster), _, _ in known)
-        for (_, verdict, longer, cluster), cases, label in known:
+        known = [(key, count, label) for key, count in self.compared.items() if (label := read[key[0]]) is not None]
+        one_by_one = any(cluster is not None for (*_, cluster), _, _ in known)
+        for number, ((_, verdict, longer, cluster), count, label) in enumerate(known):
             texts = verdict_text(label), verdict_text(verdict), longer
-            for case_id in cases if one_by_one else cases[:1]:
-                yield *texts, ("case", case_id) if cluster is None else cluster, 1 if one_by_one else len(cases)
+            for place in range(count if one_by_one else 1):
+                yield *texts, (number, place) if cluster is None else cluster, 1 if one_by_one else count

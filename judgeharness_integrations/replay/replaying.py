@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Container, Iterable, Mapping, Sequence
 from types import MappingProxyType
 
 from judgeharness_integrations._errors import UnknownNameError, UsageError
@@ -84,6 +85,7 @@ def replay_cases(
     groups: Iterable[Sequence[VerdictRow]],
     rule: RuleLike,
     *,
+    recurring: Container[str] = (),
     judges: Sequence[str] | None = None,
     min_valid: int | None = None,
     tolerance: float = 1.0,
@@ -94,6 +96,8 @@ def replay_cases(
     Args:
         groups: each all rows of one run, judge and case, in any order; judges and criteria may be interleaved.
         rule: a rule's name, a function of rows, or a `Rule`.
+        recurring: cases that are in several runs, which a reader of one case at a time cannot know; any other is taken
+            to be in one.
         judges: the judges to look at; all of them when None.
         min_valid: see `replay`.
         tolerance: see `replay`.
@@ -115,7 +119,7 @@ def replay_cases(
         if name not in folds:
             folds[name] = JudgeFold(judge=name, rule=chosen, min_valid=min_valid, tolerance=tolerance)
         if not judges or name in judges:
-            folds[name].add(rows)
+            folds[name].add(rows, recurs=rows[0].case_id in recurring)
             both = both or (chosen.both_orders and _in_both_orders(rows))
     _check_judges(judges, folds)
     if chosen.both_orders and not both:
@@ -143,8 +147,10 @@ def replay_criterion(
     """
     fold = CriterionFold(judge=judge, criterion=criterion, rule=rule, min_valid=min_valid, tolerance=tolerance)
     wanted = dict(planned or {})
-    for (_, case_id), group in by_case(voting(rows)).items():
-        fold.add(group, planned=wanted.pop(case_id, None), withheld=withheld)
+    groups = by_case(voting(rows))
+    runs = Counter(case_id for _, case_id in groups)
+    for (_, case_id), group in groups.items():
+        fold.add(group, planned=wanted.pop(case_id, None), withheld=withheld, recurs=runs[case_id] > 1)
     return fold.finish(unasked=max(len(wanted), (planned_cases or 0) - fold.cases))
 
 

@@ -122,12 +122,24 @@ def test_no_more_than_so_many_are_remembered(monkeypatch: pytest.MonkeyPatch) ->
 def test_a_case_in_two_runs_is_one_case_in_the_table_too(
     command: Command, folder: Path, suite: Callable[..., Path]
 ) -> None:
-    """Forty cases asked twice are no eighty: the interval of their accuracy is that of one run."""
+    """Forty cases asked twice are no eighty: intervals of accuracy and controls are about as wide as those of one."""
     config = suite("source")
+    text = (folder / "cases.csv").read_text()
+    (folder / "cases.csv").write_text(
+        text.replace("good,PASS,k1", "good,FAIL,k1").replace("bad,FAIL,k4", "bad,PASS,k4")
+    )
     for run in ("one", "two"):
         command("run", config, "--out", folder / run, "--yes")
     both = folder / "both.jsonl"
     both.write_text("".join((folder / run / "verdicts.jsonl").read_text() for run in ("one", "two")))
-    [judge] = json.loads(command("replay", both, "--rule", "majority", "--json").out)["judges"]
-    [measured] = judge.get("criteria", [judge])
-    assert (measured["correct"], measured["clusters"]) == (80, 40)
+    once, twice = (
+        json.loads(command("replay", path, "--rule", "majority", "--json").out)["judges"][0]
+        for path in (folder / "one", both)
+    )
+    assert (once["correct"], once["clusters"], twice["correct"], twice["clusters"]) == (32, None, 64, 40)
+    widths = [
+        one["high"] - one["low"] for judge in (once, twice) for one in [judge["controls"]["listed"][0]["advantage"]]
+    ]
+    assert widths[1] == pytest.approx(widths[0], rel=0.1)  # of eighty cases it would be .7 of that
+    assert "clusters" not in command("replay", folder / "one", "--rule", "majority").out
+    assert "80 cases in 40 clusters" in command("replay", both, "--rule", "majority").out
