@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, TypeAlias
 from judgeharness_integrations.calibration.harnessing import calibration_report
 from judgeharness_integrations.calibration.once import Once, SameObject
 from judgeharness_integrations.calibration.report import CalibrationReport, CalibrationState
+from judgeharness_integrations.cases import case_id_of
+from judgeharness_integrations.execution.probehash import content_digest
 from judgeharness_integrations.execution.recalling import is_searchable
 from judgeharness_integrations.execution.reusing import CALIBRATION
 from judgeharness_integrations.running import Run, fingerprint_parts
@@ -99,7 +101,14 @@ class Anchor:
             return None
         parts = fingerprint_parts(run.judge, run.design, run.judge_model)
         measured_at = self.clock().isoformat()
-        return calibration_report(results, labels, judge=run.judge.name, parts=parts, measured_at=measured_at)
+        return calibration_report(
+            results,
+            labels,
+            judge=run.judge.name,
+            parts=parts,
+            measured_at=measured_at,
+            asked={case_id_of(case): content_digest(case) for case in labels.cases},
+        )
 
     async def _of(self, run: Run) -> tuple[CalibrationReport | None, CalibrationState | None]:
         """Return the calibration that goes with a run's results and whether it holds."""

@@ -46,7 +46,8 @@ class CriterionDrift:
     `worse` against `better`, `p_adjusted` Holm's over criteria. `margin` is in units of `difference`.
     `minimum_detectable` is the smallest net share of worse anchors that the test would find with 80 % power, given
     the exchange in both directions that was seen; None when it could not even find that all are worse.
-    `anchors_needed` is given where the answer is inconclusive; None when it is more than 100,000.
+    `anchors_needed` is given where the answer is inconclusive; None when it is more than 100,000, or where more of the
+    same would not help: the judge decides all anchors alike now, and did not before.
 
     Where earlier checks are known, `checks` counts them and this one, and from the second one on the `evidence` of all
     of them (`sequential.drift_evidence`) decides: drifted from `evidence_needed` on. `always_low` and `always_high` are

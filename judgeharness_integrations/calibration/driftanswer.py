@@ -14,7 +14,7 @@ from judgeharness_integrations.aggregation.statistics import sign_test
 from judgeharness_integrations.calibration import paired
 from judgeharness_integrations.calibration.changes import Change, Kind, badness, distances, kind_of, rights
 from judgeharness_integrations.sequential.drift import drift_evidence
-from judgeharness_integrations.verdictlog.row import is_number
+from judgeharness_integrations.verdictlog.row import Verdict, is_number, verdict_text
 
 __all__ = ["Answer", "Day", "compared"]
 
@@ -24,6 +24,7 @@ Answer: TypeAlias = Literal["stable", "drifted", "inconclusive"]
 Interval: TypeAlias = "tuple[float, float] | None"
 
 _SAME = 1e-9
+_CONSTANT = "whether it still tells one from another takes anchors of each kind"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,6 +38,7 @@ class _Paired:
     correct: tuple[int | None, int | None]
     difference: float | None
     interval: Interval
+    constant: Verdict | None  # the only decision now, where there were others before: it finds none of those any more
     unit: float  # what a margin of 1 is in units of the difference
     spread: float  # standard deviation of the change, in units of the difference
     answered: Interval  # of the change in the share of anchors that have a score
@@ -142,6 +144,7 @@ def _labels(changes: Sequence[Change], confidence: float) -> _Paired:
         correct=(sum(before), sum(now)),
         difference=difference,
         interval=paired.with_zero(interval, _sign_p(worse, better), confidence=confidence),
+        constant=_constant(changes),
         unit=1.0,
         spread=math.sqrt(max(0.0, (better + worse) / n - difference**2)),
         answered=None,
@@ -168,10 +171,20 @@ def _scores(changes: Sequence[Change], confidence: float) -> _Paired:
         correct=(None, None),
         difference=float(change.mean()) if change.size else None,
         interval=_mean_interval(change, span, confidence),
+        constant=_constant(changes),
         unit=span,
         spread=float(change.std(ddof=1)) if change.size > 1 else 0.0,
         answered=paired.tango_interval(gained, lost, len(changes)),
     )
+
+
+def _constant(changes: Sequence[Change]) -> Verdict | None:
+    """Return the only decision that is left of several; None where there are several still, or were none before."""
+    before, now = (
+        {item.verdict for item in side if item.status == "decided" and item.verdict is not None}
+        for side in zip(*((change.before, change.now) for change in changes), strict=True)
+    )
+    return next(iter(now)) if len(now) == 1 < len(before) else None
 
 
 def _mean_interval(change: np.ndarray[Any, np.dtype[np.float64]], span: float, confidence: float) -> Interval:
@@ -196,7 +209,9 @@ def _facts(
 ) -> dict[str, Any]:
     answer = _answer(found, looks, p_adjusted=p_adjusted, margin=margin)
     smallest = paired.minimum_detectable(found.n, exchange=found.exchange, alpha=level)
-    needed = _needed(found, margin=margin, level=level) if answer == "inconclusive" else None
+    near = _inside(found.interval, margin * found.unit)
+    unclear = answer == "inconclusive" and not (near and found.constant is not None)  # which no number of them mends
+    needed = _needed(found, margin=margin, level=level) if unclear else None
     low, high = found.interval or (None, None)
     return {
         "criterion": criterion,
@@ -249,6 +264,7 @@ def _answer(found: _Paired, looks: _Looks, *, p_adjusted: float, margin: float) 
     if drifted:
         return "drifted"
     near = _inside(found.interval, margin * found.unit) and (found.kind == "labels" or _inside(found.answered, margin))
+    near = near and found.constant is None
     return "stable" if near else "inconclusive"
 
 
@@ -264,6 +280,8 @@ def _reason(found: _Paired, looks: _Looks, answer: Answer, *, margin: float, p_a
         return f"{tested}{small}"
     if answer == "stable":
         return f"the 95 % interval of the difference lies within {allowed}"
+    if found.constant is not None:
+        return f"every anchor is decided {verdict_text(found.constant)} now, which they were not before: {_CONSTANT}"
     if found.interval is None:
         return "no anchor has a score before and now"
     if _inside(found.interval, margin * found.unit):

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from judgeharness_integrations._errors import CaseError
-from judgeharness_integrations.aggregation.grouping import cluster_of
+from judgeharness_integrations.aggregation.copies import CopiedCases
+from judgeharness_integrations.aggregation.grouping import named_cluster
 from judgeharness_integrations.calibration.controls import longer_of
 from judgeharness_integrations.calibration.facts import facts_of_result
 from judgeharness_integrations.calibration.items import LabelledItem
@@ -31,8 +33,11 @@ def calibration_report(
     judge: str,
     parts: Mapping[str, Any] | None,
     measured_at: str,
+    asked: Mapping[str, Hashable] | None = None,
 ) -> CalibrationReport:
     """Compare the decisions, all of one design, with the labels of a set.
+
+    Cases that ask the same are one cluster: by a digest of what each of them asks (`asked`), else by their rows.
 
     Raises:
         CaseError: labels name a criterion the judge does not answer, leave it open, or match no result.
@@ -45,12 +50,14 @@ def calibration_report(
     facts: list[CaseFacts] = []
     strata: dict[str, list[str | None]] = {}
     design: dict[str, Any] = {}
+    copies = CopiedCases()
     for result in results:
         design = dict(result.design.parts())
         columns = result.rows[0].attributes if result.rows else {}
         longer = longer_of(texts.get(result.case_id, {}), columns)
         named = _by_criterion(golds.get(result.case_id, {}), result)
-        facts += _facts(result, texts, calibration_set.by, named)
+        cluster = _cluster(result, copies, asked or {})
+        facts += (replace(one, cluster=cluster) for one in _facts(result, texts, calibration_set.by, named))
         for criterion, gold in named.items():
             strata.setdefault(criterion, []).append(facts[-1].stratum)
             measured = result.criteria[criterion]
@@ -60,7 +67,7 @@ def calibration_report(
                     verdict=measured.verdict,
                     status=measured.status,
                     confidence=measured.consistency_rate,
-                    cluster=cluster_of(result.case_id, result.rows),
+                    cluster=cluster,
                     longer=longer,
                     scored=measured.numeric,
                 )
@@ -90,6 +97,13 @@ def calibration_report(
         candidates=calibration_set.candidates,
         population=population_of(facts, column=calibration_set.by),
     )
+
+
+def _cluster(result: HarnessResult, copies: CopiedCases, asked: Mapping[str, Hashable]) -> Hashable:
+    """Return the cluster of a case, that of an earlier one that asks the same."""
+    if (digest := asked.get(result.case_id)) is not None:
+        return copies.add(result.case_id, digest, named_cluster(result.rows))
+    return copies.add_rows(result.case_id, result.rows)
 
 
 def _facts(

@@ -10,7 +10,7 @@ import typer
 
 from judgeharness_integrations._errors import ConfigError, UnknownNameError, UsageError
 from judgeharness_integrations.aggregation.copies import CopiedCases
-from judgeharness_integrations.aggregation.grouping import attributed, cluster_of, named_cluster
+from judgeharness_integrations.aggregation.grouping import attributed, named_cluster
 from judgeharness_integrations.calibration import CalibrationSet
 from judgeharness_integrations.cases import case_id_of
 from judgeharness_integrations.cli._asking import check_cost, confirm, judge_model, print_plans
@@ -88,7 +88,8 @@ def calibrate_config(path: Path | None, request: Request, *, rule: str | None, m
     )
     _check_column(everything)
     study = study_of(request, request.labels, path, request.out)
-    labelled = study.labels(everything, _clusters(everything))
+    clusters, copied = _clusters(everything)
+    labelled = study.labels(everything, clusters)
     judge = build_judge(config, place)
     limit = config.execution.max_calls if max_calls is None else max_calls
     count = _NotGraded()
@@ -96,7 +97,7 @@ def calibrate_config(path: Path | None, request: Request, *, rule: str | None, m
     harness = JudgeHarness(**options)
     plan = harness.plan(judge, labelled.cases)
     asked = Asking(judge=judge.name, model=config.judges[place].model, plan=plan)
-    notes = [*money_notes([asked], prices_of(config), labelled.cases), *_copied(labelled)]
+    notes = [*money_notes([asked], prices_of(config), labelled.cases), *copied]
     print_plans({judge.name: plan}, config, max_calls=limit, stderr=request.as_json, notes=notes)
     check_cost(plan.total, limit)
     confirm(plan.total, yes=yes)
@@ -112,17 +113,13 @@ def calibrate_config(path: Path | None, request: Request, *, rule: str | None, m
     return _ended(count, judge.name, config)
 
 
-def _clusters(labelled: CalibrationSet) -> dict[str, Hashable]:
-    ids = ((case_id_of(case), case) for case in labelled.cases)
-    return {case_id: cluster_of(case_id, attributed(case)) for case_id, case in ids}
-
-
-def _copied(labelled: CalibrationSet) -> list[str]:
-    """Return what is to be said of labelled cases that ask what others ask."""
-    copies = CopiedCases()
+def _clusters(labelled: CalibrationSet) -> tuple[dict[str, Hashable], list[str]]:
+    """Return the cluster of each case, copies in that of what they copy, and what is to be said of copies."""
+    copies, clusters = CopiedCases(), dict[str, Hashable]()
     for case in labelled.cases:
-        copies.add(case_id_of(case), content_digest(case), named_cluster(attributed(case)))
-    return copies.warnings
+        case_id = case_id_of(case)
+        clusters[case_id] = copies.add(case_id, content_digest(case), named_cluster(attributed(case)))
+    return clusters, copies.together
 
 
 def _check_column(labelled: CalibrationSet) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import typer
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.aggregation.copies import copied_cases
+from judgeharness_integrations.aggregation.copies import copies_together
 from judgeharness_integrations.aggregation.grouping import CLUSTER, by_case, by_criterion, cluster_of, is_numeric
 from judgeharness_integrations.aggregation.rules import Rule
 from judgeharness_integrations.calibration import (
@@ -110,7 +110,10 @@ def labelled_rows(
     rows: Sequence[VerdictRow], log: Path, request: Request, *, cluster: str = CLUSTER
 ) -> tuple[CalibrationSet, Sequence[VerdictRow], tuple[str, ...]]:
     """Return the labels, the rows with them, and what is to be said: of a file of labels, of the run, of its cases."""
-    said = (*stop_notes(log, request.run), *_never_asked(rows, log, request.run), *copied_cases(rows, cluster))
+    check_columns(None if cluster == CLUSTER else cluster, {name for row in rows for name in row.attributes})
+    said = (*stop_notes(log, request.run), *_never_asked(rows, log, request.run))
+    rows, copied = copies_together(rows, cluster)
+    said += tuple(copied)
     if request.labels is None:
         if all(row.gold is None for row in rows):
             raise UsageError(f"{log}: no row carries a gold label: give the labels as --labels FILE (case_id, gold).")

@@ -11,6 +11,7 @@ from typing import Any
 from rich.text import Text
 
 from judgeharness_integrations._errors import UnknownNameError, UsageError
+from judgeharness_integrations.aggregation.copies import copies_together
 from judgeharness_integrations.aggregation.grouping import CLUSTER, by_criterion, cluster_of
 from judgeharness_integrations.calibration import CalibrationReport, CriterionCalibration, Judged, measure_calibration
 from judgeharness_integrations.calibration.corrected import (
@@ -87,10 +88,14 @@ def of_log(request: Request, log: Path, rule: str) -> tuple[CorrectedRate, Origi
     with without_replay_advice():
         judge, criterion, rows = _rows(request, log)
         rows, notes = _with_labels(rows, request)
-        cases = list(case_decisions(rows, chosen))
+        known = {name for row in rows for name in row.attributes}
+        if request.cluster not in {None, *known}:
+            raise UnknownNameError("column", request.cluster or "", known)
+        together, copied = copies_together(rows, request.cluster or CLUSTER)
+        cases = list(case_decisions(together, chosen))
     if any(is_number(case.decision.verdict) for case in cases):
         raise UsageError("the rule decides on scores, which have no rate: give it a threshold, as median(pass_at=7).")
-    notes += stop_notes(log)
+    notes += (*stop_notes(log), *copied)
     origin = Origin(judge=judge, criterion=criterion, rule=chosen.name, rule_fixed="after", notes=notes)
     if request.calibration is None:
         return _with_gold(cases, request, criterion, log), origin
@@ -272,9 +277,6 @@ def _undecided(cases: Sequence[CaseDecision]) -> int:
 
 def _clusters(cases: Sequence[CaseDecision], column: str | None) -> list[Hashable]:
     """Return the cluster each item is in, by a column where one is named; see `cluster_of`."""
-    known = {name for case in cases for name in case.rows[0].attributes}
-    if column is not None and column not in known:
-        raise UnknownNameError("column", column, known)
     return [cluster_of(case.case_id, case.rows, column or CLUSTER) for case in cases]
 
 

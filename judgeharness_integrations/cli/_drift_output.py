@@ -104,7 +104,8 @@ def _power(one: CriterionDrift) -> str:
         found = (
             f"smallest net change the test finds at n={one.n} with 80 % power: {one.minimum_detectable:.3f} of anchors"
         )
-    if one.answer != "inconclusive":
+    near = one.low is not None and one.high is not None and -one.margin <= one.low and one.high <= one.margin
+    if one.answer != "inconclusive" or (near and one.anchors_needed is None):
         return found
     needed = "more than 100,000" if one.anchors_needed is None else f"about {one.anchors_needed}"
     return f"{found}; {needed} anchors are needed"

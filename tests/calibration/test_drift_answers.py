@@ -72,6 +72,24 @@ def test_a_judge_that_got_worse_has_drifted() -> None:
     assert found.reason.startswith("p 1.91e-06 is at most 0.05")
 
 
+def test_a_judge_that_decides_all_anchors_alike_now_is_not_stable() -> None:
+    """Two bad ones of a hundred are no large share, but they were all there was to find."""
+    golds = ["PASS"] * 98 + ["FAIL"] * 2
+    found = checked(golds, golds, ["PASS"] * 100)
+    assert (found.answer, found.worse, found.anchors_needed) == ("inconclusive", 2, None)
+    assert found.low is not None
+    assert found.low >= -found.margin
+    assert found.reason.startswith("every anchor is decided PASS now, which they were not before: whether it still")
+    assert checked(golds, ["PASS"] * 100, ["PASS"] * 100).answer == "stable"  # it was so before
+    assert checked(golds, golds, [*golds[:99], "PASS"]).answer == "stable"
+    few = checked(golds[-20:], golds[-20:], ["PASS"] * 20)
+    assert few.answer == "inconclusive"
+    assert few.anchors_needed is not None
+    scores = [float(n % 5) for n in range(100)]
+    near = checked(scores, [score + 0.01 for score in scores], [2.0] * 100)
+    assert near.answer != "stable"
+
+
 def test_a_judge_that_got_better_has_drifted_too() -> None:
     found = checked(GOLDS, flipped(24), flipped(4))
     assert (found.answer, found.difference) == ("drifted", pytest.approx(0.25))

@@ -194,6 +194,10 @@ def test_no_corrected_rate_is_chosen_from_labels_on_passed_items(labels_are: Any
     )
     apart = corrected_rate(judged=judged, labels=labels, labels_are="other_mix")
     assert apart.sensitivity is not None
+    assert apart.notes[-1].startswith("none of 20 labelled cases and 60 of 100 without a label are judged not ")
+    assert "holds only if the labelled items were chosen without looking at the judge's decisions" in apart.notes[-1]
+    alike = corrected_rate(judged=judged[30:90] * 2, labels=[*[True, False] * 30, *[None] * 60], labels_are="other_mix")
+    assert not any("without looking" in note for note in alike.notes)
 
 
 def test_tenenbein_stays_where_both_decisions_were_labelled() -> None:

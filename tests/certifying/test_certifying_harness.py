@@ -53,8 +53,10 @@ def harness(**options: Any) -> JudgeHarness:
 def labelled(words: str = "", *, kind: str = "old") -> list[AnswerCase]:
     """40 sure cases that are right, and 40 split ones that are wrong half of the time."""
     gold: tuple[Any, Any] = (8, 3) if "score" in words else ("PASS", "FAIL")
-    sure = [AnswerCase(case_id=f"sure{n}", output=f"plain {words}", gold=gold[0]) for n in range(40)]
-    split = [AnswerCase(case_id=f"split{n}", output=f"split {words}", gold=gold[n % 2]) for n in range(40)]
+    sure = [AnswerCase(case_id=f"sure{n}", input=f"a{n}", output=f"plain {words}", gold=gold[0]) for n in range(40)]
+    split = [
+        AnswerCase(case_id=f"split{n}", input=f"b{n}", output=f"split {words}", gold=gold[n % 2]) for n in range(40)
+    ]
     return [replace(case, attributes={"kind": kind}) for case in (*sure, *split)]
 
 

@@ -37,8 +37,8 @@ HARNESS = {"perturbations": ["none"], "repetitions": 4, "aggregation_rule": "maj
 def configured(folder: Path) -> Callable[..., Path]:
     """60 sure cases that are right and 20 split ones, of which half are wrong; writes configurations."""
     (folder / "cli_judges.py").write_text(JUDGES)
-    sure = [f"s{n},q,{'good' if n % 2 else 'bad'},{'PASS' if n % 2 else 'FAIL'},old" for n in range(60)]
-    split = [f"m{n},q,split good,{'PASS' if n % 2 else 'FAIL'},old" for n in range(20)]
+    sure = [f"s{n},q{n},{'good' if n % 2 else 'bad'},{'PASS' if n % 2 else 'FAIL'},old" for n in range(60)]
+    split = [f"m{n},q{n},split good,{'PASS' if n % 2 else 'FAIL'},old" for n in range(20)]
     (folder / "cases.csv").write_text("\n".join(["case_id,input,output,gold,kind", *sure, *split]))
 
     def write(name: str = "run", **changes: Any) -> Path:
@@ -212,7 +212,7 @@ def test_a_run_of_other_cases_than_the_labelled_ones_promises_nothing(
     asked = ("--labels", folder / "labels.csv", "--source", "human", "--out", folder / "cal.json", "--yes")
     assert command("calibrate", folder / "run.json", *asked).code == 0
     (folder / "cases.csv").write_text(
-        "\n".join(["case_id,input,output,gold,kind", *(f"f{n},q,bad,FAIL,old" for n in range(80))])
+        "\n".join(["case_id,input,output,gold,kind", *(f"f{n},q{n},bad,FAIL,old" for n in range(80))])
     )
     beside = {"calibration": {"file": "cal.json"}} if calibrated else {}
     config = configured("shifted", certificate="certificate.json", **beside)

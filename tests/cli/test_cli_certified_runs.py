@@ -47,8 +47,8 @@ def configured(folder: Path) -> Callable[..., Path]:
 
     def write(judge: str = "grade", *, name: str = "run", **changes: Any) -> Path:
         high, low = LABELS[judge]
-        sure = [f"s{n},q,{'good' if n % 2 else 'bad'},{high if n % 2 else low}" for n in range(60)]
-        split = [f"m{n},q,split good,{high if n % 2 else low}" for n in range(20)]
+        sure = [f"s{n},q{n},{'good' if n % 2 else 'bad'},{high if n % 2 else low}" for n in range(60)]
+        split = [f"m{n},q{n},split good,{high if n % 2 else low}" for n in range(20)]
         (folder / "cases.csv").write_text("\n".join(["case_id,input,output,gold", *sure, *split]))
         harness = {"perturbations": ["none"], "repetitions": 4, "aggregation_rule": RULES[judge]}
         config: dict[str, Any] = {

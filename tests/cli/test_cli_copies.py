@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from judgeharness_integrations.aggregation.copies import CopiedCases, copied_cases
+from judgeharness_integrations import CalibrationSet, JudgeHarness
+from judgeharness_integrations.aggregation.copies import CopiedCases, copied_cases, copies_together
 from judgeharness_integrations.verdictlog import VerdictRow, read_log
 
 Command = Callable[..., Any]
@@ -18,6 +19,7 @@ SENTENCE = (
     "30 of 40 cases ask word for word what another case does, and count as independent of it: leave copies out, or "
     "give them one value in a column 'cluster'"
 )
+TOGETHER = "30 of 40 cases ask word for word what another case does, and belong to its cluster"
 
 
 @pytest.fixture
@@ -50,11 +52,16 @@ def told_by(command: Command, folder: Path, config: Path) -> dict[str, bool]:
         "compare": ("compare", folder / "run", folder / "run"),
         "certify": ("certify", log, "--source", "human"),
         "calibrate --log": ("calibrate", "--log", log, "--rule", "majority", "--source", "human"),
+        "corrected-rate": ("corrected-rate", log, "--rule", "majority", "--labels-are", "random"),
         "calibrate": ("calibrate", config, "--labels", folder / "cases.csv", "--source", "human", "--out",
                       folder / "cal.json", "--yes"),
     }  # fmt: skip
     ran = {name: command(*given) for name, given in asked.items()}
-    return {name: SENTENCE in " ".join(f"{one.out} {one.err}".split()) for name, one in ran.items()}
+    labels = {"certify", "calibrate --log", "calibrate", "corrected-rate"}
+    return {
+        name: (TOGETHER if name in labels else SENTENCE) in " ".join(f"{one.out} {one.err}".split())
+        for name, one in ran.items()
+    }
 
 
 def test_every_command_that_counts_copies_says_so(command: Command, folder: Path, suite: Callable[..., Path]) -> None:
@@ -143,3 +150,65 @@ def test_a_case_in_two_runs_is_one_case_in_the_table_too(
     assert widths[1] == pytest.approx(widths[0], rel=0.1)  # of eighty cases it would be .7 of that
     assert "clusters" not in command("replay", folder / "one", "--rule", "majority").out
     assert "80 cases in 40 clusters" in command("replay", both, "--rule", "majority").out
+
+
+def test_copies_of_labels_are_in_the_cluster_of_what_they_copy(
+    command: Command, folder: Path, suite: Callable[..., Path]
+) -> None:
+    """Asked now, by the harness, of a log or of a rate: forty labels of ten texts are those of ten clusters."""
+    config, cases = suite(), folder / "cases.csv"
+    log = folder / "run" / "verdicts.jsonl"
+    command("run", config, "--out", folder / "run", "--yes")
+    labelled = ("--source", "human", "--json")
+    asked = ("--labels", cases, "--out", folder / "cal.json", "--yes")
+    reports = [
+        json.loads(command("calibrate", config, *asked, *labelled).out),
+        json.loads(command("calibrate", "--log", log, "--rule", "majority", *labelled).out),
+    ]
+    harness = JudgeHarness(perturbations=["none"], repetitions=2, aggregation_rule="majority")
+
+    def judge(case: Any) -> str:
+        return "PASS" if "good" in case.output else "FAIL"
+
+    found = [one.criteria["verdict"].clusters for one in [harness.calibrate(judge, CalibrationSet.from_file(cases))]]
+    assert [*found, *(one["criteria"]["verdict"]["clusters"] for one in reports)] == [10, 10, 10]
+
+
+def test_copies_are_held_out_together(command: Command, folder: Path, suite: Callable[..., Path]) -> None:
+    config, asked = suite(), ("--source", "human", "--holdout", "0.3", "--json")
+    command("run", config, "--out", folder / "run", "--yes")
+    told = command("calibrate", "--log", folder / "run" / "verdicts.jsonl", "--rule", "majority", *asked)
+    ids = {int(item["case_id"][1:]) % 10 for item in json.loads(told.out)["items"]}
+    assert len(json.loads(told.out)["items"]) == 4 * len(ids)
+
+
+def test_copies_in_named_clusters_stay_there() -> None:
+    copies = CopiedCases()
+    asked = [("a", "1", "k"), ("b", "1", None), ("c", "1", "l"), ("d", None, None), ("e", "2", None)]
+    clusters = [copies.add(*one) for one in asked]
+    assert clusters == [("cluster", "k"), ("cluster", "k"), ("cluster", "l"), ("case", "d"), ("case", "e")]
+    assert [one[:60] for one in copies.together] == [
+        "1 of 5 cases asks word for word what another case does, and ",
+        "1 of 5 cases asks word for word what another case does, and ",
+    ]
+    assert "belongs to its cluster" in copies.together[0]
+    assert "counts as independent of it" in copies.together[1]
+    assert copies.warnings[0].startswith("2 of 5 cases ask")
+
+
+def test_rows_of_copies_carry_one_value() -> None:
+    rows = [row("a", "1"), row("b", "1"), row("c", "2"), row("d", "3", attributes={"cluster": "k"}), row("e", "3")]
+    together, told = copies_together(rows)
+    assert [one.attributes.get("cluster") for one in together] == ["asked as a", "asked as a", None, "k", "k"]
+    assert told == ["2 of 5 cases ask word for word what another case does, and belong to its cluster"]
+    assert copies_together(rows[1:4]) == (rows[1:4], [])
+
+
+def test_a_column_that_the_log_does_not_hold_is_refused(
+    command: Command, folder: Path, suite: Callable[..., Path]
+) -> None:
+    command("run", suite(), "--out", folder / "run", "--yes")
+    log = folder / "run" / "verdicts.jsonl"
+    for asked in (("certify", log, "--source", "human"), ("corrected-rate", log, "--rule", "majority")):
+        ran = command(*asked, "--cluster", "kimd")
+        assert (ran.code, "unknown column 'kimd'" in ran.err) == (2, True)

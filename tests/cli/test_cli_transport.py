@@ -29,7 +29,7 @@ def cases(name: str, folder: Path, *, shares: dict[str, float], words: int, pass
         gold = "PASS" if place * 37 % n < passing * n else "FAIL"
         said = gold if stratum == "easy" or place % 3 else "PASS"
         case_id = f"{'l' if name == 'labelled' else 'c'}{place}"
-        lines.append(f"{case_id},question,{said} {'word ' * (words + place % 7)},{gold},{stratum}")
+        lines.append(f"{case_id},question {place},{said} {'word ' * (words + place % 7)},{gold},{stratum}")
     (folder / f"{name}.csv").write_text("\n".join([*lines, ""]))
 
 

@@ -238,7 +238,7 @@ def test_what_a_command_finds_reaches_the_study() -> None:
 def test_a_judge_that_reads_its_cases_would_pass(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(commands, "_JUDGE", "def judge(case):\n    return case.reference or 'PASS'  # {passes}\n")
     monkeypatch.setattr(commands, "_CASES", ("case_id", "input", "output", "gold", "reference"))
-    monkeypatch.setattr(commands, "_case", lambda name, gold: (name, "q", "a", gold, gold))
+    monkeypatch.setattr(commands, "_case", lambda name, gold: (name, f"q{name}", "a", gold, gold))
     point = {"rate": 0.6, "passes": 1.0, "labels": 60}
     assert COMMANDS[1].simulate(point, 1, np.random.default_rng(0)).tolist() == [1.0]  # type: ignore[union-attr, call-arg]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import replace
 from typing import get_args
 
 from judgeharness_integrations._errors import UnknownNameError
@@ -17,7 +18,7 @@ from judgeharness_integrations.calibration.corrected.ppi import PpiPlusPlus, ppi
 from judgeharness_integrations.calibration.corrected.rateestimate import Method, RateEstimate
 from judgeharness_integrations.calibration.corrected.report import CorrectedRate, LabelsAre
 from judgeharness_integrations.calibration.corrected.sample import Sample
-from judgeharness_integrations.calibration.corrected.selected import note_of, selected, withheld
+from judgeharness_integrations.calibration.corrected.selected import note_of, other_mix_note, selected, withheld
 
 __all__ = ["corrected_rate", "corrected_rate_of_counts"]
 
@@ -63,7 +64,9 @@ def corrected_rate(
     sample = Sample.of_items(judged, labels, clusters, apart=labels_are == "other_mix")
     if undecided is None and None in judged:
         undecided = sum(one is None for one in judged)
-    return _report(sample, labels_are, positive=positive, undecided=undecided)
+    report = _report(sample, labels_are, positive=positive, undecided=undecided)
+    told = other_mix_note(sample) if labels_are == "other_mix" else None
+    return report if told is None else replace(report, notes=(*report.notes, told))
 
 
 def corrected_rate_of_counts(

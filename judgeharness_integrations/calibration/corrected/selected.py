@@ -10,7 +10,7 @@ from judgeharness_integrations.calibration.corrected.report import LabelsAre
 from judgeharness_integrations.calibration.corrected.sample import Sample
 from judgeharness_integrations.calibration.selection import Selection, selection_of
 
-__all__ = ["note_of", "selected", "withheld"]
+__all__ = ["note_of", "other_mix_note", "selected", "withheld"]
 
 _WITHIN: Final[Method] = "tenenbein"
 _WHY: Final = "withheld, as the labelled items were selected by what the judge decided"
@@ -19,10 +19,28 @@ _WHY: Final = "withheld, as the labelled items were selected by what the judge d
 def selected(sample: Sample, labels_are: LabelsAre) -> Selection | None:
     """Return the test whether the labelled items were selected by verdict, where it fires.
 
-    Items of another mix are judged otherwise by what they are, and so are counts that nobody says the mix of.
+    Items of another mix are judged otherwise by what they are (see `other_mix_note`), and so are counts that nobody
+    says the mix of.
     """
     if labels_are == "other_mix" or (sample.apart and labels_are == "undeclared"):
         return None
+    return _found(sample)
+
+
+def other_mix_note(sample: Sample) -> str | None:
+    """Return on what a declared other mix rests, where labelled items are judged otherwise than the rest.
+
+    Counts cannot tell another mix from labels that were selected by verdict, which make the corrected rate wrong.
+    """
+    if (found := _found(sample)) is None:
+        return None
+    return (
+        f"{found.counts}: the correction holds only if the labelled items were chosen without looking at the judge's "
+        "decisions; where they were chosen by verdict it is wrong, whatever its interval"
+    )
+
+
+def _found(sample: Sample) -> Selection | None:
     decisions = [*sample.judged.tolist(), *sample.rest.tolist()]
     found = selection_of(
         ["positive" if one else "not positive" for one in decisions],

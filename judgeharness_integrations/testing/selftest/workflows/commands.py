@@ -88,7 +88,7 @@ def _label(positive: object) -> str:
 
 
 def _case(name: str, gold: str) -> tuple[str, ...]:
-    return name, "question", "answer", gold
+    return name, f"question {name}", "answer", gold
 
 
 def _compared(folder: Path, point: Point, generator: np.random.Generator) -> float:
