@@ -41,6 +41,7 @@ _UNREAD = {
     "LengthFinishReasonError": "length",
     "ContentFilterFinishReasonError": "content_filter",
     "OpenAIRefusalError": "refusal",
+    "ModelRefusalError": "refusal",  # of any provider, from LangChain 1.7.5 on
 }
 _MISFIT = "ValidationError"  # pydantic's, of a whole reply that is not of the schema asked for
 
@@ -258,7 +259,7 @@ def answer_behind(error: BaseException) -> ModelAnswer | None:
     if _MISFIT in names:
         return None
     said = error_text(error)
-    (reason,) = (_UNREAD[name] for name in _UNREAD if name in names)
+    reason = next(_UNREAD[name] for name in _UNREAD if name in names)
     return ModelAnswer(refusal=said or "refused") if reason == "refusal" else ModelAnswer(finish_reason=reason)
 
 

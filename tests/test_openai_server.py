@@ -17,7 +17,7 @@ import pytest
 from langchain_classic.evaluation.comparison import LabeledPairwiseStringEvalChain, PairwiseStringEvalChain
 from langchain_core.caches import InMemoryCache
 from langchain_core.callbacks import BaseCallbackHandler
-from langchain_core.exceptions import ModelError, OutputParserException
+from langchain_core.exceptions import ModelError
 from langchain_core.messages import AIMessage, AIMessageChunk
 from langchain_core.messages.ai import add_ai_message_chunks
 from langchain_core.outputs import ChatGeneration, LLMResult
@@ -373,7 +373,8 @@ def test_a_refusal_leaves_nothing_parsed(openai_server: Serve, method: Method) -
 
     assert answer["parsed"] is None
     assert answer["raw"].additional_kwargs["refusal"] == "No."
-    assert isinstance(answer["parsing_error"], OutputParserException) is (method in BY_RESPONSE_FORMAT)
+    if method in BY_RESPONSE_FORMAT:  # of LangChain 1.8 on a refusal of its own kind
+        assert type(answer["parsing_error"]).__name__ in {"OutputParserException", "OpenAIRefusalError"}
     (message,) = ends.messages
     assert message.content == ""
     assert message.additional_kwargs["refusal"] == "No."
@@ -407,7 +408,9 @@ def test_a_response_format_raises_though_raw_was_asked_for(
 def test_a_missing_tool_call_is_no_error_at_all(openai_server: Serve, reply: Reply, finish_reason: str) -> None:
     answer = structured(openai_server([reply]), "function_calling")
 
-    assert (answer["parsed"], answer["parsing_error"]) == (None, None)
+    assert answer["parsed"] is None
+    refused = {"OpenAIRefusalError"} if finish_reason == "content_filter" else set()  # so called by LangChain 1.8 on
+    assert type(answer["parsing_error"]).__name__ in {"NoneType", *refused}
     assert answer["raw"].response_metadata["finish_reason"] == finish_reason
     assert bool(answer["raw"].invalid_tool_calls) is (finish_reason == "length")
 

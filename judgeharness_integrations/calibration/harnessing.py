@@ -21,7 +21,7 @@ from judgeharness_integrations.cases import Case, case_id_of
 from judgeharness_integrations.result import HarnessResult
 from judgeharness_integrations.verdictlog.row import Verdict, is_number
 
-__all__ = ["calibration_report"]
+__all__ = ["calibration_report", "declared_scale"]
 
 _PAIR = 2
 
@@ -126,7 +126,7 @@ def _criteria(
             judged,
             criterion=criterion,
             positive=labels.positive,
-            scale=_scale(parts, criterion),
+            scale=declared_scale(parts, criterion),
             candidates=labels.candidates or 1,
         )
         if labels.by is not None:
@@ -142,7 +142,7 @@ def _answers(case: Case) -> dict[str, str]:
     return {name: text for name, text in given.items() if isinstance(text, str)}
 
 
-def _scale(parts: Mapping[str, Any] | None, criterion: str) -> tuple[float, float] | None:
+def declared_scale(parts: Mapping[str, Any] | None, criterion: str) -> tuple[float, float] | None:
     """Return lowest and highest score of a criterion, where the judge declares them."""
     declared = (parts or {}).get("labels")
     said = declared.get(criterion) if isinstance(declared, Mapping) else None

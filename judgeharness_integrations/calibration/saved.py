@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -22,8 +22,9 @@ if TYPE_CHECKING:
     from pydantic_core import CoreSchema
 
     from judgeharness_integrations._shapes import Shape
+    from judgeharness_integrations.verdictlog.row import VerdictRow
 
-__all__ = ["DEFAULT_MAX_AGE", "CalibrationState", "SavedMeasurement"]
+__all__ = ["DEFAULT_MAX_AGE", "CalibrationState", "SavedMeasurement", "last_asked"]
 
 DEFAULT_MAX_AGE = timedelta(days=30)
 _CLOCK_SKEW = timedelta(days=1)
@@ -182,6 +183,19 @@ class SavedMeasurement(ABC):
     def __get_pydantic_core_schema__(cls, source: object, handler: object) -> CoreSchema:
         """Let pydantic models have it as a field, written by `to_dict` and read by `from_dict`."""
         return document_schema(cls, read=cls.from_dict, write=lambda saved: saved.to_dict())
+
+
+def last_asked(rows: Iterable[VerdictRow]) -> str | None:
+    """Return when the last of the answers came (ISO 8601), as a measurement is as old as they are; None if unknown."""
+    asked = [instant for row in rows if (instant := _known_instant(row.asked_at or ""))]
+    return max(asked).isoformat() if asked else None
+
+
+def _known_instant(text: str) -> datetime | None:
+    try:
+        return _instant(text)
+    except ValueError:
+        return None
 
 
 def _instant(text: str) -> datetime:

@@ -54,11 +54,8 @@ class _NotGraded:
 
 def refuse_both(config: Path | None, labels: Path | None, max_calls: int | None) -> None:
     """Refuse a log together with what only asking needs."""
-    given = [
-        name
-        for name, value in (("CONFIG", config), ("--labels", labels), ("--max-calls", max_calls))
-        if value is not None
-    ]
+    unread = {"CONFIG": config, "--labels": labels, "--max-calls": max_calls}
+    given = [name for name, value in unread.items() if value is not None]
     if given:
         raise UsageError(f"--log measures what was already answered: leave out {', '.join(given)}.")
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any, Self, TypeAlias
 
 import typer
 
@@ -25,19 +26,22 @@ from judgeharness_integrations.calibration.candidates import candidate_of_items
 from judgeharness_integrations.calibration.controls import longer_of
 from judgeharness_integrations.calibration.designs import design_of_rows
 from judgeharness_integrations.calibration.facts import facts_of_decisions
+from judgeharness_integrations.calibration.harnessing import declared_scale
 from judgeharness_integrations.calibration.joining import joined, read_gold
 from judgeharness_integrations.calibration.measure import stratified
 from judgeharness_integrations.calibration.population import Population, column_text, population_of
+from judgeharness_integrations.calibration.saved import last_asked
 from judgeharness_integrations.calibration.selection import selection_of_items, withhold
 from judgeharness_integrations.cases import case_id_of
 from judgeharness_integrations.cli._calibration_output import EXPLORATORY, Request, deliver, refuse_same
 from judgeharness_integrations.cli._candidates import study_of
+from judgeharness_integrations.cli._configured_log import ConfiguredLog
 from judgeharness_integrations.cli._failures import without_replay_advice
 from judgeharness_integrations.cli._reading import rows_of_log, stop_notes
 from judgeharness_integrations.cli._replay import rule_of
 from judgeharness_integrations.cli._writing import check_file
 from judgeharness_integrations.cli.exits import OK
-from judgeharness_integrations.replay import case_consistency, case_decisions, rows_of_judges
+from judgeharness_integrations.replay import CaseDecision, case_consistency, case_decisions, rows_of_judges
 from judgeharness_integrations.reporting.figures import check_drawable
 from judgeharness_integrations.reporting.plain import safe_text
 from judgeharness_integrations.reporting.runs.folder import noted_of_run
@@ -47,29 +51,41 @@ from judgeharness_integrations.verdictlog.columns import check_columns
 
 __all__ = ["calibrate_log", "decided_items", "labelled_rows", "rows_of_one"]
 
+_Decided: TypeAlias = Mapping[str, Sequence[CaseDecision]]  # criterion -> decisions
 
-def calibrate_log(log: Path, rule: str | None, request: Request) -> int:
-    """Measure a rule's decisions about an existing log against its gold column, and return the exit code."""
-    if rule is None:
-        raise UsageError("--log needs --rule: which rule's decisions are to be measured?")
+
+def calibrate_log(log: Path, rule: str | None, request: Request, *, config: Path | None = None) -> int:
+    """Measure a rule's decisions about an existing log against its gold column, and return the exit code.
+
+    The rule is that of the configuration the log was run with, where that is given: whose judge is calibrated then.
+    """
+    if rule is None and config is None:
+        raise UsageError("--log needs --rule, or CONFIG: which rule's decisions are to be measured?")
+    if rule is not None and config is not None:
+        raise UsageError("give --rule or CONFIG, not both: the rule is the configuration's.")
     check_drawable(request.plot)
     if request.out is not None:
         check_file(request.out)
-        refuse_same("--out", request.out, log, request.labels)
-    chosen = rule_of(rule)
-    study = study_of(request, request.labels or log, log, request.labels, request.out)
+        refuse_same("--out", request.out, log, request.labels, config)
+    study = study_of(request, request.labels or log, log, request.labels, config, request.out)
     with without_replay_advice():
         judge, answered = rows_of_one(log, request.judge, request.run)
         labelled, rows, notes = labelled_rows(answered, log, request)
         _check_column(rows, request.by)
-        everything = decided_items(rows, chosen)
+        configured = None if config is None else ConfiguredLog(config, rows)
+        folding = _Folding.of(rule, configured)
+        decided = folding.decisions(rows)
+        if configured is not None:
+            configured.check(log, any(case.curtailed for cases in decided.values() for case in cases))
+        everything = _items(decided)
         clusters = {case: cluster_of(case, mine) for (_, case), mine in by_case(rows).items()}
         rows = _of_part(rows, study.labels(labelled, clusters))
-        items = _labelled(decided_items(rows, chosen))
-        criteria = _criteria(rows, chosen, request)  # which refuses what cannot be compared
-    count = study.count(labelled.golds()[0], candidate_of_items(judge, chosen.name, _labelled(everything)))
+        decided = folding.decisions(rows)
+        criteria = _criteria(decided, request, folding)  # which refuses what cannot be compared
+    candidate = candidate_of_items(judge, folding.rule.name, _labelled(everything))
+    count = study.count(labelled.golds()[0], candidate if configured is None else configured.candidate)
     if count > 1:
-        criteria = _criteria(rows, chosen, request, candidates=count)
+        criteria = _criteria(decided, request, folding, candidates=count)
     report = CalibrationReport(
         name=labelled.name,
         judge=judge,
@@ -79,18 +95,39 @@ def calibrate_log(log: Path, rule: str | None, request: Request) -> int:
         criteria={
             name: withhold(one, selection_of_items(everything, name, clusters)) for name, one in criteria.items()
         },
-        measured_at=datetime.now(UTC).isoformat(timespec="seconds"),
-        parts=None,
-        items=items,
-        design=design_of_rows(rows, chosen.name),
+        measured_at=last_asked(rows) or datetime.now(UTC).isoformat(timespec="seconds"),
+        parts=folding.parts,
+        items=_labelled(_items(decided)),
+        design=design_of_rows(rows, folding.rule.name),
         candidates=count,
-        population=_population(rows, chosen, request.by),
+        population=_population(decided, request.by),
     )
     if request.as_json:
         for note in notes:
             typer.echo(safe_text(note), err=True)
-    deliver(study.told(report), request, f"rule: {chosen.name}", EXPLORATORY, *map(safe_text, notes))
+    fixed = (EXPLORATORY,) if configured is None else ()
+    deliver(study.told(report), request, f"rule: {folding.rule.name}", *fixed, *map(safe_text, notes))
     return OK
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Folding:
+    """How rows are decided, and the configuration that says so: `parts` are those of its fingerprint."""
+
+    rule: Rule
+    min_valid: int | None = None
+    parts: Mapping[str, Any] | None = None
+
+    @classmethod
+    def of(cls, rule: str | None, configured: ConfiguredLog | None) -> Self:
+        if configured is None:
+            return cls(rule=rule_of(rule or ""))
+        return cls(rule=configured.rule, min_valid=configured.min_valid, parts=configured.parts)
+
+    def decisions(self, rows: Sequence[VerdictRow]) -> dict[str, list[CaseDecision]]:
+        """Return criterion -> decisions about the cases of one judge."""
+        groups = by_criterion(rows).items()
+        return {name: list(case_decisions(group, self.rule, min_valid=self.min_valid)) for name, group in groups}
 
 
 def _of_part(rows: Sequence[VerdictRow], part: CalibrationSet) -> list[VerdictRow]:
@@ -142,6 +179,10 @@ def rows_of_one(log: Path, judge: str | None, run: str | None) -> tuple[str, lis
 
 def decided_items(rows: Sequence[VerdictRow], rule: Rule) -> list[LabelledItem]:
     """Return what a rule decides about each case and criterion of one judge, with the gold label where there is one."""
+    return _items(_Folding(rule=rule).decisions(rows))
+
+
+def _items(decided: _Decided) -> list[LabelledItem]:
     return [
         LabelledItem(
             case_id=case.case_id,
@@ -150,8 +191,8 @@ def decided_items(rows: Sequence[VerdictRow], rule: Rule) -> list[LabelledItem]:
             verdict=case.decision.verdict,
             status=case.decision.status,
         )
-        for criterion, group in by_criterion(rows).items()
-        for case in case_decisions(group, rule)
+        for criterion, cases in decided.items()
+        for case in cases
     ]
 
 
@@ -160,35 +201,37 @@ def _check_column(rows: Sequence[VerdictRow], column: str | None) -> None:
     check_columns(column, known)
 
 
-def _population(rows: Sequence[VerdictRow], rule: Rule, column: str | None) -> Population:
-    decided = {
-        name: [case for case in case_decisions(group, rule) if case.gold is not None]
-        for name, group in by_criterion(rows).items()
-    }
-    return population_of(facts_of_decisions(decided, column=column), column=column)
+def _population(decided: _Decided, column: str | None) -> Population:
+    labelled = {name: [case for case in cases if case.gold is not None] for name, cases in decided.items()}
+    return population_of(facts_of_decisions(labelled, column=column), column=column)
 
 
 def _criteria(
-    rows: Sequence[VerdictRow], rule: Rule, request: Request, *, candidates: int = 1
+    decided: _Decided, request: Request, folding: _Folding, *, candidates: int = 1
 ) -> dict[str, CriterionCalibration]:
     found: dict[str, CriterionCalibration] = {}
-    for name, group in by_criterion(rows).items():
-        items = _judged(group, rule)
-        if not items:
+    for name, cases in decided.items():
+        labelled = [case for case in cases if case.gold is not None]
+        if not labelled:
             continue
-        found[name] = measure_calibration(items, criterion=name, positive=request.positive, candidates=candidates)
+        items = _judged(labelled, numeric=bool(is_numeric([row for case in cases for row in case.rows])))
+        found[name] = measure_calibration(
+            items,
+            criterion=name,
+            positive=request.positive,
+            scale=declared_scale(folding.parts, name),
+            candidates=candidates,
+        )
         if request.by is not None:
-            cases = (case for case in case_decisions(group, rule) if case.gold is not None)
-            strata = [column_text(case.rows, request.by) for case in cases]
+            strata = [column_text(case.rows, request.by) for case in labelled]
             found[name] = stratified(found[name], items, strata, request.by, candidates=candidates)
     return found
 
 
-def _judged(rows: Sequence[VerdictRow], rule: Rule) -> list[Judged]:
-    numeric = bool(is_numeric(rows))
+def _judged(labelled: Sequence[CaseDecision], *, numeric: bool) -> list[Judged]:
     return [
         Judged(
-            gold=case.gold,
+            gold=gold,
             verdict=case.decision.verdict,
             status=case.decision.status,
             confidence=case_consistency(case, numeric=numeric),
@@ -196,6 +239,6 @@ def _judged(rows: Sequence[VerdictRow], rule: Rule) -> list[Judged]:
             longer=longer_of({}, case.rows[0].attributes),
             scored=numeric,
         )
-        for case in case_decisions(rows, rule)
-        if case.gold is not None
+        for case in labelled
+        if (gold := case.gold) is not None
     ]

@@ -17,7 +17,10 @@ __all__ = ["calibrate"]
 
 _Config = Annotated[
     Path | None,
-    typer.Argument(help="A configuration whose judge is asked about the labelled cases.", show_default=False),
+    typer.Argument(
+        help="A configuration whose judge is asked about the labelled cases; with --log, the one LOG was run with.",
+        show_default=False,
+    ),
 ]
 _Labels = Annotated[
     Path | None,
@@ -31,7 +34,7 @@ _Labels = Annotated[
 _Log = Annotated[
     Path | None,
     typer.Option(
-        help="A verdict log or a run's folder, with gold or with --labels, instead of CONFIG.", show_default=False
+        help="A verdict log or a run's folder, with gold or with --labels: nobody is asked.", show_default=False
     ),
 ]
 _Rule = Annotated[str | None, typer.Option(help="The rule to measure (with --log).", show_default=False)]
@@ -124,6 +127,8 @@ def calibrate(  # noqa: PLR0917 - typer passes every option by name
 ) -> None:
     """Measure a rule against labels: CONFIG --labels FILE --out FILE asks, --log LOG --rule RULE does not.
 
+    With the CONFIG that LOG was run with, instead of --rule, the calibration stands behind later runs of it.
+
     The intervals of the best of several candidates hold for all of them: candidates are counted beside the labels.
     With --holdout one is chosen on one part of the labels, and measured on the other.
 
@@ -170,7 +175,8 @@ def _exit_code(
     from judgeharness_integrations.cli import _calibrate  # noqa: PLC0415 - keeps --help fast
 
     if log is not None:
-        _calibrate.refuse_both(config, None if check is None else request.labels, max_calls)
+        checked = (config, request.labels) if check is not None else (None, None)
+        _calibrate.refuse_both(*checked, max_calls)
     if check is not None or any(value is not None for value in checking.values()):
         from judgeharness_integrations.cli import _calibrate_check  # noqa: PLC0415 - few look for drift
 
@@ -181,5 +187,5 @@ def _exit_code(
     if log is not None:
         from judgeharness_integrations.cli._calibrate_log import calibrate_log  # noqa: PLC0415
 
-        return calibrate_log(log, rule, request)
+        return calibrate_log(log, rule, request, config=config)
     return _calibrate.calibrate_config(config, request, rule=rule, max_calls=max_calls, yes=yes)

@@ -303,7 +303,7 @@ def test_a_log_as_json(command: Command, tmp_path: Path) -> None:
         (("{config}", "--labels", "{folder}/bare.csv", "--out", "x", "--judge", "good"), "holds no labelled examples"),
         (("--log", "{log}"), "--log needs --rule"),
         (("--log", "{log}", "--rule", "majority", "--max-calls", "3"), "leave out --max-calls"),
-        (("{config}", "--log", "{log}", "--rule", "majority"), "leave out CONFIG"),
+        (("{config}", "--log", "{log}", "--rule", "majority"), "give --rule or CONFIG, not both"),
         (("--log", "{log}", "--rule", "majority"), "holds 2 judges: choose one with --judge"),
         (("--log", "{log}", "--rule", "majority", "--judge", "bare"), "no row carries a gold label"),
         (("--log", "{log}", "--rule", "majority", "--judge", "gold", "--source", "me"), "the source of a label set is"),

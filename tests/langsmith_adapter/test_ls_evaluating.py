@@ -247,7 +247,7 @@ def test_a_judge_that_takes_runs_or_is_none_is_refused_in_one_sentence(langsmith
         HarnessRunEvaluator(knows_paris, "standard")  # type: ignore[arg-type]
 
 
-@pytest.mark.filterwarnings("ignore:'upload_results' parameter is in beta")
+@pytest.mark.filterwarnings("ignore:'upload_(results|runs)' parameter is in beta")
 def test_private_uploads_scores_and_none_of_the_judge_s_words(
     langsmith_server: Serve, openai_server: Callable[..., OpenAIServer]
 ) -> None:

@@ -149,7 +149,7 @@ def test_where_nobody_watches_nobody_is_offered(langsmith_server: LangSmithServe
     assert server.runs == {}
 
 
-@pytest.mark.filterwarnings("ignore:'upload_results' parameter is in beta")
+@pytest.mark.filterwarnings("ignore:'upload_(results|runs)' parameter is in beta")
 def test_without_upload_one_line_wraps_are_silent(
     langsmith_server: LangSmithServerFactory, openai_server: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -115,7 +115,11 @@ class LengthFinishReasonError(Exception):
     """As OpenAI's client names it."""
 
 
-class OpenAIRefusalError(Exception):
+class ModelRefusalError(Exception):
+    """As langchain-core names it, of any provider."""
+
+
+class OpenAIRefusalError(ModelRefusalError):
     """As langchain-openai names it."""
 
 
@@ -134,7 +138,9 @@ def test_errors_that_are_answers_are_told_from_those_that_are_not() -> None:
     assert unread_by_judge(misread, seen, None) is seen
     for error in (KeyError("nope"), TypeError("not subscriptable"), ValueError("no number"), AttributeError("foo")):
         assert unread_by_judge(error, seen, None) is None
-    assert unread_by_judge(OpenAIRefusalError("no"), None, None) == ModelAnswer(refusal="no")
+    for refusal in (OpenAIRefusalError("no"), ModelRefusalError("no")):
+        assert unread_by_judge(refusal, None, None) == ModelAnswer(refusal="no")
+        assert unread_by_judge(refusal, seen, details) is seen
     assert unread_by_judge(LengthFinishReasonError("long"), None, None) == ModelAnswer(finish_reason="length")
 
 

@@ -12,6 +12,7 @@ from judgeharness_adk.results.records import AdkResult
 from judgeharness_integrations._errors import CaseError, UnknownNameError, UsageError
 from judgeharness_integrations.calibration import CalibrationReport, CalibrationSet
 from judgeharness_integrations.calibration.harnessing import calibration_report
+from judgeharness_integrations.calibration.saved import last_asked
 from judgeharness_integrations.design import Fingerprint
 from judgeharness_integrations.reporting.plain import safe_text
 
@@ -50,7 +51,8 @@ def calibrated(
         ),
         judge=labelled[0].result.judge,
         parts=labelled[0].parts,
-        measured_at=_last_asked(labelled) or datetime.now(UTC).isoformat(timespec="seconds"),
+        measured_at=last_asked(row for one in labelled for row in one.result.rows)
+        or datetime.now(UTC).isoformat(timespec="seconds"),
     )
 
 
@@ -103,16 +105,3 @@ def _check_configuration(results: Sequence[AdkResult]) -> None:
             f"({safe_text(', '.join(changes), 200)} changed): keep those of one, as with "
             "results.filter(lambda one: one.fingerprint == results[-1].fingerprint)."
         )
-
-
-def _instant(text: str) -> datetime | None:
-    try:
-        instant = datetime.fromisoformat(text)
-    except ValueError:
-        return None
-    return None if instant.tzinfo is None else instant
-
-
-def _last_asked(results: Sequence[AdkResult]) -> str | None:
-    asked = [instant for one in results for row in one.result.rows if (instant := _instant(row.asked_at or ""))]
-    return max(asked).isoformat() if asked else None
