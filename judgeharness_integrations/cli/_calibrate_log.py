@@ -49,9 +49,9 @@ from judgeharness_integrations.reporting.statetext import never_asked
 from judgeharness_integrations.verdictlog import VerdictRow
 from judgeharness_integrations.verdictlog.columns import check_columns
 
-__all__ = ["calibrate_log", "decided_items", "labelled_rows", "rows_of_one"]
+__all__ = ["Folding", "calibrate_log", "decided_items", "items_of", "labelled_rows", "rows_of_one"]
 
-_Decided: TypeAlias = Mapping[str, Sequence[CaseDecision]]  # criterion -> decisions
+Decided: TypeAlias = Mapping[str, Sequence[CaseDecision]]  # criterion -> decisions
 
 
 def calibrate_log(log: Path, rule: str | None, request: Request, *, config: Path | None = None) -> int:
@@ -73,11 +73,11 @@ def calibrate_log(log: Path, rule: str | None, request: Request, *, config: Path
         labelled, rows, notes = labelled_rows(answered, log, request)
         _check_column(rows, request.by)
         configured = None if config is None else ConfiguredLog(config, rows)
-        folding = _Folding.of(rule, configured)
+        folding = Folding.of(rule, configured)
         decided = folding.decisions(rows)
         if configured is not None:
-            configured.check(log, any(case.curtailed for cases in decided.values() for case in cases))
-        everything = _items(decided)
+            notes += configured.check(log, decided)
+        everything = items_of(decided)
         clusters = {case: cluster_of(case, mine) for (_, case), mine in by_case(rows).items()}
         rows = _of_part(rows, study.labels(labelled, clusters))
         decided = folding.decisions(rows)
@@ -97,7 +97,7 @@ def calibrate_log(log: Path, rule: str | None, request: Request, *, config: Path
         },
         measured_at=last_asked(rows) or datetime.now(UTC).isoformat(timespec="seconds"),
         parts=folding.parts,
-        items=_labelled(_items(decided)),
+        items=_labelled(items_of(decided)),
         design=design_of_rows(rows, folding.rule.name),
         candidates=count,
         population=_population(decided, request.by),
@@ -111,8 +111,8 @@ def calibrate_log(log: Path, rule: str | None, request: Request, *, config: Path
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Folding:
-    """How rows are decided, and the configuration that says so: `parts` are those of its fingerprint."""
+class Folding:
+    """How rows are decided, by a rule or a configuration that says so: `parts` are those of its fingerprint."""
 
     rule: Rule
     min_valid: int | None = None
@@ -120,6 +120,7 @@ class _Folding:
 
     @classmethod
     def of(cls, rule: str | None, configured: ConfiguredLog | None) -> Self:
+        """Return that of a configuration, else that of a rule by name."""
         if configured is None:
             return cls(rule=rule_of(rule or ""))
         return cls(rule=configured.rule, min_valid=configured.min_valid, parts=configured.parts)
@@ -179,10 +180,11 @@ def rows_of_one(log: Path, judge: str | None, run: str | None) -> tuple[str, lis
 
 def decided_items(rows: Sequence[VerdictRow], rule: Rule) -> list[LabelledItem]:
     """Return what a rule decides about each case and criterion of one judge, with the gold label where there is one."""
-    return _items(_Folding(rule=rule).decisions(rows))
+    return items_of(Folding(rule=rule).decisions(rows))
 
 
-def _items(decided: _Decided) -> list[LabelledItem]:
+def items_of(decided: Decided) -> list[LabelledItem]:
+    """Return each decision with its gold label, where there is one."""
     return [
         LabelledItem(
             case_id=case.case_id,
@@ -201,13 +203,13 @@ def _check_column(rows: Sequence[VerdictRow], column: str | None) -> None:
     check_columns(column, known)
 
 
-def _population(decided: _Decided, column: str | None) -> Population:
+def _population(decided: Decided, column: str | None) -> Population:
     labelled = {name: [case for case in cases if case.gold is not None] for name, cases in decided.items()}
     return population_of(facts_of_decisions(labelled, column=column), column=column)
 
 
 def _criteria(
-    decided: _Decided, request: Request, folding: _Folding, *, candidates: int = 1
+    decided: Decided, request: Request, folding: Folding, *, candidates: int = 1
 ) -> dict[str, CriterionCalibration]:
     found: dict[str, CriterionCalibration] = {}
     for name, cases in decided.items():

@@ -15,13 +15,12 @@ from judgeharness_integrations.calibration.candidates import candidate_of_items
 from judgeharness_integrations.calibration.saved import last_asked
 from judgeharness_integrations.certifying.measuring import Labels, Wanted, certify
 from judgeharness_integrations.certifying.sureness import SCORES
-from judgeharness_integrations.cli._calibrate_log import decided_items, labelled_rows, rows_of_one
+from judgeharness_integrations.cli._calibrate_log import Folding, items_of, labelled_rows, rows_of_one
 from judgeharness_integrations.cli._calibration_output import EXPLORATORY, Request, print_and_save, refuse_same
 from judgeharness_integrations.cli._candidates import study_of
 from judgeharness_integrations.cli._configured_log import ConfiguredLog
 from judgeharness_integrations.cli._failures import without_replay_advice
 from judgeharness_integrations.cli._reading import stop_notes
-from judgeharness_integrations.cli._replay import rule_of
 from judgeharness_integrations.cli._writing import check_file
 from judgeharness_integrations.cli.exits import GATE_FAILED, OK
 from judgeharness_integrations.reporting.certificatetext import certificate_text
@@ -48,9 +47,13 @@ def certify_log(log: Path, wanted: Wanted, request: Request, *, rule: str | None
         study = study_of(request, request.labels or log, log, request.labels, config, request.out)
         labelled, rows, notes = labelled_rows(answered, log, request, cluster=wanted.cluster or CLUSTER)
         configured = None if config is None else ConfiguredLog(config, rows)
-        chosen = rule_of(rule or _RULE) if configured is None else configured.rule
+        folding = Folding.of(rule or _RULE, configured)
+        decided = folding.decisions(rows)
+        if configured is not None:
+            notes += configured.check(log, decided)
+        chosen = folding.rule
         what = _looked_for(wanted, chosen)
-        items = [item for item in decided_items(rows, chosen) if item.gold is not None]
+        items = [item for item in items_of(decided) if item.gold is not None]
         same = configured is not None and what == chosen.name  # what calibrating its configuration looks at, too
         candidate = configured.candidate if configured is not None and same else candidate_of_items(judge, what, items)
         count = study.count(labelled.golds()[0], candidate)
@@ -59,12 +62,10 @@ def certify_log(log: Path, wanted: Wanted, request: Request, *, rule: str | None
             chosen,
             replace(wanted, candidates=count),
             Labels(name=labelled.name, source=labelled.source, consensus=labelled.consensus, ties=labelled.golds()[1]),
-            parts=None if configured is None else configured.parts,
-            min_valid=None if configured is None else configured.min_valid,
+            parts=folding.parts,
+            min_valid=folding.min_valid,
             measured_at=last_asked(rows) or datetime.now(UTC).isoformat(timespec="seconds"),
         )
-    if configured is not None:
-        configured.check(log, certificate.curtailed)
     if request.as_json:
         for note in notes:
             typer.echo(safe_text(note), err=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ from judgeharness_integrations.aggregation.rules import Rule
 from judgeharness_integrations.calibration.designs import design_changes, design_of_rows
 from judgeharness_integrations.design import Fingerprint
 from judgeharness_integrations.prices import same_model
+from judgeharness_integrations.replay import CaseDecision
 from judgeharness_integrations.reporting.plain import safe_text
 from judgeharness_integrations.reporting.runs.folder import documents_of_run
 from judgeharness_integrations.verdictlog import VerdictRow
@@ -19,7 +20,7 @@ __all__ = ["ConfiguredLog"]
 
 
 class ConfiguredLog:
-    """The judge and the design of a configuration, whose rows are certified; nobody is asked."""
+    """The judge and the design of a configuration, whose rows are measured; nobody is asked."""
 
     def __init__(self, path: Path, rows: Sequence[VerdictRow]) -> None:
         from judgeharness_integrations.cli._asking import judge_model  # noqa: PLC0415 - few give a configuration
@@ -45,19 +46,29 @@ class ConfiguredLog:
         self.parts: Mapping[str, Any] | None = fingerprint_parts(judge, self._design, declared)
         self.candidate = asked_candidate(judge, self._design, declared)
 
-    def check(self, log: Path, curtailed: bool) -> None:  # noqa: FBT001 - what the rows say
-        """Refuse a configuration that is not the one the rows were asked with."""
+    def check(self, log: Path, decided: Mapping[str, Sequence[CaseDecision]]) -> tuple[str, ...]:
+        """Refuse a configuration that is not the one the rows were asked with, and say where that cannot be told.
+
+        Args:
+            log: where they stand.
+            decided: criterion -> what was decided about their cases.
+
+        """
+        curtailed = any(case.curtailed for cases in decided.values() for case in cases)
         changes = design_changes(design_of_rows(self._rows, self.rule.name), self._design.parts())
         if self._design.curtail != curtailed:
             changes += (f"early stopping {curtailed} before, {self._design.curtail} now",)
-        changes = changes or tuple(self._other_judge(log))
+        known = {one["fingerprint"] for one in documents_of_run(log, self._rows)} - {None}
+        changes = changes or tuple(self._other_judge(known))
         if changes:
             raise UsageError(f"the log was not run with {self._path}: {'; '.join(changes)}.")
+        if known or self.parts is None:
+            return ()
+        unknown = "a log apart from its run's folder does not say which prompt was asked"
+        return (f"{unknown}: that it was that of {self._path} is taken from you",)
 
-    def _other_judge(self, log: Path) -> Iterator[str]:
-        """Yield why another judge was asked: by the results of the run, else by the model the rows name."""
-        answered = documents_of_run(log, self._rows)
-        known = {one["fingerprint"] for one in answered} - {None}
+    def _other_judge(self, known: Collection[str]) -> Iterator[str]:
+        """Yield why another judge was asked: by the fingerprints of the run's results, else by the model rows name."""
         if known and self.parts is not None:
             now = Fingerprint(self.parts).digest
             if now not in known:

@@ -102,6 +102,24 @@ def test_another_configuration_than_the_log_was_run_with_is_refused(
     assert (ran.code, "which is read: give another --out" in ran.err) == (2, True)
 
 
+def test_the_prompt_of_a_log_apart_from_its_folder_is_not_known(command: Command, folder: Path, log: Path) -> None:
+    apart = folder / "apart.jsonl"
+    apart.write_text((log / "verdicts.jsonl").read_text())
+    for asked in (("calibrate", folder / "run.json", "--log"), ("certify", "--config", folder / "run.json")):
+        told, known = (" ".join(command(*asked, one, "--source", "human").out.split()) for one in (apart, log))
+        assert "a log apart from its run's folder does not say which prompt was asked: that it was that of" in told
+        assert "a log apart" not in known
+
+
+def test_a_refused_configuration_is_no_candidate(
+    command: Command, folder: Path, log: Path, configured: Callable[..., Path]
+) -> None:
+    other = configured("other", harness={"repetitions": 3})
+    for asked in (("calibrate", other, "--log"), ("certify", "--config", other)):
+        assert command(*asked, log, "--source", "human").code == 2
+    assert not (log / "candidates.jsonl").exists()
+
+
 def test_certifying_and_calibrating_a_configuration_is_one_candidate(command: Command, folder: Path, log: Path) -> None:
     certified = command("certify", log, "--config", folder / "run.json", "--source", "human", "--json").json
     calibrated = command("calibrate", folder / "run.json", "--log", log, "--source", "human", "--json").json
