@@ -69,7 +69,7 @@ def show(title: str, evaluators: Iterable[Any], client: Client) -> None:
     print(table[[name for name in table if name.startswith("feedback.")]].to_string(index=False))
 
 
-warnings.filterwarnings("ignore", "'upload_results' parameter is in beta")
+warnings.filterwarnings("ignore", "'upload_(results|runs)' parameter is in beta")
 langsmith = Client() if ONLINE else Client(api_url="http://127.0.0.1:9", api_key="offline", info={})
 bare = create_llm_as_judge(prompt=PROMPT, judge=chat_model(), feedback_key="correctness")
 show("one call", [bare], langsmith)

@@ -86,7 +86,7 @@ def test_aevaluate_takes_the_async_judge_and_the_feedback_arrives(
 
 
 @pytest.mark.parametrize("observers", [None, []])
-@pytest.mark.filterwarnings("ignore:'upload_results' parameter is in beta")
+@pytest.mark.filterwarnings("ignore:'upload_(results|runs)' parameter is in beta")
 def test_nothing_is_uploaded_where_langsmith_was_told_not_to(
     langsmith_server: LangSmithServerFactory, openai_server: Serve, observers: Any
 ) -> None:

@@ -29,7 +29,7 @@ def brief(run, example):
     return json.loads(reply.content)["score"] > 0.2
 
 
-warnings.filterwarnings("ignore", "'upload_results' parameter is in beta")
+warnings.filterwarnings("ignore", "'upload_(results|runs)' parameter is in beta")
 dataset, now = uuid4(), datetime.now(UTC)
 examples = [Example(id=uuid4(), inputs={"question": q}, dataset_id=dataset, created_at=now) for q in QUESTIONS]
 model = ChatOpenAI(model=MODEL, max_retries=0)
