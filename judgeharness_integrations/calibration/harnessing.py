@@ -18,7 +18,7 @@ from judgeharness_integrations.calibration.measure import CriterionCalibration, 
 from judgeharness_integrations.calibration.population import CaseFacts, population_of
 from judgeharness_integrations.calibration.report import CalibrationReport
 from judgeharness_integrations.cases import Case, case_id_of
-from judgeharness_integrations.result import HarnessResult
+from judgeharness_integrations.result import CriterionResult, HarnessResult
 from judgeharness_integrations.verdictlog.row import Verdict, is_number
 
 __all__ = ["calibration_report", "declared_scale"]
@@ -61,17 +61,7 @@ def calibration_report(
         for criterion, gold in named.items():
             strata.setdefault(criterion, []).append(facts[-1].stratum)
             measured = result.criteria[criterion]
-            items.setdefault(criterion, []).append(
-                Judged(
-                    gold=gold,
-                    verdict=measured.verdict,
-                    status=measured.status,
-                    confidence=measured.consistency_rate,
-                    cluster=cluster,
-                    longer=longer,
-                    scored=measured.numeric,
-                )
-            )
+            items.setdefault(criterion, []).append(_judged(measured, gold, cluster=cluster, longer=longer))
             labelled.append(
                 LabelledItem(
                     case_id=result.case_id,
@@ -96,6 +86,18 @@ def calibration_report(
         design=design,
         candidates=calibration_set.candidates,
         population=population_of(facts, column=calibration_set.by),
+    )
+
+
+def _judged(measured: CriterionResult, gold: Verdict, *, cluster: Hashable, longer: str | None) -> Judged:
+    return Judged(
+        gold=gold,
+        verdict=measured.verdict,
+        status=measured.status,
+        confidence=measured.consistency_rate,
+        cluster=cluster,
+        longer=longer,
+        scored=measured.numeric,
     )
 
 
