@@ -265,3 +265,14 @@ def test_planned_cases_without_rows_follow_as_not_graded() -> None:
         ("2", "not_graded", 0),
     ]
     assert cases[1].decision.reason == "3 of 3 planned samples were not asked"
+
+
+def test_a_case_in_several_runs_stays_in_the_cluster_it_names() -> None:
+    """One document behind a case of two runs and a case of one: a single cluster beside that of the other case."""
+    facts: dict[str, Any] = {"judge": "j", "verdict": "PASS", "gold": "PASS"}
+    rows = [
+        VerdictRow(case_id=case, run=run, attributes={"cluster": cluster}, **facts)
+        for case, run, cluster in (("a", "1", "k"), ("a", "2", "k"), ("b", "1", "k"), ("c", "1", "l"))
+    ]
+    [judge] = replay(rows, "majority").judges
+    assert (judge.labelled, judge.clusters) == (4, 2)

@@ -21,7 +21,7 @@ from judgeharness_integrations.calibration.labels import ONLY_CRITERION
 from judgeharness_integrations.cases import Case, case_id_of
 from judgeharness_integrations.cli._asking import check_cost, confirm, judge_model, print_plans
 from judgeharness_integrations.cli._calibrate import place_of, refuse_of_log
-from judgeharness_integrations.cli._calibrate_log import decided_items, rows_of_one
+from judgeharness_integrations.cli._calibrate_log import Folding, items_of, rows_of_one
 from judgeharness_integrations.cli._calibration_output import Request, refuse_same
 from judgeharness_integrations.cli._drift_output import print_drift
 from judgeharness_integrations.cli._failures import failures, told, without_replay_advice
@@ -104,7 +104,7 @@ def check_log(log: Path, rule: str | None, check: Check) -> int:
         )
     with without_replay_advice():
         judge, rows = rows_of_one(log, check.request.judge, check.request.run)
-        items = decided_items(rows, chosen)
+        items = items_of(Folding(rule=chosen).decisions(rows))
     report = _drift(check, items, None, design_of_rows(rows, chosen.name))
     _tell(report, check, judge, "nothing was asked", f"rule: {chosen.name}")
     return _code(report, check)

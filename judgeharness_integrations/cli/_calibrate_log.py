@@ -49,7 +49,7 @@ from judgeharness_integrations.reporting.statetext import never_asked
 from judgeharness_integrations.verdictlog import VerdictRow
 from judgeharness_integrations.verdictlog.columns import check_columns
 
-__all__ = ["Folding", "calibrate_log", "decided_items", "items_of", "labelled_rows", "rows_of_one"]
+__all__ = ["Folding", "calibrate_log", "items_of", "labelled_rows", "rows_of_one"]
 
 Decided: TypeAlias = Mapping[str, Sequence[CaseDecision]]  # criterion -> decisions
 
@@ -176,11 +176,6 @@ def rows_of_one(log: Path, judge: str | None, run: str | None) -> tuple[str, lis
     if len(groups) > 1:
         raise UsageError(f"{log} holds {len(groups)} judges: choose one with --judge.")
     return next(iter(groups.items()))
-
-
-def decided_items(rows: Sequence[VerdictRow], rule: Rule) -> list[LabelledItem]:
-    """Return what a rule decides about each case and criterion of one judge, with the gold label where there is one."""
-    return items_of(Folding(rule=rule).decisions(rows))
 
 
 def items_of(decided: Decided) -> list[LabelledItem]:

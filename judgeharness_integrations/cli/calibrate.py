@@ -175,8 +175,7 @@ def _exit_code(
     from judgeharness_integrations.cli import _calibrate  # noqa: PLC0415 - keeps --help fast
 
     if log is not None:
-        checked = (config, request.labels) if check is not None else (None, None)
-        _calibrate.refuse_both(*checked, max_calls)
+        _calibrate.refuse_both(check and config, check and request.labels, max_calls)
     if check is not None or any(value is not None for value in checking.values()):
         from judgeharness_integrations.cli import _calibrate_check  # noqa: PLC0415 - few look for drift
 

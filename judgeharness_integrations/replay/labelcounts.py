@@ -50,7 +50,8 @@ class LabelCounts:
         self.golds[gold] += 1
         if decided and verdict is not None:
             longer = longer_of({}, case.rows[0].attributes)
-            cluster = cluster_of(case.case_id, case.rows) if recurs else named_cluster(case.rows)
+            shared = recurs or named_cluster(case.rows) is not None
+            cluster = cluster_of(case.case_id, case.rows) if shared else None
             self.compared[gold, verdict, longer, cluster] += 1
         calls = self.calls
         for row in case.rows:  # a failed call about a labelled case is wrong
