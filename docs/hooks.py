@@ -75,7 +75,7 @@ def _helps(command: Any, name: str, parent: Any) -> Iterator[tuple[str, str]]:
     )
     yield name, command.get_help(context)
     for below in sorted(getattr(command, "commands", {})):
-        yield from _helps(command.commands[below], f"{name} {below}", context)
+        yield from _helps(command.get_command(context, below), f"{name} {below}", context)
 
 
 def _page_of_commands() -> str:

@@ -7,27 +7,36 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, get_args
 
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.aggregation.grouping import by_case
+from judgeharness_integrations.aggregation.rules import RuleLike
 from judgeharness_integrations.cli._json import print_json
-from judgeharness_integrations.cli._rank_request import Wishes
+from judgeharness_integrations.cli._names import cut_ties_named, failures_named, names_in, one_of
 from judgeharness_integrations.cli._reading import rows_of_log, without_garbage_collection
+from judgeharness_integrations.cli._replay import rule_of
 from judgeharness_integrations.cli._report_source import case_texts
+from judgeharness_integrations.cli.benchmark.rank import BenchmarkRankOptions
+from judgeharness_integrations.cli.rank import RankOptions, RankOutput
 from judgeharness_integrations.design import RuleFixed
 from judgeharness_integrations.ranking.analyses import Material
 from judgeharness_integrations.ranking.comparing.against import Against
+from judgeharness_integrations.ranking.correctness.policy import Policy, Ties
+from judgeharness_integrations.ranking.eip import EipOptions
+from judgeharness_integrations.ranking.judges.facts import read_judge_facts
 from judgeharness_integrations.ranking.portfolio import Portfolio, portfolio_of
 from judgeharness_integrations.ranking.ranking import leaderboard
+from judgeharness_integrations.ranking.rating import method_named
 from judgeharness_integrations.ranking.request import RankRequest
 from judgeharness_integrations.ranking.studying import RankStudy, study
 from judgeharness_integrations.ranking.versus import versus
 from judgeharness_integrations.reporting.runs.systems import unvaried_systems
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
-__all__ = ["LogSource", "RankSource", "Scores", "Written", "rank_log", "rank_source"]
+__all__ = ["LogSource", "RankSource", "Scores", "Written", "material_of", "rank_log", "rank_source", "request_of"]
 
+_TIES: tuple[Ties, ...] = get_args(Ties)
 _QUICK = ("methods", "groups", "against", "score_gaps")
 
 
@@ -84,13 +93,12 @@ class RankSource(Protocol):
 class LogSource:
     """A verdict log, and other logs beside it."""
 
-    log: Path
-    wishes: Wishes
+    options: RankOptions
 
     @property
     def title(self) -> str:
         """The log's path."""
-        return str(self.log)
+        return str(self.options.log)
 
     @property
     def rule_fixed(self) -> RuleFixed:
@@ -99,11 +107,11 @@ class LogSource:
 
     def rows(self) -> list[VerdictRow]:
         """Read the log."""
-        return rows_of_log(self.log, run=self.wishes.run, labels=self.wishes.labels)
+        return rows_of_log(self.options.log, run=self.options.run, labels=self.options.labels)
 
     def pointwise(self, found: RankStudy) -> RankStudy | None:
         """Study the log of scores."""
-        return None if self.wishes.pointwise is None else _pointwise(found, self.wishes.pointwise)
+        return None if self.options.pointwise is None else _pointwise(found, self.options.pointwise)
 
     def scores(self, found: RankStudy) -> Scores:  # noqa: ARG002 - a source of scores needs it
         """Return none: a log holds pairs or scores."""
@@ -111,48 +119,110 @@ class LogSource:
 
     def against(self, found: RankStudy) -> Against | None:
         """Compare with the other log."""
-        return None if self.wishes.against is None else _against(found, self.log, self.wishes)
+        return None if self.options.against is None else _against(found, self.options, self.options.against)
 
 
-def rank_log(log: Path, request: RankRequest, wishes: Wishes) -> None:
-    """Read a log, rank its judges, write what is wished for and print the report."""
-    rank_source(LogSource(log=log, wishes=wishes), request, wishes)
+def rank_log(options: RankOptions) -> None:
+    """Read a log, rank its judges, write what is asked for and print the report."""
+    request = request_of(
+        options,
+        ties=None if options.ties is None else one_of("ties policy", options.ties, _TIES),
+        flagged=options.flagged,
+        eip=_eip(options),
+    )
+    rank_source(LogSource(options=options), request, options.output, audit=options.audit, cases=options.cases)
 
 
-def rank_source(source: RankSource, request: RankRequest, wishes: Wishes) -> Portfolio:
-    """Rank the judges of a source, write what is wished for, print the report and return what it says."""
+def request_of(options: RankOptions | BenchmarkRankOptions, **own: Any) -> RankRequest:
+    """Return what a ranking is asked for by options that both commands have, and `own` ones of either.
+
+    Raises:
+        UnknownNameError: a method, rule or policy is not known; the nearest is offered.
+        UsageError: a number is out of range, or the facts cannot be read.
+
+    """
+    return RankRequest(
+        method=method_named(options.method),
+        rule=None if options.rule is None else _rule(options.rule),
+        criteria=options.criteria,
+        judges=options.judges,
+        failures=failures_named(options.failures),
+        by=", ".join(names_in(options.by)) or None,
+        cluster=options.cluster,
+        cut=options.cut,
+        cut_ties=cut_ties_named(options.cut_ties),
+        facts={} if options.judges_info is None else read_judge_facts(options.judges_info),
+        **own,
+    )
+
+
+def _rule(spec: str) -> RuleLike:
+    return rule_of(spec) if ":" in spec else Policy.of(spec).rule
+
+
+def _eip(options: RankOptions) -> EipOptions:
+    low, _, high = options.score_range.partition(":")
+    try:
+        limits = float(low), float(high)
+    except ValueError:
+        raise UsageError(f"--score-range is LOW:HIGH, as 0:1, not {options.score_range!r:.40}.") from None
+    return EipOptions(
+        alpha=options.alpha, tolerance=options.tolerance, low=limits[0], high=limits[1], all_equal=options.all_equal
+    )
+
+
+def rank_source(
+    source: RankSource,
+    request: RankRequest,
+    output: RankOutput,
+    *,
+    audit: str | None = None,
+    cases: Path | None = None,
+) -> Portfolio:
+    """Rank the judges of a source, write what is asked for, print the report and return what it says.
+
+    `audit` is a column of labels about the pairs; `cases` a file with the texts of the judged cases.
+    """
     with without_garbage_collection(), _progress() as tell:
-        material = _material(source, request, wishes)
+        material = material_of(source, request, output, audit=audit, cases=cases)
         quick = _QUICK if material.pointwise is None else (*_QUICK, "robustness")
-        made = portfolio_of(material, names=None if wishes.out is not None else quick, tell=tell)
+        made = portfolio_of(material, names=None if output.out is not None else quick, tell=tell)
         document = _document(made)
-        written = None if wishes.out is None else _written(material, made, document, wishes.out, tell)
-    if wishes.as_json:
+        written = None if output.out is None else _written(material, made, document, output.out, tell)
+    if output.as_json:
         print_json(document)
     else:
-        _print(material.found, made, written, source, whole=wishes.whole)
+        _print(material.found, made, written, source, whole=output.whole)
     return made
 
 
-def _material(source: RankSource, request: RankRequest, wishes: Wishes) -> Material:
+def material_of(
+    source: RankSource,
+    request: RankRequest,
+    output: RankOutput,
+    *,
+    audit: str | None = None,
+    cases: Path | None = None,
+) -> Material:
+    """Read what is ranked and what is to be said of it."""
     rows = source.rows()
     found = study(rows, request)
-    if wishes.audit is not None:
-        found.matrix.column(wishes.audit)
+    if audit is not None:
+        found.matrix.column(audit)
     known = request.facts
     if known and not any(name in known or name.partition("@")[0] in known for name in found.matrix.judges):
         raise UsageError("--judges-info names no judge of the log: name judges, or their models, as the log does.")
     scores = source.scores(found)
     return Material(
         found=found,
-        report=replace(leaderboard(found), unvaried=_unvaried(rows, wishes)),
+        report=replace(leaderboard(found), unvaried=_unvaried(rows, cases)),
         pointwise=source.pointwise(found),
         scores=scores.rows,
         unscored=scores.why,
         against=source.against(found),
-        audit=wishes.audit,
-        seed=wishes.seed,
-        draws=wishes.draws,
+        audit=audit,
+        seed=output.seed,
+        draws=output.draws,
     )
 
 
@@ -164,12 +234,12 @@ class _Case:
     rows: Sequence[VerdictRow]
 
 
-def _unvaried(rows: Sequence[VerdictRow], wishes: Wishes) -> tuple[str, ...]:
+def _unvaried(rows: Sequence[VerdictRow], texts: Path | None) -> tuple[str, ...]:
     """Return what is to be said of judged systems that answer every input alike; nothing where no texts are given."""
-    if wishes.cases is None:
+    if texts is None:
         return ()
     cases = [_Case(case_id, group) for (_, case_id), group in by_case(rows).items()]
-    return tuple(unvaried_systems(cases, case_texts(wishes.cases)))
+    return tuple(unvaried_systems(cases, case_texts(texts)))
 
 
 def _pointwise(found: RankStudy, log: Path) -> RankStudy:
@@ -181,12 +251,11 @@ def _pointwise(found: RankStudy, log: Path) -> RankStudy:
     return scored
 
 
-def _against(found: RankStudy, log: Path, wishes: Wishes) -> Against:
-    other = Path(wishes.against or "")
-    labels = (_stem(log), _stem(other))
+def _against(found: RankStudy, options: RankOptions, other: Path) -> Against:
+    labels = (_stem(options.log), _stem(other))
     if labels[0] == labels[1]:
-        labels = (str(log), str(other))
-    return versus(found, rows_of_log(other, labels=wishes.labels), labels=labels)
+        labels = (str(options.log), str(other))
+    return versus(found, rows_of_log(other, labels=options.labels), labels=labels)
 
 
 def _stem(log: Path) -> str:

@@ -24,6 +24,7 @@ app = typer.Typer(
     help="How far judges and people agree: the alternative annotator test, coefficients of agreement.",
     no_args_is_help=True,
     rich_markup_mode=None,
+    add_completion=False,
 )
 
 

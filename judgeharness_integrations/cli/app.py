@@ -15,29 +15,7 @@ import typer
 
 from judgeharness_integrations import __version__
 from judgeharness_integrations._errors import ClusterError, JudgeDownError, JudgeHarnessError
-from judgeharness_integrations.cli import (
-    adapters,
-    agreement,
-    audit,
-    benchmark,
-    calibrate,
-    certify,
-    check,
-    compare,
-    corrected_rate,
-    demo,
-    label,
-    log,
-    migrate,
-    plan,
-    rank,
-    replay,
-    report,
-    run,
-    runs,
-    scan,
-    selftest,
-)
+from judgeharness_integrations.cli._command import LazyGroup, add_lazily
 from judgeharness_integrations.cli._stopping import Terminated
 from judgeharness_integrations.cli.exits import INTERRUPTED, NOT_GRADED, OK, PIPE_CLOSED, TERMINATED, USAGE
 
@@ -48,6 +26,7 @@ _command = cache(typer.main.get_command)  # thirty commands take longer to build
 
 app = typer.Typer(
     name="judgeharness",
+    cls=LazyGroup,
     help="Turns one LLM-judge verdict into a measurement.",
     epilog="Exit codes: 0 ok; 1 a gate failed (--fail-under and the like, a judge has drifted or fails a check, a "
     "self-test misses); 2 wrong usage or configuration; 3 judge infrastructure: a case ended not_graded for too few "
@@ -57,27 +36,33 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     pretty_exceptions_show_locals=False,
 )
-app.command("demo", short_help="What rules change, on real recorded verdicts.")(demo.demo)
-app.command("run", short_help="Measure judges on cases.")(run.run)
-app.command("runs", short_help="How far the runs of a log are, and what they cost.")(runs.runs)
-app.add_typer(log.app, name="log", short_help="Rows in and out of a database.")
-app.command("replay", short_help="Fold an existing verdict log.")(replay.replay)
-app.command("report", short_help="A run or log as page, Markdown, JUnit or CSV.")(report.report)
-app.command("compare", short_help="What changed between two runs.")(compare.compare)
-app.command("label", short_help="Label cases, blind to judges.")(label.label)
-app.command("calibrate", short_help="Measure a rule against labels, or drift.")(calibrate.calibrate)
-app.command("certify", short_help="Which decisions agree with people.")(certify.certify)
-app.command("corrected-rate", short_help="The rate behind a judged rate.")(corrected_rate.corrected_rate)
-app.command("plan", short_help="How many cases, samples and labels.")(plan.plan)
-app.command("rank", short_help="Which judge to use: a leaderboard.")(rank.rank)
-app.add_typer(agreement.app, name="agreement", short_help="May a judge replace annotators? Kappa.")
-app.add_typer(benchmark.app, name="benchmark", short_help="A benchmark for judges from your documents.")
-app.command("audit", short_help="A page on which people label.")(audit.audit)
-app.command("scan", short_help="Find single-call judges in your code.")(scan.scan)
-app.command("migrate", short_help="Put the judges in your code under a harness.")(migrate.migrate)
-app.command("check", short_help="Is this judge any good? Attacks included.")(check.check)
-app.command("selftest", short_help="Do the printed intervals cover?")(selftest.selftest)
-app.command("adapters", short_help="Which frameworks are ready.")(adapters.adapters)
+add_lazily(
+    app,
+    "judgeharness_integrations.cli",
+    {
+        "demo": "What rules change, on real recorded verdicts.",
+        "run": "Measure judges on cases.",
+        "runs": "How far the runs of a log are, and what they cost.",
+        "log": "Rows in and out of a database.",
+        "replay": "Fold an existing verdict log.",
+        "report": "A run or log as page, Markdown, JUnit or CSV.",
+        "compare": "What changed between two runs.",
+        "label": "Label cases, blind to judges.",
+        "calibrate": "Measure a rule against labels, or drift.",
+        "certify": "Which decisions agree with people.",
+        "corrected-rate": "The rate behind a judged rate.",
+        "plan": "How many cases, samples and labels.",
+        "rank": "Which judge to use: a leaderboard.",
+        "agreement": "May a judge replace annotators? Kappa.",
+        "benchmark": "A benchmark for judges from your documents.",
+        "audit": "A page on which people label.",
+        "scan": "Find single-call judges in your code.",
+        "migrate": "Put the judges in your code under a harness.",
+        "check": "Is this judge any good? Attacks included.",
+        "selftest": "Do the printed intervals cover?",
+        "adapters": "Which frameworks are ready.",
+    },
+)
 
 
 def _print_version(wanted: bool) -> None:  # noqa: FBT001 - the signature typer calls

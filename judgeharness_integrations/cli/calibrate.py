@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from judgeharness_integrations.cli._curation_options import SEVERAL
+from judgeharness_integrations.cli._shared_options import SEVERAL
 
 if TYPE_CHECKING:
     from judgeharness_integrations.cli._calibration_output import Request

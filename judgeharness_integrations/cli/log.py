@@ -13,6 +13,7 @@ app = typer.Typer(
     help="Verdict logs in databases: rows in from files, rows out to files.",
     no_args_is_help=True,
     rich_markup_mode=None,
+    add_completion=False,
 )
 
 _Log = Annotated[

@@ -367,10 +367,10 @@ def certificates(made: Written) -> None:
 def rankings(made: Written) -> None:
     from judgeharness_integrations.cli._rank import (
         LogSource,
-        Wishes,
         _document,
-        _material,
+        material_of,
     )
+    from judgeharness_integrations.cli.rank import RankOptions, RankOutput
     from judgeharness_integrations.ranking import RankRequest
     from judgeharness_integrations.ranking.judges.facts import read_judge_facts
     from judgeharness_integrations.ranking.portfolio import portfolio_of
@@ -378,9 +378,8 @@ def rankings(made: Written) -> None:
     made.run("rank", RANKED / "verdicts.csv", "--judges-info", RANKED / "judges.csv", "--by", "domain")
     made.run("rank", RANKED / "verdicts.csv", "--cluster", "domain")
     request = RankRequest(by="domain", flagged="flagged", cut=0.1, facts=read_judge_facts(RANKED / "judges.csv"))
-    wishes = Wishes(against=RANKED / "other_generator.csv", draws=2)
-    source = LogSource(log=RANKED / "verdicts.csv", wishes=wishes)
-    whole = portfolio_of(_material(source, request, wishes))  # with the analyses of --out
+    source = LogSource(options=RankOptions(log=RANKED / "verdicts.csv", against=RANKED / "other_generator.csv"))
+    whole = portfolio_of(material_of(source, request, RankOutput(draws=2)))  # with the analyses of --out
     made.take(json.dumps(_document(whole), allow_nan=False))
     apart = [
         row

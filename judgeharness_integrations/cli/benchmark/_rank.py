@@ -17,10 +17,10 @@ from judgeharness_integrations.benchmark.selection import sampled_ids
 from judgeharness_integrations.benchmark.verdicts import Results, write_judgments
 from judgeharness_integrations.cli._agreement_printing import Row, limits, number, titled
 from judgeharness_integrations.cli._printing import console, safe
-from judgeharness_integrations.cli._rank import Scores, rank_source
-from judgeharness_integrations.cli._rank_request import Wishes
+from judgeharness_integrations.cli._rank import Scores, rank_source, request_of
 from judgeharness_integrations.cli.benchmark._failed_calls import check_answered, print_failed
 from judgeharness_integrations.cli.benchmark._models import read_model_file
+from judgeharness_integrations.cli.benchmark.rank import BenchmarkRankOptions
 from judgeharness_integrations.design import RuleFixed
 from judgeharness_integrations.prices import price_of
 from judgeharness_integrations.ranking.bradleyterry.contrasts import LEVEL
@@ -142,36 +142,27 @@ _NO_SCORES: Final = (
 )
 
 
-def rank_benchmark(
-    folder: Path,
-    request: RankRequest,
-    wishes: Wishes,
-    *,
-    mode: str | None,
-    flagged: bool,
-    models: Path | None = None,
-    sample: Path | None = None,
-) -> None:
-    """Rank the judges of a benchmark, write its `judgments.jsonl` and what is wished for, and print the report."""
-    home = BenchmarkFolder(folder)
+def rank_benchmark(options: BenchmarkRankOptions) -> None:
+    """Rank the judges of a benchmark, write its `judgments.jsonl` and what is asked for, and print the report."""
+    request, sample = request_of(options), options.sample
+    home = BenchmarkFolder(options.folder)
     everything = read_results(home)
     names = None if sample is None else sampled_ids(sample)
     results = everything if names is None else everything.only(names)
-    chosen = results.mode(mode)
+    chosen = results.mode(options.mode)
     check_answered(results, chosen, request.judges)
     source = _Source(
-        results=results, chosen=chosen, other=_other(wishes.against, names), rule=request.rule, sample=sample
+        results=results, chosen=chosen, other=_other(options.against, names), rule=request.rule, sample=sample
     )
-    if flagged:
+    if options.flagged:
         _check_audited(results)
     asked = source.asked(request.judges)
     rule = "both_orders" if all(order_rule(rows) == "both_orders" for rows in asked) else "one_order"
-    request = replace(with_prices(request, models, source.rows()), rule=request.rule or rule)
-    request = replace(request, criteria=request.criteria or CRITERIA, flagged=NOISE if flagged else None)
-    wishes = replace(wishes, audit=AUDIT if _labelled(results, chosen) else None)
-    made = rank_source(source, request, wishes)
+    request = replace(with_prices(request, options.models, source.rows()), rule=request.rule or rule)
+    request = replace(request, criteria=request.criteria or CRITERIA, flagged=NOISE if options.flagged else None)
+    made = rank_source(source, request, options.output, audit=AUDIT if _labelled(results, chosen) else None)
     write_judgments(everything, home)
-    if wishes.as_json:
+    if options.output.as_json:
         source.print_failed(request, stderr=True)
         return
     screen = console()

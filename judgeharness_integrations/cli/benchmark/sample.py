@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from judgeharness_integrations.cli._curation_options import SEVERAL
+from judgeharness_integrations.cli._shared_options import SEVERAL
 
 __all__ = ["sample"]
 

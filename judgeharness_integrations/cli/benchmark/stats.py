@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from judgeharness_integrations.cli._curation_options import SEVERAL, CutTies
+from judgeharness_integrations.cli._shared_options import SEVERAL, CutTies
 from judgeharness_integrations.cli.benchmark._models import Models
 
 __all__ = ["stats"]
