@@ -7,7 +7,30 @@ from typing import Annotated, Final, TypeAlias
 
 import typer
 
-__all__ = ["SEVERAL", "AnswerMode", "BenchmarkFolder", "CutTies", "Labels", "Unparsed", "Yes"]
+__all__ = [
+    "SEVERAL",
+    "AnswerMode",
+    "BenchmarkFolder",
+    "ClusterColumn",
+    "CutTies",
+    "Exclude",
+    "ForTaxonomy",
+    "JsonResult",
+    "LabelSet",
+    "LabelSource",
+    "Labels",
+    "Ledger",
+    "MinValid",
+    "OnlyCriteria",
+    "OnlyJudges",
+    "OnlyPairs",
+    "OnlyRun",
+    "PairStates",
+    "PlanLimit",
+    "Unparsed",
+    "WhichJudge",
+    "Yes",
+]
 
 SEVERAL: Final = "may be given several times, or with commas between"
 
@@ -24,4 +47,52 @@ Yes: TypeAlias = Annotated[
 ]
 Unparsed: TypeAlias = Annotated[
     str, typer.Option("--failures", help="Unparsed and refused answers: wrong, or missing as failed calls are.")
+]
+JsonResult: TypeAlias = Annotated[
+    bool, typer.Option("--json", help="Print the result as JSON; plan and progress go to stderr.")
+]
+PairStates: TypeAlias = Annotated[str, typer.Option(help="Pairs in these states: accepted, unverified, rejected.")]
+OnlyJudges: TypeAlias = Annotated[
+    tuple[str, ...], typer.Option("--judge", help="Only this judge; may be given several times.", show_default=False)
+]
+OnlyRun: TypeAlias = Annotated[str | None, typer.Option(help="Only this run of the log.", show_default="all")]
+WhichJudge: TypeAlias = Annotated[
+    str | None, typer.Option(help="Which judge, when there are several.", show_default=False)
+]
+Exclude: TypeAlias = Annotated[
+    tuple[str, ...],
+    typer.Option(
+        help="Leave out files or folders, as build or */generated/*; may be given several times.", show_default=False
+    ),
+]
+LabelSet: TypeAlias = Annotated[
+    str | None, typer.Option(help="What reports call the label set.", show_default="the file's name")
+]
+LabelSource: TypeAlias = Annotated[
+    str | None,
+    typer.Option(help="Where labels come from: human, executable, model:<name>.", show_default="has to be said"),
+]
+Ledger: TypeAlias = Annotated[
+    Path | None, typer.Option(help="Where candidates are counted (digests alone).", show_default="beside the labels")
+]
+ClusterColumn: TypeAlias = Annotated[
+    str | None, typer.Option(help="A column of LOG: its equal values belong together.", show_default="cluster")
+]
+MinValid: TypeAlias = Annotated[
+    int | None, typer.Option(help="Valid samples a verdict needs.", show_default="half of a case's rows")
+]
+OnlyCriteria: TypeAlias = Annotated[
+    tuple[str, ...],
+    typer.Option("--criterion", help="Only this criterion; may be given several times.", show_default=False),
+]
+ForTaxonomy: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(help="Failure types and behaviours of yours, as YAML.", show_default="the seven and seven of ours"),
+]
+OnlyPairs: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(help="Only the pairs of sample.json, or of a JSONL file as curated.jsonl.", show_default=False),
+]
+PlanLimit: TypeAlias = Annotated[
+    int | None, typer.Option(help="Refuse a larger plan; upper limit with retries.", show_default=False)
 ]

@@ -11,15 +11,17 @@ from judgeharness_integrations.benchmark.taxonomy import load_taxonomy
 from judgeharness_integrations.cli._printing import console, safe
 from judgeharness_integrations.cli._writing import check_folder
 from judgeharness_integrations.cli.benchmark._columns import counted
+from judgeharness_integrations.cli.benchmark.convert import ConvertRequest
 
 __all__ = ["convert_files"]
 
 _LONGEST = 600
 
 
-def convert_files(files: Sequence[Path], out: Path, *, generator: str | None, taxonomy: Path | None) -> None:
+def convert_files(request: ConvertRequest) -> None:
     """Write a benchmark's folder from files, and say what it holds."""
-    found = read_public(*files, taxonomy=load_taxonomy(taxonomy), generator=generator)
+    files, out = request.files, request.out
+    found = read_public(*files, taxonomy=load_taxonomy(request.taxonomy), generator=request.generator)
     check_folder(out, (SETTINGS,), overwrite=False)
     home = BenchmarkFolder(out)
     with home.held():

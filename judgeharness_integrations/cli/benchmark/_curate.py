@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -29,8 +28,9 @@ from judgeharness_integrations.cli._names import cut_ties_named, failures_named,
 from judgeharness_integrations.cli._printing import console, percent, safe
 from judgeharness_integrations.cli.benchmark._columns import columns_named, counted, grouped, of
 from judgeharness_integrations.cli.benchmark._failed_calls import print_failed
+from judgeharness_integrations.cli.benchmark.curate import CurateRequest
 
-__all__ = ["Wishes", "alone_note", "curate_benchmark", "step_table"]
+__all__ = ["alone_note", "curate_benchmark", "step_table"]
 
 _MOST_DROPPED: Final = 20  # that are named
 _COLUMNS = {
@@ -44,32 +44,18 @@ _COLUMNS = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
-class Wishes:
-    """The options."""
-
-    mode: str | None
-    cut: float
-    cut_ties: str
-    failures: str
-    keep_noise: bool
-    drop: Sequence[str]
-    by: Sequence[str]
-    as_json: bool
-
-
-def curate_benchmark(folder: Path, wishes: Wishes) -> None:
+def curate_benchmark(request: CurateRequest) -> None:
     """Curate the pairs, write `curated.jsonl` and `judgments.jsonl`, and print what became of them."""
-    home = BenchmarkFolder(folder)
+    home = BenchmarkFolder(request.folder)
     results = read_results(home)
-    columns = columns_named(wishes.by, GROUPS)
-    mode = results.mode(wishes.mode)
-    cut_ties, failures = cut_ties_named(wishes.cut_ties), failures_named(wishes.failures)
-    flags = results.audit is not None and not wishes.keep_noise
-    doubtful = _drops_ambiguous(results, wishes)
+    columns = columns_named(request.by, GROUPS)
+    mode = results.mode(request.mode)
+    cut_ties, failures = cut_ties_named(request.cut_ties), failures_named(request.failures)
+    flags = results.audit is not None and not request.keep_noise
+    doubtful = _drops_ambiguous(results, request)
     made = curated(
         results.of_mode(mode),
-        share=wishes.cut,
+        share=request.cut,
         cut_ties=cut_ties,
         failures=failures,
         flags=flags,
@@ -81,10 +67,10 @@ def curate_benchmark(folder: Path, wishes: Wishes) -> None:
     report = CurateReport(
         mode=mode,
         rule=made.after.rule,
-        cut=wishes.cut,
+        cut=request.cut,
         cut_ties=cut_ties,
         audited=results.audit is not None,
-        keeps_noise=wishes.keep_noise,
+        keeps_noise=request.keep_noise,
         drops_ambiguous=doubtful,
         pairs=sum(pair.state != "rejected" for pair in results.pairs),
         judged=len(made.found.matrix.pairs),
@@ -94,14 +80,14 @@ def curate_benchmark(folder: Path, wishes: Wishes) -> None:
         judges=made.judges(),
         dropped=_dropped(home, made),
     )
-    if wishes.as_json:
+    if request.as_json:
         print_json(report.to_dict())
     else:
-        _print(report, folder)
-    print_failed([results], mode, failures=failures, stderr=wishes.as_json)
+        _print(report, request.folder)
+    print_failed([results], mode, failures=failures, stderr=request.as_json)
 
 
-def _drops_ambiguous(results: Results, wishes: Wishes) -> bool:
+def _drops_ambiguous(results: Results, request: CurateRequest) -> bool:
     """Return whether pairs that people found ambiguous are left out.
 
     Raises:
@@ -109,12 +95,12 @@ def _drops_ambiguous(results: Results, wishes: Wishes) -> bool:
         UsageError: noise is to be dropped and kept, or nobody labelled a pair.
 
     """
-    wanted = {one_of("finding to drop", name, (NOISE, AMBIGUOUS)) for name in names_in(wishes.drop)}
+    wanted = {one_of("finding to drop", name, (NOISE, AMBIGUOUS)) for name in names_in(request.drop)}
     if wanted and results.audit is None:
         raise UsageError(
             f"nobody labelled a pair of {results.folder}: label some with judgeharness audit, or leave out --drop."
         )
-    if NOISE in wanted and wishes.keep_noise:
+    if NOISE in wanted and request.keep_noise:
         raise UsageError("--drop noise and --keep-noise contradict each other: give one of them.")
     return AMBIGUOUS in wanted
 

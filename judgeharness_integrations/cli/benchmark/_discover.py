@@ -55,7 +55,8 @@ from judgeharness_integrations.cli._printing import console, safe, share, table
 from judgeharness_integrations.cli._writing import check_file
 from judgeharness_integrations.cli.benchmark._columns import counted
 from judgeharness_integrations.cli.benchmark._going import Outcome, ask_all, cost_document, cost_rows, cost_table, ended
-from judgeharness_integrations.cli.benchmark._models import ModelFile, Spending, read_model_file
+from judgeharness_integrations.cli.benchmark._models import ModelFile, read_model_file
+from judgeharness_integrations.cli.benchmark.discover import DiscoverRequest
 from judgeharness_integrations.cli.exits import OK
 from judgeharness_integrations.reporting.plain import safe_text
 
@@ -348,25 +349,6 @@ def _next(discovered: Discovered) -> list[str]:
     open_ones = sum(one.decision is None for one in discovered.file.proposals)
     decide = f"decide about {counted(open_ones, 'proposal')} in {where}, then: " if open_ones else ""
     return [*lines, f"{decide}judgeharness benchmark discover --decided {where} --taxonomy-out taxonomy.yaml"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class DiscoverRequest:
-    """What the command was given."""
-
-    transcripts: tuple[Path, ...]
-    model: str | None
-    kind: Kind
-    taxonomy: Path | None
-    out: Path | None
-    decided: Path | None
-    taxonomy_out: Path | None
-    overwrite: bool
-    models: Path | None
-    spending: Spending
-    max_concurrency: int
-    yes: bool
-    as_json: bool
 
 
 def discover_types(request: DiscoverRequest) -> int:

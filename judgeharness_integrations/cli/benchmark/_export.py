@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, get_args
 
@@ -26,44 +25,32 @@ from judgeharness_integrations.cli._printing import console, safe
 from judgeharness_integrations.cli._writing import check_folder
 from judgeharness_integrations.cli.benchmark._columns import counted
 from judgeharness_integrations.cli.benchmark._failed_calls import print_failed
+from judgeharness_integrations.cli.benchmark.export import ExportRequest
 from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES
 
-__all__ = ["Wishes", "export_benchmark"]
+__all__ = ["export_benchmark"]
 
 _REPORT: Final = "export.json"
 _CASES: Final = f"{HELD_OUT}_cases.jsonl"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Wishes:
-    """The options."""
-
-    out: Path
-    format: str
-    bands: int
-    mode: str | None
-    failures: str
-    overwrite: bool
-    as_json: bool
-
-
-def export_benchmark(folder: Path, wishes: Wishes) -> None:
+def export_benchmark(request: ExportRequest) -> None:
     """Write the files of an export and say what is in them."""
-    home = BenchmarkFolder(folder)
+    home = BenchmarkFolder(request.folder)
     results = read_results(home)
-    kind = _format(wishes.format)
-    if wishes.out.resolve() == folder.resolve():
+    kind = _format(request.format)
+    if request.out.resolve() == request.folder.resolve():
         raise ConfigError("--out is the benchmark's own folder: give another one.")
-    check_folder(wishes.out, (_REPORT,), overwrite=wishes.overwrite)
-    report, made = _made(home, results, wishes, kind)
+    check_folder(request.out, (_REPORT,), overwrite=request.overwrite)
+    report, made = _made(home, results, request, kind)
     documents = {document.document_id: document for document in home.documents()}
-    _write(wishes.out, report, made, documents)
-    if wishes.as_json:
+    _write(request.out, report, made, documents)
+    if request.as_json:
         print_json(report.to_dict())
     else:
-        _print(report, wishes.out)
+        _print(report, request.out)
     if report.mode is not None:
-        print_failed([results], report.mode, failures=failures_named(wishes.failures), stderr=wishes.as_json)
+        print_failed([results], report.mode, failures=failures_named(request.failures), stderr=request.as_json)
 
 
 def _format(name: str) -> Format:
@@ -71,19 +58,21 @@ def _format(name: str) -> Format:
     return one_of("format", name, known)
 
 
-def _made(home: BenchmarkFolder, results: Results, wishes: Wishes, kind: Format) -> tuple[ExportReport, Exported]:
+def _made(
+    home: BenchmarkFolder, results: Results, request: ExportRequest, kind: Format
+) -> tuple[ExportReport, Exported]:
     """Return what the export says of itself, and which pairs go where."""
-    mode = results.mode(wishes.mode) if results.judged or wishes.mode is not None else None
+    mode = results.mode(request.mode) if results.judged or request.mode is not None else None
     curation = None
     if mode is not None:
         curation = curated(
             results.of_mode(mode),
             share=0.0,
-            failures=failures_named(wishes.failures),
+            failures=failures_named(request.failures),
             flags=results.audit is not None,
         )
     pairs = [pair for pair in results.pairs if pair.state != "rejected" and pair.conversations is not None]
-    made = exported(pairs, curation, audit=results.audit, bands=wishes.bands)
+    made = exported(pairs, curation, audit=results.audit, bands=request.bands)
     report = ExportReport(
         format=kind,
         scope=SCOPE,
@@ -91,7 +80,7 @@ def _made(home: BenchmarkFolder, results: Results, wishes: Wishes, kind: Format)
         rule=None if curation is None else curation.after.rule,
         judges=() if curation is None else tuple(sorted(curation.found.matrix.judges)),
         seed=home.settings().drawing.seed,
-        bands=wishes.bands,
+        bands=request.bands,
         audited=results.audit is not None,
         pairs=len(pairs),
         noise=made.noise,

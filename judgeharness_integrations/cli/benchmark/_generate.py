@@ -38,10 +38,11 @@ from judgeharness_integrations.cli._stopping import Terminated, terminable, undi
 from judgeharness_integrations.cli.benchmark._columns import SEVERAL_REASONS, alike, counted
 from judgeharness_integrations.cli.benchmark._going import Outcome, ask_all, cost_document, cost_rows, cost_table, ended
 from judgeharness_integrations.cli.benchmark._models import ModelFile, Spending, read_model_file
+from judgeharness_integrations.cli.benchmark.generate import GenerateRequest
 from judgeharness_integrations.execution.budget import Budget
 from judgeharness_integrations.reporting.plain import safe_text
 
-__all__ = ["GeneratePlan", "GenerateRequest", "Generated", "generate_pairs", "print_generated", "print_plan"]
+__all__ = ["GeneratePlan", "Generated", "generate_pairs", "print_generated", "print_plan"]
 
 
 _WRITTEN: Final = {"blueprints": 1, "conversation_better": 1, "conversation_worse": 1}
@@ -235,29 +236,6 @@ def _none_accepted(document: Mapping[str, Any], folder: str) -> Iterator[str]:
 
 
 _MOST_ROUNDS = 20
-
-
-@dataclass(frozen=True, kw_only=True)
-class GenerateRequest:
-    """What the command was given."""
-
-    docs: Sequence[Path]
-    generator: str
-    verifier: str | None
-    out: Path
-    n: int
-    seed: int
-    rounds: str
-    documents_per_pair: int
-    taxonomy: Path | None
-    domain: str | None
-    weights: Path | None
-    min_grounded: float | None
-    models: Path | None
-    spending: Spending
-    max_concurrency: int
-    yes: bool
-    as_json: bool
 
 
 @terminable()

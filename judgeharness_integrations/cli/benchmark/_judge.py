@@ -38,7 +38,8 @@ from judgeharness_integrations.cli._printing import console, percent, safe, tabl
 from judgeharness_integrations.cli._stopping import Terminated, finishing, terminable, undisturbed
 from judgeharness_integrations.cli._summary_usage import used
 from judgeharness_integrations.cli.benchmark._columns import counted
-from judgeharness_integrations.cli.benchmark._models import ModelFile, Spending, read_model_file
+from judgeharness_integrations.cli.benchmark._models import ModelFile, read_model_file
+from judgeharness_integrations.cli.benchmark.judge import JudgeRequest
 from judgeharness_integrations.cli.exits import INTERRUPTED, NOT_GRADED, OK, TERMINATED
 from judgeharness_integrations.execution.budget import Budget
 from judgeharness_integrations.harness import JudgeHarness
@@ -288,27 +289,6 @@ def _shown(share: RightShare) -> str:
 _ANOTHER = "give the run another name"  # ends what the harness says of answers to other questions
 
 
-@dataclass(frozen=True, kw_only=True)
-class JudgeRequest:
-    """What the command was given."""
-
-    folder: Path
-    judges: str
-    mode: str
-    orders: Orders
-    repetitions: int
-    fraction: float
-    sample: Path | None
-    states: str
-    seed: int
-    documents: bool
-    models: Path | None
-    spending: Spending
-    max_concurrency: int
-    yes: bool
-    as_json: bool
-
-
 def judge_pairs(request: JudgeRequest) -> int:
     """Ask judges about the pairs of a benchmark, or go on with it, and return the exit code."""
     folder = BenchmarkFolder(request.folder)
@@ -342,7 +322,8 @@ def _asked(
     found = []
     for design in designs_of(request.mode, orders=request.orders, repetitions=request.repetitions):
         cases = {
-            pair.pair_id: cases_of(design.mode, pair, documents, show_documents=request.documents) for pair in pairs
+            pair.pair_id: cases_of(design.mode, pair, documents, show_documents=not request.no_documents)
+            for pair in pairs
         }
         for name, model in judges.items():
             chosen = chosen_pairs(names, judge=name, fraction=request.fraction, seed=request.seed)
@@ -444,7 +425,7 @@ class _Going:
             seed=request.seed,
             orders=request.orders,
             repetitions=request.repetitions,
-            documents=request.documents,
+            documents=not request.no_documents,
             rules={one.design.mode: one.design.rule for one in self.asked},
             informal=request.orders == "one" and any(one.design.mode == "pairwise" for one in self.asked),
             planned_calls=sum(one.planned for one in self.asked),

@@ -18,7 +18,7 @@ if TYPE_CHECKING:  # every command imports the options below: what asks models i
     from judgeharness_integrations.execution.budget import Budget
     from judgeharness_integrations.prices import Price
 
-__all__ = ["Concurrency", "MaxCalls", "MaxCost", "ModelFile", "Models", "Spending", "read_model_file"]
+__all__ = ["Concurrency", "ModelFile", "Models", "Spending", "read_model_file"]
 
 _ANY_MODEL: Final = "*"
 
@@ -28,8 +28,6 @@ Models = Annotated[
         "--models", help="YAML: model -> options (temperature, base_url ...), prices; * is any.", show_default=False
     ),
 ]
-MaxCalls = Annotated[int | None, typer.Option(min=0, help="Calls at most, retries included.", show_default="no limit")]
-MaxCost = Annotated[float | None, typer.Option(help="Money at most, by the prices of --models.", show_default=False)]
 Concurrency = Annotated[int, typer.Option("--max-concurrency", min=1, help="Calls of each model at a time.")]
 
 
@@ -69,8 +67,12 @@ class ModelFile:
 class Spending:
     """What a command may spend."""
 
-    max_calls: int | None = None
-    max_cost: float | None = None
+    max_calls: Annotated[
+        int | None, typer.Option(min=0, help="Calls at most, retries included.", show_default="no limit")
+    ] = None
+    max_cost: Annotated[
+        float | None, typer.Option(help="Money at most, by the prices of --models.", show_default=False)
+    ] = None
     timeout_s: float = 300.0
     max_attempts: int = 4
 

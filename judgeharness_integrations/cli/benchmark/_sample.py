@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from rich.text import Text
@@ -14,24 +13,12 @@ from judgeharness_integrations.benchmark.selection import COLUMNS, Sample, in_st
 from judgeharness_integrations.cli._json import print_json
 from judgeharness_integrations.cli._printing import console, safe, table
 from judgeharness_integrations.cli.benchmark._columns import columns_named
+from judgeharness_integrations.cli.benchmark.sample import SampleRequest
 
-__all__ = ["SampleRequest", "draw_sample"]
+__all__ = ["draw_sample"]
 
 _SAMPLE = "sample.json"
 _LONGEST = 400
-
-
-@dataclass(frozen=True, kw_only=True)
-class SampleRequest:
-    """What the command was given."""
-
-    folder: Path
-    n: int
-    by: Sequence[str]
-    states: str
-    seed: int
-    out: Path | None
-    as_json: bool
 
 
 def draw_sample(request: SampleRequest) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 from rich.console import RenderableType
 from rich.text import Text
@@ -17,6 +16,7 @@ from judgeharness_integrations.benchmark.verdicts import MODES, Results
 from judgeharness_integrations.cli._agreement_printing import Row, titled
 from judgeharness_integrations.cli._printing import console, safe
 from judgeharness_integrations.cli.benchmark._columns import counted
+from judgeharness_integrations.cli.benchmark.show import ShowRequest
 from judgeharness_integrations.verdictlog.row import VerdictRow, verdict_text
 
 __all__ = ["conversation_parts", "plan_parts", "reasoning_parts", "show_pair"]
@@ -84,19 +84,19 @@ def _paragraphs(text: str) -> Iterator[Text]:
 _LONGEST = 400
 
 
-def show_pair(folder: Path, pair_id: str, *, full: bool) -> None:
+def show_pair(request: ShowRequest) -> None:
     """Print one pair of a benchmark.
 
     Raises:
         UsageError: there is none of that id or number; the nearest is offered.
 
     """
-    home = BenchmarkFolder(folder)
+    home = BenchmarkFolder(request.folder)
     home.check()
-    pair = home.pair(pair_id)
+    pair = home.pair(request.pair_id)
     results = read_results(home)
     screen = console()
-    for part in _parts(pair, results, home, full=full):
+    for part in _parts(pair, results, home, full=request.full):
         screen.print(part, soft_wrap=isinstance(part, Text))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -31,9 +30,10 @@ from judgeharness_integrations.cli._printing import console, percent, safe
 from judgeharness_integrations.cli.benchmark._columns import SEVERAL_REASONS, alike, columns_named, counted, grouped
 from judgeharness_integrations.cli.benchmark._curate import alone_note, step_table
 from judgeharness_integrations.cli.benchmark._models import read_model_file
+from judgeharness_integrations.cli.benchmark.stats import StatsRequest
 from judgeharness_integrations.prices import Price
 
-__all__ = ["Wishes", "print_stats", "stats_of_benchmark"]
+__all__ = ["print_stats", "stats_of_benchmark"]
 
 
 _LAYERS: Final = {"form": "form", "coherence": "coher-\nence", "adherence": "adher-\nence", "grounding": "ground-\ning"}
@@ -195,37 +195,25 @@ def _print_audited(screen: Console, one: Audited) -> None:
         )
 
 
-@dataclass(frozen=True, kw_only=True)
-class Wishes:
-    """The options."""
-
-    by: Sequence[str]
-    mode: str | None
-    cut: float
-    cut_ties: str
-    models: Path | None
-    as_json: bool
-
-
-def stats_of_benchmark(folder: Path, wishes: Wishes) -> None:
+def stats_of_benchmark(request: StatsRequest) -> None:
     """Print what became of a benchmark's pairs and what it took."""
-    home = BenchmarkFolder(folder)
+    home = BenchmarkFolder(request.folder)
     results = read_results(home)
-    report = _report(home, results, wishes)
-    if wishes.as_json:
+    report = _report(home, results, request)
+    if request.as_json:
         print_json(report.to_dict())
     else:
-        print_stats(report, folder)
+        print_stats(report, request.folder)
 
 
-def _report(home: BenchmarkFolder, results: Results, wishes: Wishes) -> StatsReport:
-    columns = columns_named(wishes.by, GROUPS)
+def _report(home: BenchmarkFolder, results: Results, request: StatsRequest) -> StatsReport:
+    columns = columns_named(request.by, GROUPS)
     settings = home.settings()
-    mode = results.mode(wishes.mode) if results.judged else None
+    mode = results.mode(request.mode) if results.judged else None
     if mode is not None:
         results.of_mode(mode)  # refuses one in which nobody was asked
-    found = steps_of(results, mode, cut=wishes.cut, cut_ties=cut_ties_named(wishes.cut_ties), columns=columns)
-    costs = _costs(home, read_model_file(wishes.models).prices)
+    found = steps_of(results, mode, cut=request.cut, cut_ties=cut_ties_named(request.cut_ties), columns=columns)
+    costs = _costs(home, read_model_file(request.models).prices)
     planned = planned_conditions(home, results.pairs)
     became = flow(results.pairs, planned, judged=results.judged, columns=columns)
     return StatsReport(
@@ -237,7 +225,7 @@ def _report(home: BenchmarkFolder, results: Results, wishes: Wishes) -> StatsRep
         reasons=reasons(results.pairs),
         mode=mode,
         judges=() if mode is None else results.table(mode).judges,
-        cut=wishes.cut,
+        cut=request.cut,
         cut_reason=found.cut_reason,
         alone=found.alone,
         steps=found.steps,

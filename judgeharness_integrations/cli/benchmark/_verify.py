@@ -29,10 +29,11 @@ from judgeharness_integrations.cli._stopping import Terminated, terminable, undi
 from judgeharness_integrations.cli.benchmark._columns import SEVERAL_REASONS, alike
 from judgeharness_integrations.cli.benchmark._going import Outcome, ask_all, cost_document, cost_rows, cost_table, ended
 from judgeharness_integrations.cli.benchmark._models import ModelFile, Spending, read_model_file
+from judgeharness_integrations.cli.benchmark.verify import VerifyRequest
 from judgeharness_integrations.execution.budget import Budget
 from judgeharness_integrations.reporting.plain import safe_text
 
-__all__ = ["STEPS", "Verified", "VerifyPlan", "VerifyRequest", "print_plan", "print_verified", "verify_benchmark"]
+__all__ = ["STEPS", "Verified", "VerifyPlan", "print_plan", "print_verified", "verify_benchmark"]
 
 
 STEPS: Final = {"coherence": 1, "adherence": 1, "claims": 2, "grounding": 2}
@@ -202,20 +203,6 @@ def _state(done: Verified) -> str:
     if done.outcome.stopped is not None:
         return "terminated" if isinstance(done.outcome.stopped, Terminated) else "interrupted"
     return "unfinished" if done.outcome.unfinished else "complete"
-
-
-@dataclass(frozen=True, kw_only=True)
-class VerifyRequest:
-    """What the command was given."""
-
-    folder: Path
-    verifier: str | None
-    min_grounded: float | None
-    models: Path | None
-    spending: Spending
-    max_concurrency: int
-    yes: bool
-    as_json: bool
 
 
 @terminable()

@@ -1,42 +1,34 @@
-"""`judgeharness benchmark export`."""
+"""`judgeharness benchmark export`: its options."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-__all__ = ["export"]
+from judgeharness_integrations.cli._command import command
+from judgeharness_integrations.cli._shared_options import AnswerMode, BenchmarkFolder, Unparsed
 
-_Folder = Annotated[Path, typer.Argument(metavar="DIR", help="A benchmark's folder.", show_default=False)]
-_Out = Annotated[Path, typer.Option(help="A folder for the files; empty, or with --overwrite.", show_default=False)]
-_Format = Annotated[
-    str,
-    typer.Option("--format", help="native lines of pairs, or rankjudge: the field names of the public release."),
-]
-_Bands = Annotated[int, typer.Option(help="Bands of difficulty, about equally large.")]
-_Mode = Annotated[
-    str | None, typer.Option(help="pairwise or pointwise answers.", show_default="pairwise where there are any")
-]
-_Failures = Annotated[str, typer.Option(help="Unparsed and refused answers: wrong, or missing as failed calls are.")]
+__all__ = ["ExportRequest", "export"]
 
 
-def export(  # noqa: PLR0917 - typer passes every option by name
-    folder: _Folder,
-    out: _Out,
-    format_: _Format = "native",
-    bands: _Bands = 3,
-    mode: _Mode = None,
-    failures: _Failures = "wrong",
-    *,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Write over an earlier export.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON (judgeharness.benchmark_export/1).")] = False,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class ExportRequest:
     """Write the pairs by difficulty, those that people found to be clean held out. Training is out of scope."""
-    from judgeharness_integrations.cli.benchmark import _export  # noqa: PLC0415 - keeps --help fast
 
-    wishes = _export.Wishes(
-        out=out, format=format_, bands=bands, mode=mode, failures=failures, overwrite=overwrite, as_json=as_json
-    )
-    _export.export_benchmark(folder, wishes)
+    folder: BenchmarkFolder
+    out: Annotated[Path, typer.Option(help="A folder for the files; empty, or with --overwrite.", show_default=False)]
+    format: Annotated[
+        str,
+        typer.Option("--format", help="native lines of pairs, or rankjudge: the field names of the public release."),
+    ] = "native"
+    bands: Annotated[int, typer.Option(help="Bands of difficulty, about equally large.")] = 3
+    mode: AnswerMode = None
+    failures: Unparsed = "wrong"
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Write over an earlier export.")] = False
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON (judgeharness.benchmark_export/1).")] = False
+
+
+export = command(ExportRequest, "judgeharness_integrations.cli.benchmark._export:export_benchmark")

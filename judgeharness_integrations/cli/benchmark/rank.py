@@ -9,7 +9,14 @@ from typing import Annotated
 import typer
 
 from judgeharness_integrations.cli._command import command
-from judgeharness_integrations.cli._shared_options import SEVERAL, AnswerMode, BenchmarkFolder, CutTies, Unparsed
+from judgeharness_integrations.cli._shared_options import (
+    SEVERAL,
+    AnswerMode,
+    BenchmarkFolder,
+    CutTies,
+    OnlyJudges,
+    Unparsed,
+)
 from judgeharness_integrations.cli.benchmark._models import Models
 from judgeharness_integrations.cli.rank import JudgesInfo, Method, RankOutput
 
@@ -39,10 +46,7 @@ class BenchmarkRankOptions:
             show_default=False,
         ),
     ] = ()
-    judges: Annotated[
-        tuple[str, ...],
-        typer.Option("--judge", help="Only this judge; may be given several times.", show_default=False),
-    ] = ()
+    judges: OnlyJudges = ()
     cut: Annotated[float, typer.Option(help="Share of the hardest pairs to leave out, as 0.05.")] = 0.0
     cut_ties: CutTies = "keep"
     flagged: Annotated[bool, typer.Option("--flagged", help="Leave out pairs that people found to be noise.")] = False

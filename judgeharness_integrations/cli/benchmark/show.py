@@ -1,25 +1,30 @@
-"""`judgeharness benchmark show`."""
+"""`judgeharness benchmark show`: its options."""
 
 from __future__ import annotations
 
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Annotated
 
 import typer
 
-__all__ = ["show"]
+from judgeharness_integrations.cli._command import command
+from judgeharness_integrations.cli._shared_options import BenchmarkFolder
 
-_Folder = Annotated[Path, typer.Argument(metavar="DIR", help="A benchmark's folder.", show_default=False)]
-_Pair = Annotated[
-    str, typer.Argument(metavar="ID", help="A pair's id or number: pair-00003, or 3.", show_default=False)
-]
-_Full = Annotated[
-    bool, typer.Option("--full", help="Print both conversations, plans, every claim, and the judges' reasoning too.")
-]
+__all__ = ["ShowRequest", "show"]
 
 
-def show(folder: _Folder, pair_id: _Pair, *, full: _Full = False) -> None:
+@dataclass(frozen=True, kw_only=True)
+class ShowRequest:
     """Show one pair: conditions, verification layer by layer, and what every judge said of verdict, turn and type."""
-    from judgeharness_integrations.cli.benchmark import _show  # noqa: PLC0415 - keeps --help fast
 
-    _show.show_pair(folder, pair_id, full=full)
+    folder: BenchmarkFolder
+    pair_id: Annotated[
+        str, typer.Argument(metavar="ID", help="A pair's id or number: pair-00003, or 3.", show_default=False)
+    ]
+    full: Annotated[
+        bool,
+        typer.Option("--full", help="Print both conversations, plans, every claim, and the judges' reasoning too."),
+    ] = False
+
+
+show = command(ShowRequest, "judgeharness_integrations.cli.benchmark._show:show_pair")
