@@ -11,6 +11,8 @@ from judgeharness_integrations.adapters import GROUP, Adapter, load_adapter
 from judgeharness_integrations.cli._check_request import checked, print_checks
 from judgeharness_integrations.cli._json import print_json
 from judgeharness_integrations.cli._printing import console, safe, table
+from judgeharness_integrations.cli.adapters import AdaptersRequest
+from judgeharness_integrations.cli.exits import GATE_FAILED, OK
 from judgeharness_integrations.versions import installed_version, untested
 
 __all__ = ["show_adapters"]
@@ -18,8 +20,8 @@ __all__ = ["show_adapters"]
 SCHEMA = "judgeharness.adapters/1"
 
 
-def show_adapters(name: str | None, *, check: bool, as_json: bool) -> bool:
-    """Print the registered adapters with what each still needs; return whether none failed a check.
+def show_adapters(request: AdaptersRequest) -> int:
+    """Print the registered adapters with what each still needs; return 1 where one failed a check.
 
     One that was asked for by name must have been checked.
 
@@ -27,13 +29,15 @@ def show_adapters(name: str | None, *, check: bool, as_json: bool) -> bool:
         UnknownNameError: there is no adapter of that name.
 
     """
+    name, check = request.name, request.check
     found = [_facts(point, check=check) for point in _points(name)]
-    if as_json:
+    if request.as_json:
         print_json({"schema": SCHEMA, "adapters": found})
     else:
         _print(found, check=check)
     failed = (False,) if name is None else (False, None)
-    return not check or all(facts["error"] is None and facts["passed"] not in failed for facts in found)
+    passed = not check or all(facts["error"] is None and facts["passed"] not in failed for facts in found)
+    return OK if passed else GATE_FAILED
 
 
 def _points(name: str | None) -> list[EntryPoint]:

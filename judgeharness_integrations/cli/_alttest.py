@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
@@ -17,6 +16,9 @@ from judgeharness_integrations.agreement.alttest.report import AltTestReport
 from judgeharness_integrations.cli._agreement_printing import Row, limits, number, titled
 from judgeharness_integrations.cli._json import print_json
 from judgeharness_integrations.cli._printing import percent, safe
+from judgeharness_integrations.cli._reading import without_garbage_collection
+from judgeharness_integrations.cli.agreement import AltTestRequest
+from judgeharness_integrations.cli.kappa import KappaRequest
 from judgeharness_integrations.reporting.figures import check_drawable
 
 if TYPE_CHECKING:
@@ -28,13 +30,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Group",
-    "Input",
     "Names",
     "alt_test_tables",
     "annotator_tables",
     "epsilons_of",
     "fellow_table",
     "grouped",
+    "panel_of",
     "run_alt_test",
     "verdicts",
     "warnings_of",
@@ -286,33 +288,20 @@ def warnings_of(groups: Sequence[Group], names: Names) -> Iterator[str]:
 _MOST_STEPS = 1000
 
 
-@dataclass(frozen=True)
-class Input:
-    """The files of a panel and how to read them."""
+def panel_of(request: AltTestRequest | KappaRequest) -> Panel:
+    """Return the panel that the logs of a request hold."""
+    from judgeharness_integrations.agreement import Columns, read_panel  # noqa: PLC0415 - brings numpy
 
-    logs: Sequence[Path]
-    criterion: str | None = None
-    labels: bool = False
-    cluster: str | None = None
-    item: str | None = None
-    rater: str | None = None
-    columns: Sequence[str] | None = None
-
-    def read(self) -> Panel:
-        """Return the panel."""
-        from judgeharness_integrations.agreement import Columns, read_panel  # noqa: PLC0415 - brings numpy
-
-        named = [name.strip() for given in self.columns or () for name in given.split(",")]
-        columns = Columns(item=self.item, rater=self.rater, labels=tuple(name for name in named if name))
-        enabled = gc.isenabled()
-        gc.disable()  # the rows of a log hold no cycles to search for
-        try:
-            return read_panel(
-                *self.logs, criterion=self.criterion, labels=self.labels, cluster=self.cluster, columns=columns
-            )
-        finally:
-            if enabled:
-                gc.enable()
+    named = [name.strip() for given in request.columns for name in given.split(",")]
+    columns = Columns(item=request.item, rater=request.rater, labels=tuple(name for name in named if name))
+    with without_garbage_collection():
+        return read_panel(
+            *request.logs,
+            criterion=request.criterion,
+            labels=request.labels,
+            cluster=request.cluster,
+            columns=columns,
+        )
 
 
 def epsilons_of(texts: Sequence[str]) -> list[float]:
@@ -342,44 +331,31 @@ def _steps(text: str) -> Iterator[Decimal]:
         yield low + place * step
 
 
-def run_alt_test(
-    source: Input,
-    *,
-    humans: Sequence[str],
-    candidates: Sequence[str],
-    scores: Sequence[str] | None = None,
-    epsilons: Sequence[str] = ("0.2",),
-    multiplicative: bool = False,
-    q: float = 0.05,
-    min_instances: int = 30,
-    panel_description: str = "unknown",
-    plot: Path | None = None,
-    as_json: bool = False,
-) -> None:
+def run_alt_test(request: AltTestRequest) -> None:
     """Read the panel, test every candidate and print the report."""
-    steps = epsilons_of(epsilons)
-    check_drawable(plot)
+    steps = epsilons_of(request.epsilons)
+    check_drawable(request.plot)
     from judgeharness_integrations.agreement.alttest.testing import alt_test  # noqa: PLC0415 - brings scipy
 
     report = alt_test(
-        source.read(),
-        humans=humans,
-        candidates=candidates,
-        scores=[name.strip() for given in scores or () for name in given.split(",")] or None,
+        panel_of(request),
+        humans=request.humans,
+        candidates=request.candidates,
+        scores=[name.strip() for given in request.scores for name in given.split(",")] or None,
         epsilons=steps,
-        multiplicative=multiplicative,
-        q=q,
-        min_instances=min_instances,
-        panel_description=panel_description,
+        multiplicative=request.multiplicative,
+        q=request.q,
+        min_instances=request.min_instances,
+        panel_description=request.panel_description,
     )
-    if plot is not None:
+    if request.plot is not None:
         from judgeharness_integrations.agreement.plots import draw_alt_test  # noqa: PLC0415 - brings matplotlib
 
-        draw_alt_test(report, plot)
-    if as_json:
+        draw_alt_test(report, request.plot)
+    if request.as_json:
         print_json(report.to_dict())
         return
-    _print(report, source.logs, plot)
+    _print(report, request.logs, request.plot)
 
 
 def _print(report: AltTestReport, logs: Sequence[Path], plot: Path | None) -> None:

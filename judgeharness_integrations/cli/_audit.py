@@ -7,7 +7,6 @@ import sys
 import webbrowser
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
@@ -34,6 +33,7 @@ from judgeharness_integrations.calibration.rates import Rate
 from judgeharness_integrations.cli._json import print_json
 from judgeharness_integrations.cli._printing import console, percent, safe, table
 from judgeharness_integrations.cli._stopping import terminable
+from judgeharness_integrations.cli.audit import AuditRequest
 from judgeharness_integrations.reporting.plain import safe_text
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from judgeharness_integrations.audit.source import AuditSource
 
 
-__all__ = ["Request", "assign_pairs", "audit_place", "print_status", "status_document"]
+__all__ = ["assign_pairs", "audit_place", "print_status", "status_document"]
 
 
 _LABELS = ("clean", "ambiguous", "noise")
@@ -156,7 +156,7 @@ def _kappa(kappa: Any) -> str:
 _SAMPLE, _OVERLAP, _SLICE = 100, 0.1, 20
 
 
-def assign_pairs(folder: BenchmarkFolder, request: Request) -> None:
+def assign_pairs(folder: BenchmarkFolder, request: AuditRequest) -> None:
     """Write `audit/assignment.json` and say who labels how much.
 
     Raises:
@@ -192,7 +192,7 @@ def assign_pairs(folder: BenchmarkFolder, request: Request) -> None:
     console().print(safe(f"written to {path}: each labels with judgeharness audit DIR --annotator NAME", 300))
 
 
-def _check_new(folder: BenchmarkFolder, request: Request) -> None:
+def _check_new(folder: BenchmarkFolder, request: AuditRequest) -> None:
     if any(read_labels(folder.path).values()) and not request.overwrite:
         raise UsageError(f"{folder.path} holds labels: give --overwrite to assign anew; every label stays.")
 
@@ -233,44 +233,7 @@ def _print(made: Assignment, *, state: str, judged: bool, wanted: int) -> None:
 _LONGEST = 200
 
 
-@dataclass(frozen=True, kw_only=True)
-class Request:
-    """The options of the command; None is what was not given."""
-
-    where: Path
-    annotator: str | None = None
-    order: str | None = None
-    port: int = 0
-    browser: bool = True
-    assign: str | None = None
-    n: int | None = None
-    overlap: float | None = None
-    suspicious: int | None = None
-    overwrite: bool = False
-    status: bool = False
-    only: str | None = None
-    cases: Path | None = None
-    criteria: tuple[str, ...] = ()
-    answers: str | None = None
-    seed: int | None = None
-    as_json: bool = False
-
-    @property
-    def who(self) -> str:
-        """The annotator, as the files are named.
-
-        Raises:
-            UsageError: nobody was named, or no file can be named so.
-
-        """
-        from judgeharness_integrations.audit.labels import check_annotator  # noqa: PLC0415 - brings pydantic
-
-        if self.annotator is None:
-            raise UsageError("say who labels: give --annotator NAME.")
-        return check_annotator(self.annotator)
-
-
-def audit_place(request: Request) -> None:
+def audit_place(request: AuditRequest) -> None:
     """Do what was asked of a folder or file.
 
     Raises:
@@ -310,7 +273,7 @@ def _what(where: Path) -> _What:
     )
 
 
-def _check(request: Request, what: _What) -> None:
+def _check(request: AuditRequest, what: _What) -> None:
     """Refuse options that would do nothing."""
     assigning: dict[str, object] = {
         "--n": request.n,
@@ -353,7 +316,7 @@ def _refuse(options: Mapping[str, object], why: str) -> None:
         raise UsageError(f"{' and '.join(given)} {goes} {why}: leave {them} out.")
 
 
-def _serve_pairs(folder: BenchmarkFolder, request: Request) -> None:
+def _serve_pairs(folder: BenchmarkFolder, request: AuditRequest) -> None:
     from judgeharness_integrations.audit.pairs import (  # noqa: PLC0415 - brings pydantic
         ASSIGNED,
         IDLE,
@@ -388,13 +351,13 @@ def _serve_pairs(folder: BenchmarkFolder, request: Request) -> None:
     _serve(source, request)
 
 
-def _serve_cases(request: Request, what: _What) -> None:
+def _serve_cases(request: AuditRequest, what: _What) -> None:
     from judgeharness_integrations.audit.cases import PlainSource  # noqa: PLC0415 - loads what cases need
 
     _serve(PlainSource(_task(request, what), title=request.where.resolve().name), request)
 
 
-def _task(request: Request, what: _What) -> PlainTask:
+def _task(request: AuditRequest, what: _What) -> PlainTask:
     from judgeharness_integrations.audit.cases import (  # noqa: PLC0415
         PlainTask,
         RunCases,
@@ -421,7 +384,7 @@ def _task(request: Request, what: _What) -> PlainTask:
     return PlainTask(asked, LabelLog(labels / f"{who}.jsonl"), annotator=who)
 
 
-def _serve(source: AuditSource, request: Request) -> None:
+def _serve(source: AuditSource, request: AuditRequest) -> None:
     from judgeharness_integrations.audit.server import serve  # noqa: PLC0415 - needs the extra
 
     progress = source.progress()
@@ -429,7 +392,7 @@ def _serve(source: AuditSource, request: Request) -> None:
         f"{progress.labelled} of {progress.items} {source.kind} of {request.where} are labelled by {source.annotator}"
     )
     with terminable():
-        serve(source, ready=partial(_ready, safe_text(what, _LONGEST), opens=request.browser), port=request.port)
+        serve(source, ready=partial(_ready, safe_text(what, _LONGEST), opens=not request.no_browser), port=request.port)
 
 
 def _ready(what: str, address: str, once: str, *, opens: bool) -> None:

@@ -25,19 +25,21 @@ _Request = TypeVar("_Request")
 _EMPTY = inspect.Parameter.empty
 
 
-def command(request: type[Any], work: str) -> Callable[..., None]:
+def command(request: type[Any], work: str | Callable[[Any], int | None]) -> Callable[..., None]:
     """Return the command of a request.
 
     Args:
         request: a dataclass, whose docstring is the help. A field is `Annotated` with `typer.Option` or
             `typer.Argument`, as the parameter of a command would be; `tuple[T, ...]` may be given several times,
             `Literal` is one of some words, and a field that is a dataclass itself is a group of further options.
-        work: the function that takes the request and returns an exit code, or None, as `package.module:function`.
+        work: what takes the request and returns an exit code, or None; `package.module:function` where importing it
+            would make `--help` slow.
 
     """
 
     def run(**given: Any) -> None:
-        raise typer.Exit(pkgutil.resolve_name(work)(_made(request, given)) or 0)
+        does = pkgutil.resolve_name(work) if isinstance(work, str) else work
+        raise typer.Exit(does(_made(request, given)) or 0)
 
     parameters = list(_parameters(request).values())
     signature: Any = inspect.Signature(parameters)

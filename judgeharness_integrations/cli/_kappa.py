@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import get_args
 
@@ -22,13 +21,14 @@ from judgeharness_integrations.agreement.kappa.table import (
 from judgeharness_integrations.agreement.kappa.tabulating import agreement_table
 from judgeharness_integrations.agreement.panels.panel import Panel
 from judgeharness_integrations.cli._agreement_printing import Limits, Row, limits, number, titled
-from judgeharness_integrations.cli._alttest import Input
+from judgeharness_integrations.cli._alttest import panel_of
 from judgeharness_integrations.cli._json import print_json
 from judgeharness_integrations.cli._names import one_of
 from judgeharness_integrations.cli._printing import percent, safe
+from judgeharness_integrations.cli.kappa import KappaRequest
 from judgeharness_integrations.reporting.figures import check_drawable
 
-__all__ = ["KappaRequest", "kappa_of_logs", "kappa_tables"]
+__all__ = ["kappa_of_logs", "kappa_tables"]
 
 
 _MOST_COLUMNS = 12
@@ -249,27 +249,12 @@ def _notes(report: AgreementTable, *, pairs: bool) -> Iterator[RenderableType]:
 _WEIGHTS: tuple[Weights, ...] = get_args(Weights)
 
 
-@dataclass(frozen=True, kw_only=True)
-class KappaRequest:
-    """Who is compared, and how."""
-
-    raters: Sequence[str] = ()
-    candidates: Sequence[str] = ()
-    coefficient: str = "cohen"
-    weights: str | None = None
-    order: Sequence[str] = ()
-    bootstrap: Bootstrap
-    pairs: bool = False
-    plot: Path | None = None
-    as_json: bool = False
-
-
-def kappa_of_logs(source: Input, request: KappaRequest) -> None:
+def kappa_of_logs(request: KappaRequest) -> None:
     """Read labels, measure who agrees with whom and print it."""
     coefficient = one_of("coefficient", request.coefficient, COEFFICIENTS)
     weights = None if request.weights is None else one_of("weights", request.weights, _WEIGHTS)
     check_drawable(request.plot)
-    panel = source.read()
+    panel = panel_of(request)
     humans, candidates = _chosen(panel, request)
     table = agreement_table(
         panel,
@@ -277,14 +262,14 @@ def kappa_of_logs(source: Input, request: KappaRequest) -> None:
         candidates=candidates,
         coefficient=coefficient,
         weights=weights,
-        order=request.order,
-        bootstrap=request.bootstrap,
+        order=tuple(name.strip() for name in request.order.split(",")) if request.order else (),
+        bootstrap=Bootstrap(replicates=request.resamples, seed=request.seed),
     )
     drawn = [] if request.plot is None else _draw(table, request.plot)
     if request.as_json:
         print_json(table.to_dict())
         return
-    _print(table, ", ".join(map(str, source.logs)), drawn, pairs=request.pairs)
+    _print(table, ", ".join(map(str, request.logs)), drawn, pairs=request.pairs)
 
 
 def _chosen(panel: Panel, request: KappaRequest) -> tuple[tuple[str, ...], tuple[str, ...]]:

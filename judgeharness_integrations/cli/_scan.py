@@ -17,7 +17,8 @@ from judgeharness_integrations import __version__
 from judgeharness_integrations._errors import UnknownNameError, UsageError
 from judgeharness_integrations.cli._json import print_json
 from judgeharness_integrations.cli._printing import console, table
-from judgeharness_integrations.cli.exits import GATE_FAILED
+from judgeharness_integrations.cli.exits import GATE_FAILED, OK
+from judgeharness_integrations.cli.scan import ScanRequest
 from judgeharness_integrations.migration.inspection import Finding, described
 from judgeharness_integrations.migration.rewriting.project import NextStep
 from judgeharness_integrations.migration.rules import RULES
@@ -25,7 +26,7 @@ from judgeharness_integrations.migration.scanning import ScanReport
 from judgeharness_integrations.migration.sources import ConfigSource, Source, SourceError, check_parser
 from judgeharness_integrations.reporting.plain import safe_text
 
-__all__ = ["annotation", "explain_rule", "list_all_rules", "print_report", "sarif", "scan_paths"]
+__all__ = ["annotation", "explain_rule", "list_all_rules", "print_report", "sarif", "scan_code", "scan_paths"]
 
 
 def sarif(findings: Sequence[Finding]) -> dict[str, Any]:
@@ -228,36 +229,37 @@ def list_all_rules() -> None:
         typer.echo(f"{rule.code} {rule.name}")
 
 
-def scan_paths(
-    paths: Sequence[Path],
-    *,
-    select: Sequence[str],
-    ignore: Sequence[str],
-    exclude: Sequence[str],
-    output: str | None,
-    statistics: bool,
-    exit_zero: bool,
-) -> None:
-    """Scan and print what was found; exits with 1 on findings.
+def scan_code(request: ScanRequest) -> int:
+    """Explain a rule, list all of them, or scan."""
+    if request.explain is not None:
+        explain_rule(request.explain)
+        return OK
+    if request.list_rules:
+        list_all_rules()
+        return OK
+    return scan_paths(request)
+
+
+def scan_paths(request: ScanRequest) -> int:
+    """Scan and print what was found; returns 1 on findings.
 
     Raises:
         UsageError: an option is wrong, a path does not exist, or nothing could be read.
 
     """
     check_parser()
-    chosen = _format(output)
+    chosen = _format(request.output)
     from judgeharness_integrations.migration.scanning import nearest_settings, scan  # noqa: PLC0415 - needs libcst
 
-    settings = nearest_settings(paths[0]).overridden(
-        select=_split(select), ignore=_split(ignore), exclude=_split(exclude)
+    settings = nearest_settings(request.paths[0]).overridden(
+        select=_split(request.select), ignore=_split(request.ignore), exclude=_split(request.exclude)
     )
-    report = scan(paths, settings=settings, progress=_progress if sys.stderr.isatty() else None)
+    report = scan(request.paths, settings=settings, progress=_progress if sys.stderr.isatty() else None)
     if report.unreadable and not report.files:
         raise UsageError(str(report.unreadable[0]))
 
-    print_report(report, paths, output=chosen, statistics=statistics)
-    if report.findings and not exit_zero:
-        raise typer.Exit(GATE_FAILED)
+    print_report(report, request.paths, output=chosen, statistics=request.statistics)
+    return GATE_FAILED if report.findings and not request.exit_zero else OK
 
 
 def _format(given: str | None) -> str:

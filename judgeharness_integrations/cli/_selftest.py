@@ -13,6 +13,7 @@ from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.cli._json import print_json
 from judgeharness_integrations.cli._printing import console, percent, table
 from judgeharness_integrations.cli.exits import GATE_FAILED, OK
+from judgeharness_integrations.cli.selftest import SelftestRequest
 from judgeharness_integrations.testing.selftest import SelftestReport, registry, run_selftest
 from judgeharness_integrations.testing.selftest.criteria import CRITERIA
 from judgeharness_integrations.testing.selftest.report import CheckFound, Kind, PointFound
@@ -89,11 +90,11 @@ _DRAWN: tuple[tuple[str, frozenset[Kind]], ...] = (
 )
 
 
-def show_selftest(*, full: bool, only: Sequence[str], seed: int, as_json: bool) -> int:
+def show_selftest(request: SelftestRequest) -> int:
     """Run the self-test, print what it found and return the exit code."""
-    _check_names(only)
-    report = run_selftest(full=full, only=only, seed=seed, progress=_progress())
-    if as_json:
+    _check_names(request.only)
+    report = run_selftest(full=request.full, only=request.only, seed=request.seed, progress=_progress())
+    if request.as_json:
         print_json(report.to_dict())
     else:
         _print(report)

@@ -10,7 +10,7 @@ import typer
 __all__ = [
     "SEVERAL",
     "AnswerMode",
-    "BenchmarkFolder",
+    "BenchmarkDir",
     "ClusterColumn",
     "CutTies",
     "Exclude",
@@ -26,7 +26,14 @@ __all__ = [
     "OnlyPairs",
     "OnlyRun",
     "PairStates",
+    "PanelCluster",
+    "PanelColumns",
+    "PanelCriterion",
+    "PanelItem",
+    "PanelLogs",
+    "PanelRater",
     "PlanLimit",
+    "PlotFolder",
     "Unparsed",
     "WhichJudge",
     "Yes",
@@ -37,7 +44,7 @@ SEVERAL: Final = "may be given several times, or with commas between"
 AnswerMode: TypeAlias = Annotated[
     str | None, typer.Option(help="pairwise or pointwise answers.", show_default="pairwise where there are any")
 ]
-BenchmarkFolder: TypeAlias = Annotated[
+BenchmarkDir: TypeAlias = Annotated[
     Path, typer.Argument(metavar="DIR", help="A benchmark's folder.", show_default=False)
 ]
 CutTies: TypeAlias = Annotated[str, typer.Option(help="Pairs tied at the cut: keep or cut them all.")]
@@ -95,4 +102,29 @@ OnlyPairs: TypeAlias = Annotated[
 ]
 PlanLimit: TypeAlias = Annotated[
     int | None, typer.Option(help="Refuse a larger plan; upper limit with retries.", show_default=False)
+]
+PanelLogs: TypeAlias = Annotated[
+    tuple[Path, ...],
+    typer.Argument(
+        metavar="LOG...",
+        help="Verdict logs whose judge column names humans and candidates, tables with one row an item and annotator, "
+        "or JSON of {annotator: {item: label}}; each also as .gz.",
+        show_default=False,
+    ),
+]
+PanelCriterion: TypeAlias = Annotated[
+    str | None, typer.Option(help="The criterion, where a log has several.", show_default=False)
+]
+PanelCluster: TypeAlias = Annotated[
+    str | None,
+    typer.Option(help="The column of what items come from (text, author), where several do.", show_default=False),
+]
+PanelItem: TypeAlias = Annotated[str | None, typer.Option(help="The column of the item.", show_default=False)]
+PanelRater: TypeAlias = Annotated[str | None, typer.Option(help="The column of the annotator.", show_default=False)]
+PanelColumns: TypeAlias = Annotated[
+    tuple[str, ...],
+    typer.Option(help="The column of labels, or 0/1 columns as a,b or globs.", show_default=False),
+]
+PlotFolder: TypeAlias = Annotated[
+    Path | None, typer.Option(help="A folder for plots (PNG and SVG).", show_default=False)
 ]

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from judgeharness_integrations.cli import _alttest
+from judgeharness_integrations.cli import _reading
 from judgeharness_integrations.cli._alttest import epsilons_of
 
 DATA = Path(__file__).parents[1] / "data"
@@ -301,9 +301,9 @@ def test_plots_are_drawn_into_the_folder_and_named(
 
 
 def test_garbage_collection_is_left_as_it_was(alt_test: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_alttest.gc, "isenabled", lambda: False)
-    monkeypatch.setattr(_alttest.gc, "enable", lambda: pytest.fail("was not enabled before"))
-    monkeypatch.setattr(_alttest.gc, "disable", lambda: None)
+    monkeypatch.setattr(_reading.gc, "isenabled", lambda: False)
+    monkeypatch.setattr(_reading.gc, "enable", lambda: pytest.fail("was not enabled before"))
+    monkeypatch.setattr(_reading.gc, "disable", lambda: None)
     assert alt_test(PANEL).code == 0
 
 

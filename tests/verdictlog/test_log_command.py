@@ -19,7 +19,7 @@ Said = Callable[..., str]
 
 @pytest.fixture
 def said(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Said:
-    monkeypatch.setattr("judgeharness_integrations.cli._log_files._AT_ONCE", 2)
+    monkeypatch.setattr("judgeharness_integrations.cli.log._AT_ONCE", 2)
 
     def run(*arguments: object) -> str:
         typer.main.get_command(app).main([str(one) for one in arguments], standalone_mode=False)

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from judgeharness_integrations.cli._command import command
-from judgeharness_integrations.cli._shared_options import SEVERAL, AnswerMode, BenchmarkFolder, CutTies, Unparsed
+from judgeharness_integrations.cli._shared_options import SEVERAL, AnswerMode, BenchmarkDir, CutTies, Unparsed
 
 __all__ = ["CurateRequest", "curate"]
 
@@ -19,7 +19,7 @@ _GROUPS = ("domain", "failure_type")
 class CurateRequest:
     """Leave out noise, unanimous and hardest pairs and rank again by the rest: curated.jsonl. Nothing is asked."""
 
-    folder: BenchmarkFolder
+    folder: BenchmarkDir
     mode: AnswerMode = None
     cut: Annotated[
         float, typer.Option(help="Share of the hardest of the pairs that tell judges apart, to leave out.")

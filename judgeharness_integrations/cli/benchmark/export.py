@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from judgeharness_integrations.cli._command import command
-from judgeharness_integrations.cli._shared_options import AnswerMode, BenchmarkFolder, Unparsed
+from judgeharness_integrations.cli._shared_options import AnswerMode, BenchmarkDir, Unparsed
 
 __all__ = ["ExportRequest", "export"]
 
@@ -18,7 +18,7 @@ __all__ = ["ExportRequest", "export"]
 class ExportRequest:
     """Write the pairs by difficulty, those that people found to be clean held out. Training is out of scope."""
 
-    folder: BenchmarkFolder
+    folder: BenchmarkDir
     out: Annotated[Path, typer.Option(help="A folder for the files; empty, or with --overwrite.", show_default=False)]
     format: Annotated[
         str,

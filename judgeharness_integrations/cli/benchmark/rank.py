@@ -12,7 +12,7 @@ from judgeharness_integrations.cli._command import command
 from judgeharness_integrations.cli._shared_options import (
     SEVERAL,
     AnswerMode,
-    BenchmarkFolder,
+    BenchmarkDir,
     CutTies,
     OnlyJudges,
     Unparsed,
@@ -27,7 +27,7 @@ __all__ = ["BenchmarkRankOptions", "rank"]
 class BenchmarkRankOptions:
     """Rank the judges of a benchmark by who was right about verdict, turn and type at once. Nothing is asked."""
 
-    folder: BenchmarkFolder
+    folder: BenchmarkDir
     mode: AnswerMode = None
     method: Method = "bradley-terry"
     criteria: Annotated[

@@ -1,17 +1,25 @@
-"""`judgeharness benchmark sample`: its options."""
+"""`judgeharness benchmark sample`: draw, write, and print what was drawn of each stratum."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.text import Text
 
+from judgeharness_integrations.benchmark.folder import BenchmarkFolder, write_whole
+from judgeharness_integrations.benchmark.selection import COLUMNS, Sample, in_states, states_named, stratified
 from judgeharness_integrations.cli._command import command
+from judgeharness_integrations.cli._json import print_json
+from judgeharness_integrations.cli._printing import console, safe, table
 from judgeharness_integrations.cli._shared_options import SEVERAL, PairStates
+from judgeharness_integrations.cli.benchmark._columns import columns_named
 
-__all__ = ["SampleRequest", "sample"]
+__all__ = ["SampleRequest", "draw_sample", "sample"]
 
 _GROUPS = ("domain", "failure_type")
 
@@ -38,4 +46,40 @@ class SampleRequest:
     as_json: Annotated[bool, typer.Option("--json", help="Print the sample as JSON.")] = False
 
 
-sample = command(SampleRequest, "judgeharness_integrations.cli.benchmark._sample:draw_sample")
+_SAMPLE = "sample.json"
+_LONGEST = 400
+
+
+def draw_sample(request: SampleRequest) -> None:
+    """Draw a sample of a benchmark's pairs and write it."""
+    folder = BenchmarkFolder(request.folder)
+    folder.check()
+    pairs = in_states(folder.pairs(), states_named(request.states), where=str(folder.path))
+    drawn = stratified(pairs, n=request.n, by=columns_named(request.by, COLUMNS), seed=request.seed)
+    out = request.out or request.folder / _SAMPLE
+    text = json.dumps(drawn.to_dict(), indent=2, ensure_ascii=False) + "\n"
+    write_whole(out, [text])
+    if request.as_json:
+        print_json(drawn.to_dict())
+    else:
+        _print(drawn, len(pairs), request, out)
+
+
+def _print(drawn: Sample, population: int, request: SampleRequest, out: Path) -> None:
+    screen = console()
+    rows: list[Sequence[str | Text]] = [
+        (*(safe(str(stratum.values[name])) for name in drawn.by), str(stratum.population), str(stratum.sampled))
+        for stratum in drawn.strata
+    ]
+    rows.append(
+        (*(safe("together" if not place else "") for place, _ in enumerate(drawn.by)), str(population), str(drawn.n))
+    )
+    screen.print(table(f"sample, seed {drawn.seed}", (*drawn.by, "pairs", "sampled"), rows, texts=len(drawn.by)))
+    screen.print(safe(f"written to {out}", _LONGEST), soft_wrap=True)
+    screen.print(
+        safe(f"next: judgeharness benchmark judge {request.folder} --sample {out} --judges MODEL,...", 2 * _LONGEST),
+        soft_wrap=True,
+    )
+
+
+sample = command(SampleRequest, draw_sample)

@@ -1,23 +1,36 @@
-"""`judgeharness benchmark show`: its options."""
+"""`judgeharness benchmark show`: one pair as text."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
 import typer
+from rich.console import RenderableType
+from rich.text import Text
 
+from judgeharness_integrations.audit.labels import read_results
+from judgeharness_integrations.benchmark.folder import BenchmarkFolder
+from judgeharness_integrations.benchmark.pair import Blueprint, Conversation, LayerResult, Pair
+from judgeharness_integrations.benchmark.results.judgments import JointCell, JointTable, Said, joint_table, order_rule
+from judgeharness_integrations.benchmark.results.rows import CRITERIA, gold_of
+from judgeharness_integrations.benchmark.verdicts import MODES, Results
+from judgeharness_integrations.cli._agreement_printing import Row, titled
 from judgeharness_integrations.cli._command import command
-from judgeharness_integrations.cli._shared_options import BenchmarkFolder
+from judgeharness_integrations.cli._printing import console, safe
+from judgeharness_integrations.cli._shared_options import BenchmarkDir
+from judgeharness_integrations.cli.benchmark._columns import counted
+from judgeharness_integrations.verdictlog.row import VerdictRow, verdict_text
 
-__all__ = ["ShowRequest", "show"]
+__all__ = ["ShowRequest", "conversation_parts", "plan_parts", "reasoning_parts", "show", "show_pair"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class ShowRequest:
     """Show one pair: conditions, verification layer by layer, and what every judge said of verdict, turn and type."""
 
-    folder: BenchmarkFolder
+    folder: BenchmarkDir
     pair_id: Annotated[
         str, typer.Argument(metavar="ID", help="A pair's id or number: pair-00003, or 3.", show_default=False)
     ]
@@ -27,4 +40,212 @@ class ShowRequest:
     ] = False
 
 
-show = command(ShowRequest, "judgeharness_integrations.cli.benchmark._show:show_pair")
+_LONGEST_PARAGRAPH = 20_000  # characters of a paragraph
+_SIDES = ("better", "worse")
+
+
+def plan_parts(pair: Pair) -> Iterator[Text]:
+    """Yield both plans, round by round."""
+    if pair.blueprints is None:
+        return
+    for side in _SIDES:
+        plan: Blueprint = getattr(pair.blueprints, side)
+        yield _title(f"plan of the {side} conversation")
+        yield from _paragraphs(plan.sketch)
+        for entry in plan.rounds:
+            chunk = f" ({entry.chunk})" if entry.chunk else ""
+            yield safe(f"{entry.round}. {entry.user} -> {entry.assistant}{chunk}", _LONGEST_PARAGRAPH)
+
+
+def conversation_parts(pair: Pair) -> Iterator[Text]:
+    """Yield both conversations, the flawed turn marked."""
+    if pair.conversations is None:
+        yield _title("no conversations were written")
+        return
+    for side in _SIDES:
+        told: Conversation = getattr(pair.conversations, side)
+        letter = pair.conditions.better if side == "better" else pair.worse_side
+        yield _title(f"conversation {letter}, the {side} one")
+        for turn in told.turns:
+            flawed = side == "worse" and turn.round == pair.conditions.flawed_round
+            yield from _turn(f"[Round {turn.round}] User: ", turn.user)
+            yield from _turn(f"[Round {turn.round}] Assistant{' (flawed)' if flawed else ''}: ", turn.assistant)
+            yield Text("")
+
+
+def reasoning_parts(rows: Sequence[VerdictRow]) -> Iterator[Text]:
+    """Yield what judges wrote before they decided, as far as it was kept, and why answers failed."""
+    told = [row for row in rows if row.reasoning or row.error]
+    if told:
+        yield _title("what they wrote")
+    for row in told:
+        where = f"{row.judge}, {row.perturbation} {row.repetition + 1}: "
+        yield from _turn(where, row.reasoning or f"failed: {row.error}")
+
+
+def _title(text: str) -> Text:
+    return Text(f"\n{text}", style="bold")
+
+
+def _turn(who: str, text: str) -> Iterator[Text]:
+    first, *others = text.split("\n")
+    yield safe(f"{who}{first}", _LONGEST_PARAGRAPH)
+    yield from _paragraphs("\n".join(others))
+
+
+def _paragraphs(text: str) -> Iterator[Text]:
+    for line in text.split("\n"):
+        if line.strip():
+            yield safe(line, _LONGEST_PARAGRAPH)
+
+
+_LONGEST = 400
+
+
+def show_pair(request: ShowRequest) -> None:
+    """Print one pair of a benchmark.
+
+    Raises:
+        UsageError: there is none of that id or number; the nearest is offered.
+
+    """
+    home = BenchmarkFolder(request.folder)
+    home.check()
+    pair = home.pair(request.pair_id)
+    results = read_results(home)
+    screen = console()
+    for part in _parts(pair, results, home, full=request.full):
+        screen.print(part, soft_wrap=isinstance(part, Text))
+
+
+def _parts(pair: Pair, results: Results, home: BenchmarkFolder, *, full: bool) -> Iterator[RenderableType]:
+    yield from _conditions(pair)
+    if full:
+        yield from plan_parts(pair)
+        yield from conversation_parts(pair)
+    yield from _verification(pair, full=full)
+    yield from _judges(pair, results, full=full)
+    yield from _labels(pair, results, home)
+
+
+def _conditions(pair: Pair) -> Iterator[Text]:
+    one = pair.conditions
+    yield safe(f"{pair.pair_id}: {pair.state}, written by {pair.generator}", _LONGEST)
+    yield safe(
+        f"{one.failure_type} in round {one.flawed_round} of {one.n_rounds}, user {one.behaviour}; "
+        f"{one.better} is the better one, {pair.worse_side} has the flaw",
+        _LONGEST,
+    )
+    yield safe(f"domain {one.domain}; on {', '.join(one.documents) or 'no document'}", _LONGEST)
+    if pair.blueprints is not None:
+        yield safe(f"flaw planned: {pair.blueprints.worse.sketch}", _LONGEST)
+
+
+def _verification(pair: Pair, *, full: bool) -> Iterator[RenderableType]:
+    found = pair.verification
+    if not found.layers:
+        yield Text("\nnot verified: judgeharness benchmark verify does")
+        return
+    rows: list[Row] = []
+    for layer in found.layers:
+        reasons = layer.reasons or ("",)
+        rows.append([layer.layer, layer.status.replace("_", " "), _counts(layer), safe(reasons[0], _LONGEST)])
+        rows += [["", "", "", safe(reason, _LONGEST)] for reason in reasons[1:]]
+    share = f"{100 * found.min_grounded:g} % of a turn's claims to be grounded"
+    by = f"verification by {found.verifier or 'nobody'}, {share}"
+    yield titled(safe(by, 200).plain, ("layer", "status", "looked at", "reasons"), rows, texts=4)
+    claims = [row for layer in found.layers for row in _claims(layer, full=full)]
+    if claims:
+        title = "claims" if full else "claims that are not grounded"
+        yield titled(title, ("turn", "claim", "decision", "chunk", "reason"), claims, texts=5)
+
+
+def _counts(layer: LayerResult) -> Text:
+    return safe(", ".join(f"{count} {name.replace('_', ' ')}" for name, count in sorted(layer.counts.items())), 200)
+
+
+def _claims(layer: LayerResult, *, full: bool) -> Iterator[Row]:
+    for turn in layer.turns:
+        for claim in turn.claims:
+            if full or claim.grounded is not True:
+                decision = {True: "grounded", False: "not grounded", None: "undecided"}[claim.grounded]
+                yield [
+                    f"{turn.side} {turn.round}",
+                    safe(claim.text, 200),
+                    decision + (", words not found" if claim.evidence_found is False else ""),
+                    safe(claim.chunk or "-", 60),
+                    safe(claim.reason or "", 200),
+                ]
+
+
+def _judges(pair: Pair, results: Results, *, full: bool) -> Iterator[RenderableType]:
+    asked = False
+    for mode in MODES:
+        rows = [row for row in results.rows[mode] if row.case_id == pair.pair_id]
+        if rows:
+            asked = True
+            yield _judge_table(pair, joint_table(rows, rule=order_rule(results.rows[mode])), f"judges, {mode}")
+            yield titled(
+                "their answers, one by one",
+                ("judge", "perturbation", "sample", *CRITERIA),
+                list(_answers(rows)),
+                texts=6,
+            )
+            if full:
+                yield from reasoning_parts(rows)
+    if not asked:
+        rejected = ": rejected pairs are left out" if pair.state == "rejected" else ""
+        yield Text(f"\nno judge was asked, or none counts{rejected}")
+
+
+def _judge_table(pair: Pair, table: JointTable, title: str) -> RenderableType:
+    gold = gold_of(pair)
+    rows: list[Row] = [["gold", *(safe(gold[name]) for name in CRITERIA), ""]]
+    for judge in sorted(table.judges):
+        cell = table.cell(judge, pair.pair_id)
+        if cell is not None:
+            rows.append([safe(judge, 40), *(_said(getattr(cell, name)) for name in CRITERIA), _joint(cell)])
+    return titled(f"{title} ({table.rule})", ("judge", *CRITERIA, "joint"), rows, texts=5)
+
+
+def _said(one: Said) -> Text:
+    """Return a label with whether it is right, or why there is none."""
+    if one.label is None:
+        return Text(one.status.replace("_", " "))
+    return safe(f"{one.label}, {'right' if one.correct else 'wrong'}", 80)
+
+
+def _joint(cell: JointCell) -> str:
+    return "-" if cell.joint is None else "right" if cell.joint else "wrong"
+
+
+def _answers(rows: Sequence[VerdictRow]) -> Iterator[Row]:
+    """Yield a line for each sample of a judge, its answers about all criteria beside one another."""
+    samples: dict[tuple[str, str, int], dict[str, VerdictRow]] = {}
+    for row in rows:
+        samples.setdefault((row.judge, row.perturbation, row.repetition), {})[row.criterion] = row
+    for (judge, perturbation, repetition), said in sorted(samples.items()):
+        cells = (_answer(said.get(name)) for name in CRITERIA)
+        yield [safe(judge, 40), safe(perturbation), str(repetition + 1), *cells]
+
+
+def _answer(row: VerdictRow | None) -> Text:
+    if row is None:
+        return Text("-")
+    return safe(verdict_text(row.verdict) if row.ok else row.outcome, 60)
+
+
+def _labels(pair: Pair, results: Results, home: BenchmarkFolder) -> Iterator[Text]:
+    if results.audit is None or pair.pair_id not in results.audit:
+        return
+    from judgeharness_integrations.audit.labels import read_labels  # noqa: PLC0415 - of audited benchmarks
+
+    agreed = results.audit[pair.pair_id] or "nothing"
+    mine = {who: said[pair.pair_id] for who, said in read_labels(home.path).items() if pair.pair_id in said}
+    yield safe(f"{counted(len(mine), 'annotator')}, together: {agreed}", 200)
+    for who, said in sorted(mine.items()):
+        note = f": {said.note}" if said.note else ""
+        yield safe(f"- {who}: {said.label or 'taken back'}{note}", _LONGEST)
+
+
+show = command(ShowRequest, show_pair)

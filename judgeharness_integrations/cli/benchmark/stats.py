@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from judgeharness_integrations.cli._command import command
-from judgeharness_integrations.cli._shared_options import SEVERAL, AnswerMode, BenchmarkFolder, CutTies
+from judgeharness_integrations.cli._shared_options import SEVERAL, AnswerMode, BenchmarkDir, CutTies
 from judgeharness_integrations.cli.benchmark._models import Models
 
 __all__ = ["StatsRequest", "stats"]
@@ -20,7 +20,7 @@ _GROUPS = ("failure_type", "behaviour", "domain", "n_rounds")
 class StatsRequest:
     """Say what became of the pairs, from the plan to those that are kept, and what each step cost. Nothing is asked."""
 
-    folder: BenchmarkFolder
+    folder: BenchmarkDir
     by: Annotated[
         tuple[str, ...],
         typer.Option(
