@@ -8,29 +8,34 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import typer
 
 from judgeharness_integrations import __version__
 from judgeharness_integrations._documents import owner_only
 from judgeharness_integrations._errors import BudgetError, ConfigError, JudgeDownError
-from judgeharness_integrations.checking import CheckReport, check_judge
+from judgeharness_integrations.checking import CheckReport, check_judge, check_rows
 from judgeharness_integrations.checking.page.rendering import headline
 from judgeharness_integrations.cli._asking import check_cost, confirm, print_plans
-from judgeharness_integrations.cli._check_request import CheckParts, CheckRequest, JudgeToCheck, check_parts
+from judgeharness_integrations.cli._check_parts import CheckParts, JudgeToCheck, check_parts
+from judgeharness_integrations.cli._check_tables import print_checks
 from judgeharness_integrations.cli._failures import failures, told, without_replay_advice
 from judgeharness_integrations.cli._json import print_json
 from judgeharness_integrations.cli._plan_money import Asking, money_notes, usage_before
+from judgeharness_integrations.cli._reading import rows_of_log, without_garbage_collection
 from judgeharness_integrations.cli._run_place import RunPlace
-from judgeharness_integrations.cli._run_request import RunRequest, Spending
+from judgeharness_integrations.cli._run_spending import Spending
 from judgeharness_integrations.cli._step_summary import append_summary, summary_file
 from judgeharness_integrations.cli._stopping import Terminated, finishing, terminable, undisturbed
 from judgeharness_integrations.cli._writing import check_folder
+from judgeharness_integrations.cli.check import CheckRequest
 from judgeharness_integrations.cli.exits import GATE_FAILED, INTERRUPTED, NOT_GRADED, OK, TERMINATED
+from judgeharness_integrations.cli.run import RunLimits
 from judgeharness_integrations.config import Config, load_config
 from judgeharness_integrations.execution.budget import Budget
 from judgeharness_integrations.redacting import knowing, redacted, without_secrets
+from judgeharness_integrations.replay import rows_about
 from judgeharness_integrations.reporting.markdown.escaping import escaped, table
 from judgeharness_integrations.reporting.plain import safe_text
 from judgeharness_integrations.verdictlog import write_log
@@ -48,6 +53,8 @@ __all__ = [
     "DEFAULT_OUT",
     "CheckEnd",
     "check_config",
+    "check_judges",
+    "check_log",
     "exit_code",
     "finished",
     "note_beginning",
@@ -167,8 +174,6 @@ def show(
     if request.as_json:
         print_json(_document(reports, state))
         return
-    from judgeharness_integrations.cli._check_tables import print_checks  # noqa: PLC0415 - JSON needs no tables
-
     if reports:
         print_checks(reports)
     if folder is not None:
@@ -215,6 +220,37 @@ def _ending(end: CheckEnd, log: SqlLog) -> list[str]:
 DEFAULT_OUT = "judgeharness-check"
 
 
+def check_judges(request: CheckRequest) -> int:
+    """Check judges by a log or by asking them, and return the exit code."""
+    request.check()
+    if request.log is not None:
+        return check_log(request.log, request)
+    return check_config(cast("Path", request.config), request)
+
+
+def check_log(log: Path, request: CheckRequest) -> int:
+    """Report on judges of a log, or of the one in the folder of a run or a check, and return the exit code.
+
+    Raises:
+        UsageError: the log has several judges or runs and none was chosen, or the folder has no log.
+
+    """
+    with without_garbage_collection():
+        rows = rows_about(rows_of_log(log, run=request.run, labels=request.labels), request.criteria or None)
+        reports = [
+            check_rows(
+                rows,
+                judge=name,
+                tolerance=request.tolerance,
+                alpha=request.alpha,
+                score_tolerance=request.score_tolerance,
+            )
+            for name in dict.fromkeys(request.judges) or (None,)
+        ]
+    show(reports, request)
+    return exit_code(reports)
+
+
 @terminable()
 def check_config(path: Path, request: CheckRequest) -> int:
     """Check the judges of a configuration, or go on with it, and return the exit code.
@@ -227,7 +263,7 @@ def check_config(path: Path, request: CheckRequest) -> int:
 
 
 def _check(config: Config, request: CheckRequest) -> int:
-    spending = Spending.of(config, RunRequest(max_calls=request.max_calls))
+    spending = Spending.of(config, RunLimits(max_calls=request.max_calls))
     folder = request.out or config.resolve(DEFAULT_OUT) / config.path.stem
     place = RunPlace(folder=folder, log=None)
     _check_place(place)

@@ -4,22 +4,17 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
 
 from rich.console import Console
 from rich.text import Text
 
-from judgeharness_integrations.checking import CheckReport, PropertyCheck, check_rows
+from judgeharness_integrations.checking import CheckReport, PropertyCheck
 from judgeharness_integrations.checking.page.cards import next_step, rule_text
-from judgeharness_integrations.cli._check import exit_code, show
-from judgeharness_integrations.cli._check_request import CheckRequest
 from judgeharness_integrations.cli._printing import console, percent, safe, table
-from judgeharness_integrations.cli._reading import rows_of_log, without_garbage_collection
-from judgeharness_integrations.replay import rows_about
 from judgeharness_integrations.reporting.html.wording import plural
 from judgeharness_integrations.reporting.plain import safe_text
 
-__all__ = ["check_log", "parts_of", "print_checks"]
+__all__ = ["parts_of", "print_checks"]
 
 
 _SHOWN = {"fail": 3, "inconclusive": 1, "pass": 0, "not_checked": 0}  # worst cases
@@ -212,26 +207,3 @@ def _share(value: float | None) -> str:
 
 def _interval(ends: tuple[float, float] | None) -> str:
     return "" if ends is None else f"[{_share(ends[0])}, {_share(ends[1])}]"
-
-
-def check_log(log: Path, request: CheckRequest) -> int:
-    """Report on judges of a log, or of the one in the folder of a run or a check, and return the exit code.
-
-    Raises:
-        UsageError: the log has several judges or runs and none was chosen, or the folder has no log.
-
-    """
-    with without_garbage_collection():
-        rows = rows_about(rows_of_log(log, run=request.run, labels=request.labels), request.criteria or None)
-        reports = [
-            check_rows(
-                rows,
-                judge=name,
-                tolerance=request.tolerance,
-                alpha=request.alpha,
-                score_tolerance=request.score_tolerance,
-            )
-            for name in request.judges or (None,)
-        ]
-    show(reports, request)
-    return exit_code(reports)

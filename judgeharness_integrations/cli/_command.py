@@ -19,7 +19,7 @@ from typing import Annotated, Any, Literal, TypeVar, Union, cast, get_args, get_
 import typer
 from typer.core import TyperGroup
 
-__all__ = ["LazyGroup", "add_lazily", "command"]
+__all__ = ["LazyGroup", "add_lazily", "command", "part_of"]
 
 _Request = TypeVar("_Request")
 _EMPTY = inspect.Parameter.empty
@@ -49,6 +49,13 @@ def command(request: type[Any], work: str | Callable[[Any], int | None]) -> Call
     run.__name__ = request.__name__
     run.declared = request, work  # type: ignore[attr-defined]
     return run
+
+
+def part_of(request: Any, part: type[_Request], **own: Any) -> _Request:
+    """Return a dataclass made of what a request has by the names of its fields, and of its `own` ones."""
+    names = {field.name for field in fields(request)}
+    shared = {field.name: getattr(request, field.name) for field in fields(cast("Any", part)) if field.name in names}
+    return part(**(shared | own))
 
 
 def _parameters(request: type[Any]) -> dict[str, inspect.Parameter]:

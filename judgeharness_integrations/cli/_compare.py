@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final
 
 from judgeharness_integrations._errors import ConfigError, UsageError
 from judgeharness_integrations.cli._json import print_json
 from judgeharness_integrations.cli._reading import without_garbage_collection
 from judgeharness_integrations.cli._replay import rule_of
+from judgeharness_integrations.cli.compare import CompareRequest
 from judgeharness_integrations.cli.exits import GATE_FAILED, OK
 from judgeharness_integrations.comparison import ComparisonReport, compare
 from judgeharness_integrations.reporting.runs import read_report
@@ -20,45 +19,19 @@ if TYPE_CHECKING:
     from judgeharness_integrations.aggregation.rules import Rule
     from judgeharness_integrations.reporting.runs import RunReport
 
-__all__ = ["CompareRequest", "compare_runs"]
+__all__ = ["compare_runs"]
 
 _STANDARD_OUTPUT: Final = Path("-")
 _CHANGED: Final = frozenset({"worse", "better", "different", "flips more than noise"})
-
-
-@dataclass(frozen=True, kw_only=True)
-class CompareRequest:
-    """What the command was given; pairs are (RUN_A's, RUN_B's)."""
-
-    sources: tuple[Path, Path]
-    runs: tuple[str | None, str | None]
-    judges_paired: tuple[str | None, str | None]
-    rule: str | None
-    judges: Sequence[str] | None
-    criteria: Sequence[str] | None
-    measure: Literal["auto", "rate", "gold"]
-    detect: float
-    alpha: float
-    seed: int
-    permutations: int | None
-    sequential: bool
-    scale: tuple[float, float] | None
-    min_valid: int | None
-    tolerance: float
-    labels: bool
-    every: bool
-    as_json: bool
-    fail_on: str | None
-    html: Path | None
-    markdown: Path | None
 
 
 def compare_runs(request: CompareRequest) -> int:
     """Read both runs, compare them, print or write the report and return the exit code."""
     if request.as_json and request.markdown == _STANDARD_OUTPUT:
         raise UsageError("--json and --markdown - both print on standard output: write Markdown to a file.")
+    scale = request.ends
     with without_garbage_collection():
-        report = _compared(request)
+        report = _compared(request, scale)
     if request.html is not None:
         _write(request.html, report.to_html(), "--html")
     if request.markdown is not None and request.markdown != _STANDARD_OUTPUT:
@@ -72,15 +45,15 @@ def compare_runs(request: CompareRequest) -> int:
     return _exit_code(report, request.fail_on)
 
 
-def _compared(request: CompareRequest) -> ComparisonReport:
+def _compared(request: CompareRequest, scale: tuple[float, float] | None) -> ComparisonReport:
     rule = None if request.rule is None else rule_of(request.rule)
     before = _read(request, 0, rule)
     twice = request.sources[0] == request.sources[1] and request.runs[0] == request.runs[1]
     return compare(
         before,
         before if twice else _read(request, 1, rule),
-        judges=request.judges,
-        criteria=request.criteria,
+        judges=request.judges or None,
+        criteria=request.criteria or None,
         judge_before=request.judges_paired[0],
         judge_after=request.judges_paired[1],
         measure=request.measure,
@@ -89,7 +62,7 @@ def _compared(request: CompareRequest) -> ComparisonReport:
         seed=request.seed,
         permutations=request.permutations,
         sequential=request.sequential,
-        scale=request.scale,
+        scale=scale,
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,44 +30,14 @@ from judgeharness_integrations.cli._json import print_json
 from judgeharness_integrations.cli._printing import console, safe, table
 from judgeharness_integrations.cli._reading import rows_of_log, stop_notes
 from judgeharness_integrations.cli._replay import rule_of
+from judgeharness_integrations.cli.corrected_rate import CorrectedRateRequest
 from judgeharness_integrations.replay import CaseDecision, case_decisions, rows_about, rows_of_judges
 from judgeharness_integrations.replay.deciding import scores_of
 from judgeharness_integrations.reporting.plain import safe_text
 from judgeharness_integrations.verdictlog import VerdictRow
 from judgeharness_integrations.verdictlog.row import is_number, verdict_text
 
-__all__ = ["Counts", "Origin", "Request", "assumption", "measured", "of_log", "print_corrected"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Counts:
-    """The way in without a log."""
-
-    passed: int | None
-    of: int | None
-    sensitivity: str | None
-    specificity: str | None
-
-    @property
-    def given(self) -> list[str]:
-        """The options that were given."""
-        return [f"--{part.name}" for part in fields(self) if getattr(self, part.name) is not None]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Request:
-    """The ways in with a log, and the declared assumption."""
-
-    log: Path | None
-    rule: str | None
-    judge: str | None
-    criterion: str | None
-    positive: str | None
-    calibration: Path | None
-    gold: Path | None
-    cluster: str | None
-    labels: bool
-    labels_are: LabelsAre
+__all__ = ["Origin", "assumption", "measured", "of_log", "print_measured"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,7 +52,7 @@ class Origin:
     notes: tuple[str, ...] = ()
 
 
-def of_log(request: Request, log: Path, rule: str) -> tuple[CorrectedRate, Origin]:
+def of_log(request: CorrectedRateRequest, log: Path, rule: str) -> tuple[CorrectedRate, Origin]:
     """Return the corrected rate of a log under a rule, and where it comes from."""
     chosen = rule_of(rule)
     with without_replay_advice():
@@ -102,7 +72,7 @@ def of_log(request: Request, log: Path, rule: str) -> tuple[CorrectedRate, Origi
     return _with_calibration(cases, request, request.calibration, origin)
 
 
-def _with_labels(rows: list[VerdictRow], request: Request) -> tuple[list[VerdictRow], tuple[str, ...]]:
+def _with_labels(rows: list[VerdictRow], request: CorrectedRateRequest) -> tuple[list[VerdictRow], tuple[str, ...]]:
     """Return the rows with the labels of a file, where one is given, and what is to be said about them."""
     if request.gold is None:
         return rows, ()
@@ -112,7 +82,7 @@ def _with_labels(rows: list[VerdictRow], request: Request) -> tuple[list[Verdict
     return list(found.rows), found.notes(str(request.gold))
 
 
-def _rows(request: Request, log: Path) -> tuple[str, str, list[VerdictRow]]:
+def _rows(request: CorrectedRateRequest, log: Path) -> tuple[str, str, list[VerdictRow]]:
     """Return the judge, the criterion and its rows; several need a name."""
     criteria = None if request.criterion is None else [request.criterion]
     rows = rows_about(rows_of_log(log, labels=request.labels), criteria)
@@ -127,7 +97,9 @@ def _rows(request: Request, log: Path) -> tuple[str, str, list[VerdictRow]]:
     return judge, criterion, rows
 
 
-def _with_gold(cases: Sequence[CaseDecision], request: Request, criterion: str, log: Path) -> CorrectedRate:
+def _with_gold(
+    cases: Sequence[CaseDecision], request: CorrectedRateRequest, criterion: str, log: Path
+) -> CorrectedRate:
     labelled = [
         (
             place,
@@ -156,14 +128,14 @@ def _with_gold(cases: Sequence[CaseDecision], request: Request, criterion: str, 
         judged=_judged(cases, positive),
         labels=labels,
         clusters=_clusters(cases, request.cluster),
-        labels_are=request.labels_are,
+        labels_are=assumption(request.labels_are),
         positive=positive,
         undecided=_undecided(cases),
     )
 
 
 def _with_calibration(
-    cases: Sequence[CaseDecision], request: Request, path: Path, origin: Origin
+    cases: Sequence[CaseDecision], request: CorrectedRateRequest, path: Path, origin: Origin
 ) -> tuple[CorrectedRate, Origin]:
     if request.cluster is not None:
         raise UsageError("--cluster goes with gold labels in LOG: a saved calibration holds counts only.")
@@ -186,7 +158,7 @@ def _with_calibration(
         judged_total=len(judged),
         sensitivity=yes,
         specificity=no,
-        labels_are=request.labels_are,
+        labels_are=assumption(request.labels_are),
         positive=positive,
         undecided=_undecided(cases),
     )
@@ -197,13 +169,16 @@ def _with_calibration(
 
 
 def _dependent(
-    measured: CriterionCalibration, report: CalibrationReport, cases: Sequence[CaseDecision], request: Request
+    measured: CriterionCalibration,
+    report: CalibrationReport,
+    cases: Sequence[CaseDecision],
+    request: CorrectedRateRequest,
 ) -> str:
     """Return why intervals made of counts do not hold: items belong together, or are counted as labelled and as not."""
     keys = _clusters(cases, None)
     if len(set(keys)) < len(keys) or measured.clusters is not None:
         return "the intervals take items for independent, which they are not: give the labels as --gold FILE"
-    if request.labels_are == "random" and _shared(report, cases):
+    if assumption(request.labels_are) == "random" and _shared(report, cases):
         return "labelled cases are counted among the others, too: give the labels as --gold FILE"
     return ""
 
@@ -304,22 +279,24 @@ def assumption(text: str | None) -> LabelsAre:
     return _ASSUMPTIONS[named]
 
 
-def measured(request: Request, counts: Counts) -> tuple[CorrectedRate, Origin]:
+def measured(request: CorrectedRateRequest) -> tuple[CorrectedRate, Origin]:
     """Return the corrected rate the options ask for, and where it comes from."""
+    assumption(request.labels_are)  # that it can be read is known before a log is
     if request.log is None:
-        return _of_counts(request, counts), Origin()
-    if counts.given:
-        raise UsageError(f"a LOG is counted, or counts are given: leave out {', '.join(counts.given)}.")
+        return _of_counts(request), Origin()
+    if given := request.counts.given:
+        raise UsageError(f"a LOG is counted, or counts are given: leave out {', '.join(given)}.")
     if request.rule is None:
         raise UsageError("LOG needs --rule: which rule's decisions are to be corrected?")
     return of_log(request, request.log, request.rule)
 
 
-def _of_counts(request: Request, counts: Counts) -> CorrectedRate:
+def _of_counts(request: CorrectedRateRequest) -> CorrectedRate:
     with_log = ("rule", "judge", "criterion", "calibration", "gold", "cluster")
     wrong = [f"--{name}" for name in with_log if getattr(request, name) is not None]
     if wrong or request.labels:
         raise UsageError(f"{', '.join(wrong) or '--labels'} goes with a LOG, which is not given.")
+    counts = request.counts
     sizes = (counts.passed, counts.of, counts.sensitivity, counts.specificity)
     passed, of, sensitivity, specificity = sizes
     if passed is None or of is None or sensitivity is None or specificity is None:
@@ -329,7 +306,7 @@ def _of_counts(request: Request, counts: Counts) -> CorrectedRate:
         judged_total=of,
         sensitivity=_count(sensitivity, "--sensitivity"),
         specificity=_count(specificity, "--specificity"),
-        labels_are=request.labels_are,
+        labels_are=assumption(request.labels_are),
         positive=request.positive,
     )
 
@@ -341,9 +318,10 @@ def _count(text: str, option: str) -> tuple[int, int]:
     return int(found[1]), int(found[2])
 
 
-def print_corrected(report: CorrectedRate, origin: Origin, *, as_json: bool) -> None:
-    """Print the report as JSON or as tables."""
-    if as_json:
+def print_measured(request: CorrectedRateRequest) -> None:
+    """Measure what is asked for and print it as JSON or as tables."""
+    report, origin = measured(request)
+    if request.as_json:
         print_json(report.to_dict() | asdict(origin) | {"notes": [*report.notes, *origin.notes]})
         return
     screen = console()

@@ -2,98 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import StrEnum
-from typing import Annotated, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 import typer
 
 from judgeharness_integrations._errors import UsageError
 
-__all__ = [
-    "About",
-    "AboutWhat",
-    "FailUnder",
-    "GateOptions",
-    "MaxAbstention",
-    "MinConsistency",
-    "PointEstimates",
-    "RequireCalibration",
-    "Scale",
-    "Sequential",
-    "StepSummary",
-    "Until",
-    "ends_of",
-]
+__all__ = ["GateOptions", "Scale", "StepSummary", "ends_of"]
 
-
-class About(StrEnum):
-    """What sequential gates are about."""
-
-    population = "population"
-    suite = "suite"
-
-
-FailUnder: TypeAlias = Annotated[
-    list[str] | None,
-    typer.Option(
-        help="Gate METRIC OP VALUE, as 'pass_rate>=0.9': exit code 1 unless the worse end of the 95 % interval clears "
-        "it. Metrics: pass_rate, rate(LABEL), accuracy, coverage, abstention, not_graded, consistency, agreement, "
-        "mean_score, position_flip, flip_rate(PERTURBATION); of a calibration precision, recall, specificity, "
-        "balanced_accuracy, kappa, lift. May be given several times.",
-        show_default=False,
-    ),
-]
-MaxAbstention: TypeAlias = Annotated[
-    float | None, typer.Option(help="Gate: abstention<=VALUE, a share of the cases.", show_default=False)
-]
-MinConsistency: TypeAlias = Annotated[
-    float | None, typer.Option(help="Gate: consistency>=VALUE, the mean over cases.", show_default=False)
-]
-RequireCalibration: TypeAlias = Annotated[
-    bool | None,
-    typer.Option(
-        "--require-calibration/--no-require-calibration",
-        help="Gate: a calibration on people's labels holds for every judge and criterion.",
-        show_default=False,
-    ),
-]
-PointEstimates: TypeAlias = Annotated[
-    bool | None,
-    typer.Option(
-        "--point-estimates/--no-point-estimates",
-        help="Gates look at the measured value instead of the end of its interval.",
-        show_default=False,
-    ),
-]
-Sequential: TypeAlias = Annotated[
-    bool | None,
-    typer.Option(
-        "--sequential/--no-sequential",
-        help="Gates that hold however often one looks: evidence instead of intervals of a fixed number of cases.",
-        show_default=False,
-    ),
-]
-AboutWhat: TypeAlias = Annotated[
-    About | None,
-    typer.Option(
-        "--about",
-        help="What sequential gates are about: the population the cases are from, or this suite, exact once all is in.",
-        show_default="population",
-    ),
-]
 Scale: TypeAlias = Annotated[
     str | None,
     typer.Option(help="The ends of scores, as 1:10, where they are weighed sequentially.", show_default=False),
-]
-Until: TypeAlias = Annotated[
-    list[str] | None,
-    typer.Option(
-        help="Gate METRIC OP VALUE: ask cases in random order until the evidence settles it, for or against; exit code "
-        "1 unless it is for it. May be given several times; no other gates beside it.",
-        show_default=False,
-    ),
 ]
 StepSummary: TypeAlias = Annotated[
     bool,
@@ -107,14 +27,55 @@ StepSummary: TypeAlias = Annotated[
 class GateOptions:
     """The gates of a command line; None leaves a choice to the configuration."""
 
-    fail_under: Sequence[str] | None = None
-    max_abstention: float | None = None
-    min_consistency: float | None = None
-    require_calibration: bool | None = None
-    point_estimates: bool | None = None
-    sequential: bool | None = None
-    about: About | None = None
-    scale: str | None = None
+    fail_under: Annotated[
+        tuple[str, ...],
+        typer.Option(
+            help="Gate METRIC OP VALUE, as 'pass_rate>=0.9': exit code 1 unless the worse end of the 95 % interval "
+            "clears it. Metrics: pass_rate, rate(LABEL), accuracy, coverage, abstention, not_graded, consistency, "
+            "agreement, mean_score, position_flip, flip_rate(PERTURBATION); of a calibration precision, recall, specificity, "
+            "balanced_accuracy, kappa, lift. May be given several times.",
+            show_default=False,
+        ),
+    ] = ()
+    max_abstention: Annotated[
+        float | None, typer.Option(help="Gate: abstention<=VALUE, a share of the cases.", show_default=False)
+    ] = None
+    min_consistency: Annotated[
+        float | None, typer.Option(help="Gate: consistency>=VALUE, the mean over cases.", show_default=False)
+    ] = None
+    require_calibration: Annotated[
+        bool | None,
+        typer.Option(
+            "--require-calibration/--no-require-calibration",
+            help="Gate: a calibration on people's labels holds for every judge and criterion.",
+            show_default=False,
+        ),
+    ] = None
+    point_estimates: Annotated[
+        bool | None,
+        typer.Option(
+            "--point-estimates/--no-point-estimates",
+            help="Gates look at the measured value instead of the end of its interval.",
+            show_default=False,
+        ),
+    ] = None
+    sequential: Annotated[
+        bool | None,
+        typer.Option(
+            "--sequential/--no-sequential",
+            help="Gates that hold however often one looks: evidence instead of intervals of a fixed number of cases.",
+            show_default=False,
+        ),
+    ] = None
+    about: Annotated[
+        Literal["population", "suite"] | None,
+        typer.Option(
+            help="What sequential gates are about: the population the cases are from, or this suite, exact once "
+            "all is in.",
+            show_default="population",
+        ),
+    ] = None
+    scale: Scale = None
 
     @property
     def given(self) -> bool:

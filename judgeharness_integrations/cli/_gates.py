@@ -23,13 +23,13 @@ def gates_of(options: GateOptions, configured: Gates | None = None, *, until: Se
 
     """
     gates = (configured or Gates()).with_options(
-        fail_under=tuple(options.fail_under or ()),
+        fail_under=options.fail_under,
         max_abstention=options.max_abstention,
         min_consistency=options.min_consistency,
         require_calibration=options.require_calibration,
         point_estimates=options.point_estimates,
         sequential=options.sequential,
-        about=None if options.about is None else options.about.value,
+        about=options.about,
         scale=ends_of(options.scale),
     )
     if not until:

@@ -13,6 +13,7 @@ from judgeharness_integrations.aggregation.grouping import by_case, by_criterion
 from judgeharness_integrations.aggregation.rules import Rule, pass_mark, rule
 from judgeharness_integrations.cli._json import print_json
 from judgeharness_integrations.cli._plan_certify import certificate_plan, print_certificate
+from judgeharness_integrations.cli.plan import PlanRequest
 from judgeharness_integrations.planning import (
     Components,
     Facts,
@@ -24,7 +25,6 @@ from judgeharness_integrations.planning import (
     pilot_of,
     planned,
 )
-from judgeharness_integrations.planning.advice import LabelSource
 from judgeharness_integrations.planning.report import Wanted
 from judgeharness_integrations.replay import rows_about, rows_of_judges
 
@@ -32,36 +32,10 @@ if TYPE_CHECKING:
     from judgeharness_integrations.prices import Price
     from judgeharness_integrations.verdictlog.row import VerdictRow
 
-__all__ = ["Asked", "print_plan"]
+__all__ = ["print_plan"]
 
 _WIDTH: Final = 0.1
 _PARTS: Final = 3
-
-
-@dataclass(frozen=True, kw_only=True)
-class Asked:
-    """The options of the command."""
-
-    config: Path | None
-    pilot: Path | None
-    judge: str | None
-    criterion: str | None
-    variance: str | None
-    width: float | None
-    difference: float | None
-    rule: str | None
-    assurance: float | None
-    correlation: float
-    rate: float
-    sensitivity: float | None
-    specificity: float | None
-    cases: int | None
-    perturbations: int | None
-    budget: int | None
-    price: float | None
-    labels: LabelSource | None
-    certify: float | None = None
-    delta: float = 0.1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,7 +61,7 @@ class _Read:
     every: Sequence[VerdictRow] = ()
 
 
-def print_plan(asked: Asked, *, as_json: bool) -> None:
+def print_plan(asked: PlanRequest) -> None:
     """Plan and print."""
     _check(asked)
     configured = _Configured() if asked.config is None else _configured(asked.config)
@@ -123,7 +97,7 @@ def print_plan(asked: Asked, *, as_json: bool) -> None:
     if asked.certify is not None and read.pilot is not None:
         about = rows_about(read.every, [read.pilot.criterion])
         certificate = certificate_plan(about, agreement=asked.certify, delta=asked.delta)
-    if as_json:
+    if asked.as_json:
         print_json(report.to_dict() | ({} if certificate is None else {"certificate": asdict(certificate)}))
         return
     from judgeharness_integrations.cli._plan_tables import print_planning  # noqa: PLC0415 - JSON needs no tables
@@ -133,7 +107,7 @@ def print_plan(asked: Asked, *, as_json: bool) -> None:
         print_certificate(certificate)
 
 
-def _check(asked: Asked) -> None:
+def _check(asked: PlanRequest) -> None:
     if asked.width is not None and asked.difference is not None:
         raise UsageError("give --width or --difference, not both: they are two goals.")
     if asked.variance is not None and asked.pilot is not None:
@@ -146,10 +120,10 @@ def _check(asked: Asked) -> None:
         raise UsageError("a corrected rate needs both --sensitivity and --specificity.")
 
 
-def _goal(asked: Asked) -> Goal:
+def _goal(asked: PlanRequest) -> Goal:
     if asked.difference is None:
-        return Goal(value=_WIDTH if asked.width is None else asked.width, assurance=asked.assurance)
-    return Goal(kind="difference", value=asked.difference, correlation=asked.correlation, assurance=asked.assurance)
+        return Goal(value=_WIDTH if asked.width is None else asked.width, assurance=asked.assured)
+    return Goal(kind="difference", value=asked.difference, correlation=asked.correlation, assurance=asked.assured)
 
 
 def _declared(text: str) -> Components:
@@ -165,7 +139,7 @@ def _declared(text: str) -> Components:
 
 
 def _price_per_call(
-    asked: Asked, configured: _Configured, rows: Sequence[VerdictRow]
+    asked: PlanRequest, configured: _Configured, rows: Sequence[VerdictRow]
 ) -> tuple[float | None, Sequence[str]]:
     """Return what a call costs, and where that is known from: --price, else the pilot's calls by the prices."""
     if asked.price is not None or not configured.prices:

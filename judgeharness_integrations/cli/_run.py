@@ -8,7 +8,6 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from judgeharness_integrations import __version__
@@ -22,11 +21,12 @@ from judgeharness_integrations.cli._run_going import RunGoing, go
 from judgeharness_integrations.cli._run_notes import Before, certificate_notes, plan_notes
 from judgeharness_integrations.cli._run_parts import check_unchanged, run_parts
 from judgeharness_integrations.cli._run_place import RunPlace
-from judgeharness_integrations.cli._run_request import RunRequest, Spending
+from judgeharness_integrations.cli._run_spending import Spending
 from judgeharness_integrations.cli._run_until import check_measurable, order_notes, order_seed, untils
 from judgeharness_integrations.cli._step_summary import summary_file
 from judgeharness_integrations.cli._stopping import terminable
 from judgeharness_integrations.cli._summary import JudgeTally
+from judgeharness_integrations.cli.run import RunRequest
 from judgeharness_integrations.config import (
     Config,
     SendableJudge,
@@ -56,12 +56,12 @@ DEFAULT_OUT = "judgeharness-out"
 
 
 @terminable()
-def run_config(path: Path, request: RunRequest) -> int:
+def run_config(request: RunRequest) -> int:
     """Run a configuration, or go on with it, and return the exit code.
 
     130 after SIGINT, 143 after SIGTERM, both with a summary; a run that was cut off in any way goes on next time.
     """
-    config = load_config(path)
+    config = load_config(request.config)
     with knowing(config.model_dump()):
         return _run(config, request)
 
@@ -70,7 +70,7 @@ def _run(config: Config, request: RunRequest) -> int:
     gates = gates_of(request.gates, config.gates.asked(), until=request.until)
     place = RunPlace.of(config, out=request.out, log=request.log, default=DEFAULT_OUT)
     place.check(overwrite=request.overwrite)
-    spending = Spending.of(config, request)
+    spending = Spending.of(config, request.limits)
     asked = _asked(config, request)
     if request.until:
         check_measurable(gates, asked.harness, asked.judges, asked.cases)

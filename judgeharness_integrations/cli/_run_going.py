@@ -19,7 +19,7 @@ from judgeharness_integrations.cli._json import print_json
 from judgeharness_integrations.cli._printing import console
 from judgeharness_integrations.cli._run_gates import check_run
 from judgeharness_integrations.cli._run_place import RunPlace
-from judgeharness_integrations.cli._run_spent import noting_spent
+from judgeharness_integrations.cli._run_spending import noting_spent
 from judgeharness_integrations.cli._run_tables import print_summary
 from judgeharness_integrations.cli._stopping import Terminated, finishing, undisturbed
 from judgeharness_integrations.cli._summary import JudgeTally, summary_document

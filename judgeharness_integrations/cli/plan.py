@@ -1,116 +1,82 @@
-"""`judgeharness plan`."""
+"""`judgeharness plan`: its options."""
 
 from __future__ import annotations
 
-from enum import StrEnum
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
-__all__ = ["Labels", "plan"]
+from judgeharness_integrations.cli._command import command
+
+__all__ = ["PlanRequest", "plan"]
 
 
-class Labels(StrEnum):
-    """Where labels could come from."""
-
-    NONE = "none"
-    EXECUTABLE = "executable"
-    HUMAN = "human"
-
-
-_Config = Annotated[
-    Path | None, typer.Argument(help="A configuration: its cases, perturbations, repetitions.", show_default=False)
-]
-_Pilot = Annotated[
-    Path | None, typer.Option(help="A log, or a run's folder, with repetitions or perturbations.", show_default=False)
-]
-_Judge = Annotated[
-    str | None,
-    typer.Option(help="Which judge of the pilot; a pattern (GPT-4/*): several, its prompts.", show_default=False),
-]
-_Criterion = Annotated[str | None, typer.Option(help="Which criterion of the pilot.", show_default=False)]
-_Variance = Annotated[
-    str | None,
-    typer.Option(help="Instead of a pilot: variance between CASES,PERTURBATIONS,REPETITIONS.", show_default=False),
-]
-_Width = Annotated[
-    float | None, typer.Option(help="Wanted width of the 95 % interval that report prints.", show_default="0.1")
-]
-_Difference = Annotated[
-    float | None, typer.Option(help="Or: difference between two systems that compare is to find.", show_default=False)
-]
-_Rule = Annotated[
-    str | None, typer.Option(help="Rule of the decisions.", show_default="the configuration's, else majority or median")
-]
-_Assurance = Annotated[float, typer.Option(help="Share of studies that are to reach the goal.")]
-_Expected = Annotated[
-    bool, typer.Option("--expected", help="Take the pilot for certain: a quarter to two thirds of studies do.")
-]
-_Correlation = Annotated[float, typer.Option(help="Assumed correlation of two systems over the same cases.")]
-_Rate = Annotated[float, typer.Option(help="Anticipated agreement, precision or sensitivity, for the labels.")]
-_Sensitivity = Annotated[float | None, typer.Option(help="Of the judge, for a corrected rate.", show_default=False)]
-_Specificity = Annotated[float | None, typer.Option(help="Of the judge, for a corrected rate.", show_default=False)]
-_Cases = Annotated[int | None, typer.Option(help="Cases at hand.", show_default=False)]
-_Perturbations = Annotated[int | None, typer.Option(help="How many; several are tried else.", show_default=False)]
-_Budget = Annotated[int | None, typer.Option(help="Calls that may be made.", show_default=False)]
-_Certify = Annotated[
-    float | None,
-    typer.Option(help="Or: what a certificate of this agreement takes, by a labelled pilot.", show_default=False),
-]
-_Delta = Annotated[float, typer.Option(help="1 - confidence of the certificate.")]
-_Price = Annotated[float | None, typer.Option(help="Price of a call.", show_default=False)]
-_Labels = Annotated[Labels | None, typer.Option(help="Where labels could come from.", show_default=False)]
-
-
-def plan(  # noqa: PLR0917 - typer passes every option by name
-    config: _Config = None,
-    pilot: _Pilot = None,
-    judge: _Judge = None,
-    criterion: _Criterion = None,
-    variance: _Variance = None,
-    width: _Width = None,
-    difference: _Difference = None,
-    rule: _Rule = None,
-    assurance: _Assurance = 0.8,
-    correlation: _Correlation = 0.5,
-    rate: _Rate = 0.8,
-    sensitivity: _Sensitivity = None,
-    specificity: _Specificity = None,
-    cases: _Cases = None,
-    perturbations: _Perturbations = None,
-    budget: _Budget = None,
-    price: _Price = None,
-    labels: _Labels = None,
-    certify: _Certify = None,
-    delta: _Delta = 0.1,
-    *,
-    expected: _Expected = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON (judgeharness.plan/1).")] = False,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class PlanRequest:
     """How many cases, samples and labels it takes for what report and compare print, and its cost. Nothing is asked."""
-    from judgeharness_integrations.cli._plan import Asked, print_plan  # noqa: PLC0415 - keeps --help fast
 
-    asked = Asked(
-        config=config,
-        pilot=pilot,
-        judge=judge,
-        criterion=criterion,
-        variance=variance,
-        width=width,
-        difference=difference,
-        rule=rule,
-        assurance=None if expected else assurance,
-        correlation=correlation,
-        rate=rate,
-        sensitivity=sensitivity,
-        specificity=specificity,
-        cases=cases,
-        perturbations=perturbations,
-        budget=budget,
-        price=price,
-        labels=None if labels is None else labels.value,
-        certify=certify,
-        delta=delta,
+    config: Annotated[
+        Path | None, typer.Argument(help="A configuration: its cases, perturbations, repetitions.", show_default=False)
+    ] = None
+    pilot: Annotated[
+        Path | None,
+        typer.Option(help="A log, or a run's folder, with repetitions or perturbations.", show_default=False),
+    ] = None
+    judge: Annotated[
+        str | None,
+        typer.Option(help="Which judge of the pilot; a pattern (GPT-4/*): several, its prompts.", show_default=False),
+    ] = None
+    criterion: Annotated[str | None, typer.Option(help="Which criterion of the pilot.", show_default=False)] = None
+    variance: Annotated[
+        str | None,
+        typer.Option(help="Instead of a pilot: variance between CASES,PERTURBATIONS,REPETITIONS.", show_default=False),
+    ] = None
+    width: Annotated[
+        float | None, typer.Option(help="Wanted width of the 95 % interval that report prints.", show_default="0.1")
+    ] = None
+    difference: Annotated[
+        float | None,
+        typer.Option(help="Or: difference between two systems that compare is to find.", show_default=False),
+    ] = None
+    rule: Annotated[
+        str | None,
+        typer.Option(help="Rule of the decisions.", show_default="the configuration's, else majority or median"),
+    ] = None
+    assurance: Annotated[float, typer.Option(help="Share of studies that are to reach the goal.")] = 0.8
+    correlation: Annotated[float, typer.Option(help="Assumed correlation of two systems over the same cases.")] = 0.5
+    rate: Annotated[float, typer.Option(help="Anticipated agreement, precision or sensitivity, for the labels.")] = 0.8
+    sensitivity: Annotated[
+        float | None, typer.Option(help="Of the judge, for a corrected rate.", show_default=False)
+    ] = None
+    specificity: Annotated[
+        float | None, typer.Option(help="Of the judge, for a corrected rate.", show_default=False)
+    ] = None
+    cases: Annotated[int | None, typer.Option(help="Cases at hand.", show_default=False)] = None
+    perturbations: Annotated[int | None, typer.Option(help="How many; several are tried else.", show_default=False)] = (
+        None
     )
-    print_plan(asked, as_json=as_json)
+    budget: Annotated[int | None, typer.Option(help="Calls that may be made.", show_default=False)] = None
+    price: Annotated[float | None, typer.Option(help="Price of a call.", show_default=False)] = None
+    labels: Annotated[
+        Literal["none", "executable", "human"] | None,
+        typer.Option(help="Where labels could come from.", show_default=False),
+    ] = None
+    certify: Annotated[
+        float | None,
+        typer.Option(help="Or: what a certificate of this agreement takes, by a labelled pilot.", show_default=False),
+    ] = None
+    delta: Annotated[float, typer.Option(help="1 - confidence of the certificate.")] = 0.1
+    expected: Annotated[
+        bool, typer.Option("--expected", help="Take the pilot for certain: a quarter to two thirds of studies do.")
+    ] = False
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON (judgeharness.plan/1).")] = False
+
+    @property
+    def assured(self) -> float | None:
+        """The share of studies that are to reach the goal; None where the pilot is taken for certain."""
+        return None if self.expected else self.assurance
+
+
+plan = command(PlanRequest, "judgeharness_integrations.cli._plan:print_plan")

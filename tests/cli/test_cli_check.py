@@ -13,9 +13,9 @@ import pytest
 
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.checking import check_judge
-from judgeharness_integrations.cli import _check, _check_request
-from judgeharness_integrations.cli._check_request import CheckRequest
+from judgeharness_integrations.cli import _check, _check_parts
 from judgeharness_integrations.cli._stopping import Terminated
+from judgeharness_integrations.cli.check import CheckRequest
 from judgeharness_integrations.config import SendableJudge
 from judgeharness_integrations.execution.budget import Budget
 from judgeharness_integrations.execution.local import LocalExecutor
@@ -421,7 +421,7 @@ A, LOG = Path("a.yaml"), Path("x.csv")
         ({"log": LOG, "repetitions": 2}, "--repetitions does not go with --log."),
         ({"log": LOG, "seed": 0}, "--seed does not go with --log."),
         ({"log": LOG, "max_calls": 2}, "--max-calls does not go with --log."),
-        ({"log": LOG, "probes": ()}, "--no-probes does not go with --log."),
+        ({"log": LOG, "no_probes": True}, "--no-probes does not go with --log."),
         ({"log": LOG, "probes": ("injection",)}, "--probe does not go with --log."),
         ({"log": LOG, "out": LOG}, "--out does not go with --log."),
     ],
@@ -433,7 +433,7 @@ def test_options_of_the_other_source_are_refused_with_one_sentence(given: dict[s
 
 
 def test_options_of_one_source_go_together() -> None:
-    CheckRequest(config=A, probes=(), repetitions=2, cases=3, max_calls=4, seed=5, out=LOG).check()
+    CheckRequest(config=A, no_probes=True, repetitions=2, cases=3, max_calls=4, seed=5, out=LOG).check()
     CheckRequest(log=LOG, run="r", criteria=("c",), labels=True, judges=("j",)).check()
 
 
@@ -482,7 +482,7 @@ def test_judges_are_asked_by_the_engine_of_the_configuration(
             sent.append(judge)
             return super().ask(judge, probes, asking)
 
-    monkeypatch.setattr(_check_request, "build_executor", lambda config, options: Elsewhere())
+    monkeypatch.setattr(_check_parts, "build_executor", lambda config, options: Elsewhere())
     ran = command("check", config("good"), "--no-probes", "--repetitions", 1)
     assert ran.code == 0, ran.err
     assert {type(judge) for judge in sent} == {SendableJudge}

@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.cli._run_request import Spending
-from judgeharness_integrations.cli._run_spent import noting_spent
+from judgeharness_integrations.cli._run_spending import Spending, noting_spent
 from judgeharness_integrations.cli._summary_usage import bill_of
 from judgeharness_integrations.execution.budget import Budget
 from judgeharness_integrations.prices import Price

@@ -1,48 +1,29 @@
-"""What a `judgeharness run` was asked for: options of the command, which go before the keys of the configuration."""
+"""What a run may spend, by options that go before the keys of the configuration, and what it spent, noted meanwhile."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.cli._gate_options import GateOptions
+from judgeharness_integrations._errors import JudgeHarnessError, UsageError
 from judgeharness_integrations.cli._summary_usage import bill_of
+from judgeharness_integrations.cli.run import RunLimits
 from judgeharness_integrations.config import Config
 from judgeharness_integrations.execution.budget import Budget
 from judgeharness_integrations.prices import Price, Spent
 from judgeharness_integrations.pricetable import prices_of
 
 if TYPE_CHECKING:
+    from judgeharness_integrations.verdictlog import SqlLog
     from judgeharness_integrations.verdictlog.sql.runs import ModelUsage
 
-__all__ = ["RunRequest", "Spending"]
+__all__ = ["Spending", "noting_spent"]
 
+_EVERY_S = 0.5
 _LIMITS = ("calls", "tokens", "cost")
-
-
-@dataclass(frozen=True, kw_only=True)
-class RunRequest:
-    """The options of one `judgeharness run`; None leaves a choice to the configuration."""
-
-    out: Path | None = None
-    log: str | None = None
-    run: str | None = None
-    new_run: bool = False
-    fresh: bool = False
-    engine: str | None = None
-    max_calls: int | None = None
-    budget_calls: int | None = None
-    budget_tokens: int | None = None
-    budget_cost: float | None = None
-    yes: bool = False
-    overwrite: bool = False
-    as_json: bool = False
-    gates: GateOptions = field(default_factory=GateOptions)
-    until: tuple[str, ...] = ()
-    step_summary: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,16 +41,16 @@ class Spending:
     named: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, config: Config, request: RunRequest) -> Spending:
+    def of(cls, config: Config, limits: RunLimits) -> Spending:
         """Return the limits of a configuration and of options, which go first."""
         execution, budget = config.execution, config.execution.budget
         found: dict[str, Any] = {}
         named: dict[str, str] = {}
         for name, option, key in (
-            ("planned", request.max_calls, execution.max_calls),
-            ("calls", request.budget_calls, budget.calls),
-            ("tokens", request.budget_tokens, budget.tokens),
-            ("cost", request.budget_cost, budget.cost),
+            ("planned", limits.max_calls, execution.max_calls),
+            ("calls", limits.budget_calls, budget.calls),
+            ("tokens", limits.budget_tokens, budget.tokens),
+            ("cost", limits.budget_cost, budget.cost),
         ):
             found[name] = key if option is None else option
             word = "max_calls" if name == "planned" else f"budget.{name}"
@@ -139,3 +120,31 @@ def _unknown(limit: str, why: str) -> str:
         f"the budget of {limit} cannot be kept, for what the run spent before is not known: {why}; add what is missing "
         "or limit the calls instead; nothing was asked."
     )
+
+
+@contextmanager
+def noting_spent(log: SqlLog, run: str, budget: Budget | None, *, every_s: float = _EVERY_S) -> Iterator[None]:
+    """Note the attempts a budget counted twice a second, those in flight included: a kill loses no more of them.
+
+    Rows say nothing of rewordings and of calls that were cut off.
+    """
+    if budget is None:
+        yield
+        return
+    over = threading.Event()
+
+    def work() -> None:
+        noted = budget.spent
+        while not over.wait(every_s):
+            if (spent := budget.spent) != noted:
+                with suppress(JudgeHarnessError):  # whoever writes rows will say so
+                    log.note(run, attempts_spent=spent)
+                    noted = spent
+
+    thread = threading.Thread(target=work, name="judgeharness-spent", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
