@@ -32,8 +32,8 @@ class GateOptions:
         typer.Option(
             help="Gate METRIC OP VALUE, as 'pass_rate>=0.9': exit code 1 unless the worse end of the 95 % interval "
             "clears it. Metrics: pass_rate, rate(LABEL), accuracy, coverage, abstention, not_graded, consistency, "
-            "agreement, mean_score, position_flip, flip_rate(PERTURBATION); of a calibration precision, recall, specificity, "
-            "balanced_accuracy, kappa, lift. May be given several times.",
+            "agreement, mean_score, position_flip, flip_rate(PERTURBATION); of a calibration precision, recall, "
+            "specificity, balanced_accuracy, kappa, lift. May be given several times.",
             show_default=False,
         ),
     ] = ()
