@@ -82,7 +82,7 @@ def _checks(
             "exploratory": cases.summary.design.rule_fixed == "after",
         }
         if asked.sequential:
-            yield _sequentially(gate, one, cases, asked=asked, own=report.gates, at_stop=at_stop, facts=facts)
+            yield _sequentially(gate, one, cases, asked=asked, report=report, at_stop=at_stop, facts=facts)
         elif report.stopped:
             yield judged(expression, Measured(missing=_FIXED), **facts)
         else:
@@ -97,7 +97,7 @@ def _sequentially(
     cases: CriterionCases,
     *,
     asked: Gates,
-    own: GateReport | None,
+    report: RunReport,
     at_stop: Mapping[tuple[str, str, str], Looked] | None,
     facts: Mapping[str, Any],
 ) -> GateCheck:
@@ -110,7 +110,7 @@ def _sequentially(
     stop = None
     if at_stop is not None:
         stop = at_stop.get((gate.name, facts["judge"], facts["criterion"])) or Looked(missing=_NONE_LOOKED_AT)
-    of: dict[str, Any] = {"about": asked.about, "scale": asked.scale, "own": own, "at_stop": stop}
+    of: dict[str, Any] = {"about": asked.about, "scale": asked.scale, "report": report, "at_stop": stop}
     looked = looked_at(gate.expression, measured, cases, **of)
     return judged_sequentially(gate.expression, looked, about=asked.about, **facts)
 
