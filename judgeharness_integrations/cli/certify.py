@@ -30,7 +30,7 @@ def certify(  # noqa: PLR0917 - typer passes every option by name
     by: Annotated[
         list[str] | None,
         typer.Option(
-            help=f"A column of strata, each certified by itself; {SEVERAL}: strata of them together.",
+            help=f"A column of strata, each with a threshold of its own; {SEVERAL}: strata of them together.",
             show_default=False,
         ),
     ] = None,
