@@ -29,6 +29,7 @@ def held_text(certificate: Certificate, state: CalibrationState | None) -> str:
         promise = (
             f"decided cases {promise_text(certificate)}{_at_once(certificate)}, if cases are like the labelled ones"
         )
+        promise += f"; {state.reason}" if state.reason else ""
     elif state is not None and state.status == "shifted":
         promise += "; decisions stand, without its promise"
     return f"certificate: {safe_text(certificate.name)}: {safe_text(promise)}"
