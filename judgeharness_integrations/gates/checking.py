@@ -159,9 +159,10 @@ def _calibrations(report: RunReport, found: Sequence[CriterionCases]) -> Iterato
         if reason or section.calibration is None:
             yield _calibration(section.judge, criterion, reason, design=cases.design)
         else:
-            n, source = section.calibration.criteria[criterion].n, section.calibration.name
-            told = "; ".join(filter(None, (f"calibrated on {source}: {n} labelled cases", untested(section))))
-            yield _calibration(section.judge, criterion, told, n=n, design=cases.design)
+            found, source = section.calibration.criteria[criterion], section.calibration.name
+            beside = "" if found.controls is None or found.controls.beaten else found.controls.sentence
+            told = (f"calibrated on {source}: {found.n} labelled cases", beside, untested(section))
+            yield _calibration(section.judge, criterion, "; ".join(filter(None, told)), n=found.n, design=cases.design)
     for judge in _without_criteria(report):
         yield _calibration(judge, "", "no case was measured")
 

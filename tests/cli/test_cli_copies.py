@@ -108,7 +108,9 @@ def test_a_run_that_was_cut_off_is_no_sample_of_its_cases(
     certified = command("certify", log, "--source", "human", "--out", folder / "certificate.json")
     assert (certified.code, certified.out, certified.err.count("\n")) == (2, "", 1)
     assert told in certified.err
-    assert certified.err.endswith("order, and nothing shows that they did: continue the run to its end, without --until.\n")
+    assert certified.err.endswith(
+        "order, and nothing shows that they did: continue the run to its end, without --until.\n"
+    )
     assert command("run", folder / "run.json", "--out", folder / "run", "--yes").code == 0
     assert command("certify", log, "--source", "human").code in {0, 1}
 
