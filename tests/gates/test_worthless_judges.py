@@ -118,7 +118,7 @@ def test_a_required_calibration_says_that_a_judge_is_not_better_than_the_longer_
     report = run_report([replace(one, **facts) for one in labelled({"A": 30})])
     (required,) = checks(report, require_calibration=True)
     assert required.status == "passed"
-    calibrated, beside = required.reason.split("; ")
+    calibrated, beside, *_ = required.reason.split("; ")
     assert calibrated == "calibrated on human_labeled_set_v1: 100 labelled cases"
     assert beside.startswith("not better than the best control, the longer answer: +0.000 [")
     (better,) = checks(anchored([("A", "A"), ("B", "B")] * 40), require_calibration=True)
