@@ -276,3 +276,38 @@ def test_a_case_in_several_runs_stays_in_the_cluster_it_names() -> None:
     ]
     [judge] = replay(rows, "majority").judges
     assert (judge.labelled, judge.clusters) == (4, 2)
+
+
+def test_scores_of_a_case_in_several_runs_are_one_unit_of_controls() -> None:
+    """Forty scores asked twice are no eighty: the interval of the advantage over a constant is that of forty."""
+    widths = []
+    for runs in (("1",), ("1", "2")):
+        rows = [
+            VerdictRow(case_id=f"{n}", run=run, judge="j", verdict=float(n % 7), gold=n % 5)
+            for n in range(40)
+            for run in runs
+        ]
+        [judge] = replay(rows, "mean").judges
+        assert judge.controls is not None
+        advantage = judge.controls.control("constant").advantage
+        assert advantage is not None
+        widths.append(advantage.high - advantage.low)
+    assert widths[1] == pytest.approx(widths[0], rel=0.05)  # of eighty cases it would be .7 of that
+
+
+def test_scores_of_one_source_are_one_unit_of_controls() -> None:
+    def log(*sources: dict[str, str]) -> list[VerdictRow]:
+        return [
+            VerdictRow(case_id=f"{n}", judge="j", verdict=float(n // 4 % 7), gold=n // 4 % 5, attributes=source)
+            for n, source in enumerate(sources)
+        ]
+
+    ends = []
+    for rows in (log(*[{}] * 40), log(*({"cluster": f"{n // 4}"} for n in range(40)))):
+        [judge] = replay(rows, "mean").judges
+        assert judge.controls is not None
+        ends.append(judge.controls.control("constant").advantage)
+    alone, shared = ends
+    assert alone is not None
+    assert shared is not None
+    assert shared.high - shared.low > 1.5 * (alone.high - alone.low)

@@ -186,8 +186,13 @@ class SavedMeasurement(ABC):
 
 
 def last_asked(rows: Iterable[VerdictRow]) -> str | None:
-    """Return when the last of the answers came (ISO 8601), as a measurement is as old as they are; None if unknown."""
-    asked = [instant for row in rows if (instant := _known_instant(row.asked_at or ""))]
+    """Return when the last answer about a labelled case came (ISO 8601); None if unknown.
+
+    A measurement is as old as the answers it compares with labels; later ones about other cases make it no younger.
+    """
+    listed = list(rows)
+    labelled = {row.case_id for row in listed if row.gold is not None}
+    asked = [time for row in listed if row.case_id in labelled and (time := _known_instant(row.asked_at or ""))]
     return max(asked).isoformat() if asked else None
 
 

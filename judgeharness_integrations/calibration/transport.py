@@ -13,10 +13,11 @@ from judgeharness_integrations.calibration.population import CHARACTERS, Populat
 from judgeharness_integrations.calibration.saved import CalibrationState
 from judgeharness_integrations.calibration.strata import stratum_text
 
-__all__ = ["ALPHA", "FEWEST", "ShiftFeature", "ShiftTest", "shift_test", "transported"]
+__all__ = ["ALPHA", "FEWEST", "STOPPED", "ShiftFeature", "ShiftTest", "shift_test", "transported"]
 
 ALPHA: Final = 0.01  # a report is made of every run: one in a hundred is called shifted by chance
 FEWEST: Final = 20
+STOPPED: Final = "the run ended once its own gate was settled, which cases that look like success do sooner"
 _MOST_NAMED: Final = 3
 _MOST_CATEGORIES: Final = 10
 _OTHERS: Final = "others"

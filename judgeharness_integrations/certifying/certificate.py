@@ -74,10 +74,12 @@ class Certificate(SavedMeasurement):
     """From which score on decisions agree with the labels at least `agreement` often, with confidence 1 - `delta`.
 
     `score` says how sure a decision is: `consistency`, `margin` or `column:NAME`. Scores agree within `tolerance`:
-    decided ones with labels, samples with the decision. `stratum` names the column of strata, each certified by itself.
-    `curtailed`: the samples were stopped early, and only such samples are certified. It was chosen among `candidates`,
-    each of which is tested at delta / candidates. What all measurements on labels
-    have: see `calibration.saved.SavedMeasurement`.
+    decided ones with labels, samples with the decision. `stratum` names the column of strata, each of which has a
+    threshold of its own. `curtailed`: the samples were stopped early, and only such samples are certified. It was
+    chosen among `candidates`, and `tests` criteria and strata had enough labels for a test: each is tested at
+    delta / (candidates x tests), so that all thresholds hold at once with confidence 1 - `delta`. None of an earlier
+    version, each of whose criteria and strata has that confidence by itself. What all measurements on labels have: see
+    `calibration.saved.SavedMeasurement`.
     """
 
     KIND: ClassVar[str] = "certificate"
@@ -91,6 +93,7 @@ class Certificate(SavedMeasurement):
     curtailed: bool
     selections: tuple[Selection, ...]
     candidates: int = 1
+    tests: int | None = None
 
     @property
     def whom(self) -> str:
@@ -144,6 +147,7 @@ class Certificate(SavedMeasurement):
         return {name: data[name] for name in names} | {
             "selections": tuple(_selection(one, data) for one in data["selections"]),
             "candidates": data.get("candidates", 1),
+            "tests": data.get("tests"),
         }
 
 
@@ -164,7 +168,8 @@ def _selection(data: Mapping[str, Any], limits: Mapping[str, Any]) -> Selection:
     refusal = None if data["refusal"] is None else Refusal(**data["refusal"])
     population = None if data.get("population") is None else Population.from_dict(data["population"])
     found = Selection(**{**data, "steps": steps, "refusal": refusal, "population": population})
-    last = borne_out(steps, agreement=limits["agreement"], delta=limits["delta"] / limits.get("candidates", 1))
+    level = limits["delta"] / limits.get("candidates", 1) / (limits.get("tests") or 1)
+    last = borne_out(steps, agreement=limits["agreement"], delta=level)
     claimed = (None, 0) if last is None else (last.threshold, last.covered)
     most = max((step.covered for step in steps), default=0)
     if (found.threshold, found.covered) != claimed or (refusal is None) is (last is None) or most > found.cases:

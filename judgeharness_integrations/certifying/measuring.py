@@ -46,7 +46,7 @@ class Wanted:
         delta: 1 - confidence.
         score: how sure a decision is: `consistency`, `margin` or `column:NAME`.
         tolerance: how far decided scores may lie from the label, and samples from the decision.
-        stratum: a column of strata, each of which is certified by itself; several, with commas between, divide
+        stratum: a column of strata, each of which has a threshold of its own; several, with commas between, divide
             together.
         cluster: a column whose equal values belong together; `cluster` when None.
         candidates: how many judges, rules or scores were looked at with these labels, of which one is chosen: each is
@@ -74,7 +74,7 @@ class Wanted:
 
     @property
     def level(self) -> float:
-        """The level at which this candidate is tested."""
+        """The level at which this candidate is tested: that of all its criteria and strata together."""
         return self.delta / self.candidates
 
 
@@ -102,6 +102,15 @@ class _Item(NamedTuple):
     case: CaseDecision
 
 
+class _Place(NamedTuple):
+    """The cases of one criterion, or of one stratum of it, about which something is certified or refused."""
+
+    criterion: str
+    stratum: str | None
+    items: Sequence[_Item]
+    samples: int
+
+
 def certify(
     rows: Sequence[VerdictRow],
     rule: Rule,
@@ -113,6 +122,9 @@ def certify(
     min_valid: int | None = None,
 ) -> Certificate:
     """Certify the decisions of a rule about the rows of one judge, by the gold labels some of them carry.
+
+    Criteria and strata with enough labels for a test share delta equally (Bonferroni), so that all of them that are
+    certified keep the promise at once, with confidence 1 - delta.
 
     The labelled cases have to be a random sample of those the certificate is to hold for: nothing is certified where
     they were labelled by what was decided about them (`calibration.selection`).
@@ -132,23 +144,14 @@ def certify(
         CaseError: labels cannot be compared with decisions.
 
     """
-    groups = by_criterion(rows)
-    selections: list[Selection] = []
-    curtailed: set[bool] = set()
-    for criterion, group in groups.items():
-        numeric = bool(is_numeric(group))
-        cases = list(case_decisions(group, rule, min_valid=min_valid))
-        if all(case.gold is None for case in cases):
-            continue
-        check_score(wanted.score, group, numeric=numeric)
-        check_numbers(wanted.score, cases)
-        curtailed |= {case.curtailed for case in cases}
-        _check_whole(cases)
-        samples = _samples(cases, wanted.score)
-        items = _items(cases, criterion, wanted, samples=samples, numeric=numeric)
-        selections += (_selected(stratum, criterion, wanted, samples) for stratum in _strata(items, wanted.stratum))
-    if not selections:
+    places = [
+        place
+        for criterion, group in by_criterion(rows).items()
+        for place in _places(criterion, group, rule, wanted, min_valid)
+    ]
+    if not places:
         raise UsageError("no row carries a gold label: a certificate needs labels.")
+    tests = max(1, sum(_testable(place, wanted) for place in places))
     return Certificate(
         name=labels.name,
         judge=rows[0].judge,
@@ -163,10 +166,34 @@ def certify(
         score=wanted.score,
         tolerance=wanted.tolerance,
         stratum=wanted.stratum,
-        curtailed=True in curtailed,
+        curtailed=any(item.case.curtailed for place in places for item in place.items),
         candidates=wanted.candidates,
-        selections=tuple(selections),
+        tests=tests,
+        selections=tuple(_selected(place, wanted, wanted.level / tests) for place in places),
     )
+
+
+def _places(
+    criterion: str, rows: Sequence[VerdictRow], rule: Rule, wanted: Wanted, min_valid: int | None
+) -> Iterator[_Place]:
+    """Yield the strata of a criterion that hold labels; without strata there is one. None where nothing is labelled."""
+    numeric = bool(is_numeric(rows))
+    cases = list(case_decisions(rows, rule, min_valid=min_valid))
+    if all(case.gold is None for case in cases):
+        return
+    check_score(wanted.score, rows, numeric=numeric)
+    check_numbers(wanted.score, cases)
+    _check_whole(cases)
+    samples = _samples(cases, wanted.score)
+    items = _items(cases, criterion, wanted, samples=samples, numeric=numeric)
+    for stratum, mine in _strata(items, wanted.stratum):
+        yield _Place(criterion=criterion, stratum=stratum, items=mine, samples=samples)
+
+
+def _testable(place: _Place, wanted: Wanted) -> bool:
+    """Whether enough decisions have a label for a test that could pass: what labels say does not come into it."""
+    labelled = {item.cluster for item in place.items if item.score is not None and item.wrong is not None}
+    return len(labelled) >= fewest_accepted(agreement=wanted.agreement, delta=wanted.level)
 
 
 def _check_whole(cases: Sequence[CaseDecision]) -> None:
@@ -245,13 +272,13 @@ def _strata(items: Sequence[_Item], column: str | None) -> Iterator[tuple[str | 
         yield name, [item for item in items if item.stratum == name]
 
 
-def _selected(stratum: tuple[str | None, list[_Item]], criterion: str, wanted: Wanted, samples: int) -> Selection:
-    name, items = stratum
+def _selected(place: _Place, wanted: Wanted, level: float) -> Selection:
+    criterion, name, items, samples = place
     scores = [item.score for item in items if item.score is not None]
     labelled = [
         (item.score, item.wrong, item.cluster) for item in items if item.score is not None and item.wrong is not None
     ]
-    steps, last = step_tests(labelled, scores, agreement=wanted.agreement, delta=wanted.level)
+    steps, last = step_tests(labelled, scores, agreement=wanted.agreement, delta=level)
     chosen = _chosen(items, criterion)
     if chosen is not None:
         steps, last = (), None
@@ -268,7 +295,7 @@ def _selected(stratum: tuple[str | None, list[_Item]], criterion: str, wanted: W
         threshold=None if last is None else steps[last].threshold,
         covered=0 if last is None else steps[last].covered,
         steps=steps,
-        refusal=chosen or (_refusal(items, steps, wanted) if last is None else None),
+        refusal=chosen or (_refusal(items, steps, wanted, level) if last is None else None),
         untold=_untold(items, criterion),
         population=population_of(
             facts_of_decisions({criterion: [item.case for item in items if item.wrong is not None]}, column=None)
@@ -316,11 +343,11 @@ def _judged(case: CaseDecision, gold: Verdict, cluster: Hashable = None) -> Judg
     )
 
 
-def _refusal(items: Sequence[_Item], steps: Sequence[Step], wanted: Wanted) -> Refusal:
+def _refusal(items: Sequence[_Item], steps: Sequence[Step], wanted: Wanted, level: float) -> Refusal:
     labelled = [item for item in items if item.wrong is not None]
     if len({item.cluster for item in labelled}) < len(labelled):  # prices are of labels that are independent
-        return Refusal(reason=_why(steps, wanted), labels=None, votes=None)
-    limits = {"agreement": wanted.agreement, "delta": wanted.level}
+        return Refusal(reason=_why(steps, wanted, level), labels=None, votes=None)
+    limits = {"agreement": wanted.agreement, "delta": level}
     hoped = (1 - wanted.agreement) / 2  # where no decision was wrong; half an error may be too much already
     curve: Curve = [
         (step.labelled / len(labelled), (step.wrong or min(0.5, hoped * step.labelled)) / step.labelled)
@@ -331,16 +358,16 @@ def _refusal(items: Sequence[_Item], steps: Sequence[Step], wanted: Wanted) -> R
     votes = votes_needed(agreed_votes(item.case.rows for item in labelled), labels=len(labelled), **limits)
     asked = max(len(item.case.rows) for item in items)
     return Refusal(
-        reason=_why(steps, wanted),
+        reason=_why(steps, wanted, level),
         labels=labels_needed(curve, **limits),
         votes=votes if by_votes and votes is not None and votes > asked else None,
     )
 
 
-def _why(steps: Sequence[Step], wanted: Wanted) -> str:
+def _why(steps: Sequence[Step], wanted: Wanted, level: float) -> str:
     tested = next((step for step in steps if step.p is not None), None)
     if tested is None:
-        fewest = fewest_accepted(agreement=wanted.agreement, delta=wanted.level)
+        fewest = fewest_accepted(agreement=wanted.agreement, delta=level)
         most = max((step.clusters for step in steps), default=0)
         shared = any(step.clusters < step.labelled for step in steps)
         ending = "" if most == 1 else "s"
@@ -348,5 +375,5 @@ def _why(steps: Sequence[Step], wanted: Wanted) -> str:
         return f"{most} {what}, at least {fewest} are needed to certify {wanted.agreement:g} at all"
     return (
         f"of the {tested.labelled} surest labelled decisions that were tested first {tested.wrong} disagree: that they "
-        f"agree {wanted.agreement:g} of the time is not shown (p {tested.p:.2g}, needed {wanted.level:.3g})"
+        f"agree {wanted.agreement:g} of the time is not shown (p {tested.p:.2g}, needed {level:.3g})"
     )

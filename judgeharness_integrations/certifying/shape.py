@@ -66,3 +66,4 @@ class CertificateShape(Shape):
     curtailed: bool
     selections: list[_Selection]
     candidates: Positive = 1
+    tests: Positive | None = None

@@ -49,7 +49,7 @@ from judgeharness_integrations.reporting.statetext import never_asked
 from judgeharness_integrations.verdictlog import VerdictRow
 from judgeharness_integrations.verdictlog.columns import check_columns
 
-__all__ = ["Folding", "calibrate_log", "items_of", "labelled_rows", "rows_of_one"]
+__all__ = ["Folding", "calibrate_log", "cut_off_notes", "items_of", "labelled_rows", "rows_of_one"]
 
 Decided: TypeAlias = Mapping[str, Sequence[CaseDecision]]  # criterion -> decisions
 
@@ -149,7 +149,7 @@ def labelled_rows(
 ) -> tuple[CalibrationSet, Sequence[VerdictRow], tuple[str, ...]]:
     """Return the labels, the rows with them, and what is to be said: of a file of labels, of the run, of its cases."""
     check_columns(None if cluster == CLUSTER else cluster, {name for row in rows for name in row.attributes})
-    said = (*stop_notes(log, request.run), *_never_asked(rows, log, request.run))
+    said = (*stop_notes(log, request.run), *cut_off_notes(rows, log, request.run))
     rows, copied = copies_together(rows, cluster)
     said += tuple(copied)
     if request.labels is None:
@@ -163,7 +163,7 @@ def labelled_rows(
     return labels, found.rows, (*found.notes(str(request.labels)), *said)
 
 
-def _never_asked(rows: Sequence[VerdictRow], log: Path, run: str | None) -> Iterator[str]:
+def cut_off_notes(rows: Sequence[VerdictRow], log: Path, run: str | None) -> Iterator[str]:
     """Yield that a run was cut off, whose cases stand for the others in random order alone."""
     planned = noted_of_run(log, run)[0].get(rows[0].judge, 0)
     if (never := planned - len({row.case_id for row in rows})) > 0:

@@ -15,7 +15,7 @@ from judgeharness_integrations.calibration.candidates import candidate_of_items
 from judgeharness_integrations.calibration.saved import last_asked
 from judgeharness_integrations.certifying.measuring import Labels, Wanted, certify
 from judgeharness_integrations.certifying.sureness import SCORES
-from judgeharness_integrations.cli._calibrate_log import Folding, items_of, labelled_rows, rows_of_one
+from judgeharness_integrations.cli._calibrate_log import Folding, cut_off_notes, items_of, labelled_rows, rows_of_one
 from judgeharness_integrations.cli._calibration_output import EXPLORATORY, Request, print_and_save, refuse_same
 from judgeharness_integrations.cli._candidates import study_of
 from judgeharness_integrations.cli._configured_log import ConfiguredLog
@@ -44,6 +44,8 @@ def certify_log(log: Path, wanted: Wanted, request: Request, *, rule: str | None
             raise UsageError(
                 f"{note}, and neither is a certificate: ask the other cases, with run and without --until."
             )
+        for note in cut_off_notes(answered, log, request.run):
+            raise UsageError(f"{note}, and nothing shows that they did: continue the run to its end, without --until.")
         study = study_of(request, request.labels or log, log, request.labels, config, request.out)
         labelled, rows, notes = labelled_rows(answered, log, request, cluster=wanted.cluster or CLUSTER)
         configured = None if config is None else ConfiguredLog(config, rows)

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any, Protocol, get_args
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.aggregation.grouping import by_case
+from judgeharness_integrations.aggregation.copies import copied_cases
+from judgeharness_integrations.aggregation.grouping import CLUSTER, by_case, by_judge
 from judgeharness_integrations.aggregation.rules import RuleLike
 from judgeharness_integrations.cli._json import print_json
 from judgeharness_integrations.cli._names import cut_ties_named, failures_named, names_in, one_of
@@ -215,7 +216,7 @@ def material_of(
     scores = source.scores(found)
     return Material(
         found=found,
-        report=replace(leaderboard(found), unvaried=_unvaried(rows, cases)),
+        report=replace(leaderboard(found), unvaried=_unvaried(rows, cases), copies=_copies(rows, request)),
         pointwise=source.pointwise(found),
         scores=scores.rows,
         unscored=scores.why,
@@ -240,6 +241,12 @@ def _unvaried(rows: Sequence[VerdictRow], texts: Path | None) -> tuple[str, ...]
         return ()
     cases = [_Case(case_id, group) for (_, case_id), group in by_case(rows).items()]
     return tuple(unvaried_systems(cases, case_texts(texts)))
+
+
+def _copies(rows: Sequence[VerdictRow], request: RankRequest) -> tuple[str, ...]:
+    """Return what is to be said of pairs that ask what others ask, by the judge that was asked most."""
+    most = max(by_judge(rows).values(), key=len, default=())
+    return tuple(copied_cases(most, request.cluster or CLUSTER))
 
 
 def _pointwise(found: RankStudy, log: Path) -> RankStudy:

@@ -57,7 +57,7 @@ def rank_text(
 
     """
     report = made.report
-    yield from (safe_text(line, _LONGEST) for line in report.unvaried)
+    yield from (safe_text(line, _LONGEST) for line in (*report.unvaried, *report.copies))
     yield from _answer(report)
     yield leaderboard_table(report, width=width, whole=whole)
     if len(report.judges) > MOST_JUDGES and not whole:

@@ -110,12 +110,12 @@ def anchored(
     }
     certificates: dict[str, HeldCertificate] = {}
     for judge, held in report.certificates.items():
-        groups = {} if stopped else by_criterion(judges[judge])
+        groups = by_criterion(judges[judge])
         decided = {name: case_decisions(group, rule, min_valid=min_valid) for name, group in groups.items()}
         beside = anchors.get(judge)
         certificates[judge] = certificate_on_run(
             held,
-            certified_cases(held[0], decided),
+            None if stopped else certified_cases(held[0], decided),
             None if beside is None else known[judge][0],
             None if beside is None else beside.state,
         )

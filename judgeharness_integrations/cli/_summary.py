@@ -14,7 +14,7 @@ from judgeharness_integrations.anchoring import calibration_run
 from judgeharness_integrations.calibration.facts import facts_of_result
 from judgeharness_integrations.calibration.population import CaseFacts, PopulationCount
 from judgeharness_integrations.calibration.report import CalibrationReport, CalibrationState
-from judgeharness_integrations.calibration.transport import ShiftTest, shift_test, transported
+from judgeharness_integrations.calibration.transport import STOPPED, ShiftTest, shift_test, transported
 from judgeharness_integrations.certifying.certificate import HeldCertificate
 from judgeharness_integrations.certifying.transport import CertifiedCases, certificate_on_run
 from judgeharness_integrations.cli._summary_cases import CaseLog, ListedRows, Planned, planned_rows
@@ -26,7 +26,7 @@ from judgeharness_integrations.judging import Judge
 from judgeharness_integrations.plan import Plan
 from judgeharness_integrations.redacting import redacted, without_secrets
 from judgeharness_integrations.reporting.document import calibration_record
-from judgeharness_integrations.reporting.runs.transporting import STOPPED, TESTED
+from judgeharness_integrations.reporting.runs.transporting import TESTED
 from judgeharness_integrations.result import HarnessResult
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
@@ -131,7 +131,8 @@ class JudgeTally:
             return None
         said = self.anchor
         state = None if said is None else CalibrationState(status=said["status"], reason=said["reason"])
-        return certificate_on_run(held, None if self.stopped else self.certified, self.calibration_report, state)
+        cases = None if self.stopped else self.certified or CertifiedCases(held[0])
+        return certificate_on_run(held, cases, self.calibration_report, state)
 
 
 def _facts(result: HarnessResult, column: str | None) -> CaseFacts:

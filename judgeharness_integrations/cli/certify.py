@@ -46,7 +46,7 @@ class CertifyRequest:
     by: Annotated[
         tuple[str, ...],
         typer.Option(
-            help=f"A column of strata, each certified by itself; {SEVERAL}: strata of them together.",
+            help=f"A column of strata, each with a threshold of its own; {SEVERAL}: strata of them together.",
             show_default=False,
         ),
     ] = ()

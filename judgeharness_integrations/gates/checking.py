@@ -82,7 +82,7 @@ def _checks(
             "exploratory": cases.summary.design.rule_fixed == "after",
         }
         if asked.sequential:
-            yield _sequentially(gate, one, cases, asked=asked, own=report.gates, at_stop=at_stop, facts=facts)
+            yield _sequentially(gate, one, cases, asked=asked, report=report, at_stop=at_stop, facts=facts)
         elif report.stopped:
             yield judged(expression, Measured(missing=_FIXED), **facts)
         else:
@@ -97,7 +97,7 @@ def _sequentially(
     cases: CriterionCases,
     *,
     asked: Gates,
-    own: GateReport | None,
+    report: RunReport,
     at_stop: Mapping[tuple[str, str, str], Looked] | None,
     facts: Mapping[str, Any],
 ) -> GateCheck:
@@ -110,7 +110,7 @@ def _sequentially(
     stop = None
     if at_stop is not None:
         stop = at_stop.get((gate.name, facts["judge"], facts["criterion"])) or Looked(missing=_NONE_LOOKED_AT)
-    of: dict[str, Any] = {"about": asked.about, "scale": asked.scale, "own": own, "at_stop": stop}
+    of: dict[str, Any] = {"about": asked.about, "scale": asked.scale, "report": report, "at_stop": stop}
     looked = looked_at(gate.expression, measured, cases, **of)
     return judged_sequentially(gate.expression, looked, about=asked.about, **facts)
 
@@ -159,9 +159,10 @@ def _calibrations(report: RunReport, found: Sequence[CriterionCases]) -> Iterato
         if reason or section.calibration is None:
             yield _calibration(section.judge, criterion, reason, design=cases.design)
         else:
-            n, source = section.calibration.criteria[criterion].n, section.calibration.name
-            told = "; ".join(filter(None, (f"calibrated on {source}: {n} labelled cases", untested(section))))
-            yield _calibration(section.judge, criterion, told, n=n, design=cases.design)
+            found, source = section.calibration.criteria[criterion], section.calibration.name
+            beside = "" if found.controls is None or found.controls.beaten else found.controls.sentence
+            told = (f"calibrated on {source}: {found.n} labelled cases", beside, untested(section))
+            yield _calibration(section.judge, criterion, "; ".join(filter(None, told)), n=found.n, design=cases.design)
     for judge in _without_criteria(report):
         yield _calibration(judge, "", "no case was measured")
 

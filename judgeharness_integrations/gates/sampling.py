@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from judgeharness_integrations.aggregation.grouping import named_cluster
 from judgeharness_integrations.gates.criterioncases import CriterionCases
-from judgeharness_integrations.gates.report import About, AskingOrder, GateReport
-from judgeharness_integrations.reporting.runs.report import NOT_DRAWN
+from judgeharness_integrations.gates.report import About, AskingOrder
+from judgeharness_integrations.reporting.runs.report import NOT_DRAWN, RunReport
 from judgeharness_integrations.reporting.runs.summarising import clusters_of, summaries
 from judgeharness_integrations.sequential.clusters import unequal_clusters
 from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES
@@ -23,6 +23,10 @@ __all__ = ["ABOUT_SUITE", "Sample", "sample_of", "shuffled", "within"]
 ABOUT_SUITE: Final = "gate about this suite (--about suite), or ask equally many cases a cluster"
 _ASK_AGAIN: Final = "ask with run --until, which knows every case of the suite and asks nothing twice"
 
+_TAKEN_FOR_WHOLE: Final = (
+    "nothing here says how many cases were to be asked, nor whether a gate ended it, as the folder of a run does: "
+    "these are taken for all of them"
+)
 _TOLD_AT_ITS_END: Final = (
     "what the run's own gates said stands in its report (leave these gates out); for others ask the cases that are "
     "left, with run and without --until"
@@ -33,13 +37,14 @@ _TOLD_AT_ITS_END: Final = (
 class Sample:
     """Results in random order with their clusters, and units of the suite; `missing` says why there is no sample.
 
-    `size` is None of gates about a population.
+    `size` is None of gates about a population. `note` says what is taken for granted of the sample.
     """
 
     results: Sequence[HarnessResult] = ()
     clusters: Sequence[Hashable] = ()
     size: int | None = None
     missing: str = ""
+    note: str = ""
 
 
 def shuffled(names: Sequence[Hashable], *, seed: int) -> list[int]:
@@ -54,18 +59,19 @@ def shuffled(names: Sequence[Hashable], *, seed: int) -> list[int]:
     return sorted(range(len(keys)), key=keys.__getitem__)
 
 
-def sample_of(cases: CriterionCases, *, about: About, own: GateReport | None) -> Sample:
+def sample_of(cases: CriterionCases, *, about: About, report: RunReport) -> Sample:
     """Return the cases that were asked, if they are a random sample of all.
 
     Args:
         cases: of a judge and criterion.
         about: the population, or this suite.
-        own: what the run's own gates said; where they stopped it, its cases were asked in random order.
+        report: theirs; where the run's own gates stopped it, its cases were asked in random order.
 
     """
-    results = [*(result for result, _ in cases.pairs), *cases.others]
+    results, own = [*(result for result, _ in cases.pairs), *cases.others], report.gates
     if own is None or not own.stopped:
         found = _whole(results, cases.summary.cases, about)
+        found = found if report.of_known_size else replace(found, note=_TAKEN_FOR_WHOLE)
     elif own.order is None:
         found = _of_unknown_order(results, about)
     else:

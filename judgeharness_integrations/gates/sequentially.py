@@ -11,8 +11,9 @@ from judgeharness_integrations.gates.expression import Expression
 from judgeharness_integrations.gates.judging import number
 from judgeharness_integrations.gates.looking import Evidence, weigh
 from judgeharness_integrations.gates.metrics import METRIC_MEASURES, Measured
-from judgeharness_integrations.gates.report import About, GateCheck, GateReport
+from judgeharness_integrations.gates.report import About, GateCheck
 from judgeharness_integrations.gates.sampling import sample_of, within
+from judgeharness_integrations.reporting.runs.report import RunReport
 
 __all__ = ["Looked", "judged_sequentially", "looked_at"]
 
@@ -39,7 +40,7 @@ def looked_at(
     *,
     about: About,
     scale: tuple[float, float] | None,
-    own: GateReport | None = None,
+    report: RunReport,
     at_stop: Looked | None = None,
 ) -> Looked:
     """Return the cases of a report as evidence about a metric.
@@ -50,7 +51,7 @@ def looked_at(
         cases: of a judge and criterion.
         about: the population, or this suite.
         scale: the ends of scores.
-        own: what the run's own gates said; without it, cases that were not asked are no random choice.
+        report: which the cases are of.
         at_stop: the evidence when asking was stopped, instead of that of the cases.
 
     """
@@ -60,12 +61,12 @@ def looked_at(
         return Looked(missing=measured.missing)
     if not expression.is_share and scale is None:
         return Looked(missing="a sequential gate of scores needs the ends of their scale: give --scale 1:10")
-    found = at_stop or _evidence(expression, cases, about=about, scale=scale, own=own)
+    found = at_stop or _evidence(expression, cases, about=about, scale=scale, report=report)
     if found.evidence is None:
         return found
     part = within(cases, found.case_ids)
     noted = None if part is None else METRIC_MEASURES[expression.metric](part, expression.argument)
-    notes = ["" if noted is None else noted.note]
+    notes = ["" if noted is None else noted.note, found.note]
     if measured.controls:  # of all cases, as everywhere else: of a part of them they may say the contrary
         of_all = "" if part is cases else "all cases asked: "
         notes.append(f"{of_all}{measured.controls} by an interval over a fixed number of cases")
@@ -78,9 +79,9 @@ def _evidence(
     *,
     about: About,
     scale: tuple[float, float] | None,
-    own: GateReport | None,
+    report: RunReport,
 ) -> Looked:
-    sample = sample_of(cases, about=about, own=own)
+    sample = sample_of(cases, about=about, report=report)
     if sample.missing:
         return Looked(missing=sample.missing)
     name, metric = cases.summary.criterion, expression.metric
@@ -98,6 +99,7 @@ def _evidence(
         evidence=Evidence.of(values, sample.clusters, size=sample.size),
         scale=None if expression.is_share else scale,
         case_ids=frozenset(result.case_id for result in sample.results),
+        note=sample.note,
     )
 
 

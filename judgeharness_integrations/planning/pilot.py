@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from judgeharness_integrations._errors import UsageError
+from judgeharness_integrations.aggregation.copies import copied_cases
 from judgeharness_integrations.aggregation.grouping import by_case, cluster_of, is_numeric
 from judgeharness_integrations.aggregation.planned import samples_planned
 from judgeharness_integrations.aggregation.statistics import agreement
@@ -90,6 +91,7 @@ def pilot_of(rows: Sequence[VerdictRow], *, pass_at: Fraction | None = None) -> 
     components, clusters = _components(_levelled(answered, positive, shifts), shifts), _clusters(groups, means)
     if clusters is not None and clusters.count == 1:
         components = replace(components, notes=(*components.notes, _ONE_CLUSTER))
+    components = replace(components, notes=(*components.notes, *copied_cases(rows)))
     agreements = [agreement(_counts(group)) for group in groups]
     known = [value for value in agreements if value is not None]
     return Pilot(

@@ -73,7 +73,8 @@ class RankReport(Rendered):
     by. `n_unlabelled` pairs have no gold.
     `cut`: the share of the hardest that was asked for; with ties at the cut kept or cut, `n_cut` may be far from it.
     `panels`: what the best of several judges, and all of them, are worth together, on all labelled pairs. `unvaried`
-    are sentences about judged systems that answer every input with one text, where texts are known.
+    are sentences about judged systems that answer every input with one text, where texts are known, `copies` about
+    pairs that ask what others ask.
     """
 
     method: Method
@@ -96,6 +97,7 @@ class RankReport(Rendered):
     diagnostics: Diagnostics
     panels: tuple[Panel, ...] = ()
     unvaried: tuple[str, ...] = ()
+    copies: tuple[str, ...] = ()
 
     @property
     def rated(self) -> tuple[JudgeRank, ...]:
@@ -138,5 +140,6 @@ class RankReport(Rendered):
                 "diagnostics": self.diagnostics.to_dict(),
                 "panels": [panel.to_dict() for panel in self.panels],
                 "unvaried": list(self.unvaried),
+                "copies": list(self.copies),
             }
         )

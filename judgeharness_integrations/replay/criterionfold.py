@@ -143,7 +143,7 @@ class CriterionFold:
         counts.censored += case.censored
         counts.position.add(rows)
         if self._numeric:
-            counts.scores.add(case)
+            counts.scores.add(case, recurs=recurs)
         else:
             counts.labels.add(case, recurs=recurs)
         consistency = case_consistency(found, numeric=bool(self._numeric), tolerance=self.tolerance)

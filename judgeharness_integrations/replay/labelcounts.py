@@ -7,11 +7,10 @@ from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from judgeharness_integrations.aggregation.grouping import cluster_of, named_cluster
 from judgeharness_integrations.calibration.controls import label_controls, longer_of
 from judgeharness_integrations.calibration.rates import Rate
 from judgeharness_integrations.calibration.words import read_golds
-from judgeharness_integrations.replay.deciding import CaseDecision
+from judgeharness_integrations.replay.deciding import CaseDecision, shared_cluster
 from judgeharness_integrations.verdictlog.row import Verdict, is_number, verdict_text
 
 __all__ = ["LabelCounts"]
@@ -50,9 +49,7 @@ class LabelCounts:
         self.golds[gold] += 1
         if decided and verdict is not None:
             longer = longer_of({}, case.rows[0].attributes)
-            shared = recurs or named_cluster(case.rows) is not None
-            cluster = cluster_of(case.case_id, case.rows) if shared else None
-            self.compared[gold, verdict, longer, cluster] += 1
+            self.compared[gold, verdict, longer, shared_cluster(case, recurs=recurs)] += 1
         calls = self.calls
         for row in case.rows:  # a failed call about a labelled case is wrong
             calls[row.perturbation, gold, row.verdict] += 1

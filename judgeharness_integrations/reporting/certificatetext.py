@@ -26,11 +26,21 @@ def held_text(certificate: Certificate, state: CalibrationState | None) -> str:
     """Return in a line which certificate decisions stand under, and what is promised of them, or why nothing is."""
     promise = str(state)
     if state is not None and state.valid:
-        each = "" if certificate.stratum is None else f", each {safe_text(certificate.stratum)} by itself"
-        promise = f"decided cases {promise_text(certificate)}{each}, if cases are like the labelled ones"
+        promise = (
+            f"decided cases {promise_text(certificate)}{_at_once(certificate)}, if cases are like the labelled ones"
+        )
+        promise += f"; {state.reason}" if state.reason else ""
     elif state is not None and state.status == "shifted":
         promise += "; decisions stand, without its promise"
     return f"certificate: {safe_text(certificate.name)}: {safe_text(promise)}"
+
+
+def _at_once(certificate: Certificate) -> str:
+    """Return whether the confidence is that of all strata at once, or of each of an earlier certificate by itself."""
+    if certificate.stratum is None:
+        return ""
+    column = safe_text(certificate.stratum)
+    return f", each {column} by itself" if certificate.tests is None else f", in each certified {column} at once"
 
 
 def terms_text(certificate: Certificate, state: CalibrationState) -> str:
@@ -57,11 +67,17 @@ def certificate_text(certificate: Certificate) -> Iterator[str]:
             f"one of {certificate.candidates} candidates on these labels: each is tested at a level of "
             f"{certificate.delta:g} / {certificate.candidates}"
         )
+    if certificate.tests is not None and certificate.tests > 1:
+        what = "criteria" if certificate.stratum is None else f"strata ({safe_text(certificate.stratum)})"
+        yield (
+            f"{certificate.tests} {what} have enough labels for a test and share the level equally: all that are "
+            "certified keep the promise at once"
+        )
     if certificate.curtailed:
         yield "samples were stopped early: the certificate holds for such samples alone"
     for selection in certificate.selections:
         yield from _selection(selection, certificate)
-    if certificate.stratum is not None:
+    if certificate.stratum is not None and certificate.tests is None:
         yield (
             f"each {safe_text(certificate.stratum)} is certified by itself: that all of them hold at once has "
             "less confidence"

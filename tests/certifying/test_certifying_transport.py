@@ -17,6 +17,7 @@ from judgeharness_integrations.certifying import Certificate, Wanted, certify
 from judgeharness_integrations.certifying.measuring import Labels
 from judgeharness_integrations.certifying.transport import certificate_on_run, certified_cases
 from judgeharness_integrations.replay import case_decisions
+from judgeharness_integrations.reporting.certificatetext import held_text
 from judgeharness_integrations.verdictlog import VerdictRow
 
 MAJORITY = rule("majority")
@@ -87,11 +88,46 @@ def test_runs_of_the_same_population_are_called_shifted_in_one_of_a_hundred_at_m
 
 
 @pytest.mark.parametrize("count", [5, 0])
-def test_what_could_not_be_compared_changes_nothing(count: int) -> None:
+def test_that_cases_were_too_few_to_compare_is_said(count: int) -> None:
     given = measured(labelled(["short"]))
-    assert state_on(given, cases("short", count, 0.5, seed=7)) == VALID
+    found = state_on(given, cases("short", count, 0.5, seed=7))
+    why = f"the run's cases are too few: {count} cases, 20 are needed"
+    assert (found.status, found.reason) == (
+        "valid",
+        f"whether this run's cases are like the labelled ones was not measured: {why}",
+    )
+    assert held_text(given, found).endswith(f", if cases are like the labelled ones; {found.reason}")
+
+
+def test_a_certificate_that_does_not_hold_is_compared_with_nothing() -> None:
+    given = measured(labelled(["short"]))
     unverifiable = CalibrationState(status="unverifiable", reason="nobody knows")
     assert state_on(given, cases("short", 200, 0.95, seed=8), unverifiable) == unverifiable
+
+
+def test_strata_with_too_few_cases_are_named_beside_those_that_were_compared() -> None:
+    given = measured(labelled(["short", "long", "new"]), stratum="kind")
+    few = [*cases("short", 200, 0.5, seed=7), *cases("long", 5, 0.5, seed=8)]
+    found = state_on(given, few)
+    assert found.valid
+    assert found.reason.startswith("kind long: whether this run's cases are like the labelled ones was not measured: ")
+    assert found.reason.endswith("5 cases, 20 are needed; nor in 1 other")
+    assert state_on(given, few[:600]).reason.endswith("; nor in 1 other")
+    assert state_on(given, []).reason.endswith("; nor in 2 others")
+
+
+def test_cases_of_a_run_that_its_gate_ended_are_not_compared_and_that_is_said() -> None:
+    given = measured(labelled(["short"]))
+    _, found = certificate_on_run((given, VALID), None, None, None)
+    assert found.valid
+    assert found.reason.endswith(
+        "was not measured: the run ended once its own gate was settled, which cases that look like success do sooner"
+    )
+
+
+def test_a_certificate_that_certifies_nothing_needs_no_comparison() -> None:
+    refused = measured([replace(row, gold="PASS") for row in labelled(["short"])])
+    assert (refused.granted, state_on(refused, [])) == (False, VALID)
 
 
 def test_the_counts_are_saved_and_an_earlier_version_has_none() -> None:
@@ -103,7 +139,8 @@ def test_the_counts_are_saved_and_an_earlier_version_has_none() -> None:
     earlier = Certificate.from_dict(document)
     assert [one.population for one in earlier.selections] == [None]
     run = cases("short", 200, 0.95, seed=8)
-    assert state_on(earlier, run) == VALID
+    found = state_on(earlier, run)
+    assert (found.valid, "certificate was saved by an earlier version" in found.reason) == (True, True)
 
 
 def test_a_calibration_beside_a_certificate_of_an_earlier_version_speaks_for_it() -> None:
@@ -123,3 +160,5 @@ def test_a_calibration_beside_a_certificate_of_an_earlier_version_speaks_for_it(
     told = CalibrationState(status="shifted", reason="by the calibration on labels, other cases")
     assert certificate_on_run((earlier, VALID), cases, beside, shifted) == (earlier, told)
     assert certificate_on_run((earlier, VALID), cases, beside, VALID) == (earlier, VALID)
+    expired = CalibrationState(status="expired", reason="old")
+    assert "was not measured" in certificate_on_run((earlier, VALID), cases, beside, expired)[1].reason

@@ -135,3 +135,15 @@ def test_the_last_answer_says_how_old_it_is(tmp_path: Path, command: Command) ->
     asked = ("--source", "human", "--json")
     assert command("calibrate", "--log", log, "--rule", "majority", *asked).json["measured_at"] == times[0]
     assert command("certify", log, *asked).json["measured_at"] == times[0]
+
+
+def test_later_answers_about_cases_without_a_label_make_it_no_younger(tmp_path: Path, command: Command) -> None:
+    times = ("2026-01-02T10:00:00+00:00", "2026-03-02T10:00:00+00:00")
+    rows = [
+        VerdictRow(case_id=f"c{n}", verdict="PASS", gold=("PASS", "FAIL")[n % 2], asked_at=times[0]) for n in range(8)
+    ]
+    later = [VerdictRow(case_id=f"d{n}", verdict="PASS", asked_at=times[1]) for n in range(8)]
+    log = write_log([*rows, *later], tmp_path / "log.jsonl")
+    asked = ("--source", "human", "--json")
+    assert command("calibrate", "--log", log, "--rule", "majority", *asked).json["measured_at"] == times[0]
+    assert command("certify", log, *asked).json["measured_at"] == times[0]

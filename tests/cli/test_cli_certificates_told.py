@@ -165,7 +165,7 @@ def test_a_run_names_the_strata_in_which_nothing_is_certified(
         "verdict: no decision is certified where kind is None: the certificate on people has no labels there (1 case)",
     ]
     assert [line in words(ran.out) for line in told] == [True] * 3, ran.out
-    assert "with 90 % confidence, each kind by itself, if cases are like the labelled ones" in words(ran.out)
+    assert "with 90 % confidence, in each certified kind at once, if cases are like the labelled ones" in words(ran.out)
     summary = json.loads((folder / "strata" / "summary.json").read_text())["judges"][0]
     assert [line for line in summary["warnings"] if "no decision is" in line] == told
     report = command("report", folder / "strata", "--json").json["judges"][0]

@@ -11,7 +11,7 @@ import pytest
 
 from judgeharness_integrations import CalibrationSet, JudgeHarness
 from judgeharness_integrations.aggregation.copies import CopiedCases, copied_cases, copies_together
-from judgeharness_integrations.verdictlog import VerdictRow, read_log
+from judgeharness_integrations.verdictlog import VerdictRow, read_log, write_log
 
 Command = Callable[..., Any]
 JUDGE = "def grade(case):\n    return 'PASS' if 'good' in case.output else 'FAIL'\n"
@@ -102,9 +102,17 @@ def test_a_run_that_was_cut_off_is_no_sample_of_its_cases(
 ) -> None:
     command("run", suite("cluster"), "--out", folder / "run", "--yes", "--budget-calls", 60)
     log = folder / "run" / "verdicts.jsonl"
-    for asked in (("certify", log), ("calibrate", "--log", log, "--rule", "majority")):
-        told = " ".join(command(*asked, "--source", "human").out.split())
-        assert "10 of 40 cases were never asked: those that were speak for them only if cases came in random" in told
+    told = "10 of 40 cases were never asked: those that were speak for them only if cases came in random"
+    calibrated = command("calibrate", "--log", log, "--rule", "majority", "--source", "human")
+    assert told in " ".join(calibrated.out.split())
+    certified = command("certify", log, "--source", "human", "--out", folder / "certificate.json")
+    assert (certified.code, certified.out, certified.err.count("\n")) == (2, "", 1)
+    assert told in certified.err
+    assert certified.err.endswith(
+        "order, and nothing shows that they did: continue the run to its end, without --until.\n"
+    )
+    assert command("run", folder / "run.json", "--out", folder / "run", "--yes").code == 0
+    assert command("certify", log, "--source", "human").code in {0, 1}
 
 
 def row(case_id: str, asked: str | None, **more: Any) -> VerdictRow:
@@ -212,3 +220,34 @@ def test_a_column_that_the_log_does_not_hold_is_refused(
     for asked in (("certify", log, "--source", "human"), ("corrected-rate", log, "--rule", "majority")):
         ran = command(*asked, "--cluster", "kimd")
         assert (ran.code, "unknown column 'kimd'" in ran.err) == (2, True)
+
+
+def test_a_ranking_and_a_pilot_say_that_cases_are_copies(command: Command, tmp_path: Path) -> None:
+    rows = [
+        VerdictRow(
+            case_id=f"c{n}", judge=judge, verdict="AB"[(n + place) % 3 % 2], gold="A", repetition=repetition,
+            probe_hash=f"{n % 10}{judge}{repetition}",
+        )
+        for place, judge in enumerate(("one", "two", "three"))
+        for n in range(40)
+        for repetition in range(2)
+    ]  # fmt: skip
+    log = write_log(rows, tmp_path / "log.jsonl")
+    asked = {
+        "rank": ("rank", log),
+        "plan": ("plan", "--pilot", log, "--judge", "one", "--width", "0.2"),
+    }
+    told = {name: SENTENCE in " ".join(command(*given).out.split()) for name, given in asked.items()}
+    assert told == {"rank": True, "plan": True}
+    assert command("rank", log, "--json").json["copies"] == [SENTENCE]
+
+
+def test_pairs_of_a_ranking_that_share_a_cluster_are_not_told(command: Command, tmp_path: Path) -> None:
+    rows = [
+        VerdictRow(case_id=f"c{n}", judge=judge, verdict="AB"[(n + place) % 3 % 2], gold="A", probe_hash=f"{n % 10}",
+                   attributes={"source": f"{n % 10}"})
+        for place, judge in enumerate(("one", "two", "three"))
+        for n in range(40)
+    ]  # fmt: skip
+    log = write_log(rows, tmp_path / "log.jsonl")
+    assert command("rank", log, "--cluster", "source", "--json").json["copies"] == []

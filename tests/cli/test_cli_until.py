@@ -179,6 +179,15 @@ def test_a_database_apart_from_its_folder_knows_how_its_run_ended(command: Comma
         assert (told.code, "the run ended when its own gate was settled" in words(told.out)) == (GATE_FAILED, True)
 
 
+def test_a_log_apart_from_its_folder_says_that_nobody_knows_whether_it_is_all(command: Command, place: Path) -> None:
+    """The first ninety of three hundred all pass, and nothing in the file says that there were more."""
+    assert command("run", configured(place), "--yes", "--budget-calls", 90).code == NOT_GRADED
+    (place / "apart.jsonl").write_bytes((place / "results" / "verdicts.jsonl").read_bytes())
+    asked = ("apart.jsonl", "--rule", "majority", "--fail-under", "pass_rate>=0.8", "--sequential")
+    for told in (command("replay", *asked), command("report", *asked, "--no-step-summary")):
+        assert "nothing here says how many cases were to be asked, nor whether a gate ended it" in words(told.out)
+
+
 def test_cases_asked_before_in_file_order_are_no_evidence_of_a_stopped_run(command: Command, place: Path) -> None:
     """The first ninety all pass, of all two thirds do."""
     path = configured(place, harness={"seed": 3})

@@ -83,6 +83,15 @@ def test_what_was_asked_in_file_order_before_a_run_was_cut_off_is_no_random_samp
         assert "1 of 31 cases have no answer" in only(silent, "pass_rate>=0.7", about=about).reason
 
 
+def test_cases_of_which_nobody_knows_whether_they_are_all_are_taken_for_all_and_it_is_said() -> None:
+    told = "(nothing here says how many cases were to be asked, nor whether a gate ended it"
+    results = labelled({"PASS": 93, "FAIL": 7})
+    for about in ("population", "suite"):
+        assert told in only(run_report(results, planned={}), "pass_rate>=0.8", about=about).reason
+        for known in (run_report(results), run_report(results, planned={"judge": 100})):
+            assert told not in only(known, "pass_rate>=0.8", about=about).reason
+
+
 def test_cases_not_asked_in_random_order_are_no_evidence() -> None:
     whole = stopped_run(run_report(labelled({"PASS": 30, "FAIL": 2}), planned={"judge": 32}))
     check = only(whole, "pass_rate>=0.7")

@@ -12,6 +12,7 @@ from support.gated import case, labelled, scores
 from support.measured import TOLD, VALID, calibration
 
 from judgeharness_integrations._errors import UsageError
+from judgeharness_integrations.calibration import Judged, measure_calibration
 from judgeharness_integrations.gates import GateCheck, Gates, check_gates
 from judgeharness_integrations.gates.expression import parse_expression
 from judgeharness_integrations.reporting.runs import RunReport, run_report
@@ -104,6 +105,24 @@ def test_a_judge_that_prefers_the_longer_answer_is_not_better_than_that() -> Non
     told = run_report(results, case_texts=texts).summaries[0].controls
     assert told is not None
     assert told.control("longest answer").value == told.control("first slot").value  # texts go before columns
+
+
+def test_a_required_calibration_says_that_a_judge_is_not_better_than_the_longer_answer() -> None:
+    """Labels tell it from a constant one, so that it passes; what it may go by is said beside."""
+    dice, items = random.Random(6), []  # noqa: S311 - a planted judge
+    for _ in range(100):
+        longer = dice.choice("AB")
+        gold = longer if dice.random() < 0.8 else {"A": "B", "B": "A"}[longer]
+        items.append(Judged(gold=gold, verdict=longer, status="decided", longer=longer))
+    facts = {"calibration": calibration(criteria={"verdict": measure_calibration(items)}), "calibration_state": VALID}
+    report = run_report([replace(one, **facts) for one in labelled({"A": 30})])
+    (required,) = checks(report, require_calibration=True)
+    assert required.status == "passed"
+    calibrated, beside, *_ = required.reason.split("; ")
+    assert calibrated == "calibrated on human_labeled_set_v1: 100 labelled cases"
+    assert beside.startswith("not better than the best control, the longer answer: +0.000 [")
+    (better,) = checks(anchored([("A", "A"), ("B", "B")] * 40), require_calibration=True)
+    assert "control" not in better.reason
 
 
 def test_a_judge_of_scores_must_move_with_gold() -> None:

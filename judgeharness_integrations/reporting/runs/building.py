@@ -44,7 +44,8 @@ def run_report(
     Args:
         results: one a judge and case; judges and designs may be mixed.
         source: for people, where they come from.
-        planned: judge -> number of cases that were to be asked; those without a result count as not graded.
+        planned: judge -> number of cases that were to be asked; those without a result count as not graded. An empty
+            one says that nobody knows, None that there are no others.
         costs: judge -> what its answers cost.
         bills: judge -> what it used and cost, where more is known than its results and `costs` say.
         facts: further fields of `RunReport`.
@@ -75,7 +76,8 @@ def run_report(
         )
         for judge, mine in by_judge.items()
     )
-    return RunReport(source=source, results=listed, judges=sections, **facts)
+    known = planned is None or bool(planned)
+    return RunReport(source=source, results=listed, judges=sections, of_known_size=known, **facts)
 
 
 def _in_order(

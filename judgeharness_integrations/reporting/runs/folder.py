@@ -94,7 +94,7 @@ def report_of_folder(folder: Path, *, rule: RuleLike | None = None, **facts: Any
         gates=_gates(summary),
         **facts,
     )
-    return report if planned else _of_unknown_size(report)
+    return report if report.of_known_size else _of_unknown_size(report)
 
 
 def documents_of_run(log: Path, rows: Sequence[VerdictRow]) -> list[dict[str, Any]]:

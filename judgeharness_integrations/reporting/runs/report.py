@@ -76,7 +76,8 @@ class RunReport(Rendered):
     and `annotators_reason` says why there is none. `gates` is what the run's own gates said at its end; formats show
     it where they are given no other. `arguments` are those with which `judgeharness report` makes it again, as far as
     that is known, and `cases_digest` is of the content of all cases the run was given, in their order.
-    `unknown_certificate` says that decisions stood under a certificate which the log does not hold.
+    `unknown_certificate` says that decisions stood under a certificate which the log does not hold. `of_known_size`:
+    how many cases were to be asked is known.
     """
 
     source: str
@@ -92,6 +93,7 @@ class RunReport(Rendered):
     arguments: tuple[str, ...] = ()
     cases_digest: str | None = None
     unknown_certificate: str = ""
+    of_known_size: bool = True
 
     @property
     def summaries(self) -> tuple[CriterionSummary, ...]:

@@ -8,15 +8,14 @@ from dataclasses import replace
 from judgeharness_integrations.calibration.facts import facts_of_result
 from judgeharness_integrations.calibration.population import population_of
 from judgeharness_integrations.calibration.report import CalibrationReport
-from judgeharness_integrations.calibration.transport import ShiftTest, shift_test, transported
+from judgeharness_integrations.calibration.transport import STOPPED, ShiftTest, shift_test, transported
 from judgeharness_integrations.certifying.certificate import HeldCertificate
 from judgeharness_integrations.certifying.transport import CertifiedCases, certificate_on_run
 from judgeharness_integrations.reporting.runs.designs import design_key
 from judgeharness_integrations.result import HarnessResult
 
-__all__ = ["STOPPED", "TESTED", "calibration_key", "certificates_on_run", "transported_results"]
+__all__ = ["TESTED", "calibration_key", "certificates_on_run", "transported_results"]
 
-STOPPED = "the run ended once its own gate was settled, which cases that look like success do sooner"
 TESTED = frozenset({"valid", "unverifiable"})
 
 
@@ -91,8 +90,8 @@ def _certificate_on(
     *,
     stopped: bool,
 ) -> HeldCertificate:
-    cases, column = CertifiedCases(held[0]), held[0].stratum
-    judged = [one for one in results if one.state == "complete" and not stopped]
-    for one in judged:
-        cases.add(facts_of_result(one, texts.get(one.case_id, {}), column=column))
+    cases, column = None if stopped else CertifiedCases(held[0]), held[0].stratum
+    for one in results:
+        if cases is not None and one.state == "complete":
+            cases.add(facts_of_result(one, texts.get(one.case_id, {}), column=column))
     return certificate_on_run(held, cases, results[0].calibration, results[0].calibration_state)
