@@ -104,10 +104,11 @@ def _uses(inspection: Inspection, evaluators: RunEvaluators, *, raised: bool) ->
     found = []
     for site in inspection.sites:
         if site.definition is not None and not site.deterministic:
-            changed = site in wrapped or (site.harnessed and raised)
-            state: Literal["changed", "harnessed", "bare"] = (
-                "changed" if changed else "harnessed" if site.harnessed else "bare"
-            )
+            state: Literal["changed", "harnessed", "bare", "listed"] = "harnessed" if site.harnessed else "bare"
+            if site in wrapped or (site.harnessed and raised):
+                state = "changed"
+            elif site in evaluators.covered:
+                state = "listed"
             found.append(Use(path=site.definition[0], line=site.definition[1], state=state))
     return tuple(found)
 
