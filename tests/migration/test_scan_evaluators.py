@@ -188,7 +188,8 @@ def test_a_chain_that_is_given_itself_is_named(scanned: Callable[..., ScanReport
     chain = CHAIN.format(prompt="Angry or calm?", use="pass")
     report = scanned(go=f"{chain}from langsmith import evaluate\nevaluate(app, evaluators=[{given}])\n")
     [found] = report.unresolved
-    assert (found.name, found.why) == (given, "it is a chain, and LangSmith calls functions: ask it in one")
+    assert (found.name, found.why) == (given, "it is a chain, and LangSmith calls functions")
+    assert found.todo == "ask it in one"
 
 
 def test_a_chain_that_an_evaluator_asks_is_a_judge_whatever_its_prompt_says() -> None:

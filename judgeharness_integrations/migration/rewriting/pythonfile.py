@@ -127,8 +127,9 @@ def _inspected(source: Source) -> Inspection | None:
 def _unknown(inspection: Inspection) -> tuple[ByHand, ...]:
     """Return what looks like a judge and is not resolved, where a tree of files was looked through."""
     found = unresolved_judges(inspection) if inspection.source.tree is not None else ()
-    todo = "name the file that makes it too, or wrap it there"
-    return tuple(ByHand(line=one.line, framework="handwritten", kind=one.name, why=one.why, todo=todo) for one in found)
+    return tuple(
+        ByHand(line=one.line, framework="handwritten", kind=one.name, why=one.why, todo=one.todo) for one in found
+    )
 
 
 def _judges(found: Iterable[JudgeSite]) -> list[JudgeSite]:
