@@ -133,21 +133,28 @@ _App = tuple[Path, ...]
 """`agent.py`, or the module that stands for it, and the other files that can register for it."""
 
 _LEVELS = 3  # folders above a config in which its agent is looked for, and above a test its data
-_AGENT, _INIT = "agent.py", "__init__.py"
+_AGENT, _INIT, _ROOT = "agent.py", "__init__.py", "root_agent"
 _EVALUATOR = "AgentEvaluator"
 _METHODS = frozenset({"evaluate", "evaluate_eval_set"})
 
 
 def apps_of(source: ConfigSource) -> tuple[_App, ...]:
-    """Return the apps a config is of: the one in its folder or the nearest above, else those its tests name."""
+    """Return the apps a config is of: the one in its folder or the nearest above, else those its tests name.
+
+    Where no scanned file evaluates an agent, as for `adk eval`, it is the only app among them.
+    """
     folder = source.path.absolute().parent
     for above in (folder, *list(folder.parents)[:_LEVELS]):
         if (above / _AGENT).is_file():
             return (_app(above / _AGENT),)
     if source.tree is None:
         return ()
+    tests = source.tree.speaking_of(_EVALUATOR)
+    agents = [] if tests else [one for one in source.tree.speaking_of(_ROOT) if one.name == _AGENT]
+    if len(agents) == 1:
+        return (_app(agents[0]),)
     found: dict[Path, _App] = {}
-    for test in source.tree.speaking_of(_EVALUATOR):
+    for test in tests:
         for agent in _tested(source.tree, test, folder):
             conftests = (above / CONFTEST for above in test.parents)
             beside = (test, *(one for one in conftests if source.tree.has(one)))

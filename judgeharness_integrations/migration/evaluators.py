@@ -9,7 +9,7 @@ from typing import TypeAlias
 import libcst as cst
 from libcst.metadata import Assignment
 
-from judgeharness_integrations.migration.sites import Foreign
+from judgeharness_integrations.migration.sites import RUN_METHODS, Foreign
 from judgeharness_integrations.migration.syntax import FunctionNode, last_name, walk
 from judgeharness_integrations.migration.view import ModuleView, is_fixture, once_a_view
 
@@ -29,7 +29,6 @@ _PAIRWISE = "evaluate_comparative"
 # LangSmith's functions, and where `evaluators` stands among their positional arguments
 _METHODS = {"evaluate": 2, "aevaluate": 2, "evaluate_existing": 1, "aevaluate_existing": 1, _PAIRWISE: 1}
 _Element: TypeAlias = tuple[cst.BaseExpression, cst.CSTNode | None]
-_RUNS = frozenset({"evaluate_run", "aevaluate_run", "__call__"})
 _LEVELS = 4  # lists in lists
 
 
@@ -155,7 +154,9 @@ def _listed(view: ModuleView, given: cst.BaseExpression, level: int = _LEVELS) -
         yield from one or ()
 
 
-def _held(view: ModuleView, node: cst.CSTNode, level: int) -> list[_Element] | None:
+def _held(  # noqa: PLR0911 - one case a form
+    view: ModuleView, node: cst.CSTNode, level: int
+) -> list[_Element] | None:
     """What a list holds or is added to one; a name of another file itself; None for what is neither."""
     match node:
         case cst.List(elements=elements) | cst.Tuple(elements=elements) | cst.Set(elements=elements):
@@ -164,6 +165,10 @@ def _held(view: ModuleView, node: cst.CSTNode, level: int) -> list[_Element] | N
             return [(elt, node)]
         case cst.Call(func=cst.Name(value="list" | "tuple"), args=[arg]) if level:
             return list(_listed(view, arg.value, level - 1))
+        case cst.Call(func=cst.Attribute(value=owner, attr=cst.Name(value="values"))):
+            tables = [one for one in view.origins(owner) if isinstance(one, cst.Dict)]
+            held = ((one, table) for table in tables for one in view.elements(table))
+            return [(one, table) for one, table in held if isinstance(one, cst.BaseExpression)] or None
         case cst.Call(func=named) | (cst.Name() as named) | (cst.Attribute() as named) if view.names(named):
             return [(node, None)]
         case cst.Name(value=name):
@@ -204,9 +209,15 @@ def _functions(view: ModuleView, node: cst.CSTNode) -> Iterator[FunctionNode]:
             if any(name.endswith(".run_evaluator") for name in view.names(one.func)) and one.args:
                 yield from _functions(view, one.args[0].value)
             owners = (made for made in view.origins(one.func) if isinstance(made, cst.ClassDef))
-            yield from (method for owner in owners for method in view.methods(owner) if method.name.value in _RUNS)
+            yield from (method for owner in owners for method in _runs(view, owner))
+        elif isinstance(one, cst.ClassDef):  # another file makes an object of it
+            yield from _runs(view, one)
     if isinstance(node, cst.Attribute):
         yield from view.local_functions(node)
+
+
+def _runs(view: ModuleView, owner: cst.ClassDef) -> Iterator[cst.FunctionDef]:
+    return (method for method in view.methods(owner) if method.name.value in RUN_METHODS)
 
 
 def _registered(view: ModuleView) -> Iterator[tuple[Foreign, cst.BaseExpression]]:
@@ -219,6 +230,8 @@ def _registered(view: ModuleView) -> Iterator[tuple[Foreign, cst.BaseExpression]
                         yield from ((foreign, one) for one in view.results(node))
                     else:
                         yield foreign, node.name
+                case cst.ClassDef(name=cst.Name(value=name)) if name == foreign.full:
+                    yield foreign, node.name
                 case cst.Assign(targets=targets, value=value):
                     if any(last_name(one.target) == foreign.full for one in targets):
                         yield foreign, value

@@ -308,6 +308,9 @@ _TEXT = re.compile(
 )
 
 
+_CHAIN = "it is a chain, and LangSmith calls functions"
+
+
 @dataclass(frozen=True, kw_only=True)
 class Unresolved:
     """A judge by its name or its method, and why nothing more is known of it."""
@@ -317,6 +320,11 @@ class Unresolved:
     column: int
     name: str
     why: str
+
+    @property
+    def todo(self) -> str:
+        """What its author can do."""
+        return "ask it in one" if self.why == _CHAIN else "name the file that makes it too, or wrap it there"
 
     def to_dict(self) -> dict[str, Any]:
         """Return what a machine reads."""
@@ -369,6 +377,8 @@ def _of_evaluator(view: ModuleView, given: Given, known: set[cst.Call | None]) -
         return None
     if any(one in known for one in origins):
         return None
+    if _is_chain(view, given.node):
+        return _CHAIN
     named = [one.func if isinstance(one, cst.Call) else one for one in origins]
     names = {full for one in named if isinstance(one, (cst.Name, cst.Attribute)) for full in view.names(one)}
     if any(_EVALUATING.match(full) for full in names):
@@ -376,6 +386,12 @@ def _of_evaluator(view: ModuleView, given: Given, known: set[cst.Call | None]) -
     if view.tree is not None and any(view.tree.holds(view.path, full) for full in names):
         return None
     return _outside(view, frozenset(names)) or "where it is made is not to be seen in the scanned files"
+
+
+def _is_chain(view: ModuleView, node: cst.BaseExpression) -> bool:
+    """Whether an expression, or the owner of a method, is `prompt | model | parser`."""
+    origins = view.origins(node.value if isinstance(node, cst.Attribute) else node)
+    return any(isinstance(one, cst.BinaryOperation) and isinstance(one.operator, cst.BitOr) for one in origins)
 
 
 def _reason(view: ModuleView, call: cst.Call, known: set[cst.Call | None], *, models: bool) -> str | None:

@@ -264,6 +264,10 @@ def _evidence(view: ModuleView, flow: Flow, node: cst.CSTNode, prompt: str) -> s
         case cst.Call(func=cst.Attribute(value=owner, attr=cst.Name(value=name))) if name in _PATTERNS:
             if _given(flow, node) and _is_pattern(view, node, owner):
                 return "its text is matched with a regular expression"
+        case cst.Call(func=cst.Attribute(value=owner, attr=cst.Name(value="get")), args=[cst.Arg(value=key), *_]) if (
+            _is_looked_up(view, flow, owner, key)
+        ):
+            return "its text is looked up"
         case cst.Call(func=cst.Attribute(value=owner, attr=cst.Name(value=name))) if name in _TESTS:
             if flow.touches(owner) and _tests(view, node, name):
                 return f"its text is tested with .{name}()"
@@ -330,8 +334,13 @@ def _looked_up(
     value = view.value(key)
     if isinstance(value, str) and flow.touches(owner) and (_FIELD.match(value) or _asked_for(value, prompt)):
         return f"its key {value} is read"
+    return "its text is looked up" if _is_looked_up(view, flow, owner, key) else None
+
+
+def _is_looked_up(view: ModuleView, flow: Flow, owner: cst.BaseExpression, key: cst.BaseExpression) -> bool:
+    """Whether a text of the flow is a key of a table that stands in the file: `SCALE[word]`, `SCALE.get(word)`."""
     fixed = any(isinstance(one, cst.Dict) for one in view.origins(owner))
-    return "its text is looked up" if fixed and not flow.touches(owner) and flow.touches(key) else None
+    return fixed and not flow.touches(owner) and flow.touches(key)
 
 
 def _asked_for(key: str, prompt: str) -> bool:

@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TypeAlias
 
+from judgeharness_integrations.migration.sites import RUN_METHODS
 from judgeharness_integrations.migration.sources import (
     Source,
     SourceError,
@@ -176,9 +177,11 @@ class Following:
                 yield place[:2]
 
     def _is_used(self, path: Path, home: Path, name: str) -> bool:
-        """A class is used by its methods alone."""
+        """A class is used by its methods alone, and where LangSmith calls its objects."""
         methods = self._modules.outline(home).methods.get(name)
-        return methods is None or not methods.isdisjoint(self._modules.outline(path).read)
+        if methods is None or (path in self.evaluating and not methods.isdisjoint(RUN_METHODS)):
+            return True
+        return not methods.isdisjoint(self._modules.outline(path).read)
 
     def reads_judging(self, path: Path) -> bool:
         """Whether a file can make a judge of a client of another: it or its imports speak of judging."""

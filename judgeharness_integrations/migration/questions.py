@@ -9,7 +9,7 @@ from typing import Any
 import libcst as cst
 from libcst.metadata import Assignment
 
-from judgeharness_integrations.migration.sites import Offer
+from judgeharness_integrations.migration.sites import RUN_METHODS, Offer
 from judgeharness_integrations.migration.sources import ABOUT_ANSWERS, CLOSED, ROLE
 from judgeharness_integrations.migration.syntax import dotted, is_zero, last_name, walk
 from judgeharness_integrations.migration.view import ModuleView, is_fixture, once_a_view, string_of, texts_below
@@ -22,6 +22,7 @@ __all__ = [
     "at_temperature_zero",
     "foreign_judge",
     "given_function",
+    "given_object",
     "grades_at_once",
     "model_calls",
     "model_name",
@@ -180,8 +181,16 @@ def foreign_judge(view: ModuleView, node: cst.CSTNode) -> Offer | None:
 
 def given_function(view: ModuleView, node: cst.CSTNode) -> Offer | None:
     """Return the judge in a function of another file that is handed on: `evaluate(target, evaluators=[grade])`."""
-    offer = _offer_at(view, node)
+    offer = given_object(view, node) or _offer_at(view, node)
     return offer if offer is not None and offer.role == "asker" else None
+
+
+def given_object(view: ModuleView, node: cst.CSTNode) -> Offer | None:
+    """Return what an object of another file's class does when it is called: `evaluate(app, evaluators=[Grader()])`."""
+    owner = _offer_at(view, node.func) if isinstance(node, cst.Call) else None
+    if owner is None or owner.role != "class":
+        return None
+    return next((owner.methods[name] for name in sorted(RUN_METHODS) if name in owner.methods), None)
 
 
 def _is_foreign_client(view: ModuleView, call: cst.Call) -> bool:
@@ -234,7 +243,8 @@ _JUDGING = re.compile(
     r"|\bwhich\b[^.?\n]{0,60}\b(?:is|was) better\b|\bbetter (?:one|answer|response)\b|\bPASS\b[^.\n]{0,40}\bFAIL\b"
     r"|\bis (?:the|this) (?:\w+ ){1,3}(?:correct|good|helpful|faithful|grounded|polite|relevant|better)\b"
     r"|\bcompare\b[^.\n]{0,60}\b(?:answer|response|repl|output)|\bcompare (?:two|these|both)\b"
-    r"|\b(?:determine|decide|check) (?:if|whether)\b",
+    r"|\b(?:determine|decide|check) (?:if|whether)\b|\bout of (?:5|10|100|five|ten)\b"
+    r"|\bwhich (?:of|one|answer|response|reply|candidate)\b[^.?\n]{0,60}\b(?:prefer|best)",
     re.IGNORECASE,
 )
 ORDER_WARNING = re.compile(
@@ -333,8 +343,11 @@ def _sources(view: ModuleView, node: cst.CSTNode, ask: cst.Call) -> Iterator[cst
 
 
 def _is_parameter(view: ModuleView, node: cst.Name, ask: cst.Call) -> bool:
-    function = view.function_of(ask)
-    return function is not None and node.value in _parameters(function)
+    """Whether a name is given to the function that asks or to a helper; what `__init__` is given, its object keeps."""
+    function, helper = view.function_of(ask), view.function_of(node)
+    if function is not None and node.value in _parameters(function):
+        return True
+    return helper is not None and helper.name.value != "__init__" and node.value in _parameters(helper)
 
 
 def _parameters(function: cst.FunctionDef) -> set[str]:

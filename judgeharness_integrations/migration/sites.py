@@ -11,7 +11,7 @@ import libcst as cst
 
 from judgeharness_integrations.migration.syntax import ModuleIndex, Outline
 
-__all__ = ["Foreign", "Framework", "JudgeShape", "JudgeSite", "Offer", "OtherFiles", "Role", "span_of"]
+__all__ = ["RUN_METHODS", "Foreign", "Framework", "JudgeShape", "JudgeSite", "Offer", "OtherFiles", "Role", "span_of"]
 
 Framework: TypeAlias = Literal["langchain", "openevals", "langsmith", "adk", "handwritten"]
 JudgeShape: TypeAlias = Literal["pairwise", "labels", "scores", "any"]
@@ -81,6 +81,10 @@ def span_of(view: ModuleIndex, node: cst.CSTNode) -> Span:
         end_line=place.end.line,
         end_column=place.end.column + 1,
     )
+
+
+RUN_METHODS = frozenset({"evaluate_run", "aevaluate_run", "__call__"})
+"""What LangSmith calls of an object it is given as an evaluator."""
 
 
 class OtherFiles(Protocol):

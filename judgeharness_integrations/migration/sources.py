@@ -314,7 +314,7 @@ _CLIENT = re.compile(
 # ... with words of judging: no text that `questions.asks_to_judge` takes for a judge's goes by
 _JUDGING = re.compile(
     r"judg|evaluat|(?:\b|\\n)(?:grad(?:e|er|ing)|rat(?:e|er|ing)|scor(?:e|ing))|verdict|\[\[|better|PASS|rubric|assess"
-    r"|critique|on a scale|compare|(?:determine|decide|check) (?:if|whether)"
+    r"|critique|on a scale|compare|(?:determine|decide|check) (?:if|whether)|out of (?:5|10|100|five|ten)|prefer|best"
     r"|is (?:the|this) (?:\w+ ){1,3}(?:correct|good|helpful|faithful|grounded|polite|relevant)",
     re.IGNORECASE,
 )

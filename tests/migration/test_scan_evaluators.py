@@ -108,6 +108,7 @@ def test_what_is_returned_is_a_verdict_of_a_chain_with_a_parser_alone() -> None:
         "from langsmith import evaluate, run_evaluator\nevaluate(app, evaluators=[run_evaluator(correctness)])",
         "from langsmith import evaluate\nimport functools as f\nevaluate(app, evaluators=[f.partial(correctness)])",
         "from langsmith import evaluate\ndef run(given):\n    evaluate(app, evaluators=given)\nrun([correctness])",
+        "from langsmith import evaluate\nALL = {'c': correctness, 'e': exact}\nevaluate(app, evaluators=ALL.values())",
         "smith.evaluate(app, data='d', evaluators=[correctness])",
         "from judgeharness_langsmith import HarnessRunEvaluator\nx = HarnessRunEvaluator(correctness)",
     ],
@@ -168,6 +169,34 @@ def test_evaluators_of_other_files_are_judged_where_they_are_defined(scanned: Ca
     assert {site.kind for _, site in report.sites} == {"run_evaluator"}
     assert report.unresolved == ()
     assert [(path.name, site.line) for path, site in report.imported] == [("go.py", 5)]
+
+
+def test_an_object_of_another_file_is_a_judge_by_what_its_class_asks(scanned: Callable[..., ScanReport]) -> None:
+    report = scanned(
+        llm=ASK,
+        metrics="from llm import ask\nclass Liked:\n    def __call__(self, run, example):\n        return ask(run)\n"
+        "class Short:\n    def __call__(self, run, example):\n        return len(run)\n",
+        go="from langsmith import evaluate\nfrom metrics import *\nevaluate(app, evaluators=[Liked(), Short()])\n",
+    )
+    assert places(report) == [("metrics.py", 4)]
+    assert report.unresolved == ()
+    assert [(path.name, site.line) for path, site in report.imported] == [("go.py", 3)]
+
+
+@pytest.mark.parametrize("given", ["chain", "chain.invoke"])
+def test_a_chain_that_is_given_itself_is_named(scanned: Callable[..., ScanReport], given: str) -> None:
+    chain = CHAIN.format(prompt="Angry or calm?", use="pass")
+    report = scanned(go=f"{chain}from langsmith import evaluate\nevaluate(app, evaluators=[{given}])\n")
+    [found] = report.unresolved
+    assert (found.name, found.why) == (given, "it is a chain, and LangSmith calls functions")
+    assert found.todo == "ask it in one"
+
+
+def test_a_chain_that_an_evaluator_asks_is_a_judge_whatever_its_prompt_says() -> None:
+    chain = CHAIN.format(prompt="Angry or calm?", use="pass")
+    text = f"{chain}from langsmith import evaluate\ndef calm(outputs):\n    return chain.invoke(outputs) == 'calm'\n"
+    assert sites_of(text) == ()
+    assert [site.kind for site in sites_of(f"{text}evaluate(app, evaluators=[calm])\n")] == ["run_evaluator"]
 
 
 def test_what_no_scanned_file_defines_is_named_with_its_line(scanned: Callable[..., ScanReport]) -> None:

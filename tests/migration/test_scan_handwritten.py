@@ -76,6 +76,7 @@ def judge(x):
         "return json.loads(text).get('score')",
         "return json.loads(text)['tone']",
         "return TABLE[text]",
+        "return TABLE.get(text.strip(), 0)",
         "return reply.score",
         "if text == 'a':\n        return 1\n    return 0",
         "match text:\n        case 'a':\n            return 1",
@@ -278,3 +279,30 @@ def test_why_an_answer_ended_is_no_verdict() -> None:
             return answer.stop_reason == "tool_use"
         """)
     assert found == ()
+
+
+def test_a_helper_that_judges_elsewhere_makes_no_judge_of_other_questions() -> None:
+    text = """\
+        from openai import OpenAI
+        client = OpenAI()
+        def ask(prompt, **options):
+            return client.chat.completions.create(messages=[{"content": prompt}], **options)
+        def test_judged(answer):
+            assert ask("Judge the answer, yes or no: " + answer) == "yes"
+        def test_translated():
+            assert "bonjour" in ask("Translate into French: hello")
+        """
+    assert [site.line for site in sites_of(text)] == [6]
+
+
+@pytest.mark.parametrize(
+    ("prompt", "verdict"),
+    [
+        ("Mark the exam. Marks out of 10: ", "int(text)"),
+        ("Which of the two would a customer prefer? Say 1 or 2. ", "text == '1'"),
+        ("Which candidate is the best? Just the number. ", "int(text)"),
+    ],
+)
+def test_marks_and_preferences_are_asked_of_a_judge(prompt: str, verdict: str) -> None:
+    text = f"from openai import OpenAI\ndef f(x):\n    text = OpenAI().responses.create(input={prompt!r} + x)\n"
+    assert [site.line for site in sites_of(f"{text}    return {verdict}\n")] == [3]

@@ -80,11 +80,14 @@ class ByHand:
 
 @dataclass(frozen=True, kw_only=True)
 class Use:
-    """A judge of another file (where it is made or asked there), and whether it is harnessed here, or will be."""
+    """A judge of another file (where it is made or asked there), and whether it is harnessed here, or will be.
+
+    `listed` is one that is left to its author where it is used here.
+    """
 
     path: Path
     line: int
-    state: Literal["bare", "harnessed", "changed"]
+    state: Literal["bare", "harnessed", "changed", "listed"]
 
 
 @dataclass(frozen=True, kw_only=True)

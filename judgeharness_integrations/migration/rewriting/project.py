@@ -134,7 +134,7 @@ def _without_served(files: Iterable[FileRewrite]) -> Iterator[FileRewrite]:
             if found.framework != "handwritten" or "bare" in state:
                 left.append(found)
             else:
-                done += "changed" not in state
+                done += state.isdisjoint({"changed", "listed"})
         calls = (*rewrite.harnessed_calls, *(None for _ in range(done)))
         yield replace(one, rewrite=replace(rewrite, by_hand=tuple(left), harnessed_calls=calls))
 
@@ -163,7 +163,8 @@ def _config(
             line=1,
             framework="adk",
             kind=REGISTER,
-            why="no agent.py that may be changed stands near it or is evaluated with it by a test named here",
+            why="no agent.py that may be changed stands near it, is evaluated with it by a test named here or is the "
+            "only one",
             todo=_TODO,
         )
         return FileRewrite(source=source, rewrite=replace(rewrite, by_hand=(*rewrite.by_hand, hand)))

@@ -104,10 +104,11 @@ def _uses(inspection: Inspection, evaluators: RunEvaluators, *, raised: bool) ->
     found = []
     for site in inspection.sites:
         if site.definition is not None and not site.deterministic:
-            changed = site in wrapped or (site.harnessed and raised)
-            state: Literal["changed", "harnessed", "bare"] = (
-                "changed" if changed else "harnessed" if site.harnessed else "bare"
-            )
+            state: Literal["changed", "harnessed", "bare", "listed"] = "harnessed" if site.harnessed else "bare"
+            if site in wrapped or (site.harnessed and raised):
+                state = "changed"
+            elif site in evaluators.covered:
+                state = "listed"
             found.append(Use(path=site.definition[0], line=site.definition[1], state=state))
     return tuple(found)
 
@@ -126,8 +127,9 @@ def _inspected(source: Source) -> Inspection | None:
 def _unknown(inspection: Inspection) -> tuple[ByHand, ...]:
     """Return what looks like a judge and is not resolved, where a tree of files was looked through."""
     found = unresolved_judges(inspection) if inspection.source.tree is not None else ()
-    todo = "name the file that makes it too, or wrap it there"
-    return tuple(ByHand(line=one.line, framework="handwritten", kind=one.name, why=one.why, todo=todo) for one in found)
+    return tuple(
+        ByHand(line=one.line, framework="handwritten", kind=one.name, why=one.why, todo=one.todo) for one in found
+    )
 
 
 def _judges(found: Iterable[JudgeSite]) -> list[JudgeSite]:

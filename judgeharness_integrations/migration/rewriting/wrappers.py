@@ -12,7 +12,7 @@ from libcst import matchers
 from judgeharness_integrations.migration.evaluators import Given, given_evaluators, is_evaluate, reached_from
 from judgeharness_integrations.migration.frameworks import SHAPES, evaluator_kind
 from judgeharness_integrations.migration.inspection import Inspection
-from judgeharness_integrations.migration.questions import given_function
+from judgeharness_integrations.migration.questions import given_function, given_object
 from judgeharness_integrations.migration.rewriting.changes import ByHand, Wrapper
 from judgeharness_integrations.migration.rewriting.edits import Edit, Places, edited
 from judgeharness_integrations.migration.sites import JudgeSite
@@ -312,13 +312,16 @@ def _obstacle(view: ModuleView, given: Given) -> tuple[str, str] | None:
         return "it compares two experiments", todo
     if given.several:
         return "the list it stands in is not to be seen here", "write HarnessRunEvaluator(...) around it there"
+    no_function = _no_function(view, given)
+    if no_function is not None:
+        return no_function
     if not all(_fits(view, one) for one in given.functions):
         names = "run, example, inputs, outputs, reference_outputs and attachments"
         return f"LangSmith would not call it: it gives {names}", f"name its parameters so, {_AGAIN}"
     if _is_read_elsewhere(view, given):
         why = "its list is not for evaluate alone, and other code would find no function there"
         return why, f"write the list out in evaluate(..., evaluators=[...]), {_AGAIN}"
-    return _no_function(view, given)
+    return None
 
 
 def _no_function(view: ModuleView, given: Given) -> tuple[str, str] | None:
@@ -327,7 +330,9 @@ def _no_function(view: ModuleView, given: Given) -> tuple[str, str] | None:
         return "a lambda has no name, and its feedback no key", f"define it with a name, {_AGAIN}"
     if isinstance(node, cst.Call) and last_name(node.func) == "partial":
         return "a partial has no name, and its feedback no key", f"define a function around it, {_AGAIN}"
-    if isinstance(node, cst.Call) and any(isinstance(one, cst.ClassDef) for one in view.origins(node.func)):
+    made = [one for one in view.origins(node) if isinstance(one, cst.Call)]
+    owners = (owner for one in made for owner in view.origins(one.func))
+    if any(isinstance(one, cst.ClassDef) for one in owners) or any(given_object(view, one) for one in made):
         return "it is an object, not a function", f"give evaluate a function of (run, example) that asks, {_AGAIN}"
     return None
 
@@ -357,9 +362,13 @@ def _is_read_elsewhere(view: ModuleView, given: Given) -> bool:
     return False
 
 
+_COPIES = frozenset({"list", "tuple", "values"})
+
+
 def _is_given(view: ModuleView, node: cst.CSTNode) -> bool:
     """Whether an expression goes to `evaluate`, as it is or as a part of a list, or is added to."""
-    call = next((one for one in view.above(node) if isinstance(one, cst.Call)), None)
+    calls = (one for one in view.above(node) if isinstance(one, cst.Call))
+    call = next((one for one in calls if last_name(one.func) not in _COPIES), None)
     added = view.additions.get(node.value, ()) if isinstance(node, cst.Name) else ()
     return call is not None and (is_evaluate(view, call) or call in added)
 

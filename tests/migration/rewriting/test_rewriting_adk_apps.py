@@ -89,7 +89,7 @@ def test_without_such_a_test_the_step_is_listed(tmp_path: Path, test: str) -> No
     [hand] = [one for file in found.files for one in file.rewrite.by_hand]
     assert (hand.kind, hand.why) == (
         "register",
-        "no agent.py that may be changed stands near it or is evaluated with it by a test named here",
+        "no agent.py that may be changed stands near it, is evaluated with it by a test named here or is the only one",
     )
 
 
@@ -125,3 +125,14 @@ def test_a_block_nobody_reads_is_found_through_the_test_and_read_where_a_conftes
     assert [(one.path.name, one.code) for one in scan([root]).findings] == [("test_config.json", "JH011")]
     (root / "tests/conftest.py").write_text("import judgeharness_adk\njudgeharness_adk.register()\n", encoding="utf-8")
     assert scan([root]).findings == ()
+
+
+def test_the_only_agent_registers_where_no_test_evaluates_one(tmp_path: Path) -> None:
+    root = project(tmp_path, "")
+    (root / "tests/test_weather.py").unlink()
+    assert changed(root, migrated([root], "single")) == ["src/weather/agent.py", "tests/evals/test_config.json"]
+    (root / "src/weather/tools").mkdir()
+    (root / "src/weather/tools/agent.py").write_text("helper = 1\n", encoding="utf-8")
+    assert changed(root, migrated([root], "single"))[0] == "src/weather/agent.py"
+    (root / "src/weather/tools/agent.py").write_text(AGENT, encoding="utf-8")
+    assert changed(root, migrated([root], "single")) == ["tests/evals/test_config.json"]

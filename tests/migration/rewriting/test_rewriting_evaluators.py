@@ -54,6 +54,10 @@ def around(signature: str) -> str:
             "ALL: list = []\nALL.append(same)\nevaluate(app, evaluators=ALL)",
             "ALL: list = []\nALL.append({})\nevaluate(app, evaluators=ALL)",
         ),
+        (
+            'ALL = {"same": same}\nevaluate(app, evaluators=list(ALL.values()))',
+            'ALL = {{"same": {}}}\nevaluate(app, evaluators=list(ALL.values()))',
+        ),
     ],
 )
 def test_a_function_that_asks_is_wrapped_in_the_list_and_stays_as_it_is(
@@ -94,6 +98,10 @@ def test_imports_stand_beside_that_of_evaluate_and_aliases_are_kept() -> None:
     [
         ("evaluate(app, evaluators=[lambda run, example: ask(run)])", "a lambda has no name"),
         ("from functools import partial\nevaluate(app, evaluators=[partial(same, x=1)])", "a partial has no name"),
+        (
+            "from functools import partial\nevaluate(app, evaluators=[partial(keyed, 1)])\ndef keyed(k, a, b): ask(a)",
+            "a partial has no name",
+        ),
         ("evaluate(('a', 'b'), evaluators=[same])", "it compares two experiments"),
         ("from langsmith import evaluate_comparative as go\ngo(['a', 'b'], [same])", "it compares two experiments"),
         ("def odd(case):\n    return ask(case)\nevaluate(app, evaluators=[odd])", "LangSmith would not call it"),
@@ -184,3 +192,12 @@ def test_what_no_file_defines_is_listed_and_the_others_are_wrapped(tmp_path: Pat
     assert [(hand.kind, hand.line) for hand in one.rewrite.by_hand] == [("brand", 4)]
     assert one.rewrite.by_hand[0].why == "elsewhere.brand is in none of the scanned files"
     assert "[HarnessRunEvaluator(same, " in one.rewrite.after
+
+
+def test_an_object_of_another_file_is_listed_once_where_it_is_given(tmp_path: Path) -> None:
+    metrics = "from llm import ask\nclass Liked:\n    def __call__(self, run, example):\n        return ask(run)\n"
+    go = f"{LANGSMITH}from metrics import Liked\nevaluate(app, evaluators=[Liked()])\n"
+    found = migrated([written(tmp_path, llm=ASK, metrics=metrics, go=go)], "single")
+    left = [(file.path.stem, one.why) for file in found.files for one in file.rewrite.by_hand]
+    assert left == [("go", "it is an object, not a function")]
+    assert cost_of(one.rewrite for one in found.files).by_hand == scan([tmp_path]).judges == 1
