@@ -196,6 +196,12 @@ def as_judgment(value: object) -> Judgment:
     """
     if isinstance(value, Judgment):
         return value
+    if type(value) is str and len(value) <= _LONGEST_LABEL:
+        return _judgment_of_label(value)
+    return _judgment_of(value)
+
+
+def _judgment_of(value: object) -> Judgment:
     given = _given(value)
     if given is None or given.one:
         answer = _answer(DEFAULT_CRITERION, value, given)
@@ -211,6 +217,9 @@ def as_judgment(value: object) -> Judgment:
         answers=tuple(replace(one, reasoning=one.reasoning or given.reasoning) for one in answers),
         unreadable=next(filter(None, map(_difference, map(answer_fields, given.criteria.values()))), None),
     )
+
+
+_judgment_of_label = lru_cache(maxsize=1024)(_judgment_of)  # a judge has few labels, and gives each many times
 
 
 def as_answer(criterion: str, value: object) -> Answer:

@@ -8,11 +8,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
-from judgeharness_integrations.aggregation.collapse import independence
+from judgeharness_integrations.aggregation.collapse import independence_of
 from judgeharness_integrations.aggregation.curtailing import settled
 from judgeharness_integrations.aggregation.deciding import decide
 from judgeharness_integrations.aggregation.decision import Decision, not_graded
-from judgeharness_integrations.aggregation.grouping import DEFAULT_CRITERION, by_criterion, is_numeric
+from judgeharness_integrations.aggregation.grouping import DEFAULT_CRITERION, by_criterion
 from judgeharness_integrations.aggregation.rules import Rule, RuleLike
 from judgeharness_integrations.aggregation.rules import rule as named_rule
 from judgeharness_integrations.aggregation.statistics import (
@@ -22,13 +22,14 @@ from judgeharness_integrations.aggregation.statistics import (
     modal_share,
     pair_disagreement,
 )
+from judgeharness_integrations.aggregation.tally import Tally, TallyOfOne, tallied
 from judgeharness_integrations.aggregation.unbiased import unbiased_rate
 from judgeharness_integrations.calibration.report import CalibrationReport, CalibrationState
 from judgeharness_integrations.certifying.certificate import Certificate
 from judgeharness_integrations.design import Design
-from judgeharness_integrations.result import CriterionResult, Distribution, HarnessResult, PerturbationSummary, RunState
+from judgeharness_integrations.result import CriterionResult, HarnessResult, PerturbationSummary, RunState
 from judgeharness_integrations.usage import usage_of_rows
-from judgeharness_integrations.verdictlog.row import OUTCOMES, Verdict, VerdictRow, is_probe, voting
+from judgeharness_integrations.verdictlog.row import VerdictRow, is_probe, voting
 
 __all__ = ["QUOTED_ERROR", "measure", "measure_criterion", "remeasure", "uncertified"]
 
@@ -53,16 +54,11 @@ def measure_criterion(
 ) -> CriterionResult:
     """Measure one criterion of one case from its rows; see `measure`."""
     planned = len(rows) + len(remaining) if planned is None else planned
-    decision, censored = _decision(rows, design, planned=planned, remaining=remaining)
+    tally = tallied(rows)
+    counts, outcomes, numeric = tally.counts, tally.outcomes, bool(tally.numeric)
+    decision, censored = _decision(rows, design, planned=planned, remaining=remaining, tally=tally)
     why = "" if state == "complete" or decision.status != "not_graded" else f"{state.replace('_', ' ')}: "
     details = f"; {ended}" if why and ended else _most_often(rows, decision)
-    numeric = bool(is_numeric(rows))
-    counts = _distribution(rows)
-    outcomes: dict[str, int] = dict.fromkeys(OUTCOMES, 0)
-    groups: dict[str, list[VerdictRow]] = {}
-    for row in rows:
-        outcomes[row.outcome] += 1
-        groups.setdefault(row.perturbation, []).append(row)
     tolerance = design.tolerance if tolerance is None else tolerance
     sets = any(isinstance(verdict, frozenset) for verdict in counts)  # of which there are more than one can guess among
     labels = None if numeric or sets else max(label_count or _FEWEST_LABELS, len(counts))
@@ -82,24 +78,24 @@ def measure_criterion(
         label_count=labels,
         sd=statistics.stdev(scores) if numeric and len(scores) > 1 else None,
         tolerance=tolerance if numeric else None,
-        perturbations=_perturbations(groups, tolerance, fixed=not design.curtail),
-        independence=independence(rows, temperature=temperature),
-        parser_conflicts=sum(bool(row.attributes.get("parser_conflict")) for row in rows if row.attributes),
+        perturbations=_perturbations(tally.perturbations, tolerance, fixed=not design.curtail),
+        independence=independence_of([one.valid for one in tally.perturbations.values()], temperature=temperature),
+        parser_conflicts=tally.conflicts,
         censored=censored,
         unbiased_rate=_unbiased_rate(rows, design, planned=planned, labels=label_count) if design.curtail else None,
     )
 
 
 def _decision(
-    rows: Sequence[VerdictRow], design: Design, *, planned: int, remaining: Sequence[bool]
+    rows: Sequence[VerdictRow], design: Design, *, planned: int, remaining: Sequence[bool], tally: Tally
 ) -> tuple[Decision, bool]:
     """Return the decision, and whether it stands on samples that were stopped early."""
     if not design.curtail or not remaining:
-        return decide(rows, design.rule, planned=planned, min_valid=design.min_valid), False
+        return decide(rows, design.rule, planned=planned, min_valid=design.min_valid, tally=tally), False
     decision = settled(rows, design.rule, remaining=remaining, min_valid=design.min_valid)
     if decision is not None:
         return decision, True
-    decision = decide(rows, design.rule, planned=planned, min_valid=design.min_valid)
+    decision = decide(rows, design.rule, planned=planned, min_valid=design.min_valid, tally=tally)
     if design.stopping_rule is None:
         return decision, False
     return not_graded(f"sampling stopped early under rule {design.stopping_rule}: {decision.reason}"), True
@@ -126,15 +122,6 @@ def _most_often(rows: Sequence[VerdictRow], decision: Decision) -> str:
     return f"; {', '.join(unusable)}" if unusable else ""
 
 
-def _distribution(rows: Sequence[VerdictRow]) -> Distribution:
-    """Return verdict -> count over valid samples, most frequent first, then in order of appearance."""
-    counts: dict[Verdict, int] = {}  # a case has few samples: a Counter would take longer
-    for row in rows:
-        if row.verdict is not None:
-            counts[row.verdict] = counts.get(row.verdict, 0) + 1
-    return counts if len(counts) < _FEWEST_LABELS else dict(sorted(counts.items(), key=lambda item: -item[1]))
-
-
 def _near(scores: Sequence[float], decision: Decision, tolerance: float) -> float | None:
     center = decision.center
     if center is None:  # a rule of the caller's own, or no decision
@@ -143,21 +130,20 @@ def _near(scores: Sequence[float], decision: Decision, tolerance: float) -> floa
 
 
 def _perturbations(
-    groups: Mapping[str, Sequence[VerdictRow]], tolerance: float, *, fixed: bool
+    groups: Mapping[str, TallyOfOne], tolerance: float, *, fixed: bool
 ) -> tuple[PerturbationSummary, ...]:
     """Return the samples by perturbation; `fixed`: their number was, as a comparison presumes."""
-    counts = {name: _distribution(group) for name, group in groups.items()}
-    baseline = counts.get(_BASELINE, {}) if fixed else {}
+    baseline = groups[_BASELINE].counts if fixed and _BASELINE in groups else {}
     return tuple(
         PerturbationSummary(
             name=name,
-            asked=len(group),
-            valid=sum(counts[name].values()),
-            sample_distribution=counts[name],
-            flip_rate=None if name == _BASELINE else pair_disagreement(baseline, counts[name], tolerance=tolerance),
-            swapped=any([row.swapped for row in group]),  # noqa: C419 - of few rows, a list is the faster
+            asked=one.asked,
+            valid=len(one.valid),
+            sample_distribution=one.counts,
+            flip_rate=None if name == _BASELINE else pair_disagreement(baseline, one.counts, tolerance=tolerance),
+            swapped=one.swapped,
         )
-        for name, group in groups.items()
+        for name, one in groups.items()
     )
 
 

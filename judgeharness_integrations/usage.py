@@ -45,32 +45,36 @@ def usage_of_rows(rows: Sequence[VerdictRow], *, rewrites: int = 0) -> Usage:
     asked: set[object] = set()
     never_made: set[object] = set()
     reused: set[object] = set()
-    uncached = []
+    uncached, attempted, waited = [], [], []
     for row in rows:
         call = row.call_id if row.call_id is not None else row.key
         asked.add(call)
+        attempted.append(row.attempts)
+        waited.append(row.latency_s)
         if row.attempts == 0:
             never_made.add(call)
-        if _REUSED in row.attributes:
-            reused.add(call)
-        if not row.attributes.get(_CACHED):
-            uncached.append(row)
-    calls = len(asked - never_made - reused)
-    attempts = known_sum([row.attempts for row in rows])
+        if row.attributes:
+            if _REUSED in row.attributes:
+                reused.add(call)
+            if row.attributes.get(_CACHED):
+                continue
+        uncached.append(row)
+    calls = len(asked - never_made - reused) if never_made or reused else len(asked)
+    attempts = known_sum(attempted)
     return Usage(
         calls=calls,
         attempts=calls if attempts is None else attempts,
         rewrites=rewrites,
         **tokens_of(uncached),
-        latency_s=known_sum([row.latency_s for row in rows]),
+        latency_s=known_sum(waited),
         reused=len(reused),
     )
 
 
 def tokens_of(used: Iterable[VerdictRow] | Iterable[Usage]) -> dict[str, int | None]:
     """Return the sum of each of `TOKENS`, None where nobody reported any."""
-    told = [_tokens(one) for one in used]
-    return {name: known_sum([one[place] for one in told]) for place, name in enumerate(TOKENS)}
+    told = zip(*map(_tokens, used), strict=True)
+    return dict.fromkeys(TOKENS) | dict(zip(TOKENS, map(known_sum, told), strict=False))
 
 
 def reused_from(rows: Sequence[VerdictRow]) -> tuple[str, ...]:

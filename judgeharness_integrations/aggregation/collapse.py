@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
-__all__ = ["Independence", "SampleStatus", "independence", "response_of"]
+__all__ = ["Independence", "SampleStatus", "independence", "independence_of", "response_of"]
 
 SampleStatus: TypeAlias = Literal["independent", "collapsed", "cannot tell", "not repeated"]
+_IDS = frozenset({"response_id", "cached"})
 _LONG_TEXT = 200  # characters: two independent answers of this length do not coincide by chance
 
 
@@ -37,8 +38,13 @@ def independence(rows: Iterable[VerdictRow], *, temperature: float | None = None
     for row in rows:
         if row.verdict is not None:
             groups.setdefault(row.perturbation, []).append(row)
-    repeated = [group for group in groups.values() if len(group) > 1]
-    valid = sum(map(len, groups.values()))
+    return independence_of(groups.values(), temperature=temperature)
+
+
+def independence_of(groups: Collection[Sequence[VerdictRow]], *, temperature: float | None = None) -> Independence:
+    """Look for evidence of collapse among valid samples that are grouped by perturbation; see `independence`."""
+    repeated = [group for group in groups if len(group) > 1]
+    valid = sum(map(len, groups))
     if not repeated:
         return Independence(status="not repeated", effective=valid)
     copies = [reason for group in repeated for reason in _copies(group, temperature)]
@@ -67,6 +73,8 @@ def _text(row: VerdictRow) -> str | None:
 
 def _copies(group: Sequence[VerdictRow], temperature: float | None) -> Iterator[str]:
     """Yield why a sample is a copy of another one of the group, for each that is, in whatever order the group came."""
+    if temperature != 0 and not any(map(_tells, group)):
+        return
     first, *others = sorted(group, key=_age)
     seen_responses, seen_texts = {response_of(first)}, {_text(first)}
     frozen = temperature == 0 and all((_text(row), row.verdict) == (_text(first), first.verdict) for row in others)
@@ -82,6 +90,12 @@ def _copies(group: Sequence[VerdictRow], temperature: float | None) -> Iterator[
             yield "temperature 0"
         seen_responses.add(response)
         seen_texts.add(text)
+
+
+def _tells(row: VerdictRow) -> bool:
+    """Whether there is anything of a row that only a copy can share."""
+    text = _text(row)
+    return (text is not None and len(text) >= _LONG_TEXT) or not _IDS.isdisjoint(row.attributes)
 
 
 def _age(row: VerdictRow) -> tuple[bool, int]:

@@ -8,6 +8,7 @@ from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.aggregation.decision import Decision, not_graded
 from judgeharness_integrations.aggregation.grouping import is_numeric
 from judgeharness_integrations.aggregation.rules import Rule
+from judgeharness_integrations.aggregation.tally import Tally
 from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow, verdict_text
 
 __all__ = ["check_rule_fits", "decide", "quorum"]
@@ -35,6 +36,7 @@ def decide(
     planned: int | None = None,
     min_valid: int | None = None,
     checked: bool = False,
+    tally: Tally | None = None,
 ) -> Decision:
     """Decide one case and criterion.
 
@@ -44,14 +46,16 @@ def decide(
         planned: how many samples were to be asked; the rows present, for a log from elsewhere.
         min_valid: the quorum; see `quorum`.
         checked: the rule is known to fit the verdicts; whoever decides many cases checks once.
+        tally: the counts of the rows, for who has them already.
 
     """
     planned = len(rows) if planned is None else planned
     if len(rows) < planned:
         return not_graded(f"{planned - len(rows)} of {planned} planned samples were not asked")
-    valid, needed = sum(row.verdict is not None for row in rows), quorum(planned, min_valid)
-    if valid < needed:
+    valid = sum(row.verdict is not None for row in rows) if tally is None else tally.outcomes["ok"]
+    if valid < (needed := quorum(planned, min_valid)):
         return not_graded(f"{valid} valid of {planned} samples, {needed} needed")
     if not checked:
-        check_rule_fits(rule, numeric=bool(is_numeric(rows)), criterion=rows[0].criterion)
+        numeric = is_numeric(rows) if tally is None else tally.numeric
+        check_rule_fits(rule, numeric=bool(numeric), criterion=rows[0].criterion)
     return rule.decide(rows)

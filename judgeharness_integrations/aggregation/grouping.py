@@ -150,14 +150,19 @@ def _unanswered(row: VerdictRow, criterion: str, gold: Verdict | None) -> Verdic
     )
 
 
-def is_numeric(rows: Sequence[VerdictRow]) -> bool | None:
+def is_numeric(rows: Sequence[VerdictRow], verdicts: Iterable[Verdict | None] | None = None) -> bool | None:
     """Whether the verdicts of one criterion are scores; None without any verdict.
+
+    Args:
+        rows: of one criterion.
+        verdicts: the different ones among theirs, for who has them already.
 
     Raises:
         UsageError: labels and numbers are mixed.
 
     """
-    kinds = {is_number(verdict) for verdict in {row.verdict for row in rows} if verdict is not None}
+    given = {row.verdict for row in rows} if verdicts is None else verdicts
+    kinds = {is_number(verdict) for verdict in given if verdict is not None}
     if len(kinds) > 1:
         example = next(row for row in rows if row.ok)
         raise UsageError(

@@ -60,7 +60,7 @@ class Agenda:
             Exception: a case could not be read or planned; nothing follows.
 
         """
-        while not self._ready:
+        while (pending := self.at_once()) is None:
             # the last look-up leaves no further cases, but its own are not ready before it ends
             if (self._left or self._opening.locked()) and not self._ended:
                 await self._open()
@@ -68,7 +68,11 @@ class Agenda:
                 await self._change.wait()
             else:
                 raise StopAsyncIteration
-        return self._ready.popleft()
+        return pending
+
+    def at_once(self) -> Pending | None:
+        """Return the next probe if one is at hand."""
+        return self._ready.popleft() if self._ready else None
 
     def stop(self) -> None:
         """Hand out nothing any more."""

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
+from judgeharness_integrations._drafting import drafted
 from judgeharness_integrations.aggregation.grouping import DEFAULT_CRITERION, EVERY_CRITERION
 from judgeharness_integrations.aggregation.rules import Kind
 from judgeharness_integrations.cases import Criterion
@@ -32,6 +33,8 @@ __all__ = ["CallFacts", "Keep", "RowMaker", "Rows", "kept"]
 Keep: TypeAlias = Literal["text", "hash", "none"]
 Rows: TypeAlias = tuple[VerdictRow, ...]
 _LONGEST_ERROR = 500
+_MOST_PLAIN = 1000
+_row = drafted(VerdictRow)
 _PREFERENCES = frozenset({"A", "B", "TIE"})
 
 _NOTHING_SAID = Judgment(answers=())
@@ -101,6 +104,7 @@ class RowMaker:
         self._once = None if once is None else f"{judge.name} {once}: called once, unperturbed"
         self._redact = redact or Redactor()
         self._numeric: dict[str, bool] = {}  # criterion -> whether its answers are scores, once one fitted the rule
+        self._plain: set[tuple[str, str, bool]] = set()  # criterion, label, of a pair: which stand as they came
 
     def of(self, pending: Pending, answer: object, call: CallFacts) -> Rows:
         """Return the rows of a call that answered, or that raised `answer`."""
@@ -112,7 +116,13 @@ class RowMaker:
             return self._failed(pending, error, call)
 
     def _answered(self, pending: Pending, judgment: Judgment, call: CallFacts) -> Rows:
-        """Return one row a criterion; a declared criterion without an answer is unparsed."""
+        """Return one row a criterion; a declared criterion without an answer is unparsed.
+
+        Most answers are a label that was given before, about a case that has no criteria of its own: nothing is to be
+        done to those.
+        """
+        if (plain := self._plain_of(pending, judgment)) in self._plain:
+            return self._rows(pending, judgment.answers, judgment, call)
         criteria = self._criteria_of(pending)
         answers = _addressed([_normalised(answer) for answer in judgment.answers], criteria)
         if criteria and not (len(criteria) == len(answers) == 1 and answers[0].criterion in criteria):
@@ -122,7 +132,21 @@ class RowMaker:
         if len(answers) > 1 and len({answer.criterion for answer in answers}) < len(answers):
             raise ValueError("the judge answered one criterion twice")
         answers = [self._of_kind(_as_declared(answer, criteria, pending)) for answer in answers]
+        if plain is not None and len(answers) == 1 and answers[0] is judgment.answers[0] and plain[0] in self._numeric:
+            self._remember(plain)
         return self._rows(pending, answers, judgment, call)
+
+    @staticmethod
+    def _plain_of(pending: Pending, judgment: Judgment) -> tuple[str, str, bool] | None:
+        """Return what decides whether an answer stands as it came; None where more does."""
+        if len(judgment.answers) != 1 or pending.facts.criteria:
+            return None
+        answer = judgment.answers[0]
+        return (answer.criterion, answer.verdict, pending.facts.pairwise) if type(answer.verdict) is str else None
+
+    def _remember(self, plain: tuple[str, str, bool]) -> None:
+        if len(self._plain) < _MOST_PLAIN:
+            self._plain.add(plain)
 
     def _criteria_of(self, pending: Pending) -> Mapping[str, Criterion]:
         own = pending.facts.criteria
@@ -152,9 +176,7 @@ class RowMaker:
         note = f"answered {verdict_text(answer.verdict)}, a {'score' if numeric else 'label'} where others are not"
         return replace(answer, verdict=None, outcome="unparsed", reasoning=answer.reasoning or note)
 
-    def _text(self, text: str | None, redact: Redactor) -> str | None:
-        if text is None:
-            return None
+    def _text(self, text: str, redact: Redactor) -> str | None:
         return redact.text(text) if self._keeps_text else self._keep(text)
 
     def _attributes(
@@ -175,43 +197,45 @@ class RowMaker:
         call: CallFacts,
         error: str | None = None,
     ) -> Rows:
-        perturbation, facts = pending.perturbation, pending.facts
+        perturbation, facts, case_id = pending.perturbation, pending.facts, pending.case_id
         call_id = pending.call_id(self._run, self._name) if len(answers) > 1 else None
         hashed = None if self._digest is None else pending.hash(self._digest)
         redact = self._redact.current()
         attributes = self._attributes(facts.attributes, judgment.facts if judgment is not None else {}, redact)
         said = judgment or _NOTHING_SAID
         rows, said = [], booked(said, call.billed) if call.billed else said
+        model = redact.text(said.model) if said.model else self._model
         for number, answer in enumerate(answers):
             first = number == 0
+            evidence = said if first else _NOTHING_SAID
             rows.append(
-                VerdictRow(
-                    case_id=pending.case_id,
-                    verdict=_restored(answer, perturbation),
-                    run=self._run,
-                    judge=self._name,
-                    criterion=answer.criterion,
-                    perturbation=perturbation.name,
-                    repetition=pending.repetition,
-                    swapped=perturbation.swaps,
-                    outcome=answer.outcome if answer.verdict is None else "ok",
-                    gold=facts.gold_of(answer.criterion),
-                    call_id=call_id,
-                    reasoning=self._text(answer.reasoning, redact),
-                    raw=self._text(said.raw, redact) if first else None,
-                    model=redact.text(said.model) if said.model else self._model,
-                    input_tokens=said.input_tokens if first else None,
-                    output_tokens=said.output_tokens if first else None,
-                    cached_input_tokens=said.cached_input_tokens if first else None,
-                    cache_write_tokens=said.cache_write_tokens if first else None,
-                    service_tier=said.service_tier,
-                    finish_reason=said.finish_reason,
-                    latency_s=call.latency_s if number == 0 else None,
-                    attempts=call.attempts if number == 0 else None,
-                    error=error,
-                    asked_at=call.asked_at,
-                    probe_hash=hashed,
-                    attributes=attributes,
+                _row(  # in the order of the fields
+                    case_id,
+                    _restored(answer, perturbation),
+                    self._run,
+                    self._name,
+                    answer.criterion,
+                    perturbation.name,
+                    pending.repetition,
+                    perturbation.swaps,
+                    answer.outcome if answer.verdict is None else "ok",
+                    facts.gold_of(answer.criterion),
+                    call_id,
+                    None if answer.reasoning is None else self._text(answer.reasoning, redact),
+                    None if evidence.raw is None else self._text(evidence.raw, redact),
+                    model,
+                    evidence.input_tokens,
+                    evidence.output_tokens,
+                    evidence.cached_input_tokens,
+                    evidence.cache_write_tokens,
+                    said.service_tier,
+                    said.finish_reason,
+                    call.latency_s if first else None,
+                    call.attempts if first else None,
+                    error,
+                    call.asked_at,
+                    hashed,
+                    attributes,
                 )
             )
         return tuple(rows)

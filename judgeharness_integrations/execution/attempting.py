@@ -27,6 +27,8 @@ from judgeharness_integrations.prices import Spent
 if TYPE_CHECKING:
     from tenacity import AsyncRetrying
 
+    from judgeharness_integrations.execution.aimd import Admission
+
 __all__ = ["CallPolicy", "own_failure", "read_apart"]
 
 _T = TypeVar("_T")
@@ -161,39 +163,55 @@ class _Attempts(Generic[_T]):
         self._metered = spent is not None and budget.is_metered
         self.made = 0
 
-    async def make(self) -> _T:
+    def make(self) -> Awaitable[_T]:
         """Make one attempt."""
         if self._metered:
-            await self._budget.reserve()
-            try:
-                return await self._limited()
-            finally:
-                self._budget.release()
+            return self._reserved()
         self._budget.take()
-        return await self._limited()
+        return self._limited()
+
+    async def _reserved(self) -> _T:
+        await self._budget.reserve()
+        try:
+            return await self._limited()
+        finally:
+            self._budget.release()
 
     async def _limited(self) -> _T:
-        limiter = self._limiter
-        if limiter is None:
-            answer = await self._tried()
-            self._counted(answer)
-            return answer
+        """Make the call once it is admitted; one coroutine for all of it, since every call under way holds it."""
+        limiter, admission = self._limiter, None
+        if limiter is not None and (admission := limiter.admit_at_once()) is None:
+            admission = await self._admitted(limiter)
         try:
-            admission = await limiter.admit()
+            self.made += 1
+            try:
+                with Deadline(self._timeout_s):
+                    answer = await self._call()
+            except (Exception, asyncio.CancelledError, SystemExit) as error:  # noqa: BLE001
+                self._book_empty(error)
+                raise own_failure(error)  # noqa: B904 - it is the same error, or carries its cause
+            tokens = self._counted(answer)
+        except BaseException as error:
+            if limiter is not None and admission is not None:
+                self._tell(limiter, admission, error)
+            raise
+        if limiter is not None and admission is not None:
+            limiter.answered(admission, tokens)
+        return answer
+
+    async def _admitted(self, limiter: Limits) -> Admission:
+        try:
+            return await limiter.admit()
         except BaseException:
             self._budget.give_back()
             raise
-        try:
-            answer = await self._tried()
-            tokens = self._counted(answer)
-        except BaseException as error:
-            if is_refusal(error):
-                limiter.refused(admission, retry_after_s(error))
-            else:
-                limiter.failed(admission)
-            raise
-        limiter.answered(admission, tokens)
-        return answer
+
+    @staticmethod
+    def _tell(limiter: Limits, admission: Admission, error: BaseException) -> None:
+        if is_refusal(error):
+            limiter.refused(admission, retry_after_s(error))
+        else:
+            limiter.failed(admission)
 
     def _counted(self, answer: object) -> int | None:
         """Count what an answer took; return its tokens."""
@@ -203,15 +221,9 @@ class _Attempts(Generic[_T]):
         self._budget.settle(spent)
         return spent.tokens
 
-    async def _tried(self) -> _T:
-        """Make the call; a reply without an answer was billed all the same, but for a proxy's own."""
-        self.made += 1
-        try:
-            with Deadline(self._timeout_s):
-                return await self._call()
-        except (Exception, asyncio.CancelledError, SystemExit) as error:  # noqa: BLE001
-            if isinstance(error, EmptyAnswerError) and error.answer.tokens.input is not None:
-                self._counted(error.answer.judgment(()))
-                if self._book is not None:
-                    self._book(error.answer)
-            raise own_failure(error)  # noqa: B904 - it is the same error, or carries its cause
+    def _book_empty(self, error: BaseException) -> None:
+        """Count a reply without an answer: it was billed all the same, but for a proxy's own."""
+        if isinstance(error, EmptyAnswerError) and error.answer.tokens.input is not None:
+            self._counted(error.answer.judgment(()))
+            if self._book is not None:
+                self._book(error.answer)

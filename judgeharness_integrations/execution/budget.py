@@ -157,6 +157,8 @@ class Budget:
     def settle(self, spent: Spent) -> None:
         """Count what an answer took; one that does not say ends a budget in tokens or money."""
         tokens = spent.tokens
+        if tokens is None and not self.prices and not self.is_metered:
+            return  # nothing is known, and nothing hangs on it
         with self._lock:
             if tokens is not None:
                 self.tokens = (self.tokens or 0) + tokens

@@ -37,9 +37,14 @@ class Channel(Generic[_T]):
         self._ended, self._error = True, error
         self._wake_reader()
 
+    @property
+    def is_full(self) -> bool:
+        """Whether the reader has fallen behind."""
+        return len(self._unread) >= self._most_unread
+
     async def room(self) -> None:
         """Wait until the reader has caught up, should it have fallen behind."""
-        if len(self._unread) >= self._most_unread:
+        if self.is_full:
             turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             self._writers.append(turn)
             await turn
@@ -53,6 +58,12 @@ class Channel(Generic[_T]):
                 return None
             self._reader = asyncio.get_running_loop().create_future()
             await self._reader
+        return self.get_at_once()
+
+    def get_at_once(self) -> _T | None:
+        """Return the next item if there is one."""
+        if not self._unread:
+            return None
         item = self._unread.popleft()
         if self._writers and len(self._unread) <= self._most_unread // 2:
             for writer in self._writers:

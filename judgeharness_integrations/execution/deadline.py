@@ -6,12 +6,12 @@ An `asyncio.timeout` for each would cost every call a timer of its own, though h
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar, Token
 from types import TracebackType
 from typing import Any, cast
-from weakref import WeakValueDictionary
+from weakref import WeakValueDictionary, ref
 
 __all__ = ["Deadline", "unhurried"]
 
@@ -40,7 +40,7 @@ class Deadline:
         loop = asyncio.get_running_loop()
         self._task = cast("asyncio.Task[Any]", asyncio.current_task(loop))
         self._cancelling = self._task.cancelling()
-        self._watch = _watches.get(id(loop)) or _watches.setdefault(id(loop), _Watch(loop))
+        self._watch = _watch_of(loop)
         if self._seconds is not None:
             self._run(self._seconds)
         self._outer: Token[Deadline | None] = _innermost.set(self)
@@ -114,6 +114,18 @@ class _Watch:
 
 # By the id of their loop, each as long as its timer or an attempt is there: what a closed loop left behind can go.
 _watches: WeakValueDictionary[int, _Watch] = WeakValueDictionary()
+
+
+_latest: Callable[[], _Watch | None] = lambda: None  # asked for last: most are of one loop
+
+
+def _watch_of(loop: asyncio.AbstractEventLoop) -> _Watch:
+    global _latest  # noqa: PLW0603 - a memory of one
+    watch = _latest()
+    if watch is None or watch.loop is not loop:
+        watch = _watches.get(id(loop)) or _watches.setdefault(id(loop), _Watch(loop))
+        _latest = ref(watch)
+    return watch
 
 
 @contextmanager

@@ -86,11 +86,15 @@ class Limiter(Slots):
         """Say that what the current task calls from now on is covered by the slots this task acquires."""
         _held.set(_held.get() | {self})
 
+    def admit_at_once(self) -> Admission | None:
+        """Let an attempt through if nothing keeps it waiting; the caller holds a slot."""
+        with self._lock:
+            return self._aimd.begin() if self._gate.is_open and self._room.take() else None
+
     async def admit(self) -> Admission:
         """Wait until an attempt may be made; the caller holds a slot."""
-        with self._lock:
-            if self._gate.is_open and self._room.take():
-                return self._aimd.begin()
+        if (admission := self.admit_at_once()) is not None:
+            return admission
         await self._line.acquire()
         try:
             while True:

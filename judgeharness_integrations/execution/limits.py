@@ -34,6 +34,10 @@ class Limits(Protocol):
         """Give the slot back."""
         ...
 
+    def admit_at_once(self) -> Admission | None:
+        """Let an attempt through that need not wait for anything; None where it has to wait in `admit`."""
+        ...
+
     async def admit(self) -> Admission:
         """Wait until an attempt may be made."""
         ...

@@ -109,7 +109,7 @@ class LocalExecutor:
         with limiter.run(self.max_concurrency, rates=self.rates):
             manager = asyncio.ensure_future(crew.work())
             try:
-                while (rows := await answered.get()) is not None:
+                while (rows := answered.get_at_once() or await answered.get()) is not None:
                     yield rows
             finally:
                 manager.cancel()
@@ -138,6 +138,7 @@ class _Crew:
 
     def __post_init__(self) -> None:
         self.spent = partial(spent_by, default_model=self.asking.model)
+        self.at_once: Callable[[], Pending | None] = getattr(self.left, "at_once", _nothing_at_hand)
 
     async def work(self) -> None:
         """Run the workers until no probe is left, then end the channel."""
@@ -192,8 +193,9 @@ class _Crew:
             self.answered.add(rows)
             if me is not None and me.cancelling():  # the judge kept a cancellation to itself
                 return
-            await self.answered.room()
-            pending = await self._next()
+            if self.answered.is_full:
+                await self.answered.room()
+            pending = (None if self.over else self.at_once()) or await self._next()
 
     async def _known(self, pending: Pending) -> Rows:
         rows = pending.known or ()
@@ -231,10 +233,13 @@ class _Crew:
 
     async def _called(self, pending: Pending) -> Rows:
         """Return the rows of a call; its slot is free again once they are in the log."""
-        await self.limiter.acquire()
+        asking = self.asking
+        if not self.limiter.acquire_at_once():
+            await self.limiter.acquire()
         try:
-            rows = await (self._watched(pending) if self.asking.spans else self._ask(pending))
-            await self.asking.keep(rows)
+            rows = await (self._watched(pending) if asking.spans else self._ask(pending))
+            if asking.keeper is not None:
+                await asking.keeper.keep(rows)
         finally:
             self.limiter.release()
         return rows
@@ -259,21 +264,20 @@ class _Crew:
         return rows
 
     async def _ask(self, pending: Pending) -> Rows:
-        probe, attempts = pending.at_hand() or await self._probe(pending), 0
+        asking, attempts = self.asking, 0
+        probe = pending.at_hand() or await self._probe(pending)
         asked_at, started = _now(), perf_counter()
         answer: Judgment | Exception
         billed: list[ModelAnswer] = []
         if isinstance(probe, Exception):
             answer = probe
         else:
-            policy, budget = self.executor.policy, self.asking.budget
-            judged = self.judge.judge if self.asking.contact.made else self._first
-            answer, attempts = await policy.attempt(
-                _attempting(judged, probe), budget, limiter=self.limiter, spent=self.spent, book=billed.append
+            attempt = _attempting(self.judge.judge if asking.contact.made else self._first, probe)
+            answer, attempts = await self.executor.policy.attempt(
+                attempt, asking.budget, self.limiter, self.spent, billed.append
             )
-        call = CallFacts(asked_at, perf_counter() - started, attempts, billed)
-        rows = self.asking.rows.of(pending, answer, call)
-        if not self.asking.contact.made and not isinstance(probe, Exception):
+        rows = asking.rows.of(pending, answer, CallFacts(asked_at, perf_counter() - started, attempts, billed))
+        if not asking.contact.made and not isinstance(probe, Exception):
             self._note(answer, rows)
         return rows
 
@@ -308,6 +312,10 @@ class _Crew:
             raise
         except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001
             return own_failure(error)
+
+
+def _nothing_at_hand() -> None:
+    """Stand for an iterator of probes that can only be awaited."""
 
 
 def _now() -> str:

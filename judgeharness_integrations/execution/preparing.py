@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
+from judgeharness_integrations._drafting import drafted
 from judgeharness_integrations.cases import AnswerCase, Case, Criterion, PairwiseCase
 from judgeharness_integrations.execution.probehash import content_digest, probe_hash
 from judgeharness_integrations.judging import Probe
@@ -27,6 +28,7 @@ __all__ = ["CaseFacts", "Pending", "Preparation", "Preparer", "Rewrite", "Rewrit
 Rewrite: TypeAlias = Callable[[Rewriter, str, str], Coroutine[Any, Any, str]]
 _T = TypeVar("_T")
 _MOST_REWRITES = 10_000
+_probe_of = drafted(Probe)
 PLANNED_SAMPLES = "planned_samples"
 _KNOWN_LENGTHS = frozenset(name for names in LENGTH_COLUMNS for name in names)
 LENGTHS = LENGTH_COLUMNS[0]  # characters of the two answers of a pair, where its case says nothing of their lengths
@@ -168,13 +170,7 @@ class Pending:
         return self._probe(await self.preparation.case())
 
     def _probe(self, case: Case) -> Probe:
-        return Probe(
-            case=case,
-            case_id=self.case_id,
-            perturbation=self.perturbation,
-            repetition=self.repetition,
-            seed=self.seed,
-        )
+        return _probe_of(case, self.case_id, self.perturbation, self.repetition, self.seed)
 
 
 class Rewritten(dict[tuple[int, str], str]):

@@ -48,15 +48,23 @@ class Slots:
             self._in_flight += 1
             return True
 
-    async def acquire(self) -> None:
-        """Wait for a slot."""
+    def acquire_at_once(self) -> bool:
+        """Take a slot for the running event loop if one is free."""
         loop = asyncio.get_running_loop()
         with self._lock:
             if self._last() is not loop:
                 self._last = weakref.ref(loop)
                 self._loops.add(self._last)
-            if self.take():
-                return
+            if self._in_flight >= self._most:
+                return False
+            self._in_flight += 1
+            return True
+
+    async def acquire(self) -> None:
+        """Wait for a slot."""
+        if self.acquire_at_once():
+            return
+        loop = asyncio.get_running_loop()
         self._bury()
         with self._lock:
             if self.take():

@@ -290,6 +290,9 @@ class ClusterLimits:
     def release(self) -> None:
         """Do nothing: see the class."""
 
+    def admit_at_once(self) -> None:
+        """Every admission is asked of the cluster."""
+
     async def admit(self) -> Admission:
         """Wait until an attempt may be made.
 
