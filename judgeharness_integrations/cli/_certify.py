@@ -44,7 +44,7 @@ def certify_log(log: Path, wanted: Wanted, request: Request, *, rule: str | None
             raise UsageError(
                 f"{note}, and neither is a certificate: ask the other cases, with run and without --until."
             )
-        study = study_of(request, request.labels or log, log, request.labels, config, request.out)
+        study = study_of(request, config, request.out, log=log)
         labelled, rows, notes = labelled_rows(answered, log, request, cluster=wanted.cluster or CLUSTER)
         configured = None if config is None else ConfiguredLog(config, rows)
         folding = Folding.of(rule or _RULE, configured)

@@ -62,6 +62,7 @@ class Asked:
     labels: LabelSource | None
     certify: float | None = None
     delta: float = 0.1
+    candidates: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,7 +123,14 @@ def print_plan(asked: Asked, *, as_json: bool) -> None:
     certificate = None
     if asked.certify is not None and read.pilot is not None:
         about = rows_about(read.every, [read.pilot.criterion])
-        certificate = certificate_plan(about, agreement=asked.certify, delta=asked.delta)
+        certificate = certificate_plan(
+            about,
+            agreement=asked.certify,
+            delta=asked.delta,
+            assurance=wanted.goal.share,
+            candidates=1 if asked.candidates is None else asked.candidates,
+            rule=folds,
+        )
     if as_json:
         print_json(report.to_dict() | ({} if certificate is None else {"certificate": asdict(certificate)}))
         return
@@ -142,6 +150,8 @@ def _check(asked: Asked) -> None:
         raise UsageError("--judge and --criterion choose rows of a pilot: give --pilot LOG.")
     if asked.certify is not None and asked.pilot is None:
         raise UsageError("--certify needs votes with gold labels: give --pilot LOG.")
+    if asked.certify is None and asked.candidates is not None:
+        raise UsageError("--candidates are those a certificate is chosen from: give --certify AGREEMENT, too.")
     if (asked.sensitivity is None) != (asked.specificity is None):
         raise UsageError("a corrected rate needs both --sensitivity and --specificity.")
 

@@ -59,6 +59,10 @@ _Certify = Annotated[
     typer.Option(help="Or: what a certificate of this agreement takes, by a labelled pilot.", show_default=False),
 ]
 _Delta = Annotated[float, typer.Option(help="1 - confidence of the certificate.")]
+_Candidates = Annotated[
+    int | None,
+    typer.Option(help="Judges, rules, ... of which one is certified on the same labels.", show_default="1"),
+]
 _Price = Annotated[float | None, typer.Option(help="Price of a call.", show_default=False)]
 _Labels = Annotated[Labels | None, typer.Option(help="Where labels could come from.", show_default=False)]
 
@@ -84,6 +88,7 @@ def plan(  # noqa: PLR0917 - typer passes every option by name
     labels: _Labels = None,
     certify: _Certify = None,
     delta: _Delta = 0.1,
+    candidates: _Candidates = None,
     *,
     expected: _Expected = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON (judgeharness.plan/1).")] = False,
@@ -112,5 +117,6 @@ def plan(  # noqa: PLR0917 - typer passes every option by name
         labels=None if labels is None else labels.value,
         certify=certify,
         delta=delta,
+        candidates=candidates,
     )
     print_plan(asked, as_json=as_json)
