@@ -1,4 +1,4 @@
-"""The ledger of candidates: which judges and rules were measured on one label set, beside the file of the labels.
+"""The ledgers of candidates: which judges and rules were measured on one label set, beside labels and logs.
 
 It holds digests alone, neither names nor prompts, and is only ever appended to, one line a look.
 """
@@ -16,6 +16,7 @@ from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.calibration.history import append_line, read_lines
 from judgeharness_integrations.calibration.holdout import Part
 from judgeharness_integrations.calibration.items import LabelledItem
+from judgeharness_integrations.calibration.labels import ONLY_CRITERION
 from judgeharness_integrations.calibration.words import canonical_label
 from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES
 from judgeharness_integrations.verdictlog.row import Verdict, verdict_to_json
@@ -30,11 +31,13 @@ __all__ = [
     "digest_of_labels",
     "ledger_path",
     "ledger_path_of_log",
+    "ledgers_beside",
     "read_ledger",
 ]
 
 CANDIDATES_SCHEMA: Final = "judgeharness.label_candidates/1"
 _CALLED: Final = ("the ledger of candidates", "--ledger, in a configuration calibration.ledger")
+_OF_LOGS: Final = "candidates.jsonl"
 _DIGITS: Final = 32  # of a digest: 128 bits
 
 
@@ -81,21 +84,29 @@ def ledger_path(labels: Path) -> Path:
 
 
 def ledger_path_of_log(log: Path) -> Path:
-    """Return where candidates are counted of a log or folder that holds its labels: once for all that lie beside it.
+    """Return where candidates are counted beside a log, or a run's folder: once for all that lie there.
 
     Each candidate has a log of its own, with the same labels in it.
     """
-    return log.with_name("candidates.jsonl")
+    return (log.resolve() if log.name in {"", ".."} else log).with_name(_OF_LOGS)
+
+
+def ledgers_beside(*ledgers: Path) -> list[Path]:
+    """Return all ledgers in the folders of some, whatever files of labels they are named after."""
+    folders = dict.fromkeys(ledger.parent for ledger in ledgers)
+    return [path for folder in folders for path in (folder / _OF_LOGS, *sorted(folder.glob(f"*.{_OF_LOGS}")))]
 
 
 def digest_of_labels(golds: Mapping[str, Mapping[str, Verdict]]) -> str:
     """Return what tells a label set from others: a digest of case ids, criteria and labels, in any order.
 
-    Labels in other words for PASS and FAIL, and A, B and TIE in small letters, are the same labels.
+    Labels in other words for PASS and FAIL, and A, B and TIE in small letters, are the same labels; so are those of the
+    only criterion with its name and without, as logs and files of labels hold them.
     """
+    named = len({criterion for parts in golds.values() for criterion in parts}) > 1
     return _digest(
         sorted(
-            [case_id, criterion, json.dumps(verdict_to_json(canonical_label(gold)))]
+            [case_id, criterion if named else ONLY_CRITERION, json.dumps(verdict_to_json(canonical_label(gold)))]
             for case_id, parts in golds.items()
             for criterion, gold in parts.items()
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
@@ -29,9 +29,9 @@ Curve: TypeAlias = "Sequence[tuple[float, float]]"  # (share of cases accepted, 
 class CertificatePrice:
     """What a certificate takes with so many votes a case.
 
-    With `labels` labels it is given in 80 % of studies, and leaves about `coverage`; both are None where no number of
-    labels up to 20,000 does. `calls` are the votes about the labelled cases. `chance` is how often it is given with as
-    many labels as there are, None where that was not asked.
+    With `labels` labels it is given in a share of studies, .8 unless another is asked for, and leaves about `coverage`;
+    both are None where no number of labels up to 20,000 does. `calls` are the votes about the labelled cases. `chance`
+    is how often it is given with as many labels as there are, None where that was not asked.
     """
 
     votes: int
@@ -67,8 +67,8 @@ def _passes(point: tuple[float, float], labels: int, *, agreement: float, delta:
     return float(binom.pmf(accepted, labels, share) @ passes)
 
 
-def labels_needed(curve: Curve, *, agreement: float, delta: float) -> int | None:
-    """Return how many labels, and any more than that, give a certificate in 80 % of studies; None where 20,000 do not.
+def labels_needed(curve: Curve, *, agreement: float, delta: float, share: float = POWER) -> int | None:
+    """Return how many labels, and any more, give a certificate in a share of studies; None where 20,000 do not.
 
     The chance is a sawtooth: with one label more, no more decisions may be wrong, until they may.
     """
@@ -79,7 +79,7 @@ def labels_needed(curve: Curve, *, agreement: float, delta: float) -> int | None
     grid = sorted({min(_MOST_LABELS, round(fewest * _GROWTH**step)) for step in range(steps + 1)})
 
     def short(labels: int) -> bool:
-        return chance(curve, labels, agreement=agreement, delta=delta) < POWER
+        return chance(curve, labels, agreement=agreement, delta=delta) < share
 
     last = next((place for place in reversed(range(len(grid))) if short(grid[place])), None)
     if last is None:
@@ -107,7 +107,12 @@ def agreed_votes(cases: Iterable[Sequence[VerdictRow]]) -> list[tuple[int, int]]
 
 
 def certificate_prices(
-    agreed: Iterable[tuple[int, int]], *, agreement: float, delta: float, labels: int | None = None
+    agreed: Iterable[tuple[int, int]],
+    *,
+    agreement: float,
+    delta: float,
+    labels: int | None = None,
+    share: float = POWER,
 ) -> tuple[CertificatePrice, ...]:
     """Return what a certificate takes with 2, 3, 6, ... votes a case that are decided by majority.
 
@@ -121,10 +126,14 @@ def certificate_prices(
         agreement: asked for.
         delta: 1 - confidence.
         labels: as many as there are.
+        share: of studies in which it is to be given.
 
     """
     fitted = _beta(agreed)
-    return () if fitted is None else tuple(_price(fitted, votes, agreement, delta, labels) for votes in _VOTES)
+    if fitted is None:
+        return ()
+    asked = {"agreement": agreement, "delta": delta}
+    return tuple(_price(_curve(*fitted, votes), votes, asked, labels=labels, share=share) for votes in _VOTES)
 
 
 def votes_needed(agreed: Iterable[tuple[int, int]], *, agreement: float, delta: float, labels: int) -> int | None:
@@ -134,16 +143,15 @@ def votes_needed(agreed: Iterable[tuple[int, int]], *, agreement: float, delta: 
 
 
 def _price(
-    fitted: tuple[float, float], votes: int, agreement: float, delta: float, labels: int | None
+    curve: Curve, votes: int, asked: Mapping[str, float], *, labels: int | None, share: float
 ) -> CertificatePrice:
-    curve = _curve(*fitted, votes)
-    needed = labels_needed(curve, agreement=agreement, delta=delta)
+    needed = labels_needed(curve, share=share, **asked)
     return CertificatePrice(
         votes=votes,
         labels=needed,
-        coverage=None if needed is None else _coverage(curve, needed, agreement=agreement, delta=delta),
+        coverage=None if needed is None else _coverage(curve, needed, **asked),
         calls=None if needed is None else needed * votes,
-        chance=None if labels is None else chance(curve, labels, agreement=agreement, delta=delta),
+        chance=None if labels is None else chance(curve, labels, **asked),
     )
 
 

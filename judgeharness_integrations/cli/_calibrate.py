@@ -84,7 +84,7 @@ def calibrate_config(path: Path | None, request: Request, *, rule: str | None, m
         request.labels, name=request.name, source=request.declared_source, positive=request.positive, by=request.by
     )
     _check_column(everything)
-    study = study_of(request, request.labels, path, request.out)
+    study = study_of(request, path, request.out)
     clusters, copied = _clusters(everything)
     labelled = study.labels(everything, clusters)
     judge = build_judge(config, place)

@@ -67,7 +67,7 @@ def calibrate_log(log: Path, rule: str | None, request: Request, *, config: Path
     if request.out is not None:
         check_file(request.out)
         refuse_same("--out", request.out, log, request.labels, config)
-    study = study_of(request, request.labels or log, log, request.labels, config, request.out)
+    study = study_of(request, config, request.out, log=log)
     with without_replay_advice():
         judge, answered = rows_of_one(log, request.judge, request.run)
         labelled, rows, notes = labelled_rows(answered, log, request)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,6 +19,7 @@ from judgeharness_integrations.calibration.candidates import (
     digest_of_labels,
     ledger_path,
     ledger_path_of_log,
+    ledgers_beside,
     read_ledger,
 )
 from judgeharness_integrations.calibration.holdout import Part, PartName, cases_of_part
@@ -30,19 +31,22 @@ from judgeharness_integrations.design import Design
 from judgeharness_integrations.judging import Judge
 from judgeharness_integrations.running import fingerprint_parts
 from judgeharness_integrations.verdictlog.row import Verdict
+from judgeharness_integrations.verdictlog.runfolder import folder_of
 
 __all__ = ["Study", "asked_candidate", "counted", "study_of"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Study:
-    """Candidates on one label set: the part of it that is looked at, the ledger, and how many were stated.
+    """Candidates on one label set: the part of it that is looked at, the ledgers, and how many were stated.
 
-    `alone`: the ledger is that of one file of labels.
+    A look is written to each of `ledgers`; those of `beside`, and all that lie in their folders, are read, too: what
+    counts are the labels, not the file they are in. `alone`: the first ledger is that of one file of labels.
     """
 
     part: Part
-    ledger: Path
+    ledgers: Sequence[Path]
+    beside: Sequence[Path]
     stated: int | None
     alone: bool
 
@@ -55,25 +59,33 @@ class Study:
     def count(self, golds: Mapping[str, Mapping[str, Verdict]], candidate: str) -> int:
         """Write down that a candidate is measured, and return how many there are; odd things go to standard error."""
         labels, now = digest_of_labels(golds), datetime.now(UTC).isoformat(timespec="seconds")
-        ledger = add_look(self.ledger, Look(labels=labels, candidate=candidate, part=self.part, looked_at=now))
-        known = len(ledger.candidates(labels, self.part))
-        for line in self._odd(ledger, known, ledger.others(labels)):
+        look = Look(labels=labels, candidate=candidate, part=self.part, looked_at=now)
+        own, *_ = [add_look(path, look) for path in self.ledgers]
+        looks = {
+            path: read_ledger(path).candidates(labels, self.part)
+            for path in dict.fromkeys((*self.ledgers, *ledgers_beside(*self.beside)))
+        }
+        known = len(frozenset().union(*looks.values()))
+        mine = own.candidates(labels, self.part)
+        told = [f"{path} knows candidates on the same labels: they count, too." for path in looks if looks[path] - mine]
+        for line in (*told, *self._odd(own, known, own.others(labels))):
             typer.echo(line, err=True)
         return max(known, self.stated or 1)
 
     def _odd(self, ledger: Ledger, known: int, others: int) -> list[str]:
-        told = []
+        told, path = [], self.ledgers[0]
         if self.stated is not None and self.stated < known:
             told.append(
-                f"{self.ledger} knows {known} candidates on these labels, more than --candidates {self.stated}."
+                f"{path} and its neighbours know {known} candidates on these labels, more than --candidates "
+                f"{self.stated}."
             )
         if others and self.alone:
             told.append(
-                f"{self.ledger} knows {others} candidates on other labels of this file, before it was changed: if the "
+                f"{path} knows {others} candidates on other labels of this file, before it was changed: if the "
                 "choice rests on them, say how many there are in all with --candidates."
             )
         if ledger.unreadable:
-            told.append(f"{ledger.unreadable} lines of {self.ledger} cannot be read and are not counted.")
+            told.append(f"{ledger.unreadable} lines of {path} cannot be read and are not counted.")
         return told
 
     def told(self, report: CalibrationReport) -> CalibrationReport:
@@ -92,18 +104,18 @@ def counted(config: Config, labels: CalibrationSet, looks: Iterable[str], *, as_
     if given is None or given.labels is None:
         return labels
     place, ledger = config.resolve(given.labels), given.ledger and config.resolve(given.ledger)
-    study = study_of(Request(labels=place, ledger=ledger or None, as_json=as_json), place, config.path)
+    study = study_of(Request(labels=place, ledger=ledger or None, as_json=as_json), config.path)
     golds, _ = labels.golds()
     return replace(labels, candidates=max(study.count(golds, look) for look in looks))
 
 
-def study_of(request: Request, place: Path, *read: Path | None) -> Study:
+def study_of(request: Request, *read: Path | None, log: Path | None = None) -> Study:
     """Return what is asked for; refuse what does not go together.
 
     Args:
         request: what calibrating is asked for.
-        place: the file or folder that holds the labels.
         read: other files that are read, none of which is the ledger.
+        log: of which decisions are measured, with their labels or beside a file of them.
 
     """
     if request.final and request.holdout is None:
@@ -116,17 +128,23 @@ def study_of(request: Request, place: Path, *read: Path | None) -> Study:
     if request.candidates is not None:
         check_candidates(request.candidates)
     name: PartName = "all" if request.holdout is None else "held_back" if request.final else "choosing"
-    beside = ledger_path(place) if request.labels == place else ledger_path_of_log(place)
-    ledger = request.ledger or beside
-    refuse_same("--ledger", ledger, place, *read)
-    known = read_ledger(ledger)
-    if known.unreadable and not known.looks:
-        raise ConfigError(
-            f"{ledger} is no ledger of candidates: give another --ledger, in a configuration calibration.ledger."
-        )
+    beside = [] if request.labels is None else [ledger_path(request.labels)]
+    if log is not None:
+        beside.append(ledger_path_of_log(folder_of(log) or log))
+    ledgers = list({path.parent.resolve(): path for path in reversed(beside)}.values())[::-1]  # one in a folder
+    if request.ledger is not None:
+        ledgers = [request.ledger]
+    for ledger in ledgers:
+        refuse_same("--ledger", ledger, request.labels, log, *read)
+        known = read_ledger(ledger)
+        if known.unreadable and not known.looks:
+            raise ConfigError(
+                f"{ledger} is no ledger of candidates: give another --ledger, in a configuration calibration.ledger."
+            )
     return Study(
         part=Part(name=name, holdout=request.holdout),
-        ledger=ledger,
+        ledgers=ledgers,
+        beside=beside,
         stated=request.candidates,
-        alone=request.labels == place,
+        alone=request.labels is not None,
     )

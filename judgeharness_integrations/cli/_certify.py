@@ -46,7 +46,7 @@ def certify_log(log: Path, wanted: Wanted, request: Request, *, rule: str | None
             )
         for note in cut_off_notes(answered, log, request.run):
             raise UsageError(f"{note}, and nothing shows that they did: continue the run to its end, without --until.")
-        study = study_of(request, request.labels or log, log, request.labels, config, request.out)
+        study = study_of(request, config, request.out, log=log)
         labelled, rows, notes = labelled_rows(answered, log, request, cluster=wanted.cluster or CLUSTER)
         configured = None if config is None else ConfiguredLog(config, rows)
         folding = Folding.of(rule or _RULE, configured)

@@ -96,7 +96,14 @@ def print_plan(asked: PlanRequest) -> None:
     certificate = None
     if asked.certify is not None and read.pilot is not None:
         about = rows_about(read.every, [read.pilot.criterion])
-        certificate = certificate_plan(about, agreement=asked.certify, delta=asked.delta)
+        certificate = certificate_plan(
+            about,
+            agreement=asked.certify,
+            delta=asked.delta,
+            assurance=wanted.goal.share,
+            candidates=1 if asked.candidates is None else asked.candidates,
+            rule=folds,
+        )
     if asked.as_json:
         print_json(report.to_dict() | ({} if certificate is None else {"certificate": asdict(certificate)}))
         return
@@ -116,6 +123,8 @@ def _check(asked: PlanRequest) -> None:
         raise UsageError("--judge and --criterion choose rows of a pilot: give --pilot LOG.")
     if asked.certify is not None and asked.pilot is None:
         raise UsageError("--certify needs votes with gold labels: give --pilot LOG.")
+    if asked.certify is None and asked.candidates is not None:
+        raise UsageError("--candidates are those a certificate is chosen from: give --certify AGREEMENT, too.")
     if (asked.sensitivity is None) != (asked.specificity is None):
         raise UsageError("a corrected rate needs both --sensitivity and --specificity.")
 

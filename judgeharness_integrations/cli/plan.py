@@ -68,6 +68,10 @@ class PlanRequest:
         typer.Option(help="Or: what a certificate of this agreement takes, by a labelled pilot.", show_default=False),
     ] = None
     delta: Annotated[float, typer.Option(help="1 - confidence of the certificate.")] = 0.1
+    candidates: Annotated[
+        int | None,
+        typer.Option(help="Judges, rules, ... of which one is certified on the same labels.", show_default="1"),
+    ] = None
     expected: Annotated[
         bool, typer.Option("--expected", help="Take the pilot for certain: a quarter to two thirds of studies do.")
     ] = False

@@ -103,6 +103,7 @@ def test_two_processes_lose_no_candidate(tmp_path: Path) -> None:
 def test_the_ledger_stands_beside_the_labels() -> None:
     assert ledger_path(Path("a/gold.csv.gz")) == Path("a/gold.candidates.jsonl")
     assert ledger_path_of_log(Path("runs/first")) == Path("runs/candidates.jsonl")
+    assert ledger_path_of_log(Path()) == Path.cwd().with_name("candidates.jsonl")
     assert ledger_path(Path("a/.gold")) == Path("a/.gold.candidates.jsonl")
 
 
@@ -114,6 +115,9 @@ def test_what_makes_a_candidate_and_a_label_set() -> None:
     assert len(set(told)) == 4
     assert (told[0], told[4]) == (told[1], told[5])
     assert told[0] == told[2] != told[3]
+    assert digest_of_labels(golds) == digest_of_labels({"a": {"v": "PASS"}, "b": {"v": frozenset("xy")}})
+    several = [{"a": {"v": "PASS"}, "b": {name: "PASS"}} for name in "wx"]
+    assert digest_of_labels(several[0]) != digest_of_labels(several[1])
     item = LabelledItem(case_id="a", criterion="verdict", gold="PASS", verdict="PASS", status="decided")
     other = replace(item, verdict="FAIL")
     found = {

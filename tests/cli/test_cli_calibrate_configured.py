@@ -117,13 +117,20 @@ def test_a_refused_configuration_is_no_candidate(
     other = configured("other", harness={"repetitions": 3})
     for asked in (("calibrate", other, "--log"), ("certify", "--config", other)):
         assert command(*asked, log, "--source", "human").code == 2
-    assert not (log / "candidates.jsonl").exists()
+    assert not (folder / "candidates.jsonl").exists()
 
 
 def test_certifying_and_calibrating_a_configuration_is_one_candidate(command: Command, folder: Path, log: Path) -> None:
     certified = command("certify", log, "--config", folder / "run.json", "--source", "human", "--json").json
     calibrated = command("calibrate", folder / "run.json", "--log", log, "--source", "human", "--json").json
     assert (certified["candidates"], calibrated["candidates"]) == (1, 1)
+
+
+def test_a_run_and_the_log_in_its_folder_have_one_ledger(command: Command, folder: Path, log: Path) -> None:
+    for n, (one, rule) in enumerate(((log, "majority"), (log / "verdicts.jsonl", "supermajority(0.9)")), start=1):
+        ran = command("calibrate", "--log", one, "--rule", rule, "--source", "human", "--json")
+        assert ran.json["candidates"] == n
+    assert len((folder / "candidates.jsonl").read_text().splitlines()) == 2
 
 
 def test_the_last_answer_says_how_old_it_is(tmp_path: Path, command: Command) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 from support.rows import sampled
 
 from judgeharness_integrations.calibration import CalibrationReport
-from judgeharness_integrations.verdictlog import VerdictRow, write_log
+from judgeharness_integrations.verdictlog import VerdictRow, read_log, write_log
 
 Command = Callable[..., Any]
 SOURCE = ("--source", "human")
@@ -107,7 +108,7 @@ def test_candidates_are_counted_beside_the_labels(command: Command, log: Path, t
     checked = command("calibrate", "--log", log, "--rule", "majority", "--check", tmp_path / "cal.json")
     assert "chosen from 20 candidates, by chance too: tests at 0.05 / 20" in checked.out
     fewer = calibrate(command, log, "--candidates", 1)
-    assert "knows 2 candidates on these labels, more than --candidates 1" in fewer.err
+    assert "and its neighbours know 2 candidates on these labels, more than --candidates 1" in fewer.err
     assert (
         "candidates measured on these labels: 2; intervals hold for all of them together (each at 97.47%)" in fewer.out
     )
@@ -153,6 +154,47 @@ def test_candidates_with_logs_of_their_own_are_counted_by_their_labels(command: 
         told = command("calibrate", "--log", log, "--rule", "majority", *SOURCE, "--json")
         counts.append((told.json["candidates"], told.err))
     assert counts == [(1, ""), (2, ""), (3, "")]
+
+
+def test_a_copy_of_the_label_file_beside_it_starts_nothing_anew(command: Command, log: Path, tmp_path: Path) -> None:
+    calibrate(command, log)
+    (tmp_path / "copy.csv").write_text((tmp_path / "drawn.csv").read_text())
+    second = calibrate(command, log, "--json", labels="copy", rule="strict_majority")
+    assert second.json["candidates"] == 2
+    told = f"{tmp_path / 'drawn.candidates.jsonl'} knows candidates on the same labels: they count, too."
+    assert told in second.err.splitlines()
+
+
+def test_the_same_labels_in_the_log_start_nothing_anew(command: Command, log: Path, tmp_path: Path) -> None:
+    calibrate(command, log)
+    golds = dict(line.split(",") for line in (tmp_path / "drawn.csv").read_text().split())
+    inside = write_log([replace(row, gold=golds.get(row.case_id)) for row in read_log(log)], tmp_path / "inside.jsonl")
+    asked = ("--log", inside, "--rule", "strict_majority", *SOURCE, "--json")
+    assert command("calibrate", *asked).json["candidates"] == 2
+    assert command("certify", inside, "--rule", "supermajority(2/3)", *SOURCE, "--json").json["candidates"] == 3
+
+
+def test_a_copied_label_file_elsewhere_is_known_by_the_log_it_is_used_on(
+    command: Command, log: Path, tmp_path: Path
+) -> None:
+    elsewhere = [tmp_path / name / "gold.csv" for name in "ab"]
+    for copy, candidates in zip(elsewhere, (1, 2), strict=True):
+        copy.parent.mkdir()
+        copy.write_text((tmp_path / "drawn.csv").read_text())
+        asked = ("--log", log, "--labels", copy, "--rule", ("majority", "strict_majority")[candidates - 1], *SOURCE)
+        assert command("calibrate", *asked, "--json").json["candidates"] == candidates
+        assert copy.with_name("gold.candidates.jsonl").exists()
+    assert len((tmp_path / "candidates.jsonl").read_text().splitlines()) == 2
+
+
+def test_a_named_ledger_alone_is_written_and_its_neighbours_are_read(
+    command: Command, log: Path, tmp_path: Path
+) -> None:
+    calibrate(command, log)
+    named = tmp_path / "kept" / "ledger.jsonl"
+    second = calibrate(command, log, "--json", "--ledger", named, rule="strict_majority")
+    assert second.json["candidates"] == 2
+    assert [len(path.read_text().splitlines()) for path in (named, tmp_path / "drawn.candidates.jsonl")] == [1, 1]
 
 
 def test_a_configured_judge_is_asked_about_its_part_alone(

@@ -238,6 +238,40 @@ def test_a_plan_prices_a_certificate(command: Command, tmp_path: Path) -> None:
     assert "no number of labels up to 20,000 does with up to 60 votes a case" in hopeless.out
 
 
+def labels_for(command: Command, path: Path, *options: object) -> int:
+    """Return how many labels the plan says for 12 votes."""
+    priced = command("plan", "--pilot", path, "--certify", 0.9, "--json", *options).json["certificate"]["by_votes"]
+    return next(one["labels"] for one in priced if one["votes"] == 12)
+
+
+def test_a_plan_of_a_certificate_knows_the_assurance(command: Command, tmp_path: Path) -> None:
+    path = pilot(tmp_path)
+    assert labels_for(command, path, "--assurance", 0.95) > labels_for(command, path)
+    assert "labels for 95 %" in command("plan", "--pilot", path, "--certify", 0.9, "--assurance", 0.95).out
+    expected = command("plan", "--pilot", path, "--certify", 0.9, "--expected").out
+    assert "labels for 80 %" in expected
+    assert "90 % confidence, the pilot's votes taken for certain:" in expected
+
+
+def test_a_plan_of_a_certificate_knows_the_candidates(command: Command, tmp_path: Path) -> None:
+    path = pilot(tmp_path)
+    assert labels_for(command, path, "--candidates", 20) == labels_for(command, path, "--delta", 0.1 / 20)
+    ran = command("plan", "--pilot", path, "--certify", 0.9, "--candidates", 20)
+    assert "the chosen one of 20 candidates, each tested at a level of 0.1 / 20" in ran.out
+    refused = command("plan", "--pilot", path, "--candidates", 20)
+    assert (refused.code, "give --certify AGREEMENT, too" in refused.err) == (2, True)
+    none = command("plan", "--pilot", path, "--certify", 0.9, "--candidates", 0)
+    assert (none.code, "0 candidates: give how many were tried" in none.err) == (2, True)
+
+
+def test_a_plan_prices_no_certificate_of_another_rule(command: Command, tmp_path: Path) -> None:
+    path = pilot(tmp_path)
+    assert command("plan", "--pilot", path, "--certify", 0.9, "--rule", "majority").code == 0
+    refused = command("plan", "--pilot", path, "--certify", 0.9, "--rule", "supermajority(2/3)")
+    sentence = "--certify prices decisions of the rule majority, not of supermajority(2/3): give --rule majority"
+    assert (refused.code, sentence in refused.err) == (2, True)
+
+
 def test_a_plan_needs_labelled_votes_for_that(command: Command, tmp_path: Path) -> None:
     assert "--certify needs votes with gold labels: give --pilot LOG." in command("plan", "--certify", 0.9).err
     ran = command("plan", "--pilot", pilot(tmp_path, gold=None), "--certify", 0.9)
