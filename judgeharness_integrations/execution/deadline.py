@@ -6,7 +6,7 @@ An `asyncio.timeout` for each would cost every call a timer of its own, though h
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar, Token
 from types import TracebackType
@@ -116,12 +116,12 @@ class _Watch:
 _watches: WeakValueDictionary[int, _Watch] = WeakValueDictionary()
 
 
-_latest: Callable[[], _Watch | None] = lambda: None  # asked for last: most are of one loop
+_latest: ref[_Watch] | None = None  # asked for last: most are of one loop
 
 
 def _watch_of(loop: asyncio.AbstractEventLoop) -> _Watch:
     global _latest  # noqa: PLW0603 - a memory of one
-    watch = _latest()
+    watch = None if _latest is None else _latest()
     if watch is None or watch.loop is not loop:
         watch = _watches.get(id(loop)) or _watches.setdefault(id(loop), _Watch(loop))
         _latest = ref(watch)
