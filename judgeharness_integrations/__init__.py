@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from judgeharness_integrations._lazy import lazy
 from judgeharness_integrations._rendering import register_renderers
+from judgeharness_integrations._version import __version__ as __version__
 
 if TYPE_CHECKING:
     from judgeharness_integrations._errors import JudgeHarnessError
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
     from judgeharness_integrations.perturbations import Perturbation
     from judgeharness_integrations.result import HarnessResult
     from judgeharness_integrations.verdictlog import VerdictRow, read_log, write_log
-
-__version__ = "0.1.0"
 
 __all__ = [
     "AnswerCase",

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from judgeharness_integrations._errors import ConfigError
+from judgeharness_integrations._errors import ConfigError, UsageError
 
 if TYPE_CHECKING:
     import yaml
@@ -19,7 +19,15 @@ __all__ = [
     "document_schema",
     "load_yaml",
     "owner_only",
+    "refuse_same",
 ]
+
+
+def refuse_same(option: str, path: Path, *read: Path | None) -> None:
+    """Refuse to write where something else is read from."""
+    for other in read:
+        if other is not None and path.is_file() and other.is_file() and path.samefile(other):
+            raise UsageError(f"{option} {path} is {other}, which is read: give another {option}.")
 
 
 def owner_only(path: str | Path, flags: int) -> int:

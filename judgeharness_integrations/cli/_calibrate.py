@@ -8,14 +8,14 @@ from pathlib import Path
 
 import typer
 
+from judgeharness_integrations._documents import refuse_same
 from judgeharness_integrations._errors import ConfigError, UnknownNameError, UsageError
 from judgeharness_integrations.aggregation.copies import CopiedCases
 from judgeharness_integrations.aggregation.grouping import attributed, named_cluster
 from judgeharness_integrations.calibration import CalibrationSet
 from judgeharness_integrations.cases import case_id_of
 from judgeharness_integrations.cli._asking import check_cost, confirm, judge_model, print_plans
-from judgeharness_integrations.cli._calibration_output import Request, deliver, refuse_same
-from judgeharness_integrations.cli._candidates import asked_candidate, study_of
+from judgeharness_integrations.cli._calibration_output import Request, deliver
 from judgeharness_integrations.cli._failures import failures, told, without_replay_advice
 from judgeharness_integrations.cli._plan_money import Asking, money_notes
 from judgeharness_integrations.cli._stopping import terminable
@@ -25,6 +25,7 @@ from judgeharness_integrations.config import Config, build_harness_options, buil
 from judgeharness_integrations.execution.observing import Span, default_observers
 from judgeharness_integrations.execution.probehash import content_digest
 from judgeharness_integrations.harness import JudgeHarness
+from judgeharness_integrations.labelling.candidates import asked_candidate, study_of
 from judgeharness_integrations.pricetable import prices_of
 from judgeharness_integrations.reporting.figures import check_drawable
 from judgeharness_integrations.verdictlog import VerdictRow

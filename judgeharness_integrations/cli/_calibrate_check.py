@@ -10,6 +10,7 @@ from typing import Any
 
 import typer
 
+from judgeharness_integrations._documents import refuse_same
 from judgeharness_integrations._errors import BudgetError, ConfigError, UsageError
 from judgeharness_integrations.calibration import CalibrationReport, CalibrationSet, LabelledItem
 from judgeharness_integrations.calibration.anchors import DEFAULT_ANCHORS, Place, anchor_items
@@ -22,7 +23,7 @@ from judgeharness_integrations.cases import Case, case_id_of
 from judgeharness_integrations.cli._asking import check_cost, confirm, judge_model, print_plans
 from judgeharness_integrations.cli._calibrate import place_of, refuse_of_log
 from judgeharness_integrations.cli._calibrate_log import Folding, items_of, rows_of_one
-from judgeharness_integrations.cli._calibration_output import Request, refuse_same
+from judgeharness_integrations.cli._calibration_output import Request
 from judgeharness_integrations.cli._drift_output import print_drift
 from judgeharness_integrations.cli._failures import failures, told, without_replay_advice
 from judgeharness_integrations.cli._json import print_json

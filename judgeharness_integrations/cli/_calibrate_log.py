@@ -10,6 +10,7 @@ from typing import Any, Self, TypeAlias
 
 import typer
 
+from judgeharness_integrations._documents import refuse_same
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.aggregation.copies import copies_together
 from judgeharness_integrations.aggregation.grouping import CLUSTER, by_case, by_criterion, cluster_of, is_numeric
@@ -33,14 +34,14 @@ from judgeharness_integrations.calibration.population import Population, column_
 from judgeharness_integrations.calibration.saved import last_asked
 from judgeharness_integrations.calibration.selection import selection_of_items, withhold
 from judgeharness_integrations.cases import case_id_of
-from judgeharness_integrations.cli._calibration_output import EXPLORATORY, Request, deliver, refuse_same
-from judgeharness_integrations.cli._candidates import study_of
+from judgeharness_integrations.cli._calibration_output import EXPLORATORY, Request, deliver
 from judgeharness_integrations.cli._configured_log import ConfiguredLog
 from judgeharness_integrations.cli._failures import without_replay_advice
 from judgeharness_integrations.cli._reading import rows_of_log, stop_notes
 from judgeharness_integrations.cli._replay import rule_of
 from judgeharness_integrations.cli._writing import check_file
 from judgeharness_integrations.cli.exits import OK
+from judgeharness_integrations.labelling.candidates import study_of
 from judgeharness_integrations.replay import CaseDecision, case_consistency, case_decisions, rows_of_judges
 from judgeharness_integrations.reporting.figures import check_drawable
 from judgeharness_integrations.reporting.plain import safe_text

@@ -14,20 +14,19 @@ from judgeharness_integrations.calibration.labels import unsaid_source
 from judgeharness_integrations.calibration.saved import SavedMeasurement
 from judgeharness_integrations.cli._json import print_json
 from judgeharness_integrations.cli._printing import console
+from judgeharness_integrations.labelling.candidates import CandidateOptions
 from judgeharness_integrations.reporting import calibration_text
 
-__all__ = ["EXPLORATORY", "Request", "deliver", "print_and_save", "refuse_same"]
+__all__ = ["EXPLORATORY", "Request", "deliver", "print_and_save"]
 
 EXPLORATORY = "rule chosen after the samples: exploratory, unless the run was planned with it"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Request:
+class Request(CandidateOptions):
     """What all ways of calibrating are asked for."""
 
-    labels: Path | None
     as_json: bool
-    out: Path | None = None
     judge: str | None = None
     name: str | None = None
     source: str | None = None
@@ -35,10 +34,6 @@ class Request:
     plot: Path | None = None
     run: str | None = None
     by: str | None = None
-    candidates: int | None = None
-    holdout: float | None = None
-    final: bool = False
-    ledger: Path | None = None
 
     @property
     def declared_source(self) -> str:
@@ -46,13 +41,6 @@ class Request:
         if self.source is None:
             raise UsageError(f"{unsaid_source('--source')}.")
         return self.source
-
-
-def refuse_same(option: str, path: Path, *read: Path | None) -> None:
-    """Refuse to write where something else is read from."""
-    for other in read:
-        if other is not None and path.is_file() and other.is_file() and path.samefile(other):
-            raise UsageError(f"{option} {path} is {other}, which is read: give another {option}.")
 
 
 def deliver(report: CalibrationReport, request: Request, *notes: str) -> None:

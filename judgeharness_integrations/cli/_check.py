@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 import typer
 
-from judgeharness_integrations import __version__
 from judgeharness_integrations._documents import owner_only
 from judgeharness_integrations._errors import BudgetError, ConfigError, JudgeDownError
+from judgeharness_integrations._version import __version__
 from judgeharness_integrations.checking import CheckReport, check_judge, check_rows
 from judgeharness_integrations.checking.page.rendering import headline
 from judgeharness_integrations.cli._asking import check_cost, confirm, print_plans

@@ -25,9 +25,9 @@ class ConfiguredLog:
     def __init__(self, path: Path, rows: Sequence[VerdictRow]) -> None:
         from judgeharness_integrations.cli._asking import judge_model  # noqa: PLC0415 - few give a configuration
         from judgeharness_integrations.cli._calibrate import place_of  # noqa: PLC0415
-        from judgeharness_integrations.cli._candidates import asked_candidate  # noqa: PLC0415
         from judgeharness_integrations.config import build_harness_options, build_judge, load_config  # noqa: PLC0415
         from judgeharness_integrations.harness import JudgeHarness  # noqa: PLC0415
+        from judgeharness_integrations.labelling.candidates import asked_candidate  # noqa: PLC0415
         from judgeharness_integrations.running import fingerprint_parts  # noqa: PLC0415
 
         config = load_config(path)

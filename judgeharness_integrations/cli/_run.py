@@ -10,11 +10,10 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from judgeharness_integrations import __version__
+from judgeharness_integrations._version import __version__
 from judgeharness_integrations.anchoring import calibration_run
 from judgeharness_integrations.casefiles import CaseFile
 from judgeharness_integrations.cli._asking import check_cost, confirm, judge_model, print_plans
-from judgeharness_integrations.cli._candidates import asked_candidate, counted
 from judgeharness_integrations.cli._gates import gates_of
 from judgeharness_integrations.cli._plan_money import Asking, money_notes, usage_before
 from judgeharness_integrations.cli._run_going import RunGoing, go
@@ -40,6 +39,7 @@ from judgeharness_integrations.config import (
     load_config,
 )
 from judgeharness_integrations.harness import JudgeHarness
+from judgeharness_integrations.labelling.candidates import asked_candidate, counted
 from judgeharness_integrations.plan import plan_cases
 from judgeharness_integrations.redacting import knowing, redacted
 
@@ -178,7 +178,7 @@ def _counted(asked: _Asked, request: RunRequest) -> _Asked:
     if labels is None:
         return asked
     looks = [asked_candidate(one.judge, design(one.judge), one.model) for one in asked.tallies]
-    known = counted(asked.config, labels, looks, as_json=request.as_json)
+    known = counted(asked.config, labels, looks)
     return replace(asked, harness=asked.harness.with_labels(known))
 
 

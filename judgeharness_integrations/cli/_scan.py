@@ -13,8 +13,8 @@ from urllib.parse import quote
 import typer
 from rich.text import Text
 
-from judgeharness_integrations import __version__
 from judgeharness_integrations._errors import UnknownNameError, UsageError
+from judgeharness_integrations._version import __version__
 from judgeharness_integrations.cli._json import print_json
 from judgeharness_integrations.cli._printing import console, table
 from judgeharness_integrations.cli.exits import GATE_FAILED, OK

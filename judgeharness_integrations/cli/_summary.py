@@ -8,7 +8,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from judgeharness_integrations import __version__
+from judgeharness_integrations._version import __version__
 from judgeharness_integrations.aggregation.grouping import CLUSTER
 from judgeharness_integrations.anchoring import calibration_run
 from judgeharness_integrations.calibration.facts import facts_of_result

@@ -13,8 +13,8 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from judgeharness_integrations import __version__
 from judgeharness_integrations._errors import ClusterError, JudgeDownError, JudgeHarnessError
+from judgeharness_integrations._version import __version__
 from judgeharness_integrations.cli._command import LazyGroup, add_lazily
 from judgeharness_integrations.cli._stopping import Terminated
 from judgeharness_integrations.cli.exits import INTERRUPTED, NOT_GRADED, OK, PIPE_CLOSED, TERMINATED, USAGE

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from importlib import import_module
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
+from judgeharness_integrations._version import __version__
 from judgeharness_integrations.reporting.html.annotators import annotators_section
 from judgeharness_integrations.reporting.html.boundaries import limits
 from judgeharness_integrations.reporting.html.casedetails import case_details, texts_of
@@ -75,7 +75,7 @@ def html_report(report: RunReport, *, gates: GateReport | None = None) -> str:
         details=_details(report, table, tones),
         texts=_texts(report),
         limits=limits(report),
-        version=import_module("judgeharness_integrations").__version__,  # not imported: it would name the left half
+        version=__version__,
     )
 
 

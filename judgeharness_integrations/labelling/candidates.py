@@ -1,14 +1,14 @@
-"""What `judgeharness calibrate` knows of candidates: which part of the labels is looked at, and who looked before."""
+"""Candidates on one label set: which part of the labels is looked at, and who looked before."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-import typer
-
+from judgeharness_integrations._documents import refuse_same
 from judgeharness_integrations._errors import ConfigError, UsageError
 from judgeharness_integrations.calibration import CalibrationReport, CalibrationSet
 from judgeharness_integrations.calibration.candidates import (
@@ -25,7 +25,6 @@ from judgeharness_integrations.calibration.candidates import (
 from judgeharness_integrations.calibration.holdout import Part, PartName, cases_of_part
 from judgeharness_integrations.calibration.simultaneous import check_candidates
 from judgeharness_integrations.cases import case_id_of
-from judgeharness_integrations.cli._calibration_output import Request, refuse_same
 from judgeharness_integrations.config import Config
 from judgeharness_integrations.design import Design
 from judgeharness_integrations.judging import Judge
@@ -33,7 +32,19 @@ from judgeharness_integrations.running import fingerprint_parts
 from judgeharness_integrations.verdictlog.row import Verdict
 from judgeharness_integrations.verdictlog.runfolder import folder_of
 
-__all__ = ["Study", "asked_candidate", "counted", "study_of"]
+__all__ = ["CandidateOptions", "Study", "asked_candidate", "counted", "study_of"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CandidateOptions:
+    """What is said of candidates on a label set, and which files are read and written beside it."""
+
+    labels: Path | None
+    out: Path | None = None
+    candidates: int | None = None
+    holdout: float | None = None
+    final: bool = False
+    ledger: Path | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,7 +80,7 @@ class Study:
         mine = own.candidates(labels, self.part)
         told = [f"{path} knows candidates on the same labels: they count, too." for path in looks if looks[path] - mine]
         for line in (*told, *self._odd(own, known, own.others(labels))):
-            typer.echo(line, err=True)
+            sys.stderr.write(f"{line}\n")
         return max(known, self.stated or 1)
 
     def _odd(self, ledger: Ledger, known: int, others: int) -> list[str]:
@@ -98,22 +109,22 @@ def asked_candidate(judge: Judge, design: Design, model: str | None) -> str:
     return candidate_of_parts(fingerprint_parts(judge, design, model) or {"judge": judge.name, **design.parts()})
 
 
-def counted(config: Config, labels: CalibrationSet, looks: Iterable[str], *, as_json: bool = False) -> CalibrationSet:
+def counted(config: Config, labels: CalibrationSet, looks: Iterable[str]) -> CalibrationSet:
     """Count candidates (`asked_candidate`) on the labels a configuration calibrates on, and return these."""
     given = config.calibration
     if given is None or given.labels is None:
         return labels
     place, ledger = config.resolve(given.labels), given.ledger and config.resolve(given.ledger)
-    study = study_of(Request(labels=place, ledger=ledger or None, as_json=as_json), config.path)
+    study = study_of(CandidateOptions(labels=place, ledger=ledger or None), config.path)
     golds, _ = labels.golds()
     return replace(labels, candidates=max(study.count(golds, look) for look in looks))
 
 
-def study_of(request: Request, *read: Path | None, log: Path | None = None) -> Study:
+def study_of(request: CandidateOptions, *read: Path | None, log: Path | None = None) -> Study:
     """Return what is asked for; refuse what does not go together.
 
     Args:
-        request: what calibrating is asked for.
+        request: what is said of candidates.
         read: other files that are read, none of which is the ledger.
         log: of which decisions are measured, with their labels or beside a file of them.
 
