@@ -159,10 +159,10 @@ def _calibrations(report: RunReport, found: Sequence[CriterionCases]) -> Iterato
         if reason or section.calibration is None:
             yield _calibration(section.judge, criterion, reason, design=cases.design)
         else:
-            found, source = section.calibration.criteria[criterion], section.calibration.name
-            beside = "" if found.controls is None or found.controls.beaten else found.controls.sentence
-            told = (f"calibrated on {source}: {found.n} labelled cases", beside, untested(section))
-            yield _calibration(section.judge, criterion, "; ".join(filter(None, told)), n=found.n, design=cases.design)
+            one, source = section.calibration.criteria[criterion], section.calibration.name
+            beside = "" if one.controls is None or one.controls.beaten else one.controls.sentence
+            told = (f"calibrated on {source}: {one.n} labelled cases", beside, untested(section))
+            yield _calibration(section.judge, criterion, "; ".join(filter(None, told)), n=one.n, design=cases.design)
     for judge in _without_criteria(report):
         yield _calibration(judge, "", "no case was measured")
 

@@ -97,3 +97,19 @@ def test_changes_that_are_0_in_the_mean_are_found_no_more_often_than_the_level()
     assert (found >= math.log(20)).any(axis=0).mean() <= 0.05
     assert log_e_shift([1.0] * 10, 1.0) == pytest.approx(float(log_e_shift([-1.0] * 10, 1.0)))
     assert log_e_shift([1.0] * 10, 1.0) >= math.log(20)
+
+
+# confseq 0.0.11, which needs Boost to be built and NumPy 1 to be imported: the mean of `betting_mart(x, 0.5, theta=1,
+# trunc_scale=1)` over the stakes, each a share of the largest bet; the second with N=20
+SCORES = [0.801, 0.94, 0.532, 0.831, 0.591, 0.6, 0.372, 0.808, 0.759, 0.403, 0.785, 0.468]
+CONFSEQ = {
+    None: [0.127504095, 0.336794911, 0.35747006, 0.556662512, 0.625321415, 0.704219914, 0.586799724, 0.805698904,
+           1.017622461, 0.913916369, 1.156097881, 1.121151227],
+    20: [0.127504095, 0.349909231, 0.401174898, 0.653035782, 0.79664942, 0.974324196, 0.92983342, 1.317260895,
+         1.773569038, 1.882370795, 2.518357857, 2.903077338],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("size", CONFSEQ)
+def test_the_capital_is_that_of_confseqs_bets(size: int | None) -> None:
+    assert log_e_mean(SCORES, 1.0, 0.5, size=size) == pytest.approx(CONFSEQ[size], abs=1e-8)
