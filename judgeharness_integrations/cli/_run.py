@@ -89,7 +89,7 @@ def _run(config: Config, request: RunRequest) -> int:
         for tally in asked.tallies:
             budget.check_price(tally.model_name)
         _agree(asked, before, spending, request, log=log, order=order_notes(parts, log) if request.until else ())
-        asked = _counted(asked, request)
+        asked = _counted(asked)
         log = stack.enter_context(place.open()) if log is None else log
         going = _begun(asked, place, log, before, request=request, parts=parts, spending=spending, gates=gates)
         with log.claim(str(asked.harness.run)):
@@ -172,7 +172,7 @@ def _asked(config: Config, request: RunRequest) -> _Asked:
     return _Asked(config=config, harness=harness, judges=judges, cases=cases, tallies=tallies)
 
 
-def _counted(asked: _Asked, request: RunRequest) -> _Asked:
+def _counted(asked: _Asked) -> _Asked:
     """Count the judges among the candidates of the labels they are calibrated on, as `judgeharness calibrate` does."""
     labels, design = asked.harness.calibration_set, asked.harness.design_for
     if labels is None:

@@ -12,9 +12,11 @@ from rich.table import Table
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.cli._json import print_json
 from judgeharness_integrations.cli._printing import console, percent, table
+from judgeharness_integrations.cli._selftest_commands import COMMANDS
 from judgeharness_integrations.cli.exits import GATE_FAILED, OK
 from judgeharness_integrations.cli.selftest import SelftestRequest
 from judgeharness_integrations.testing.selftest import SelftestReport, registry, run_selftest
+from judgeharness_integrations.testing.selftest.check import Check
 from judgeharness_integrations.testing.selftest.criteria import CRITERIA
 from judgeharness_integrations.testing.selftest.report import CheckFound, Kind, PointFound
 
@@ -93,7 +95,7 @@ _DRAWN: tuple[tuple[str, frozenset[Kind]], ...] = (
 def show_selftest(request: SelftestRequest) -> int:
     """Run the self-test, print what it found and return the exit code."""
     _check_names(request.only)
-    report = run_selftest(full=request.full, only=request.only, seed=request.seed, progress=_progress())
+    report = run_selftest(_checks(), full=request.full, only=request.only, seed=request.seed, progress=_progress())
     if request.as_json:
         print_json(report.to_dict())
     else:
@@ -101,9 +103,14 @@ def show_selftest(request: SelftestRequest) -> int:
     return OK if report.passed else GATE_FAILED
 
 
+def _checks() -> tuple[Check, ...]:
+    """Return all checks there are; those of the commands can be made where the commands are."""
+    return (*registry.CHECKS, *COMMANDS)
+
+
 def _check_names(only: Sequence[str]) -> None:
     """Refuse a part of no name, after the names: so many in a sentence could not be read."""
-    names = [check.name for check in registry.CHECKS]
+    names = [check.name for check in _checks()]
     for part in only:
         if not any(part.casefold() in name.casefold() for name in names):
             typer.echo("\n".join(names), err=True)

@@ -14,13 +14,14 @@ from support.measured import calibration
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.calibration import LabelledItem
 from judgeharness_integrations.calibration.drift import drift
+from judgeharness_integrations.cli import _selftest_commands as commands
+from judgeharness_integrations.cli._selftest_commands import COMMANDS, typed
 from judgeharness_integrations.gates.expression import parse_expression
 from judgeharness_integrations.gates.looking import Evidence, weigh
 from judgeharness_integrations.planning import Goal
 from judgeharness_integrations.testing.selftest import PromiseCheck, run_selftest
-from judgeharness_integrations.testing.selftest.workflows import WORKFLOWS, commands
+from judgeharness_integrations.testing.selftest.workflows import WORKFLOWS
 from judgeharness_integrations.testing.selftest.workflows.certificates import planted_population, violates
-from judgeharness_integrations.testing.selftest.workflows.commands import COMMANDS, typed
 from judgeharness_integrations.testing.selftest.workflows.labelling import (
     measured_labels,
     passes_bar,
@@ -41,7 +42,6 @@ from judgeharness_integrations.testing.selftest.workflows.planning import (
     [
         pytest.param(one, id=one.name, marks=[pytest.mark.slow] if one.name.endswith("difference") else [])
         for one in WORKFLOWS
-        if one not in COMMANDS
     ],
 )
 def test_every_point_can_be_simulated(check: Any) -> None:
@@ -54,7 +54,7 @@ def test_every_point_can_be_simulated(check: Any) -> None:
 
 def test_points_reach_rates_of_a_fiftieth_ten_cases_and_three_clusters() -> None:
     values: dict[str, set[float]] = {}
-    for check in WORKFLOWS:
+    for check in (*WORKFLOWS, *COMMANDS):
         assert isinstance(check, PromiseCheck)
         for point in check.points:
             for name, value in point.items():
@@ -66,7 +66,7 @@ def test_points_reach_rates_of_a_fiftieth_ten_cases_and_three_clusters() -> None
 
 
 def test_4000_studies_a_point_in_the_full_version() -> None:
-    assert {check.full_replicates for check in WORKFLOWS if isinstance(check, PromiseCheck)} == {4000}
+    assert {check.full_replicates for check in (*WORKFLOWS, *COMMANDS) if isinstance(check, PromiseCheck)} == {4000}
 
 
 # drift
@@ -251,5 +251,5 @@ def test_a_command_that_cannot_do_what_it_is_asked_ends_the_self_test(tmp_path: 
 @pytest.mark.slow
 @pytest.mark.untraced
 def test_no_workflow_breaks_its_promise() -> None:
-    report = run_selftest(WORKFLOWS)
+    report = run_selftest((*WORKFLOWS, *COMMANDS))
     assert [f"{check.name}: {check.reason}" for check in report.checks if check.verdict == "broken"] == []

@@ -1,4 +1,4 @@
-"""All checks: of every interval and test the product prints, of reports on simulated judges, of rules, of workflows."""
+"""All checks but those of the commands: of intervals and tests, of reports on simulated judges, of rules, of workflows."""
 
 from __future__ import annotations
 

@@ -106,7 +106,7 @@ def run_selftest(
     """Simulate intervals, tests, reports and workflows on planted truths; the same seed gives the same report.
 
     Args:
-        checks: what to check, all that are registered when None.
+        checks: what to check; when None all that are registered, which the command joins with checks of commands.
         full: every check at every point, with 4,000 replicates or studies, 100 reports on a judge with a fault and 400
             on one without; otherwise few at a few points, where what is beyond a limit by less than three standard
             errors of so few is unclear.

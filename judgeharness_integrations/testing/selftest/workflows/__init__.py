@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from judgeharness_integrations.testing.selftest.check import Check
 from judgeharness_integrations.testing.selftest.workflows.certificates import CERTIFYING
-from judgeharness_integrations.testing.selftest.workflows.commands import COMMANDS
 from judgeharness_integrations.testing.selftest.workflows.labelling import CHOOSING, LABELLING
 from judgeharness_integrations.testing.selftest.workflows.looking import DRIFTING, LOOKING
 from judgeharness_integrations.testing.selftest.workflows.planning import PLANNING
 
 __all__ = ["WORKFLOWS"]
 
-WORKFLOWS: tuple[Check, ...] = (*PLANNING, *LABELLING, *CHOOSING, *DRIFTING, *LOOKING, *CERTIFYING, *COMMANDS)
+WORKFLOWS: tuple[Check, ...] = (*PLANNING, *LABELLING, *CHOOSING, *DRIFTING, *LOOKING, *CERTIFYING)

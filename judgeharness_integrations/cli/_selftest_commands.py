@@ -1,4 +1,4 @@
-"""The commands themselves, one after the other on files in a temporary folder, as people type them."""
+"""Checks of the self-test that only the command can make: the commands themselves, as people type them."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def typed(*arguments: str | Path) -> tuple[int, str]:
         UsageError: it could not do what it was asked for.
 
     """
-    from judgeharness_integrations.cli.app import main  # noqa: PLC0415 - the command imports the self-test
+    from judgeharness_integrations.cli.app import main  # noqa: PLC0415 - which knows the command that imports this
 
     printed, complained = io.StringIO(), io.StringIO()
     summary = os.environ.pop(_SUMMARY, None)
