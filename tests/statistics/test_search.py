@@ -54,3 +54,7 @@ def test_of_teeth_the_number_is_taken_from_which_on_all_are_enough(teeth: list[b
 
 def test_between_two_numbers_of_the_grid_every_one_is_asked() -> None:
     assert fewest_for_good(lambda n: n >= 47 and n != 52, range(0, 101, 10)) == 53
+
+
+def test_where_all_of_the_grid_is_enough_its_first_number_is() -> None:
+    assert fewest_for_good(lambda n: n > 0, [3, 5, 8]) == 3
