@@ -5,14 +5,9 @@ from judgeharness_integrations.aggregation.deciding import decide, quorum
 from judgeharness_integrations.aggregation.decision import Decision, Status, abstained, decided, not_graded
 from judgeharness_integrations.aggregation.position import PositionBias, position_bias
 from judgeharness_integrations.aggregation.rules import RULE_NAMES, Rule, RuleLike, rule
-from judgeharness_integrations.aggregation.statistics import (
-    agreement,
-    chance_consistency,
-    modal_share,
-    sign_test,
-    wilson,
-)
+from judgeharness_integrations.aggregation.statistics import agreement, chance_consistency, modal_share
 from judgeharness_integrations.aggregation.variance import VarianceSplit, variance_split
+from judgeharness_integrations.statistics.proportions import sign_test, wilson
 
 __all__ = [
     "RULE_NAMES",

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from judgeharness_integrations.aggregation.statistics import sign_test
+from judgeharness_integrations.statistics.proportions import sign_test
 from judgeharness_integrations.verdictlog.row import VerdictRow, voting
 
 __all__ = ["PositionBias", "base_perturbation", "position_bias"]

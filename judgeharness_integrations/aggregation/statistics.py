@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from operator import mul
 from typing import Final
@@ -15,12 +14,8 @@ __all__ = [
     "agreement",
     "chance_consistency",
     "distance_share",
-    "fewest",
     "modal_share",
     "pair_disagreement",
-    "sign_test",
-    "wilson",
-    "wilson_of",
 ]
 
 _LARGEST_N: Final = 200
@@ -119,49 +114,3 @@ def _close(verdict: Verdict, other: Verdict, tolerance: float | None) -> bool:
     if tolerance is None or not isinstance(verdict, (int, float)) or not isinstance(other, (int, float)):
         return False
     return within(verdict, other, tolerance)
-
-
-def sign_test(first: int, second: int) -> float | None:
-    """Return the exact two-sided binomial (McNemar) p-value of `first` against `second` discordant pairs.
-
-    None when there is no discordant pair.
-    """
-    total = first + second
-    if not total:
-        return None
-    ways = tail = 1
-    for k in range(min(first, second)):
-        ways = ways * (total - k) // (k + 1)
-        tail += ways
-    return min(1.0, tail / (1 << (total - 1)))
-
-
-def wilson(successes: int, trials: int, *, confidence: float = 0.95) -> tuple[float, float] | None:
-    """Return the Wilson score interval of a proportion (Wilson 1927); None without trials."""
-    if not trials:
-        return None
-    from statistics import NormalDist  # noqa: PLC0415 - calibrations alone need it
-
-    return wilson_of(successes / trials, trials, NormalDist().inv_cdf((1 + confidence) / 2))
-
-
-def wilson_of(rate: float, trials: float, z: float) -> tuple[float, float]:
-    """Return Wilson's interval of a rate over a number of trials that may be effective, `z` standard errors wide."""
-    spread = z * math.sqrt(rate * (1 - rate) / trials + z * z / (4 * trials * trials))
-    center, scale = rate + z * z / (2 * trials), 1 + z * z / trials
-    low = (center - spread) / scale if rate else 0.0  # exactly, where rounding would leave 2e-17
-    high = (center + spread) / scale if rate < 1 else 1.0
-    return max(0.0, low), min(1.0, high)
-
-
-def fewest(enough: Callable[[int], bool], *, least: int = 1, most: int) -> int | None:
-    """Return the smallest number of `least` to `most` that is enough, by doubling and bisection; None where none is.
-
-    Where more is not always enough, as power rises with n in teeth, this is where a bisection meets it.
-    """
-    low, high = least - 1, least
-    while not enough(high):
-        if high >= most:
-            return None
-        low, high = high, min(2 * high, most)
-    return low + 1 + bisect_left(range(low + 1, high), 1, key=enough)

@@ -6,11 +6,10 @@ from judgeharness_integrations._lazy import lazy
 
 if TYPE_CHECKING:
     from judgeharness_integrations.calibration.classes import ClassRates
-    from judgeharness_integrations.calibration.estimate import Estimate
     from judgeharness_integrations.calibration.items import LabelledItem
     from judgeharness_integrations.calibration.labels import CalibrationSet, LabeledExample
     from judgeharness_integrations.calibration.measure import CriterionCalibration, Judged, measure_calibration
-    from judgeharness_integrations.calibration.rates import Kappa, Rate, ScoreErrors
+    from judgeharness_integrations.calibration.rates import Rate, ScoreErrors
     from judgeharness_integrations.calibration.report import CalibrationReport, CalibrationState
     from judgeharness_integrations.calibration.riskcoverage import RiskCoverage, RiskPoint
     from judgeharness_integrations.calibration.sheet import write_labelling_sheet
@@ -19,6 +18,8 @@ if TYPE_CHECKING:
         calibration_set_from_sheet,
         read_labelling_sheet,
     )
+    from judgeharness_integrations.statistics.agreement import Kappa
+    from judgeharness_integrations.statistics.means import Estimate
 
 __all__ = [
     "CalibrationReport",
@@ -49,9 +50,9 @@ _HOMES = {
     "CalibrationState": "report",
     "ClassRates": "classes",
     "CriterionCalibration": "measure",
-    "Estimate": "estimate",
+    "Estimate": "measure",
     "Judged": "measure",
-    "Kappa": "rates",
+    "Kappa": "measure",
     "LabeledExample": "labels",
     "LabelledItem": "items",
     "Rate": "rates",

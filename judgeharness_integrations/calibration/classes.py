@@ -6,10 +6,10 @@ import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
-from judgeharness_integrations.calibration.estimate import Estimate
 from judgeharness_integrations.calibration.judged import Judged
 from judgeharness_integrations.calibration.rates import Rate
-from judgeharness_integrations.calibration.tally import Tally, share_estimate
+from judgeharness_integrations.statistics.means import Estimate
+from judgeharness_integrations.statistics.tally import Tally, share_estimate
 from judgeharness_integrations.verdictlog.row import Verdict, verdict_text
 
 __all__ = ["ClassRates", "balanced_accuracy", "class_rates", "macro_f1", "too_rare"]

@@ -9,9 +9,9 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Final, Self
 
-from judgeharness_integrations.aggregation.statistics import wilson_of
-from judgeharness_integrations.calibration.estimate import Estimate, estimate
 from judgeharness_integrations.calibration.rates import Rate
+from judgeharness_integrations.statistics.means import Estimate, estimate, z_quantile
+from judgeharness_integrations.statistics.proportions import wilson_of
 from judgeharness_integrations.verdictlog.columns import LENGTH_COLUMNS
 from judgeharness_integrations.verdictlog.row import Verdict, is_number, verdict_text
 
@@ -285,7 +285,7 @@ def _advantage(found: Sequence[tuple[float, float, Hashable, int]], confidence: 
 
     Else, and where cases are right in a share of their samples, the t interval of the clustered standard error.
     """
-    from judgeharness_integrations.calibration.paired import tango_interval  # noqa: PLC0415 - loads SciPy
+    from judgeharness_integrations.statistics.paired import tango_interval  # noqa: PLC0415 - loads SciPy
 
     n, clusters = sum(count for *_, count in found), [cluster for _, _, cluster, _ in found]
     value = math.fsum((first - second) * count for first, second, _, count in found) / n
@@ -327,7 +327,7 @@ def _share_interval(cases: _Cases, mean: float) -> tuple[float, float]:
         rate = Rate.over([bool(hit) for hit in cases.right], cases.clusters, confidence=cases.confidence)
         if rate is not None:  # pragma: no branch - there are cases
             return rate.low, rate.high
-    return wilson_of(mean, cases.n, statistics.NormalDist().inv_cdf((1 + cases.confidence) / 2))
+    return wilson_of(mean, cases.n, z_quantile(cases.confidence))
 
 
 def _of_scores(

@@ -9,11 +9,11 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from judgeharness_integrations.aggregation.holm import holm
-from judgeharness_integrations.aggregation.statistics import sign_test
-from judgeharness_integrations.calibration import paired
 from judgeharness_integrations.calibration.changes import Change, Kind, badness, distances, kind_of, rights
 from judgeharness_integrations.sequential.drift import drift_evidence
+from judgeharness_integrations.statistics import means, paired, proportions
+from judgeharness_integrations.statistics.multiplicity import holm
+from judgeharness_integrations.statistics.proportions import sign_test
 from judgeharness_integrations.verdictlog.row import Verdict, is_number, verdict_text
 
 __all__ = ["Answer", "Day", "compared"]
@@ -190,10 +190,10 @@ def _constant(changes: Sequence[Change]) -> Verdict | None:
 def _mean_interval(change: np.ndarray[Any, np.dtype[np.float64]], span: float, confidence: float) -> Interval:
     if not change.size:
         return None
-    found = paired.mean_interval(change, confidence=confidence)
+    found = means.mean_interval(change, confidence=confidence)
     if found is not None:
         return found
-    center, unseen = float(change[0]), paired.unchanged_bound(change.size, confidence=confidence) * span
+    center, unseen = float(change[0]), proportions.unchanged_bound(change.size, confidence=confidence) * span
     return center - unseen, center + unseen
 
 
@@ -208,7 +208,7 @@ def _facts(
     level: float,
 ) -> dict[str, Any]:
     answer = _answer(found, looks, p_adjusted=p_adjusted, margin=margin)
-    smallest = paired.minimum_detectable(found.n, exchange=found.exchange, alpha=level)
+    smallest = paired.mcnemar_detectable(found.n, exchange=found.exchange, alpha=level)
     near = _inside(found.interval, margin * found.unit)
     unclear = answer == "inconclusive" and not (near and found.constant is not None)  # which no number of them mends
     needed = _needed(found, margin=margin, level=level) if unclear else None
@@ -291,14 +291,14 @@ def _reason(found: _Paired, looks: _Looks, answer: Answer, *, margin: float, p_a
 
 def _needed(found: _Paired, *, margin: float, level: float) -> int | None:
     """Return how many anchors would find a change of `margin`, and show an unchanged judge to be stable."""
-    to_find = paired.items_needed(margin, exchange=found.exchange, alpha=level)
+    to_find = paired.mcnemar_items(margin, exchange=found.exchange, alpha=level)
     if to_find is None:
         return None
     needed = max(to_find, paired.items_to_confirm(margin, exchange=found.exchange))
     allowed = margin * found.unit
     if found.kind == "numbers":
-        needed = max(needed, paired.items_for_mean(allowed, found.spread))
+        needed = max(needed, means.items_for_mean(allowed, found.spread))
     if needed <= found.n:  # enough for a clear case, but this one lies near the margin
         gap = max(abs(allowed - abs(found.difference or 0.0)), allowed / 100)
-        needed = max(found.n + 1, paired.items_for_mean(gap, found.spread))
+        needed = max(found.n + 1, means.items_for_mean(gap, found.spread))
     return needed if needed <= paired.MOST_ITEMS else None

@@ -5,11 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from statistics import NormalDist
 from typing import Any, TypeAlias
 
 from judgeharness_integrations._errors import CaseError
-from judgeharness_integrations.calibration.chanceagreement import clustered_kappa, gwet_ac1, too_rare_for_a_bar
 from judgeharness_integrations.calibration.classes import (
     ClassRates,
     balanced_accuracy,
@@ -18,14 +16,15 @@ from judgeharness_integrations.calibration.classes import (
     too_rare,
 )
 from judgeharness_integrations.calibration.controls import Controls, controls_of
-from judgeharness_integrations.calibration.estimate import Estimate
 from judgeharness_integrations.calibration.judged import Judged, cluster_keys
-from judgeharness_integrations.calibration.rates import Kappa, Rate, ScoreErrors
+from judgeharness_integrations.calibration.rates import Rate, ScoreErrors
 from judgeharness_integrations.calibration.riskcoverage import RiskCoverage, risk_coverage
 from judgeharness_integrations.calibration.selection import WITHHELD, Selection
 from judgeharness_integrations.calibration.simultaneous import plain_intervals, simultaneous_level
 from judgeharness_integrations.calibration.strata import Strata, strata_of
 from judgeharness_integrations.calibration.words import BINARY, check_labels, graded_label, read_labels
+from judgeharness_integrations.statistics.agreement import Kappa, clustered_kappa, gwet_ac1, too_rare_for_a_bar
+from judgeharness_integrations.statistics.means import Z95, Estimate
 from judgeharness_integrations.verdictlog.row import is_number, verdict_text
 
 __all__ = ["CriterionCalibration", "Judged", "graded_label", "measure_calibration", "stratified"]
@@ -33,7 +32,6 @@ __all__ = ["CriterionCalibration", "Judged", "graded_label", "measure_calibratio
 NOT_GRADED = "NOT_GRADED"
 _OLD = "it was measured by an earlier version, without balanced accuracy: calibrate again"
 _MOST_NAMED = 4
-_Z = NormalDist().inv_cdf(0.975)
 _NO_RATES = "scores have no precision and recall; give the rule a threshold (pass_at) or read the errors"
 
 Confusion: TypeAlias = dict[str, dict[str, int]]
@@ -158,7 +156,7 @@ def _apart(measured: CriterionCalibration, sign: int) -> bool:
     if found is None:
         return False
     value, end = sign * found.value, found.low if sign > 0 else found.high
-    apart = value * math.sqrt(max(0, (measured.clusters or found.n) - 1)) > _Z
+    apart = value * math.sqrt(max(0, (measured.clusters or found.n) - 1)) > Z95
     return apart and (value == 1 or (end is not None and sign * end > 0))
 
 

@@ -8,7 +8,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeharness_integrations.calibration.estimate import Estimate, estimate
+from judgeharness_integrations.statistics.means import Estimate, estimate
 
 __all__ = ["kendall_tau_b", "spearman"]
 

@@ -1,19 +1,17 @@
-"""Agreement of decisions with gold labels: rates with Wilson intervals, Cohen's kappa, errors of scores."""
+"""Agreement of decisions with gold labels: rates with Wilson intervals, and errors of scores."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Self
 
-from judgeharness_integrations.aggregation.statistics import wilson
-from judgeharness_integrations.calibration.estimate import estimate
-from judgeharness_integrations.calibration.tally import Tally
+from judgeharness_integrations.statistics.means import estimate
+from judgeharness_integrations.statistics.proportions import wilson
+from judgeharness_integrations.statistics.tally import Tally
 
-__all__ = ["Kappa", "Rate", "ScoreErrors", "cohen_kappa", "score_errors"]
-
-_NEGLIGIBLE = 1e-12
+__all__ = ["Rate", "ScoreErrors", "score_errors"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,46 +56,6 @@ class Rate:
     def __str__(self) -> str:
         """Return value, interval and denominator."""
         return f"{self.value:.3f} [{self.low:.3f}, {self.high:.3f}] ({self.successes}/{self.trials})"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Kappa:
-    """Cohen's kappa and its large-sample standard error, over `n` decided items.
-
-    The error is clustered where items share a cluster. It is None where all of them share one, and where no item
-    disagrees: a sample without an error tells none. `low` and `high` are the ends of its 95 % interval, which is not
-    made of the error: `kappa_interval`.
-    """
-
-    value: float
-    se: float | None
-    n: int
-    low: float | None = None
-    high: float | None = None
-
-
-def cohen_kappa(confusion: Mapping[str, Mapping[str, int]]) -> Kappa | None:
-    """Return Cohen's kappa of a table row label -> column label -> count; None where it is undefined.
-
-    Standard error: Fleiss, Cohen, Everitt 1969, eq. 13.
-    """
-    n = sum(sum(row.values()) for row in confusion.values())
-    labels = sorted({*confusion, *(column for row in confusion.values() for column in row)})
-    if not n:
-        return None
-    share = {(i, j): confusion.get(i, {}).get(j, 0) / n for i in labels for j in labels}
-    rows = {i: sum(share[i, j] for j in labels) for i in labels}
-    columns = {j: sum(share[i, j] for i in labels) for j in labels}
-    observed = sum(share[i, i] for i in labels)
-    expected = sum(rows[i] * columns[i] for i in labels)
-    if any(math.isclose(total, 1.0) for total in (*rows.values(), *columns.values())):
-        return None  # one side never varies: there is no agreement beyond chance to speak of
-    kappa = (observed - expected) / (1 - expected)
-    diagonal = sum(share[i, i] * (1 - (rows[i] + columns[i]) * (1 - kappa)) ** 2 for i in labels)
-    others = sum(share[i, j] * (columns[i] + rows[j]) ** 2 for i in labels for j in labels if i != j)
-    variance = diagonal + (1 - kappa) ** 2 * others - (kappa - expected * (1 - kappa)) ** 2
-    se = math.sqrt(max(0.0, variance) / n) / (1 - expected)
-    return Kappa(value=kappa, se=se if observed < 1 - _NEGLIGIBLE and se > _NEGLIGIBLE else None, n=n)
 
 
 @dataclass(frozen=True, kw_only=True)

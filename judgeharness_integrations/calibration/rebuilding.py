@@ -7,12 +7,13 @@ from typing import Any
 
 from judgeharness_integrations.calibration.classes import ClassRates
 from judgeharness_integrations.calibration.controls import Controls
-from judgeharness_integrations.calibration.estimate import Estimate
 from judgeharness_integrations.calibration.measure import CriterionCalibration
-from judgeharness_integrations.calibration.rates import Kappa, Rate, ScoreErrors
+from judgeharness_integrations.calibration.rates import Rate, ScoreErrors
 from judgeharness_integrations.calibration.riskcoverage import RiskCoverage, RiskPoint
 from judgeharness_integrations.calibration.selection import Selection
 from judgeharness_integrations.calibration.strata import Strata
+from judgeharness_integrations.statistics.agreement import Kappa
+from judgeharness_integrations.statistics.means import Estimate
 
 __all__ = ["criterion_from_dict"]
 

@@ -10,7 +10,7 @@ from typing import cast
 
 from judgeharness_integrations.calibration.judged import Judged
 from judgeharness_integrations.calibration.rates import Rate
-from judgeharness_integrations.calibration.tally import Tally
+from judgeharness_integrations.statistics.tally import Tally
 
 __all__ = ["RiskCoverage", "RiskPoint", "risk_coverage"]
 

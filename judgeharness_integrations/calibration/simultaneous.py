@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from judgeharness_integrations._errors import UsageError
+from judgeharness_integrations.statistics.multiplicity import bonferroni_level, sidak_confidence
 
 __all__ = ["check_candidates", "plain_intervals", "simultaneous_alpha", "simultaneous_level"]
 
@@ -39,7 +40,7 @@ def simultaneous_level(candidates: int) -> float:
     same cases err together, so that .95^(1/k) is, if anything, too careful.
     """
     check_candidates(candidates)
-    return float(_LEVEL ** (1 / candidates))
+    return sidak_confidence(_LEVEL, candidates)
 
 
 def simultaneous_alpha(alpha: float, candidates: int) -> float:
@@ -48,7 +49,7 @@ def simultaneous_alpha(alpha: float, candidates: int) -> float:
     Whichever is chosen, and by whatever luck, it is one of k, and any of them rejects in at most k * (alpha / k).
     """
     check_candidates(candidates)
-    return alpha / candidates
+    return bonferroni_level(alpha, candidates)
 
 
 def plain_intervals(measures: Mapping[str, Any]) -> dict[str, tuple[float, float]]:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, Self
 
-from judgeharness_integrations.aggregation.holm import holm
 from judgeharness_integrations.calibration.homogeneity import homogeneity_p
 from judgeharness_integrations.calibration.judged import Judged, cluster_keys
 from judgeharness_integrations.calibration.rates import Rate
+from judgeharness_integrations.statistics.clusters import effect_of_copies
+from judgeharness_integrations.statistics.multiplicity import holm
 
 __all__ = ["ALPHA", "Strata", "StratumRates", "strata_of", "stratum_text"]
 
@@ -118,17 +119,11 @@ def strata_of(
         places = [place for place, one in enumerate(strata) if one == name]
         precision, recall = rates([items[place] for place in places])
         listed.append(StratumRates(stratum=name, n=n, precision=precision, recall=recall))
-        copies.append(_copies([keys[place] for place in places]))
+        copies.append(effect_of_copies(Counter(keys[place] for place in places).values()))
     found = {name: _p([getattr(one, name) for one in listed], max(copies)) for name in _MEASURES}
     tested = [name for name, p in found.items() if p is not None]
     found.update(zip(tested, holm([found[name] or 0.0 for name in tested]), strict=True))
     return Strata(column=column, listed=tuple(listed), p=found, missing=len(items) - sum(counts.values()))
-
-
-def _copies(keys: Sequence[Hashable]) -> float:
-    """Return Kish's design effect of clusters whose items are copies of each other."""
-    sizes = Counter(keys).values()
-    return sum(size * size for size in sizes) / sum(sizes)
 
 
 def _p(rates: Sequence[Rate | None], copies: float) -> float | None:

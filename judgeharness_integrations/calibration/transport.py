@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Final
 
-from judgeharness_integrations.aggregation.holm import holm
 from judgeharness_integrations.calibration.homogeneity import SMALLEST_EXPECTED, homogeneity_p
 from judgeharness_integrations.calibration.population import CHARACTERS, Population, length_start
 from judgeharness_integrations.calibration.saved import CalibrationState
 from judgeharness_integrations.calibration.strata import stratum_text
+from judgeharness_integrations.statistics.multiplicity import holm
 
 __all__ = ["ALPHA", "FEWEST", "STOPPED", "ShiftFeature", "ShiftTest", "shift_test", "transported"]
 

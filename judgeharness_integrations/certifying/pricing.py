@@ -8,12 +8,14 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 import numpy as np
-from scipy.special import bdtr, betaln, gammaln
+from scipy.special import bdtr
 from scipy.stats import binom
 
 from judgeharness_integrations.calibration.words import read_golds
 from judgeharness_integrations.certifying.certificate import POWER
 from judgeharness_integrations.certifying.sequence import fewest_accepted, threshold_grid
+from judgeharness_integrations.statistics.counts import beta_binomial
+from judgeharness_integrations.statistics.search import fewest_for_good
 from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow, is_number
 
 __all__ = ["CertificatePrice", "Curve", "agreed_votes", "certificate_prices", "chance", "labels_needed", "votes_needed"]
@@ -77,17 +79,7 @@ def labels_needed(curve: Curve, *, agreement: float, delta: float, share: float 
         return None
     steps = math.ceil(math.log(_MOST_LABELS / fewest, _GROWTH))
     grid = sorted({min(_MOST_LABELS, round(fewest * _GROWTH**step)) for step in range(steps + 1)})
-
-    def short(labels: int) -> bool:
-        return chance(curve, labels, agreement=agreement, delta=delta) < share
-
-    last = next((place for place in reversed(range(len(grid))) if short(grid[place])), None)
-    if last is None:
-        return fewest
-    if grid[last] == _MOST_LABELS:
-        return None
-    beyond = grid[min(last + 2, len(grid) - 1)]
-    return 1 + next(labels for labels in reversed(range(grid[last], beyond)) if short(labels))
+    return fewest_for_good(lambda labels: chance(curve, labels, agreement=agreement, delta=delta) >= share, grid)
 
 
 def agreed_votes(cases: Iterable[Sequence[VerdictRow]]) -> list[tuple[int, int]]:
@@ -185,8 +177,7 @@ def _beta(agreed: Iterable[tuple[int, int]]) -> tuple[float, float] | None:
 def _curve(a: float, b: float, votes: int) -> Curve:
     """Return the curve of a majority of so many votes on the grid of its consistencies; a tie decides nothing."""
     right = np.arange(votes + 1)
-    ways = gammaln(votes + 1) - gammaln(right + 1) - gammaln(votes - right + 1)
-    share = np.exp(ways + betaln(right + a, votes - right + b) - betaln(a, b))
+    share = beta_binomial(right, votes, a, b)
     most = np.maximum(right, votes - right)
     decided = 2 * most > votes
     spread = np.repeat(most[decided], np.round(1000 * share[decided] / share[decided].sum()).astype(int))

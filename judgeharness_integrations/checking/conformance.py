@@ -10,7 +10,6 @@ from typing import Any, Final
 
 from judgeharness_integrations._errors import UnknownNameError, UsageError
 from judgeharness_integrations.aggregation.grouping import by_criterion, by_judge
-from judgeharness_integrations.aggregation.holm import holm
 from judgeharness_integrations.checking.facts import consistent_but_wrong, facts_of, not_better_than_a_control
 from judgeharness_integrations.checking.properties.excess import PERTURBED, perturbed, property_of
 from judgeharness_integrations.checking.properties.position import holds_zero, position
@@ -18,6 +17,7 @@ from judgeharness_integrations.checking.properties.probes import Expected, check
 from judgeharness_integrations.checking.properties.repetition import collapse, failing, repetition
 from judgeharness_integrations.checking.properties.samples import Finding, Samples, of_text, p_text, samples_of
 from judgeharness_integrations.checking.report import CheckReport, PropertyCheck
+from judgeharness_integrations.statistics.multiplicity import holm
 from judgeharness_integrations.verdictlog.row import EVERY_CRITERION, PROBE_PROPERTIES, VerdictRow
 
 __all__ = ["check_rows", "chosen_criteria", "chosen_judge", "settled"]

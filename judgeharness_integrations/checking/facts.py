@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from judgeharness_integrations.calibration.controls import Controls, controls_of, label_controls, longer_of
 from judgeharness_integrations.checking.properties.samples import Samples, percent
-from judgeharness_integrations.checking.statistics import clopper_pearson
+from judgeharness_integrations.statistics.proportions import clopper_pearson
 from judgeharness_integrations.verdictlog.row import VerdictRow, is_number, verdict_text
 
 __all__ = ["consistent_but_wrong", "facts_of", "not_better_than_a_control"]

@@ -9,32 +9,29 @@ from typing import Final, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import bdtrc, betainc, betaincinv, ndtr, ndtri
+from scipy.special import betainc, betaincinv, ndtr, ndtri
 
-from judgeharness_integrations.aggregation.statistics import fewest
-from judgeharness_integrations.calibration.paired import (
+from judgeharness_integrations.statistics.paired import (
     MOST_ITEMS,
     POWER,
-    items_needed,
-    minimum_detectable,
+    mcnemar_detectable,
+    mcnemar_items,
     tango_interval,
 )
+from judgeharness_integrations.statistics.proportions import clopper_pearson
+from judgeharness_integrations.statistics.search import bisected, fewest, last
 
 __all__ = [
-    "above_test",
     "cases_to_settle_above",
     "cases_to_settle_excess",
     "cases_to_settle_lean",
-    "clopper_pearson",
     "difference_interval",
     "excess_interval",
     "excess_test",
     "hypergeometric",
-    "jeffreys",
     "smallest_above",
     "smallest_excess",
     "smallest_lean",
-    "whole",
 ]
 
 
@@ -101,58 +98,6 @@ def _repeated(one: _Spread, times: int) -> _Spread:
         times //= 2
         one = _joined(one, one) if times else one
     return summed
-
-
-def above_test(hits: float, n: int, share: float) -> float:
-    """Return the exact one-sided p-value of "the share is above `share`": P(Bin(n, share) >= hits).
-
-    Args:
-        hits: cases with the event; a case seen several times counts with its share of them. The sum is rounded down.
-        n: cases.
-        share: the limit.
-
-    """
-    least = whole(hits)
-    return float(bdtrc(least - 1, n, share)) if least > 0 else 1.0
-
-
-def whole(hits: float) -> int:
-    """Return a sum of shares rounded down, floating point forgiven: three thirds are one."""
-    return math.floor(hits + _ROUNDING)
-
-
-def clopper_pearson(hits: float, n: float, *, confidence: float = 0.95) -> tuple[float, float]:
-    """Return the exact interval of a share (Clopper and Pearson 1934, Biometrika 26:404).
-
-    Args:
-        hits: cases with the event; a case seen several times counts with its share of them, which varies less than a
-            single sample, so that the interval is conservative.
-        n: cases, or what dependent ones are worth; without any nothing is known.
-        confidence: of the interval.
-
-    """
-    if not n:
-        return 0.0, 1.0
-    tail = (1 - confidence) / 2
-    low = float(betaincinv(hits, n - hits + 1, tail)) if hits > 0 else 0.0
-    high = float(betaincinv(hits + 1, n - hits, 1 - tail)) if hits < n else 1.0
-    return min(low, hits / n), max(high, hits / n)  # scipy errs by 1e-12 beside 0 and 1
-
-
-def jeffreys(hits: float, n: float, *, confidence: float = 0.95) -> tuple[float, float]:
-    """Return the interval of a share under Jeffreys' prior (Brown, Cai, DasGupta 2001, section 3.1.2).
-
-    Its ends are 0 without a hit and 1 without a miss.
-
-    Args:
-        hits: cases with the event.
-        n: cases, or what dependent ones are worth; without any nothing is known.
-        confidence: of the interval.
-
-    """
-    tail = (1 - confidence) / 2
-    low, high = (float(betaincinv(hits + 0.5, n - hits + 0.5, place)) for place in (tail, 1 - tail))
-    return low if hits > 0 else 0.0, high if hits < n else 1.0
 
 
 def excess_interval(
@@ -266,6 +211,7 @@ class _Design:
 
 
 def _binomial(n: int, share: float) -> NDArray[np.float64]:
+    """Return the chances of 0 to n: of so few samples exact, which `counts.binomial` is to 14 digits."""
     parts = [math.comb(n, k) * share**k * (1 - share) ** (n - k) for k in range(n + 1)]
     return np.array(parts, dtype=np.float64)
 
@@ -285,11 +231,9 @@ def smallest_excess(n: int, *, noise: float, probed: int, base: int, alpha: floa
     low, high = 0.0, 1 - noise
     if min(n, probed, base) < 1 or _excess_power(n, high, design=design, alpha=alpha) < POWER:
         return None
-    for _ in range(_STEPS):
-        middle = (low + high) / 2
-        enough = _excess_power(n, middle, design=design, alpha=alpha) >= POWER
-        low, high = (low, middle) if enough else (middle, high)
-    return high
+    return bisected(
+        lambda effect: _excess_power(n, effect, design=design, alpha=alpha) < POWER, low, high, steps=_STEPS
+    )[1]
 
 
 @lru_cache(maxsize=4096)  # the probes of a report are often of as many cases, beside the same repetitions
@@ -341,17 +285,8 @@ def _transform(kind: int, probed: int, base: int, length: int) -> NDArray[np.com
 
 def smallest_above(n: int, share: float, *, alpha: float) -> float | None:
     """Return the smallest true share that `above_test` tells from `share` with a power of .8; None if none is."""
-    least = _critical(n, share, alpha)
+    least = 1 + last(lambda hits: betainc(hits, n - hits + 1, share) > alpha, 0, n + 1)
     return float(betaincinv(least, n - least + 1, POWER)) if least <= n else None
-
-
-def _critical(n: int, share: float, alpha: float) -> int:
-    """Return the fewest hits that reject; n + 1 where all of them do not."""
-    low, high = 0, n + 1
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if betainc(middle, n - middle + 1, share) <= alpha else (middle, high)
-    return high
 
 
 def smallest_lean(n: int, noise: float, *, alpha: float) -> float | None:
@@ -363,7 +298,7 @@ def smallest_lean(n: int, noise: float, *, alpha: float) -> float | None:
         alpha: level of the test.
 
     """
-    return minimum_detectable(n, exchange=noise / 2, alpha=alpha) if n else None
+    return mcnemar_detectable(n, exchange=noise / 2, alpha=alpha) if n else None
 
 
 def cases_to_settle_excess(
@@ -444,7 +379,7 @@ def cases_to_settle_lean(n: int, *, first: float, second: float, tolerance: floa
     if most - least < tolerance:
         passes = _fewest(lambda cases: expected.likely_end(cases) <= tolerance)
     if most > least:
-        fails = items_needed(most - least, exchange=least, alpha=alpha)
+        fails = mcnemar_items(most - least, exchange=least, alpha=alpha)
     return _missing(n, passes, fails)
 
 

@@ -9,12 +9,13 @@ from rich.console import RenderableType
 
 from judgeharness_integrations.cli._agreement_printing import Row, limits, number, titled
 from judgeharness_integrations.cli._printing import percent, safe
-from judgeharness_integrations.ranking.bradleyterry.contrasts import NO_SPREAD, Z95, Contrast
+from judgeharness_integrations.ranking.bradleyterry.contrasts import NO_SPREAD, Contrast
 from judgeharness_integrations.ranking.judges.measures import JudgeMeasures
 from judgeharness_integrations.ranking.places import ranks_of
 from judgeharness_integrations.ranking.portfolio import Portfolio
 from judgeharness_integrations.ranking.report import JudgeRank, RankReport
 from judgeharness_integrations.ranking.studying import RankStudy
+from judgeharness_integrations.statistics.means import Z95
 
 __all__ = [
     "FIRST_JUDGES",

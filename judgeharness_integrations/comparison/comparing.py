@@ -18,7 +18,7 @@ from judgeharness_integrations.comparison.configuration import (
     shifted_sides,
 )
 from judgeharness_integrations.comparison.difference import Difference, power_basis
-from judgeharness_integrations.comparison.family import DIFFERENCE_WEIGHT, NOISE_WEIGHT, first_levels, weighted_holm
+from judgeharness_integrations.comparison.family import DIFFERENCE_WEIGHT, NOISE_WEIGHT, first_levels
 from judgeharness_integrations.comparison.noise import NoiseTest, noise_test
 from judgeharness_integrations.comparison.pairing import JudgePair, PairedCriterion, judge_pairs, paired_criteria
 from judgeharness_integrations.comparison.power import PowerBasis
@@ -28,6 +28,7 @@ from judgeharness_integrations.comparison.values import CaseTexts, MeasureChoice
 from judgeharness_integrations.reporting.runs.bill import Bill
 from judgeharness_integrations.reporting.runs.report import NOT_DRAWN, RunReport
 from judgeharness_integrations.reporting.runs.systems import unvaried_systems
+from judgeharness_integrations.statistics.multiplicity import holm
 
 __all__ = ["compare"]
 
@@ -226,7 +227,7 @@ def _compared(
             if one.noise.p is not None:
                 tests.append((place, "noise", one.noise.p, NOISE_WEIGHT))
     weights = [weight for *_, weight in tests]
-    adjusted = weighted_holm([p for *_, p, _ in tests], weights)
+    adjusted = holm([p for *_, p, _ in tests], weights)
     keys = [(place, name) for place, name, *_ in tests]
     p_values = dict(zip(keys, adjusted, strict=True))
     levels = dict(zip(keys, first_levels(weights, alpha), strict=True))

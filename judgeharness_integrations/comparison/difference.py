@@ -7,12 +7,12 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
-from judgeharness_integrations.aggregation.statistics import sign_test
-from judgeharness_integrations.calibration.estimate import clustered_error, t_quantile
-from judgeharness_integrations.calibration.paired import tango_interval, unchanged_bound, with_zero
 from judgeharness_integrations.comparison.homogeneity import exchanged_mean
-from judgeharness_integrations.comparison.mcnemar import mcnemar_p
 from judgeharness_integrations.comparison.power import PowerBasis
+from judgeharness_integrations.statistics.clusters import clustered_error
+from judgeharness_integrations.statistics.means import t_interval, t_p
+from judgeharness_integrations.statistics.paired import mcnemar_p, tango_interval, with_zero
+from judgeharness_integrations.statistics.proportions import sign_test, unchanged_bound
 
 __all__ = ["Difference", "Measure", "compared_means", "compared_shares", "least_p", "power_basis"]
 
@@ -144,8 +144,8 @@ def compared_means(
         low, high = with_zero((mean - unseen, mean + unseen), p)
         return Difference(**facts, low=low, high=high, p=p, method="sign test; all changes are equal")
     error, degrees = found
-    width = t_quantile(degrees) * error
-    low, high, p, method = mean - width, mean + width, _t_test(mean / error, degrees), "paired t test and interval"
+    (low, high), p = t_interval(mean, error, degrees), t_p(mean / error, degrees)
+    method = "paired t test and interval"
     if count < n:
         p, (least, most) = exchanged_mean(changes, clusters, span=span, seed=seed)
         if (least <= 0 <= most) != (low <= 0 <= high):
@@ -160,12 +160,6 @@ def compared_means(
         error=error,
         degrees=degrees,
     )
-
-
-def _t_test(t: float, degrees: float) -> float:
-    from scipy.special import stdtr  # noqa: PLC0415 - a heavy import
-
-    return float(min(1.0, 2 * stdtr(degrees, -abs(t))))
 
 
 def least_p(clusters: int) -> float:

@@ -9,6 +9,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from judgeharness_integrations.statistics.clusters import cluster_sums
+
 __all__ = ["PERMUTATIONS", "exchanged_mean", "homogeneity_p", "stuart_maxwell"]
 
 PERMUTATIONS: Final = 10_000
@@ -104,9 +106,7 @@ def _exchanged(
 def _summed(values: NDArray[np.float64], clusters: Sequence[Hashable]) -> NDArray[np.float64]:
     """Return (clusters, columns): the sums of (cases, columns) over each cluster."""
     keys = {key: place for place, key in enumerate(dict.fromkeys(clusters))}
-    sums = np.zeros((len(keys), values.shape[1]))
-    np.add.at(sums, [keys[key] for key in clusters], values)
-    return sums
+    return cluster_sums(values, np.array([keys[key] for key in clusters], np.intp))
 
 
 def _in_order(sums: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -6,16 +6,17 @@ import math
 from dataclasses import dataclass
 from typing import Final
 
-from judgeharness_integrations.comparison.mcnemar import (
-    MOST_CASES,
-    mcnemar_cases,
+from judgeharness_integrations.statistics.paired import (
+    MOST_ITEMS,
+    POWER,
     mcnemar_detectable,
+    mcnemar_items,
     mcnemar_power,
 )
+from judgeharness_integrations.statistics.search import bisected
 
 __all__ = ["POWER", "PowerBasis"]
 
-POWER: Final = 0.8
 _FAR: Final = 7.0  # standard errors from zero, where the noncentral t of scipy turns into NaN here and there
 _HALVINGS: Final = 40
 
@@ -46,7 +47,7 @@ class PowerBasis:
         """Return the probability that a drop (or rise) of this share of the span is found."""
         if self.error is None:
             exchange = min(self.exchange, (1 - drop) / 2)
-            return mcnemar_power(self.n, drop, exchange=exchange, alpha=self.level)
+            return mcnemar_power(self.n, drop, exchange=exchange, alpha=self.level, mid=True)
         return self._t_power(drop * self.span / self.error)
 
     def _t_power(self, distance: float) -> float:
@@ -65,14 +66,11 @@ class PowerBasis:
     def detectable(self) -> float | None:
         """Return the smallest change, in units of the difference, that is found with 80 % power; None if none is."""
         if self.error is None:
-            return mcnemar_detectable(self.n, exchange=self.exchange, alpha=self.level, power=POWER)
+            return mcnemar_detectable(self.n, exchange=self.exchange, alpha=self.level, mid=True)
         low, high = 0.0, self.span / self.error
         if self._t_power(high) < POWER:
             return None
-        for _ in range(_HALVINGS):
-            middle = (low + high) / 2
-            low, high = (low, middle) if self._t_power(middle) >= POWER else (middle, high)
-        return high * self.error
+        return bisected(lambda distance: self._t_power(distance) < POWER, low, high, steps=_HALVINGS)[1] * self.error
 
     def cases(self, drop: float) -> int | None:
         """Return how many cases find a change of this share of the span with 80 % power; None beyond 100,000.
@@ -80,11 +78,11 @@ class PowerBasis:
         Means: by normal approximation, from the spread that was seen.
         """
         if self.error is None:
-            return mcnemar_cases(drop, exchange=self.exchange, alpha=self.level, power=POWER)
+            return mcnemar_items(drop, exchange=self.exchange, alpha=self.level, mid=True)
         from scipy.special import ndtri  # noqa: PLC0415 - a heavy import
 
         if math.isinf(self.error):
             return None
         z = float(ndtri(1 - self.level / 2) + ndtri(POWER))
         found = max(2, math.ceil(self.n * (z * self.error / (drop * self.span)) ** 2))
-        return found if found <= MOST_CASES else None
+        return found if found <= MOST_ITEMS else None

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 
-from judgeharness_integrations.aggregation.statistics import fewest
-from judgeharness_integrations.calibration.tally import exact_interval
 from judgeharness_integrations.gates.expression import Expression
 from judgeharness_integrations.gates.metrics import Measured
 from judgeharness_integrations.gates.report import GateCheck
+from judgeharness_integrations.statistics.proportions import exact_interval
+from judgeharness_integrations.statistics.search import fewest
 
 __all__ = ["judged", "more_cases", "number"]
 

@@ -8,12 +8,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from judgeharness_integrations.aggregation.statistics import agreement, modal_share
-from judgeharness_integrations.calibration.estimate import Estimate
 from judgeharness_integrations.calibration.rates import Rate
-from judgeharness_integrations.calibration.tally import bounded_estimate, exact_interval, worth_of
 from judgeharness_integrations.gates.casevalues import case_value
 from judgeharness_integrations.gates.criterioncases import CriterionCases
 from judgeharness_integrations.reporting.runs.summarising import accuracy_of, careful_interval
+from judgeharness_integrations.statistics.means import Estimate
+from judgeharness_integrations.statistics.proportions import exact_interval, worth_of
+from judgeharness_integrations.statistics.tally import bounded_estimate
 
 if TYPE_CHECKING:
     from judgeharness_integrations.calibration.measure import CriterionCalibration

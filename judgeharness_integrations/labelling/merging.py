@@ -10,9 +10,9 @@ from typing import Any
 
 from judgeharness_integrations._errors import CaseError
 from judgeharness_integrations.calibration.labels import ONLY_CRITERION, CalibrationSet
-from judgeharness_integrations.calibration.rates import Kappa, cohen_kappa
 from judgeharness_integrations.cases import Case, case_id_of
 from judgeharness_integrations.labelling.kinds import kind_of
+from judgeharness_integrations.statistics.agreement import Kappa, cohen_kappa
 from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow, verdict_text
 
 __all__ = ["LabelAgreement", "Votes", "calibration_set_from_logs", "label_agreement", "votes_of"]

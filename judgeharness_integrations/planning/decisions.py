@@ -9,10 +9,11 @@ from typing import Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betaincinv, betaln, gammaln
+from scipy.special import betaincinv
 
 from judgeharness_integrations.aggregation.deciding import decide
 from judgeharness_integrations.aggregation.rules import Rule
+from judgeharness_integrations.statistics.counts import beta_binomial, binomial
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
 __all__ = ["Decided", "Judging", "LabelModel", "chances_of_cases"]
@@ -248,11 +249,7 @@ def _counts(cases: Floats, within: float, perturbations: int, repetitions: int) 
 def _of_perturbation(cases: Floats, within: float, repetitions: int) -> Floats:
     """Return the beta-binomial (without variance between perturbations: binomial) chances of 0 .. R positive ones."""
     counts, chance = np.arange(repetitions + 1), cases[..., None]
-    ways = gammaln(repetitions + 1) - gammaln(counts + 1) - gammaln(repetitions - counts + 1)
     if within <= _EDGE:
-        found: Floats = np.exp(ways + counts * np.log(chance) + (repetitions - counts) * np.log1p(-chance))
-        return found
+        return binomial(counts, repetitions, chance)
     size = (1 - within) / max(within, _EDGE) + _EDGE
-    one, other = chance * size, (1 - chance) * size
-    mixed: Floats = np.exp(ways + betaln(counts + one, repetitions - counts + other) - betaln(one, other))
-    return mixed
+    return beta_binomial(counts, repetitions, chance * size, (1 - chance) * size)

@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.aggregation.statistics import fewest
 from judgeharness_integrations.calibration.corrected.rogangladen import RoganGladen, rogan_gladen
 from judgeharness_integrations.planning.decisions import Decided
 from judgeharness_integrations.planning.goal import Goal
 from judgeharness_integrations.planning.study import RateStudy, cases_of
+from judgeharness_integrations.statistics.search import fewest
 
 __all__ = ["CorrectedLabels", "corrected_labels", "wilson_labels"]
 

@@ -7,8 +7,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from judgeharness_integrations.aggregation.holm import holm
-from judgeharness_integrations.aggregation.statistics import sign_test
+from judgeharness_integrations.statistics.multiplicity import holm
+from judgeharness_integrations.statistics.proportions import sign_test
 
 __all__ = ["Shift", "shifts_of"]
 

@@ -12,12 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import bdtr, bdtrc, chdtr, chdtri, ndtri
 
-from judgeharness_integrations.aggregation.statistics import fewest, wilson, wilson_of
-from judgeharness_integrations.calibration.estimate import t_quantile
 from judgeharness_integrations.comparison.family import DIFFERENCE_WEIGHT, NOISE_WEIGHT, first_levels
 from judgeharness_integrations.comparison.power import PowerBasis
 from judgeharness_integrations.planning.decisions import Decided
 from judgeharness_integrations.planning.goal import Goal
+from judgeharness_integrations.statistics.means import Z95, t_quantile
+from judgeharness_integrations.statistics.proportions import wilson, wilson_of
+from judgeharness_integrations.statistics.search import bisected, fewest, last
 
 __all__ = ["MOST_CASES", "Alone", "Clustered", "RateStudy", "ScoreStudy", "Study", "cases_of", "level_of", "reached_by"]
 
@@ -45,11 +46,7 @@ def reached_by(study: Study, cases: int) -> float | None:
         high *= 2
         if cases < _FEWEST or high > study.goal.value * 2**20:
             return None
-    low = 0.0
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        low, high = (low, middle) if study.share(cases, middle) >= study.goal.share else (middle, high)
-    return high
+    return bisected(lambda value: study.share(cases, value) < study.goal.share, 0.0, high, steps=_HALVINGS)[1]
 
 
 def level_of(samples: int) -> float:
@@ -141,7 +138,7 @@ class RateStudy:
         return float(np.mean(np.where(self.even, 0.0, outside)))  # where all are to meet it, not all do
 
     def _expected_width(self, cases: int) -> float:
-        rate, trials, z = float(self.decided.rates[0]), float(cases), float(ndtri(0.975))
+        rate, trials, z = float(self.decided.rates[0]), float(cases), Z95
         if isinstance(self.clusters, Clustered):
             degrees = _degrees(cases, self.clusters)
             if degrees <= 0:
@@ -209,11 +206,7 @@ def _most_apart(cases: int, width: float) -> int | None:
         return None
     if not met(0):
         return -1
-    low, high = 0, cases // 2
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if met(middle) else (low, middle)
-    return low
+    return last(met, 0, cases // 2)
 
 
 @dataclass(frozen=True, kw_only=True)

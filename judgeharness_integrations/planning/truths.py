@@ -16,6 +16,7 @@ from judgeharness_integrations.planning.components import Components
 from judgeharness_integrations.planning.decisions import Judging, LabelModel
 from judgeharness_integrations.planning.goal import Goal
 from judgeharness_integrations.planning.study import Alone, Cases, Clustered, RateStudy, ScoreStudy, level_of
+from judgeharness_integrations.statistics.search import bisected_each
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
 if TYPE_CHECKING:
@@ -226,10 +227,7 @@ def _below(share: float, worth: Floats, center: float, points: Floats) -> Floats
         return found
 
     even = points < p_value(high)
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        above = p_value(middle) > points
-        low, high = np.where(above, middle, low), np.where(above, high, middle)
+    low, _ = bisected_each(lambda rates: p_value(rates) > points, low, high, steps=_HALVINGS)
     return np.where(even, center, low)
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from judgeharness_integrations.ranking.bradleyterry.contrasts import Z95, Contrast, contrasts_of, rank_ranges
+from judgeharness_integrations.ranking.bradleyterry.contrasts import Contrast, contrasts_of, rank_ranges
 from judgeharness_integrations.ranking.diagnosing import diagnosed
 from judgeharness_integrations.ranking.judges.controls import judge_controls
 from judgeharness_integrations.ranking.judges.measures import JudgeMeasures, judge_measures
@@ -17,6 +17,7 @@ from judgeharness_integrations.ranking.rating import Rating
 from judgeharness_integrations.ranking.report import JudgeRank, RankReport
 from judgeharness_integrations.ranking.request import RankRequest
 from judgeharness_integrations.ranking.studying import RankStudy, clusters_of, study
+from judgeharness_integrations.statistics.means import Z95
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from judgeharness_integrations._rendering import Rendered
-from judgeharness_integrations.aggregation.statistics import wilson
 from judgeharness_integrations.calibration.controls import Controls
 from judgeharness_integrations.certifying.certificate import HeldCertificate
 from judgeharness_integrations.design import RuleFixed
+from judgeharness_integrations.statistics.proportions import wilson
 
 if TYPE_CHECKING:
     from judgeharness_integrations.replay.anchoring import ReplayAnchor

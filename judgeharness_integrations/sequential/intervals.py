@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from judgeharness_integrations.sequential.mean import log_e_mean
 from judgeharness_integrations.sequential.rate import log_e_rate
+from judgeharness_integrations.statistics.search import bisected, last
 
 __all__ = ["mean_interval", "rate_interval"]
 
@@ -62,13 +63,5 @@ def _last(refuted: Callable[[float], bool], size: int | None) -> float:
     In a suite of `size` cases a rate is one of size + 1.
     """
     if size is not None:
-        low, high = 0, size + 1  # clearing 0 of them is no claim
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (middle, high) if refuted(middle / size) else (low, middle)
-        return low / size
-    bottom, top = 0.0, 1.0
-    for _ in range(_STEPS):
-        center = (bottom + top) / 2
-        bottom, top = (center, top) if refuted(center) else (bottom, center)
-    return bottom
+        return last(lambda hits: refuted(hits / size), 0, size + 1) / size  # clearing 0 of them is no claim
+    return bisected(refuted, 0.0, 1.0, steps=_STEPS)[0]

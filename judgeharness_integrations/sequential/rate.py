@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import betainc, betaln, gammaln
+from scipy.special import betainc, betaln
+
+from judgeharness_integrations.statistics.counts import log_ways
 
 __all__ = ["log_e_rate", "most_below"]
 
@@ -76,9 +76,9 @@ def _of_suite(seen: Floats, rose: Floats, fell: Floats, most: int, size: int) ->
     open_ = (rose <= most) & (fell < size - most)
     with np.errstate(divide="ignore"):
         tail = np.log(np.where(above > _NEGLIGIBLE, above, 0.0))
-    rest = _log_ways(size + 1, n + 1) - np.log(size - most)
-    here = _log_ways(np.where(open_, most, size), np.where(open_, rose, 0))
-    here = here + _log_ways(np.where(open_, size - most, size), np.where(open_, fell, 0))
+    rest = log_ways(size + 1, n + 1) - np.log(size - most)
+    here = log_ways(np.where(open_, most, size), np.where(open_, rose, 0))
+    here = here + log_ways(np.where(open_, size - most, size), np.where(open_, fell, 0))
     return np.where(open_, rest + tail - here, np.where(rose > most, np.inf, -np.inf))
 
 
@@ -90,11 +90,6 @@ def _steps(seen: Floats, rose: Floats, fell: Floats, most: int, size: int) -> Fl
     place = np.where(hit, rose + 1, rose)
     possible = (place <= most + 1) & (n + 1 - place <= size - most)
     place, other = np.where(possible, place, 0), np.where(possible, n + 1 - place, 0)
-    chance = np.exp(_log_ways(most + 1, place) + _log_ways(size - most, other) - _log_ways(size + 1, n + 1))
+    chance = np.exp(log_ways(most + 1, place) + log_ways(size - most, other) - log_ways(size + 1, n + 1))
     moved = np.where(hit, size - most - fell, -(most + 1 - rose)) / np.maximum(size - n, 1)
     return np.where(possible, chance * moved, 0.0)
-
-
-def _log_ways(of: Any, chosen: Any) -> Floats:
-    found: Floats = gammaln(np.add(of, 1)) - gammaln(np.add(chosen, 1)) - gammaln(np.subtract(of, chosen) + 1)
-    return found

@@ -8,10 +8,6 @@ from math import comb
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from scipy import stats
-from statsmodels.stats.proportion import proportion_confint
 from support.rows import sampled
 
 from judgeharness_integrations.aggregation import (
@@ -20,8 +16,6 @@ from judgeharness_integrations.aggregation import (
     decide,
     modal_share,
     rule,
-    sign_test,
-    wilson,
 )
 from judgeharness_integrations.aggregation.statistics import distance_share, pair_disagreement
 
@@ -100,54 +94,6 @@ def test_agreement_is_unbiased_and_the_modal_share_is_not(samples: int, chances:
         modal += weight * (modal_share(counts) or 0.0)
     assert expected == pytest.approx(truth, abs=1e-12)
     assert modal > max(chances)
-
-
-@given(st.integers(0, 120), st.integers(0, 120))
-def test_the_sign_test_is_scipys_binomial_test(first: int, second: int) -> None:
-    p = sign_test(first, second)
-    if first + second == 0:
-        assert p is None
-    else:
-        assert p == pytest.approx(stats.binomtest(first, first + second, 0.5).pvalue, rel=1e-10)
-
-
-def test_the_sign_test_of_the_documented_example() -> None:
-    assert sign_test(32, 13) == pytest.approx(stats.binomtest(32, 45).pvalue)
-    assert sign_test(5, 5) == 1.0
-
-
-@pytest.mark.untraced
-def test_the_sign_test_of_a_large_log_is_affordable() -> None:
-    started = time.thread_time()
-    assert sign_test(20_000, 20_100) == pytest.approx(stats.binomtest(20_000, 40_100).pvalue, rel=1e-8)
-    assert time.thread_time() - started < 5
-
-
-@given(st.integers(1, 500), st.floats(0, 1), st.sampled_from([0.9, 0.95, 0.99]))
-def test_the_wilson_interval_is_statsmodels(trials: int, share: float, confidence: float) -> None:
-    successes = round(share * trials)
-    ours = wilson(successes, trials, confidence=confidence)
-    theirs = proportion_confint(successes, trials, alpha=1 - confidence, method="wilson")
-    assert ours == pytest.approx(theirs, abs=1e-10)
-    assert ours is not None
-    assert 0 <= ours[0] <= successes / trials + 1e-12
-    assert successes / trials - 1e-12 <= ours[1] <= 1
-
-
-def test_an_interval_without_trials_is_none() -> None:
-    assert wilson(0, 0) is None
-
-
-@pytest.mark.parametrize("trials", [20, 30, 50])
-def test_the_wilson_interval_covers_what_it_promises(trials: int) -> None:
-    intervals = [wilson(k, trials) for k in range(trials + 1)]
-    grid = [0.05 * step for step in range(2, 19)]
-    coverage = []
-    for truth in grid:
-        inside = [k for k, bounds in enumerate(intervals) if bounds and bounds[0] <= truth <= bounds[1]]
-        coverage.append(sum(comb(trials, k) * truth**k * (1 - truth) ** (trials - k) for k in inside))
-    assert 0.935 <= sum(coverage) / len(coverage) <= 0.97
-    assert min(coverage) >= 0.91
 
 
 def test_scores_near_a_center() -> None:

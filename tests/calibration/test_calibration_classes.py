@@ -12,12 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import f1_score, precision_score, recall_score
-from statsmodels.stats.inter_rater import cohens_kappa
 
 from judgeharness_integrations.calibration import ClassRates, Estimate, Judged, Rate, measure_calibration
-from judgeharness_integrations.calibration.chanceagreement import clustered_kappa, gwet_ac1
 from judgeharness_integrations.calibration.classes import class_rates, macro_f1, too_rare
-from judgeharness_integrations.calibration.rates import cohen_kappa
+from judgeharness_integrations.statistics.agreement import gwet_ac1
 from judgeharness_integrations.verdictlog.row import Verdict
 
 DATA = Path(__file__).parents[1] / "data"
@@ -143,37 +141,6 @@ def test_ac1_is_defined_where_kappa_is_not() -> None:
     assert passed.ac1.low == pytest.approx(0.7225, abs=1e-4)  # no error in ten: Wilson's lower end, never [1, 1]
     assert measure_calibration([judged("x", "x")] * 3).ac1 is None  # one label: nothing to agree about beyond chance
     assert gwet_ac1([], []) is None
-
-
-def test_ac1_by_hand() -> None:
-    pairs = [("PASS", "PASS")] * 6 + [("FAIL", "FAIL")] * 1 + [("PASS", "FAIL")] * 2 + [("FAIL", "PASS")] * 1
-    found = gwet_ac1(pairs, range(10))
-    share = (8 + 7) / 20
-    expected = 2 * share * (1 - share)
-    assert found is not None
-    assert found.value == pytest.approx((0.7 - expected) / (1 - expected))
-
-
-def test_a_kappa_of_copies_has_the_error_of_the_originals() -> None:
-    """Four copies of every pair tell nothing new: the clustered error stays, the plain one would halve."""
-    pairs = [("A", "A")] * 8 + [("B", "B")] * 6 + [("A", "B")] * 3 + [("B", "A")] * 4
-    table = [[8, 3], [4, 6]]
-    once = clustered_kappa(pairs, range(21))
-    copied = clustered_kappa(pairs * 4, list(range(21)) * 4)
-    assert once is not None
-    assert copied is not None
-    assert once.value == pytest.approx(cohens_kappa(table).kappa)
-    assert once.se == pytest.approx(cohens_kappa(table).std_kappa)
-    assert once.se is not None
-    assert copied.value == pytest.approx(once.value)
-    assert copied.se == pytest.approx(once.se * (21 / 20) ** 0.5)  # with G / (G - 1)
-    naive = cohen_kappa({"A": {"A": 32, "B": 12}, "B": {"A": 16, "B": 24}})
-    assert naive is not None
-    assert naive.se == pytest.approx(once.se / 2)
-    together = clustered_kappa(pairs, ["one"] * 21)
-    assert together is not None
-    assert together.se is None
-    assert clustered_kappa([("A", "A")], [1]) is None
 
 
 def test_an_estimate_prints_its_interval_and_denominator() -> None:

@@ -15,7 +15,8 @@ from statsmodels.stats.proportion import proportion_confint
 
 from judgeharness_integrations._errors import CaseError
 from judgeharness_integrations.calibration import CriterionCalibration, Judged, Rate, measure_calibration
-from judgeharness_integrations.calibration.rates import cohen_kappa, score_errors
+from judgeharness_integrations.calibration.rates import score_errors
+from judgeharness_integrations.statistics.agreement import cohen_kappa
 
 DATA = Path(__file__).parents[1] / "data"
 P, F = "PASS", "FAIL"
@@ -168,10 +169,6 @@ def test_scores_of_people_against_a_pass_mark_are_to_be_written_as_pass_and_fail
         CaseError, match="gold '8' cannot be compared with the decision 'PASS': write gold as PASS and FAIL"
     ):
         measure_calibration(judged((8, P), (2, F)))
-
-
-def test_kappa_of_an_empty_table_is_none() -> None:
-    assert cohen_kappa({}) is None
 
 
 def pandalm() -> dict[str, dict[str, str]]:

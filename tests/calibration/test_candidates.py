@@ -14,7 +14,6 @@ import pytest
 from support.measured import calibration
 
 from judgeharness_integrations._errors import ConfigError, UsageError
-from judgeharness_integrations.aggregation.statistics import sign_test, wilson
 from judgeharness_integrations.calibration import (
     CalibrationReport,
     CalibrationSet,
@@ -37,6 +36,7 @@ from judgeharness_integrations.calibration.drift import drift
 from judgeharness_integrations.calibration.holdout import Part, cases_of_part
 from judgeharness_integrations.calibration.simultaneous import simultaneous_alpha, simultaneous_level
 from judgeharness_integrations.reporting import calibration_text
+from judgeharness_integrations.statistics.proportions import sign_test, wilson
 
 STUDIES = 4000
 

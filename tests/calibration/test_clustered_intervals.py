@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Callable
 
 import numpy as np
@@ -13,52 +12,13 @@ from hypothesis import strategies as st
 from scipy import stats
 from scipy.stats import binom
 
-from judgeharness_integrations.aggregation.statistics import agreement, modal_share, wilson_of
+from judgeharness_integrations.aggregation.statistics import agreement, modal_share
 from judgeharness_integrations.calibration import Judged, Rate, measure_calibration
-from judgeharness_integrations.calibration.chanceagreement import clustered_kappa
-from judgeharness_integrations.calibration.estimate import cluster_degrees, clustered_error, estimate, t_quantile
 from judgeharness_integrations.calibration.rates import score_errors
-from judgeharness_integrations.calibration.tally import Tally, bounded_estimate, share_estimate
-
-
-def test_a_clustered_error_of_singles_is_that_of_a_mean() -> None:
-    values = np.random.default_rng(1).normal(size=30)
-    found = clustered_error((values - values.mean()).tolist(), range(30))
-    assert found == (pytest.approx(stats.sem(values)), 29)
-
-
-def test_a_clustered_error_of_equal_clusters_is_that_of_their_means() -> None:
-    values = np.random.default_rng(2).normal(size=(12, 5))
-    found = clustered_error((values - values.mean()).ravel().tolist(), np.repeat(np.arange(12), 5).tolist())
-    assert found == (pytest.approx(stats.sem(values.mean(1))), 11)
-
-
-@pytest.mark.parametrize(("values", "keys"), [([0.0, 0.0, 0.0], [1, 2, 3]), ([1.0, -1.0], ["a", "a"]), ([], [])])
-def test_what_does_not_vary_or_is_one_cluster_has_no_error(values: list[float], keys: list[object]) -> None:
-    assert clustered_error(values, keys) is None  # type: ignore[arg-type]
-    assert estimate(0.5, values, keys).low is None  # type: ignore[arg-type]
-
-
-def test_intervals_stay_within_limits_and_fishers_scale_within_one() -> None:
-    spread = [-3.0, 1.0, 2.0]
-    absolute = estimate(0.5, [-0.3, 0.1, 0.2], range(3), logarithmic=True)
-    assert 0 < absolute.low < 0.5 < absolute.high
-    assert absolute.low * absolute.high == pytest.approx(0.25)
-    assert estimate(0.01, spread, range(3), logarithmic=True).low is None  # from nothing to everything
-    shares = share_estimate(0.5, spread, range(3))
-    assert 0 <= shares.low < 0.5 < shares.high <= 1
-    assert share_estimate(1.0, [0.0] * 9, range(9)).low == pytest.approx(wilson_of(1.0, 9, t_quantile(8))[0])
-    assert share_estimate(1.0, [0.0] * 9, ["a"] * 9).low is None
-    fisher = estimate(0.9, [-0.3, 0.1, 0.2], range(3), fisher=True)
-    assert fisher.low is not None
-    assert fisher.high is not None
-    assert -1 <= fisher.low < 0.9 < fisher.high <= 1
-    assert estimate(1.0, [-0.3, 0.1, 0.2], range(3), fisher=True).low is None
-
-
-def test_the_t_quantile_is_scipys() -> None:
-    assert t_quantile(7) == pytest.approx(stats.t.ppf(0.975, 7))
-    assert t_quantile(7, confidence=0.9) == pytest.approx(stats.t.ppf(0.95, 7))
+from judgeharness_integrations.statistics.agreement import clustered_kappa
+from judgeharness_integrations.statistics.clusters import cluster_degrees
+from judgeharness_integrations.statistics.proportions import wilson_of
+from judgeharness_integrations.statistics.tally import bounded_estimate
 
 
 @given(st.integers(0, 40), st.integers(1, 40))
@@ -72,21 +32,6 @@ def test_wilson_over_whole_trials_is_wilson(successes: int, trials: int) -> None
 @given(st.lists(st.booleans(), max_size=30))
 def test_a_rate_over_single_items_is_wilsons(hits: list[bool]) -> None:
     assert Rate.over(hits, range(len(hits))) == Rate.of(sum(hits), len(hits))
-
-
-@given(st.lists(st.tuples(st.booleans(), st.integers(0, 4)), min_size=2, max_size=40))
-def test_a_tally_has_the_clustered_error_of_its_trials(trials: list[tuple[bool, int]]) -> None:
-    tally = Tally()
-    for hit, key in trials:
-        tally.add(hit=hit, cluster=key)
-    hits, keys = [hit for hit, _ in trials], [key for _, key in trials]
-    n, rate, clusters = len(hits), sum(hits) / len(hits), len(set(keys))
-    found = clustered_error([hit - rate for hit in hits], keys)
-    if clusters in {1, n} or rate in {0, 1}:
-        return
-    effective = n if found is None else n * min(1, rate * (1 - rate) / (n - 1) / found[0] ** 2)
-    degrees = cluster_degrees(Counter(keys).values())
-    assert tally.interval() == pytest.approx(wilson_of(rate, effective, t_quantile(degrees)))
 
 
 def test_copies_make_no_interval_narrower() -> None:

@@ -14,9 +14,7 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 from support.measured import calibration
 
-from judgeharness_integrations.aggregation.statistics import wilson
 from judgeharness_integrations.calibration import CalibrationReport, Judged, measure_calibration
-from judgeharness_integrations.calibration.chanceagreement import clustered_kappa, kappa_interval
 from judgeharness_integrations.calibration.classes import balanced_accuracy
 from judgeharness_integrations.calibration.controls import (
     Controls,
@@ -25,10 +23,11 @@ from judgeharness_integrations.calibration.controls import (
     longer_answer,
     longer_of,
 )
-from judgeharness_integrations.calibration.paired import tango_interval
 from judgeharness_integrations.calibration.selection import selection_of, withhold
-from judgeharness_integrations.calibration.tally import Tally
-from judgeharness_integrations.checking.statistics import clopper_pearson
+from judgeharness_integrations.statistics.agreement import clustered_kappa, kappa_interval
+from judgeharness_integrations.statistics.paired import tango_interval
+from judgeharness_integrations.statistics.proportions import clopper_pearson, wilson
+from judgeharness_integrations.statistics.tally import Tally
 
 
 def of(pairs: list[tuple[Any, Any]], **facts: Any) -> Controls:

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from judgeharness_integrations.aggregation.statistics import sign_test
-from judgeharness_integrations.checking.statistics import above_test, excess_test, hypergeometric, whole
+from judgeharness_integrations.checking.statistics import excess_test, hypergeometric
+from judgeharness_integrations.statistics.proportions import above_test, sign_test
 
 
 @st.composite
@@ -127,19 +127,6 @@ def test_of_many_cases_it_takes_no_time_and_agrees_with_the_normal_distribution(
 def test_a_p_value_far_out_keeps_its_digits() -> None:
     assert p_of_strata([(1, 1, 0, 2)] * 60) == pytest.approx(3.0**-60)
     assert p_of_strata([(1, 1, 0, 2)] * 2_000) == 0.0
-
-
-@given(st.integers(0, 60), st.integers(1, 60), st.floats(0.01, 0.99))
-def test_a_share_above_a_limit_is_the_binomial_test(hits: int, n: int, share: float) -> None:
-    hits = min(hits, n)
-    assert above_test(hits, n, share) == pytest.approx(stats.binomtest(hits, n, share, alternative="greater").pvalue)
-
-
-def test_a_sum_of_shares_is_rounded_down_but_not_by_floating_point() -> None:
-    assert above_test(5.9, 20, 0.1) == above_test(5, 20, 0.1) > above_test(6, 20, 0.1)
-    assert whole(sum([0.1] * 30)) == 3
-    assert above_test(0.9, 20, 0.1) == above_test(0, 0, 0.1) == 1.0
-    assert above_test(1, 20, 0.0) == 0.0
 
 
 @pytest.mark.parametrize("spread", ["alike", "some cases"])

@@ -10,7 +10,7 @@ import pytest
 
 from judgeharness_integrations.aggregation.grouping import by_judge
 from judgeharness_integrations.checking import CheckReport, check_rows
-from judgeharness_integrations.checking.statistics import above_test
+from judgeharness_integrations.statistics.proportions import above_test
 from judgeharness_integrations.verdictlog import read_log
 
 pytestmark = pytest.mark.slow

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 from support.checklogs import checked, first, logged
 
-from judgeharness_integrations.aggregation.statistics import sign_test
-from judgeharness_integrations.calibration.paired import minimum_detectable, tango_interval
+from judgeharness_integrations.statistics.paired import mcnemar_detectable, tango_interval
+from judgeharness_integrations.statistics.proportions import sign_test
 
 
 def test_a_judge_that_always_takes_the_first_leans() -> None:
@@ -22,7 +22,7 @@ def test_a_judge_that_always_takes_the_first_leans() -> None:
 
 def test_a_lean_to_the_second_slot_is_negative() -> None:
     found = checked(logged(40, {"none": "B", "position_swap": "A"}), "position")
-    assert found.smallest_effect == pytest.approx(minimum_detectable(40, alpha=0.05 / 3 / 2))
+    assert found.smallest_effect == pytest.approx(mcnemar_detectable(40, alpha=0.05 / 3 / 2))
     assert (found.status, found.effect) == ("fail", -1.0)
     assert found.p_value == pytest.approx(2 * (sign_test(0, 40) or 0), rel=1e-9)
 

@@ -11,19 +11,18 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from judgeharness_integrations.calibration.paired import tango_interval
 from judgeharness_integrations.checking.statistics import (
-    above_test,
     cases_to_settle_above,
     cases_to_settle_excess,
     cases_to_settle_lean,
-    clopper_pearson,
     excess_interval,
     excess_test,
     smallest_above,
     smallest_excess,
     smallest_lean,
 )
+from judgeharness_integrations.statistics.paired import tango_interval
+from judgeharness_integrations.statistics.proportions import above_test, clopper_pearson
 
 Counts = tuple[NDArray[np.int64], NDArray[np.int64]]
 

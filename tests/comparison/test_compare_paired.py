@@ -3,79 +3,21 @@
 from __future__ import annotations
 
 import itertools
-import math
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import binom, nct, t, ttest_rel
-from statsmodels.stats.contingency_tables import SquareTable, mcnemar
-from statsmodels.stats.multitest import multipletests
+from scipy.stats import nct, t, ttest_rel
+from statsmodels.stats.contingency_tables import SquareTable
 
-from judgeharness_integrations.calibration.paired import tango_interval
 from judgeharness_integrations.comparison.difference import compared_means, compared_shares, power_basis
-from judgeharness_integrations.comparison.family import first_levels, weighted_holm
+from judgeharness_integrations.comparison.family import first_levels
 from judgeharness_integrations.comparison.homogeneity import exchanged_mean, homogeneity_p, stuart_maxwell
-from judgeharness_integrations.comparison.mcnemar import (
-    mcnemar_cases,
-    mcnemar_detectable,
-    mcnemar_p,
-    mcnemar_power,
-)
 from judgeharness_integrations.comparison.power import PowerBasis
-
-
-@pytest.mark.parametrize(("rose", "fell"), [(0, 0), (0, 1), (0, 6), (3, 9), (7, 7), (8, 7), (40, 61), (300, 250)])
-def test_the_mid_p_value_is_the_exact_one_less_what_was_observed(rose: int, fell: int) -> None:
-    exact = mcnemar([[0, rose], [fell, 0]], exact=True).pvalue
-    sides = 1 if rose == fell else 2
-    seen = sides * 0.5 * binom.pmf(min(rose, fell), rose + fell, 0.5) if rose + fell else 0.0
-    expected = 1.0 if rose == fell else exact - seen
-    assert mcnemar_p(rose, fell) == pytest.approx(expected)
-    assert mcnemar_p(rose, fell) == mcnemar_p(fell, rose)
-
-
-@pytest.mark.parametrize(
-    ("n", "drop", "exchange", "alpha"), [(5, 0.3, 0.1, 0.05), (40, 0.1, 0.0, 0.04), (60, 0.12, 0.08, 0.04)]
+from judgeharness_integrations.statistics.paired import (
+    tango_interval,
 )
-def test_power_is_the_sum_over_all_tables_that_reject(n: int, drop: float, exchange: float, alpha: float) -> None:
-    worse, better = drop + exchange, exchange
-    power = sum(
-        math.comb(n, fell)
-        * math.comb(n - fell, rose)
-        * worse**fell
-        * better**rose
-        * (1 - worse - better) ** (n - fell - rose)
-        for fell in range(n + 1)
-        for rose in range(n + 1 - fell)
-        if mcnemar_p(rose, fell) <= alpha
-    )
-    assert mcnemar_power(n, drop, exchange=exchange, alpha=alpha) == pytest.approx(power, abs=1e-9)
-
-
-def test_what_is_detectable_and_the_cases_it_takes_have_the_power() -> None:
-    smallest = mcnemar_detectable(120, exchange=0.05, alpha=0.04, power=0.8)
-    assert smallest is not None
-    assert mcnemar_power(120, smallest, exchange=0.05, alpha=0.04) == pytest.approx(0.8, abs=1e-3)
-    cases = mcnemar_cases(0.05, exchange=0.05, alpha=0.04, power=0.8)
-    assert cases is not None
-    assert mcnemar_power(cases, 0.05, exchange=0.05, alpha=0.04) >= 0.8
-    assert mcnemar_power(cases - 1, 0.05, exchange=0.05, alpha=0.04) < 0.8
-    assert mcnemar_cases(0.0001, exchange=0.2, alpha=0.04, power=0.8) is None
-    assert mcnemar_detectable(4, exchange=0.0, alpha=0.04, power=0.8) is None
-    assert mcnemar_detectable(4, exchange=0.5, alpha=0.04, power=0.8) is None
-    assert mcnemar_power(100, 0.0, exchange=0.0, alpha=0.05) == 0.0
-
-
-def test_the_size_of_the_mid_p_test_follows_its_level() -> None:
-    sizes = [
-        mcnemar_power(n, 0.0, exchange=share / 2, alpha=0.04)
-        for n in (20, 50, 100, 200, 500)
-        for share in (0.02, 0.05, 0.1, 0.2, 0.3, 0.5)
-    ]
-    assert max(sizes) <= 0.0414
-    assert np.mean(sizes) > 0.02
 
 
 def test_paired_means_are_those_of_scipy() -> None:
@@ -231,29 +173,6 @@ def test_the_exchange_is_what_is_left_when_a_change_was_found() -> None:
     assert (fell.rose, fell.fell) == (2, 10)
     assert power_basis(fell, level=0.04, significant=True).exchange == pytest.approx(2 / 24)
     assert power_basis(fell, level=0.04, significant=False).exchange == pytest.approx(6 / 24)
-
-
-@pytest.mark.slow
-@given(st.lists(st.floats(0, 1), min_size=1, max_size=8))
-def test_equal_weights_give_holms_procedure(p_values: list[float]) -> None:
-    expected = multipletests(p_values, method="holm")[1]
-    assert weighted_holm(p_values, [2.0] * len(p_values)) == pytest.approx(list(expected))
-
-
-@given(st.lists(st.tuples(st.floats(0, 0.2), st.sampled_from([1.0, 4.0])), min_size=1, max_size=5))
-def test_weighted_holm_rejects_what_closed_testing_rejects(tests: list[tuple[float, float]]) -> None:
-    """A hypothesis is rejected iff every set of hypotheses with it is, by the weighted Bonferroni test."""
-    p_values, weights = [p for p, _ in tests], [weight for _, weight in tests]
-    adjusted = weighted_holm(p_values, weights)
-
-    def rejected(places: tuple[int, ...]) -> bool:
-        total = sum(weights[place] for place in places)
-        return any(p_values[place] * total / weights[place] <= 0.05 for place in places)
-
-    sets = [s for size in range(1, len(tests) + 1) for s in itertools.combinations(range(len(tests)), size)]
-    for place in range(len(tests)):
-        closed = all(rejected(one) for one in sets if place in one)
-        assert closed is (adjusted[place] <= 0.05) or adjusted[place] == pytest.approx(0.05)
 
 
 def test_first_levels_share_alpha() -> None:

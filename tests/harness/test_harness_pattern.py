@@ -23,11 +23,11 @@ from judgeharness_integrations.aggregation.collapse import Independence
 from judgeharness_integrations.calibration import CalibrationState, CriterionCalibration, LabelledItem, Rate
 from judgeharness_integrations.calibration.classes import ClassRates
 from judgeharness_integrations.calibration.controls import Control, Controls
-from judgeharness_integrations.calibration.estimate import Estimate
 from judgeharness_integrations.calibration.population import CriterionPopulation, Population
 from judgeharness_integrations.calibration.riskcoverage import RiskCoverage, RiskPoint
 from judgeharness_integrations.design import Design
 from judgeharness_integrations.result import CriterionResult, PerturbationSummary, Usage
+from judgeharness_integrations.statistics.means import Estimate
 
 NOW = datetime(2026, 11, 1, tzinfo=UTC)
 VERDICTS = ("PASS", "PASS", "PASS", "FAIL", "PASS", "FAIL", "PASS", "FAIL", "PASS")

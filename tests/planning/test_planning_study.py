@@ -10,10 +10,10 @@ from scipy import stats
 
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.calibration.rates import Rate
-from judgeharness_integrations.comparison.mcnemar import mcnemar_power
 from judgeharness_integrations.planning import Components, Goal, Limits
 from judgeharness_integrations.planning.decisions import Decided
 from judgeharness_integrations.planning.study import Clustered, RateStudy, ScoreStudy, cases_of, level_of, reached_by
+from judgeharness_integrations.statistics.paired import mcnemar_power
 
 DIFFERENCE = Goal(kind="difference", value=0.1)
 
@@ -49,7 +49,7 @@ def test_an_expected_width_is_that_at_the_expected_rate() -> None:
 def test_the_power_of_a_difference_is_that_of_mcnemars_mid_p_test() -> None:
     study = RateStudy(goal=DIFFERENCE, decided=decided(0.3), level=level_of(1))
     both = 0.3 * 0.4 + 0.5 * math.sqrt(0.3 * 0.7 * 0.4 * 0.6)
-    expected = mcnemar_power(150, 0.1, exchange=0.3 - both, alpha=0.05)
+    expected = mcnemar_power(150, 0.1, exchange=0.3 - both, alpha=0.05, mid=True)
     assert study.share(150, 0.1) == pytest.approx(expected)
     upper = RateStudy(goal=DIFFERENCE, decided=decided(0.7), level=level_of(1))
     assert upper.share(150, 0.1) == pytest.approx(expected)

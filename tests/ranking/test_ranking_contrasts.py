@@ -7,15 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from statsmodels.stats.multitest import multipletests
 from support.drawn_credits import credits_from, rasch_credits
 
 from judgeharness_integrations.ranking.bradleyterry.contrasts import (
     Contrast,
     contrasts_of,
-    false_discovery_adjusted,
     rank_ranges,
 )
 from judgeharness_integrations.ranking.bradleyterry.jointfit import fit_joint
@@ -55,15 +52,6 @@ def test_no_gauge_changes_a_difference_or_its_error(fit: Any) -> None:
     for one, same in zip(found, other, strict=True):
         assert (one.judge, one.other) == (same.judge, same.other)
         assert (one.difference, one.se, one.p) == pytest.approx((same.difference, same.se, same.p))
-
-
-@given(st.lists(st.one_of(st.just(np.nan), st.floats(0, 1)), max_size=12))
-def test_p_values_are_adjusted_as_statsmodels_does(p: list[float]) -> None:
-    found = false_discovery_adjusted(np.array(p, np.float64))
-    tested = ~np.isnan(p) if p else np.zeros(0, np.bool_)
-    assert (np.isnan(found) == ~tested).all()
-    if tested.any():
-        assert found[tested] == pytest.approx(multipletests(np.array(p)[tested], method="fdr_bh")[1])
 
 
 def test_judges_that_answered_alike_are_not_tested_and_do_not_count_among_the_tests() -> None:

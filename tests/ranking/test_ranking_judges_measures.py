@@ -15,7 +15,6 @@ from hypothesis.extra import numpy as hnp
 from scipy import stats
 
 from judgeharness_integrations import VerdictRow, read_log
-from judgeharness_integrations.aggregation.statistics import wilson
 from judgeharness_integrations.prices import Price
 from judgeharness_integrations.ranking.correctness.building import decisions_of
 from judgeharness_integrations.ranking.correctness.codes import ABSTAINED, FAILED, NOT_ASKED
@@ -26,6 +25,7 @@ from judgeharness_integrations.ranking.judges.decidedalike import decided_alike
 from judgeharness_integrations.ranking.judges.facts import JudgeFacts
 from judgeharness_integrations.ranking.judges.measures import JudgeMeasures, judge_measures
 from judgeharness_integrations.replay import replay
+from judgeharness_integrations.statistics.proportions import wilson
 
 LLMBAR = Path(__file__).parents[1] / "data" / "llmbar.csv.gz"
 CHOSEN = ("GPT-4/Metrics_Reference", "ChatGPT/CoT", "PaLM2/Vanilla_NoRules", "LLaMA2/Vanilla")

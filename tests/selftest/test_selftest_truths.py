@@ -11,7 +11,7 @@ from sklearn.metrics import f1_score
 from judgeharness_integrations.agreement.kappa.bootstrap import Bootstrap
 from judgeharness_integrations.agreement.kappa.coefficients import alpha, cohen, fleiss, gwet
 from judgeharness_integrations.agreement.kappa.ratings import Ratings
-from judgeharness_integrations.calibration.rates import cohen_kappa
+from judgeharness_integrations.statistics.agreement import cohen_kappa
 from judgeharness_integrations.testing.selftest.agreement import (
     _PATTERNS,
     _advantages,

@@ -10,6 +10,7 @@ import numpy as np
 from scipy import special
 
 from judgeharness_integrations.agreement.alttest.ballots import Ballots
+from judgeharness_integrations.statistics.agreement import chance_corrected
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -151,7 +152,7 @@ def _cohen(
     constant = (most == common) | (common == most.T)
     with np.errstate(divide="ignore", invalid="ignore"):
         agreed, expected = agreed / common, expected / common**2
-        return np.where(constant, np.nan, (agreed - expected) / (1 - expected))
+        return np.where(constant, np.nan, chance_corrected(agreed, expected))
 
 
 def _concordances(

@@ -14,6 +14,8 @@ import numpy as np
 from scipy import special
 
 from judgeharness_integrations.agreement.alttest.advantage import Advantage, Tally
+from judgeharness_integrations.statistics.multiplicity import harmonic, step_up
+from judgeharness_integrations.statistics.paired import tango_score
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -34,6 +36,7 @@ __all__ = [
 FEWEST_CLUSTERS = 5
 _NO_DEVIATION = 1e-12
 _UNEQUAL = 0.05
+_tango_scores = np.vectorize(tango_score, otypes=[np.float64])
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -147,20 +150,8 @@ def tango_test(tally: Tally, epsilon: float) -> Tested:
 
     Undefined where there is no spread under H0 and the counts agree with it; certain where they contradict it.
     """
-    b, c, n = (counts.astype(np.float64) for counts in (tally.human, tally.candidate, tally.n))
-    first, second, third = 2 * n, -(b + c) + epsilon * (2 * n - b + c), -c * epsilon * (1 - epsilon)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        root = np.sqrt(np.maximum(0, second**2 - 4 * first * third))
-        # where the linear term is positive, the other form of the root keeps its digits
-        share = np.where(second > 0, -2 * third / (root + second), (root - second) / (2 * first))
-        spread = np.sqrt(np.maximum(0, n * (2 * share + epsilon - epsilon**2)))
-        excess = b - c - n * epsilon
-        z = np.where(spread > 0, excess / spread, np.where(excess == 0, np.nan, np.sign(excess) * np.inf))
+    z = _tango_scores(tally.human, tally.candidate, tally.n, epsilon)
     return Tested(statistic=z, p=special.ndtr(z))
-
-
-def _harmonic(m: int) -> float:
-    return float((1 / np.arange(1, m + 1)).sum())
 
 
 def rejections(p: NDArray[np.float64], q: float) -> NDArray[np.intp]:
@@ -170,7 +161,7 @@ def rejections(p: NDArray[np.float64], q: float) -> NDArray[np.intp]:
     """
     m = p.shape[-1]
     ranked = np.sort(np.where(np.isnan(p), np.inf, p), axis=-1)
-    fits = ranked <= np.arange(1, m + 1) * q / (m * _harmonic(m))
+    fits = ranked <= np.arange(1, m + 1) * q / (m * harmonic(m))
     largest: NDArray[np.intp] = np.where(fits, np.arange(1, m + 1), 0).max(axis=-1, initial=0)
     return largest
 
@@ -180,10 +171,6 @@ def benjamini_yekutieli(p: NDArray[np.float64], q: float) -> tuple[NDArray[np.bo
     m = len(p)
     if not m:
         return np.zeros(0, bool), p
-    order = np.argsort(p, kind="stable")  # NaN last
-    ranked = p[order] * m * _harmonic(m) / np.arange(1, m + 1)
-    ranked = np.where(np.isnan(ranked), np.inf, ranked)
-    adjusted, rejected = np.empty(m), np.zeros(m, bool)
-    adjusted[order] = np.minimum(np.minimum.accumulate(ranked[::-1])[::-1], 1)
-    rejected[order[: int(rejections(p, q))]] = True
-    return rejected, np.where(np.isnan(p), np.nan, adjusted)
+    rejected = np.zeros(m, bool)
+    rejected[np.argsort(p, kind="stable")[: int(rejections(p, q))]] = True  # NaN last
+    return rejected, step_up(p, dependent=True)

@@ -12,10 +12,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
-from scipy import special
 
 from judgeharness_integrations.agreement.alttest.advantage import Advantage, Tally
 from judgeharness_integrations.agreement.alttest.hypothesis import too_few
+from judgeharness_integrations.statistics.means import t_interval
+from judgeharness_integrations.statistics.tally import clustered_wilson
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -118,10 +119,7 @@ def _score_interval(rate: float, found: _Spread) -> tuple[float, float]:
     """
     spread = rate * (1 - rate)
     size = spread / found.variance if found.variance > 0 and spread > _EDGE else found.effective
-    z = float(special.stdtrit(found.effective - 1, 0.975))
-    centre, scale = rate + z * z / (2 * size), 1 + z * z / size
-    half = z * math.sqrt(spread / size + z * z / (4 * size * size))
-    return max(0.0, (centre - half) / scale), min(1.0, (centre + half) / scale)
+    return clustered_wilson(rate, size, found.effective - 1)
 
 
 def winning_rate(found: Advantage, clusters: NDArray[np.intp] | None = None) -> WinningRate | None:
@@ -184,8 +182,7 @@ def _paired(difference: float, found: _Spread, unit: str) -> tuple[Limits, str |
         return None, few
     if not found.variance:
         return None, f"the difference is the same in all {found.units} {unit}"
-    half = float(special.stdtrit(found.effective - 1, 0.975)) * math.sqrt(found.variance)
-    low, high = difference - half, difference + half
+    low, high = t_interval(difference, math.sqrt(found.variance), found.effective - 1)
     if low <= -1 and high >= 1:
         return None, f"the {found.units} {unit} differ too much to tell anything"
     return (max(-1.0, low), min(1.0, high)), None

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
+from judgeharness_integrations.statistics.agreement import chance_corrected
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -33,7 +35,7 @@ def beyond_chance(observed: Floats, expected: Floats) -> Estimates:
     """Return (observed - expected) / (1 - expected), undefined where chance alone agrees always."""
     room = 1.0 - expected
     with np.errstate(invalid="ignore", divide="ignore"):
-        value = np.where(room > _NOTHING, (observed - expected) / room, np.nan)
+        value = np.where(room > _NOTHING, chance_corrected(observed, expected), np.nan)
     return Estimates(value, observed, expected)
 
 

@@ -9,7 +9,6 @@ from typing import Final, Literal, Self, TypeAlias
 import numpy as np
 from pydantic import Field
 
-from judgeharness_integrations.aggregation.statistics import wilson
 from judgeharness_integrations.benchmark.records import Record
 from judgeharness_integrations.benchmark.results.rows import CRITERIA, Mode
 from judgeharness_integrations.ranking.arrays import Floats
@@ -18,6 +17,7 @@ from judgeharness_integrations.ranking.correctness.codes import ABSTAINED, FAILE
 from judgeharness_integrations.ranking.correctness.crediting import credits_of
 from judgeharness_integrations.ranking.correctness.decisions import CriterionDecisions, Decisions
 from judgeharness_integrations.ranking.correctness.policy import Policy
+from judgeharness_integrations.statistics.proportions import wilson
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
 __all__ = [

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections import Counter
 from dataclasses import dataclass
-from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
 
 from judgeharness_integrations.calibration.corrected.sample import Sample
-from judgeharness_integrations.calibration.estimate import cluster_degrees, clustered_error, t_quantile
+from judgeharness_integrations.statistics.clusters import cluster_degrees, clustered_error
+from judgeharness_integrations.statistics.means import t_quantile, z_quantile
 
 __all__ = ["DoubleSampling", "tenenbein"]
 
@@ -72,11 +72,11 @@ def tenenbein(sample: Sample, *, confidence: float = 0.95) -> DoubleSampling | N
 def _interval(  # noqa: PLR0917 - one call
     hits: _Floats, sizes: NDArray[np.intp], weights: _Floats, total: int, confidence: float, wider: float
 ) -> tuple[float, float]:
-    from judgeharness_integrations.checking.statistics import jeffreys  # noqa: PLC0415 - brings SciPy
+    from judgeharness_integrations.statistics.proportions import jeffreys  # noqa: PLC0415 - brings SciPy
 
     rates = hits / np.maximum(sizes, 1)
     value = float(weights @ rates)
-    z = NormalDist().inv_cdf((1 + confidence) / 2)
+    z = z_quantile(confidence)
     of_shares = z * math.sqrt(max(0.0, float(weights @ rates**2) - value**2) / total)
     ends = [jeffreys(hit, size, confidence=confidence) for hit, size in zip(hits.tolist(), sizes.tolist(), strict=True)]
     low, high = np.array(ends).T
@@ -106,5 +106,5 @@ def _clustered(
     sizes = Counter(sample.label_clusters).values()
     if found is None or alone is None or len(sizes) < 2:  # noqa: PLR2004 - one tells nothing about others
         return None, None
-    quantiles = t_quantile(cluster_degrees(sizes), confidence=confidence), NormalDist().inv_cdf((1 + confidence) / 2)
+    quantiles = t_quantile(cluster_degrees(sizes), confidence=confidence), z_quantile(confidence)
     return found[0], max(1.0, found[0] / alone[0] * quantiles[0] / quantiles[1])

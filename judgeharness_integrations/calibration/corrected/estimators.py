@@ -10,8 +10,8 @@ from judgeharness_integrations.calibration.corrected.ppi import PpiPlusPlus
 from judgeharness_integrations.calibration.corrected.rateestimate import Method, RateEstimate
 from judgeharness_integrations.calibration.corrected.rogangladen import rogan_gladen
 from judgeharness_integrations.calibration.corrected.sample import Sample
-from judgeharness_integrations.calibration.estimate import clustered_error
 from judgeharness_integrations.calibration.rates import Rate
+from judgeharness_integrations.statistics.clusters import clustered_error
 
 __all__ = ["double_sampling", "labels_alone", "prediction_powered", "rogan_gladen_both"]
 

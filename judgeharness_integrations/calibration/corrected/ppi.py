@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections import Counter
 from dataclasses import dataclass
-from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
 
 from judgeharness_integrations.calibration.corrected.sample import Sample
-from judgeharness_integrations.calibration.estimate import cluster_degrees, clustered_error, t_quantile
+from judgeharness_integrations.statistics.clusters import cluster_degrees, clustered_error
+from judgeharness_integrations.statistics.means import t_quantile, z_quantile
 
 __all__ = ["PpiPlusPlus", "ppi_plus_plus"]
 
@@ -77,6 +77,6 @@ def _error(sample: Sample, rectifier: NDArray[np.float64], imputed: NDArray[np.f
 
 def _quantile(sample: Sample, confidence: float) -> float:
     if not sample.clustered:
-        return NormalDist().inv_cdf((1 + confidence) / 2)
+        return z_quantile(confidence)
     degrees = cluster_degrees(Counter(sample.label_clusters).values())
     return t_quantile(degrees, confidence=confidence)

@@ -19,6 +19,7 @@ from judgeharness_integrations.calibration.corrected.rateestimate import Method,
 from judgeharness_integrations.calibration.corrected.report import CorrectedRate, LabelsAre
 from judgeharness_integrations.calibration.corrected.sample import Sample
 from judgeharness_integrations.calibration.corrected.selected import note_of, other_mix_note, selected, withheld
+from judgeharness_integrations.statistics.means import Z95
 
 __all__ = ["corrected_rate", "corrected_rate_of_counts"]
 
@@ -29,7 +30,6 @@ _PREFERENCE: dict[LabelsAre, tuple[Method, ...]] = {
 }
 _WORTH_SAYING = 1.05  # below it, the judge is worth less than one label in twenty
 _FEW = 10
-_Z = 1.959963984540054
 
 
 def corrected_rate(
@@ -212,5 +212,5 @@ def _weak(sample: Sample) -> Iterator[str]:
         )
         return
     spread = math.sqrt(sum(rate.value * (1 - rate.value) / rate.trials for rate in (q1, q0)))
-    if q1.value + q0.value - 1 - _Z * spread <= 0:
+    if q1.value + q0.value - 1 - Z95 * spread <= 0:
         yield "the labels cannot tell the judge from chance: sensitivity + specificity - 1 may be 0"

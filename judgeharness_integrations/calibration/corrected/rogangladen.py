@@ -6,9 +6,10 @@ import math
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from judgeharness_integrations.statistics.means import Z95
+
 __all__ = ["RoganGladen", "rogan_gladen"]
 
-_Z = 1.959963984540054  # 95 %
 _NEGLIGIBLE = 1e-12
 _TOLD = 0.05  # what Fieller's g is to stay below for a delta interval to do as well
 
@@ -32,7 +33,7 @@ class RoganGladen:
 
 
 def rogan_gladen(
-    *, judged: float, n: int, sensitivity: float, positives: int, specificity: float, negatives: int, z: float = _Z
+    *, judged: float, n: int, sensitivity: float, positives: int, specificity: float, negatives: int, z: float = Z95
 ) -> RoganGladen | None:
     """Correct a judged rate by the judge's errors on labelled items that are not among the judged ones.
 

@@ -24,11 +24,11 @@ from judgeharness_integrations.checking.properties.samples import (
 from judgeharness_integrations.checking.report import PropertyCheck, WorstCase
 from judgeharness_integrations.checking.statistics import (
     cases_to_settle_excess,
-    clopper_pearson,
     excess_interval,
     excess_test,
     smallest_excess,
 )
+from judgeharness_integrations.statistics.proportions import clopper_pearson
 from judgeharness_integrations.verdictlog.row import VerdictRow, is_probe
 
 __all__ = [

@@ -7,8 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from judgeharness_integrations.aggregation.position import position_bias
-from judgeharness_integrations.aggregation.statistics import sign_test
-from judgeharness_integrations.calibration.paired import tango_interval, with_zero
 from judgeharness_integrations.checking.properties.excess import NO_BASELINE, Excess, Stratum, excess_finding, excess_of
 from judgeharness_integrations.checking.properties.samples import (
     Finding,
@@ -21,7 +19,9 @@ from judgeharness_integrations.checking.properties.samples import (
     worst_cases,
 )
 from judgeharness_integrations.checking.report import PropertyCheck, WorstCase
-from judgeharness_integrations.checking.statistics import cases_to_settle_lean, clopper_pearson, smallest_lean
+from judgeharness_integrations.checking.statistics import cases_to_settle_lean, smallest_lean
+from judgeharness_integrations.statistics.paired import tango_interval, with_zero
+from judgeharness_integrations.statistics.proportions import clopper_pearson, sign_test
 from judgeharness_integrations.verdictlog.row import VerdictRow, is_probe
 
 __all__ = ["Lean", "holds_zero", "lean_finding", "position"]

@@ -12,12 +12,8 @@ from judgeharness_integrations.aggregation.grouping import is_numeric
 from judgeharness_integrations.aggregation.position import base_perturbation
 from judgeharness_integrations.aggregation.statistics import within
 from judgeharness_integrations.checking.report import PropertyCheck, WorstCase
-from judgeharness_integrations.checking.statistics import (
-    above_test,
-    cases_to_settle_above,
-    clopper_pearson,
-    smallest_above,
-)
+from judgeharness_integrations.checking.statistics import cases_to_settle_above, smallest_above
+from judgeharness_integrations.statistics.proportions import above_test, clopper_pearson
 from judgeharness_integrations.verdictlog.row import Side, Verdict, VerdictRow, is_probe, probe_name, verdict_text
 
 __all__ = [

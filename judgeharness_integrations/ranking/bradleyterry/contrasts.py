@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
-from scipy import special
 
-from judgeharness_integrations.ranking.arrays import Floats
+from judgeharness_integrations.ranking.arrays import Floats, Marks
+from judgeharness_integrations.statistics.means import Z95, z_p
+from judgeharness_integrations.statistics.multiplicity import step_up
 
-__all__ = ["LEVEL", "NO_SPREAD", "Z95", "Contrast", "contrasts_of", "false_discovery_adjusted", "rank_ranges"]
+__all__ = ["LEVEL", "NO_SPREAD", "Contrast", "contrasts_of", "rank_ranges", "tested"]
 
 LEVEL: Final = 0.05
-Z95: Final = float(special.ndtri(1 - LEVEL / 2))
 NO_SPREAD: Final = 1e-6  # Elo: an error as small is none, as of judges that answered alike throughout
 
 
@@ -57,9 +57,7 @@ def contrasts_of(judges: Sequence[str], elo: Floats, covariance: Floats) -> tupl
     difference = elo[one] - elo[other]
     variance = covariance[one, one] + covariance[other, other] - 2 * covariance[one, other]
     se = np.sqrt(np.maximum(variance, 0.0))
-    tested = se > NO_SPREAD
-    p = np.where(tested, 2 * special.ndtr(-np.abs(difference) / np.where(tested, se, 1.0)), np.nan)
-    adjusted = false_discovery_adjusted(p)
+    told, p, adjusted = tested(difference, se)
     return tuple(
         Contrast(
             judge=judges[int(one[place])],
@@ -67,21 +65,18 @@ def contrasts_of(judges: Sequence[str], elo: Floats, covariance: Floats) -> tupl
             difference=float(difference[place]),
             se=float(se[place]),
             ci95=(float(difference[place] - Z95 * se[place]), float(difference[place] + Z95 * se[place])),
-            p=float(p[place]) if tested[place] else None,
-            p_adjusted=float(adjusted[place]) if tested[place] else None,
+            p=float(p[place]) if told[place] else None,
+            p_adjusted=float(adjusted[place]) if told[place] else None,
         )
         for place in range(len(one))
     )
 
 
-def false_discovery_adjusted(p: Floats) -> Floats:
-    """Return p-values (tests,) adjusted by Benjamini and Hochberg 1995; NaN is no test, and stays."""
-    adjusted = np.full(len(p), np.nan)
-    tested = np.flatnonzero(~np.isnan(p))
-    order = tested[np.argsort(p[tested], kind="stable")]
-    scaled = p[order] * len(order) / np.arange(1, len(order) + 1)
-    adjusted[order] = np.minimum(1.0, np.minimum.accumulate(scaled[::-1])[::-1])
-    return adjusted
+def tested(difference: Floats, se: Floats) -> tuple[Marks, Floats, Floats]:
+    """Return (tests,) which differences in Elo have an error, their p-values, and those adjusted; NaN without one."""
+    told = se > NO_SPREAD
+    p = np.where(told, z_p(difference / np.where(told, se, 1.0)), np.nan)
+    return told, p, step_up(p)
 
 
 def rank_ranges(judges: Sequence[str], contrasts: Sequence[Contrast], *, above: int = 0) -> dict[str, tuple[int, int]]:

@@ -10,17 +10,16 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy import special
 
 from judgeharness_integrations.ranking.arrays import Floats
 from judgeharness_integrations.ranking.bradleyterry.conditionalnewton import SINGULAR, conditional_maximum
 from judgeharness_integrations.ranking.bradleyterry.connections import connections_of
-from judgeharness_integrations.ranking.bradleyterry.contrasts import Z95
 from judgeharness_integrations.ranking.bradleyterry.gauge import gauge_of
 from judgeharness_integrations.ranking.bradleyterry.newton import JointModel, maximise
 from judgeharness_integrations.ranking.bradleyterry.patterns import Patterns, patterns_of
 from judgeharness_integrations.ranking.bradleyterry.scale import ELO_MEAN, ELO_POINTS
 from judgeharness_integrations.ranking.credits import Credits
+from judgeharness_integrations.statistics.means import Z95, z_p
 
 __all__ = ["OrderEffect", "order_effect"]
 
@@ -97,7 +96,7 @@ def _fitted(judges: tuple[str, ...], values: Floats) -> OrderEffect | None:
         elo=effect,
         se=se,
         ci95=(effect - Z95 * se, effect + Z95 * se),
-        p=float(2 * special.ndtr(-abs(effect) / se)) if se > _NO_SPREAD else 1.0,
+        p=float(z_p(effect / se)) if se > _NO_SPREAD else 1.0,
         judges=tuple(zip(judges, elo.tolist(), errors[:-1].tolist(), strict=True)),
         pairs=pairs,
         matches=int(seen.sum()),

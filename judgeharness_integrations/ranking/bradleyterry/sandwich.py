@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from judgeharness_integrations.ranking.arrays import Floats, Ints
+from judgeharness_integrations.statistics.clusters import cluster_sums
 
 __all__ = ["by_cluster", "influences", "published_errors"]
 
@@ -17,9 +18,7 @@ def by_cluster(residuals: Floats, clusters: Ints | None) -> Floats:
     """Return residuals (pairs, k) summed by cluster, (clusters, k); each pair is one when None."""
     if clusters is None:
         return residuals
-    summed = np.zeros((int(clusters.max()) + 1, residuals.shape[1]))
-    np.add.at(summed, clusters, residuals)
-    return summed
+    return cluster_sums(residuals, clusters)
 
 
 def influences(schur: Floats, residuals: Floats) -> Floats:

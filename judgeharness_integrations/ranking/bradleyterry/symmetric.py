@@ -13,8 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
-from judgeharness_integrations.ranking.arrays import Floats
+from judgeharness_integrations.ranking.arrays import Floats, Marks
 from judgeharness_integrations.ranking.bradleyterry.patterns import Patterns
+from judgeharness_integrations.statistics.search import bisected_each
 
 __all__ = ["ConditionalMoments", "conditional_moments"]
 
@@ -62,11 +63,12 @@ def _parts(patterns: int, judges: int) -> Iterator[slice]:
 def _tilt(patterns: Patterns, ability: Floats) -> Floats:
     """Return (patterns,) the shift of all logits that makes the expected total the observed one, nearly."""
     low, high = np.full(len(patterns.total), -ability.max() - 30), np.full(len(patterns.total), 30 - ability.min())
-    for _ in range(_TILTING_STEPS):
-        middle = (low + high) / 2
-        expected = np.where(patterns.seen, special.expit(ability + middle[:, None]), 0.0).sum(axis=1)
-        under = expected < patterns.total
-        low, high = np.where(under, middle, low), np.where(under, high, middle)
+
+    def short(shift: Floats) -> Marks:
+        expected = np.where(patterns.seen, special.expit(ability + shift[:, None]), 0.0).sum(axis=1)
+        return np.asarray(expected < patterns.total, np.bool_)
+
+    low, high = bisected_each(short, low, high, steps=_TILTING_STEPS)
     return np.asarray((low + high) / 2, np.float64)
 
 

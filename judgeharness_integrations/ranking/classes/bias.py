@@ -6,11 +6,11 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from judgeharness_integrations.calibration.paired import tango_interval
 from judgeharness_integrations.ranking.arrays import Marks
 from judgeharness_integrations.ranking.classes.asked import NO_DECISION, counted, labels_found, pair_groups
 from judgeharness_integrations.ranking.correctness.codes import ABSTAINED
 from judgeharness_integrations.ranking.correctness.decisions import CriterionDecisions, Decisions
+from judgeharness_integrations.statistics.paired import tango_interval
 
 __all__ = ["ClassBias", "class_bias"]
 

@@ -7,12 +7,12 @@ from dataclasses import asdict, dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
-from scipy import special
 
 from judgeharness_integrations.ranking.arrays import Floats
 from judgeharness_integrations.ranking.bradleyterry.conditionalfit import ConditionalFit
-from judgeharness_integrations.ranking.bradleyterry.contrasts import LEVEL, NO_SPREAD, Z95, false_discovery_adjusted
+from judgeharness_integrations.ranking.bradleyterry.contrasts import LEVEL, NO_SPREAD, tested
 from judgeharness_integrations.ranking.bradleyterry.jointfit import JointFit
+from judgeharness_integrations.statistics.means import Z95
 
 __all__ = ["EloChange", "Fit", "OwnSet", "changes_of", "own_sets", "wrote"]
 
@@ -80,17 +80,15 @@ def changes_of(one: Fit, other: Fit) -> tuple[EloChange, ...]:
     """
     judges, change, covariance = _changed(one, other)
     se = np.sqrt(np.maximum(np.diag(covariance), 0.0))
-    tested = se > NO_SPREAD
-    p = np.where(tested, 2 * special.ndtr(-np.abs(change) / np.where(tested, se, 1.0)), np.nan)
-    adjusted = false_discovery_adjusted(p)
+    told, p, adjusted = tested(change, se)
     return tuple(
         EloChange(
             judge=judge,
             change=float(change[place]),
             se=float(se[place]),
             ci95=_interval(float(change[place]), float(se[place])),
-            p=float(p[place]) if tested[place] else None,
-            p_adjusted=float(adjusted[place]) if tested[place] else None,
+            p=float(p[place]) if told[place] else None,
+            p_adjusted=float(adjusted[place]) if told[place] else None,
         )
         for place, judge in enumerate(judges)
     )

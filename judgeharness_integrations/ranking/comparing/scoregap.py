@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from judgeharness_integrations.calibration.estimate import Estimate, estimate
 from judgeharness_integrations.ranking.comparing.scoredsides import (
     Preference,
     ScoredGroup,
@@ -15,6 +14,7 @@ from judgeharness_integrations.ranking.comparing.scoredsides import (
     scored_groups,
     scored_pairs,
 )
+from judgeharness_integrations.statistics.means import Estimate, estimate
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
 __all__ = ["ScoreGap", "score_gaps"]

@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 
 from judgeharness_integrations.aggregation.grouping import by_case, by_judge
-from judgeharness_integrations.aggregation.statistics import wilson
-from judgeharness_integrations.calibration.paired import mean_interval
 from judgeharness_integrations.ranking.arrays import Floats
 from judgeharness_integrations.ranking.correctness.decisions import CriterionDecisions, Decisions
 from judgeharness_integrations.ranking.credits import Credits
@@ -20,6 +18,8 @@ from judgeharness_integrations.ranking.judges.facts import JudgeFacts, facts_of
 from judgeharness_integrations.ranking.judges.pairwise import chosen_first, longer_answers, pairwise_criterion
 from judgeharness_integrations.ranking.judges.plainrecord import plain_record
 from judgeharness_integrations.ranking.judges.spending import spending_of
+from judgeharness_integrations.statistics.means import mean_interval
+from judgeharness_integrations.statistics.proportions import wilson
 from judgeharness_integrations.verdictlog.row import VerdictRow, voting
 
 __all__ = ["JudgeMeasures", "judge_measures"]

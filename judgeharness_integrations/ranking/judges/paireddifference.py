@@ -6,10 +6,10 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import special
 
-from judgeharness_integrations.calibration.paired import mean_interval, tango_interval
 from judgeharness_integrations.ranking.arrays import Floats
+from judgeharness_integrations.statistics.means import mean_interval, t_p, z_p
+from judgeharness_integrations.statistics.paired import tango_interval
 
 __all__ = ["PairedDifference", "paired_difference"]
 
@@ -46,7 +46,7 @@ def _whole(gained: int, lost: int, n: int) -> PairedDifference:
         n=n,
         mean=(gained - lost) / n,
         ci95=tango_interval(gained, lost, n),
-        p=None if z is None else float(2 * special.ndtr(-z)),
+        p=None if z is None else float(z_p(z)),
     )
 
 
@@ -56,4 +56,4 @@ def _fractional(differences: Floats) -> PairedDifference:
     if interval is None:
         return PairedDifference(n=n, mean=mean, ci95=None, p=None)
     t = abs(mean) * math.sqrt(n) / float(differences.std(ddof=1))
-    return PairedDifference(n=n, mean=mean, ci95=interval, p=float(2 * special.stdtr(n - 1, -t)))
+    return PairedDifference(n=n, mean=mean, ci95=interval, p=t_p(t, n - 1))

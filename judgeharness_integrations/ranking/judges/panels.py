@@ -9,11 +9,12 @@ from typing import Any, Final
 
 import numpy as np
 
-from judgeharness_integrations.calibration.estimate import t_quantile
 from judgeharness_integrations.calibration.rates import Rate
 from judgeharness_integrations.ranking.arrays import Floats, Ints, Marks
 from judgeharness_integrations.ranking.credits import Credits
 from judgeharness_integrations.ranking.judges.plainrecord import plain_record
+from judgeharness_integrations.statistics.clusters import cluster_degrees
+from judgeharness_integrations.statistics.means import t_quantile
 
 __all__ = ["Panel", "panels"]
 
@@ -199,7 +200,7 @@ def _jackknife(value: float, without: Floats) -> tuple[float, float] | None:
         return None
     error = math.sqrt((count - 1) / count * spread)
     squares = moved**2
-    width = t_quantile(float(squares.sum() ** 2 / (squares @ squares)) - 1) * error / (1 - value * value)
+    width = t_quantile(cluster_degrees(squares)) * error / (1 - value * value)
     return math.tanh(math.atanh(value) - width), math.tanh(math.atanh(value) + width)
 
 

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from judgeharness_integrations.calibration.paired import mean_interval
 from judgeharness_integrations.ranking.arrays import Floats, Marks
 from judgeharness_integrations.ranking.correctness.decisions import Decisions
 from judgeharness_integrations.ranking.judges.facts import JudgeFacts, family_of
 from judgeharness_integrations.ranking.judges.pairwise import chosen_first
 from judgeharness_integrations.ranking.judges.plainrecord import plain_record
+from judgeharness_integrations.statistics.means import mean_interval
 
 __all__ = ["SelfPreference", "self_preference"]
 

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from judgeharness_integrations.ranking.arrays import Floats
-from judgeharness_integrations.ranking.bradleyterry.contrasts import false_discovery_adjusted
 from judgeharness_integrations.ranking.credits import Credits
 from judgeharness_integrations.ranking.judges.names import model_and_variant
 from judgeharness_integrations.ranking.judges.paireddifference import PairedDifference, paired_difference
 from judgeharness_integrations.ranking.judges.pareto import pareto
 from judgeharness_integrations.ranking.judges.plainrecord import plain_record
+from judgeharness_integrations.statistics.multiplicity import step_up
 
 __all__ = ["Variant", "variants"]
 
@@ -111,7 +111,7 @@ def _bases(judges: Sequence[str]) -> dict[str, str]:
 
 def _adjusted(compared: Mapping[str, PairedDifference | None]) -> dict[str, float | None]:
     p = np.array([np.nan if one is None or one.p is None else one.p for one in compared.values()], np.float64)
-    values = false_discovery_adjusted(p).tolist()
+    values = step_up(p).tolist()
     return {judge: None if np.isnan(value) else value for judge, value in zip(compared, values, strict=True)}
 
 

@@ -9,11 +9,11 @@ from shlex import join
 from typing import Literal
 
 from judgeharness_integrations.agreement.alttest.report import AltTest, AltTestReport, AnnotatorTest
-from judgeharness_integrations.calibration.estimate import t_quantile
 from judgeharness_integrations.reporting.html.charts import Whisker, whisker
 from judgeharness_integrations.reporting.html.overview import Measure
 from judgeharness_integrations.reporting.html.wording import interval_text, p_text, percent, plural
 from judgeharness_integrations.reporting.runs.report import RunReport
+from judgeharness_integrations.statistics.means import t_interval
 
 __all__ = ["AnnotatorLine", "AnnotatorsSection", "Answer", "annotators_section"]
 
@@ -202,5 +202,4 @@ def _interval(one: AnnotatorTest) -> tuple[float, float] | None:
     squares = one.n_candidate_win * (1 - mean) ** 2 + one.n_human_win * (1 + mean) ** 2 + one.n_tie * mean**2
     if one.n == 1 or not squares:
         return None
-    half = t_quantile(one.n - 1) * math.sqrt(squares / (one.n - 1) / one.n)
-    return mean - half, mean + half
+    return t_interval(mean, math.sqrt(squares / (one.n - 1) / one.n), one.n - 1)

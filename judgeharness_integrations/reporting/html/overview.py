@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from judgeharness_integrations.calibration.estimate import Estimate
 from judgeharness_integrations.calibration.rates import Rate
 from judgeharness_integrations.reporting.html.charts import Whisker, whisker
 from judgeharness_integrations.reporting.html.wording import interval_text, percent, plural
 from judgeharness_integrations.reporting.plain import number_text
 from judgeharness_integrations.reporting.runs.report import RunReport
 from judgeharness_integrations.reporting.runs.summary import CriterionSummary
+from judgeharness_integrations.statistics.means import Estimate
 from judgeharness_integrations.verdictlog.row import verdict_text
 
 __all__ = ["Headline", "Measure", "column_names", "headlines", "informal_of"]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from judgeharness_integrations.calibration.estimate import Estimate
 from judgeharness_integrations.calibration.rates import Rate
 from judgeharness_integrations.reporting.markdown.escaping import escaped, table
 from judgeharness_integrations.reporting.runs.designs import design_key, designs_apart
+from judgeharness_integrations.statistics.means import Estimate
 from judgeharness_integrations.verdictlog.row import verdict_text
 
 if TYPE_CHECKING:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 from judgeharness_integrations.verdictlog.row import verdict_to_json
 
 if TYPE_CHECKING:
-    from judgeharness_integrations.calibration.estimate import Estimate
     from judgeharness_integrations.calibration.rates import Rate
     from judgeharness_integrations.gates.report import GateReport
     from judgeharness_integrations.reporting.runs.report import JudgeSection, RunReport
     from judgeharness_integrations.reporting.runs.summary import CriterionSummary, FlipRate
+    from judgeharness_integrations.statistics.means import Estimate
 
 __all__ = ["REPORT_SCHEMA", "report_document"]
 

@@ -6,12 +6,10 @@ import math
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from statistics import NormalDist
 
 from judgeharness_integrations.aggregation.grouping import cluster_of
-from judgeharness_integrations.aggregation.statistics import pair_disagreement, wilson_of
+from judgeharness_integrations.aggregation.statistics import pair_disagreement
 from judgeharness_integrations.calibration.controls import Controls, controls_of, longer_of
-from judgeharness_integrations.calibration.estimate import Estimate, cluster_degrees, estimate, t_quantile
 from judgeharness_integrations.calibration.rates import Rate
 from judgeharness_integrations.certifying.applying import withheld_of
 from judgeharness_integrations.design import Design
@@ -21,13 +19,16 @@ from judgeharness_integrations.reporting.runs.designs import design_key
 from judgeharness_integrations.reporting.runs.goldlabels import gold_of
 from judgeharness_integrations.reporting.runs.summary import CriterionSummary, FlipRate
 from judgeharness_integrations.result import CriterionResult, HarnessResult
+from judgeharness_integrations.statistics.clusters import cluster_degrees
+from judgeharness_integrations.statistics.means import Estimate, estimate, z_quantile
+from judgeharness_integrations.statistics.proportions import wilson_of
+from judgeharness_integrations.statistics.tally import clustered_wilson
 from judgeharness_integrations.verdictlog.row import Verdict, is_number
 
 __all__ = ["accuracy_of", "careful_interval", "clusters_of", "columns_of", "positive_of", "summaries"]
 
 _UNCHANGED = "none"
 _MOST_SHARES = 20
-_Z = NormalDist().inv_cdf(0.975)
 _POSITIVES = (("PASS", frozenset({"PASS", "FAIL"})), ("A", frozenset({"A", "B", "TIE"})))
 
 
@@ -235,8 +236,8 @@ def careful_interval(value: float, clusters: Sequence[Hashable]) -> tuple[float,
     """Return Wilson's interval of a mean of shares as if each were yes or no, which vary most, and clusters copies."""
     sizes = Counter(clusters)
     if len(sizes) == len(clusters):
-        return wilson_of(value, len(clusters), _Z)
+        return wilson_of(value, len(clusters), z_quantile())
     if len(sizes) == 1:
         return 0.0, 1.0
     degrees = cluster_degrees(sizes.values())
-    return wilson_of(value, degrees + 1, t_quantile(degrees))
+    return clustered_wilson(value, degrees + 1, degrees)

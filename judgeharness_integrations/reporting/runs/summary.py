@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from judgeharness_integrations.calibration.controls import Controls
-from judgeharness_integrations.calibration.estimate import Estimate
 from judgeharness_integrations.calibration.rates import Rate
 from judgeharness_integrations.design import Design
 from judgeharness_integrations.replay.report import JudgeReplay
+from judgeharness_integrations.statistics.means import Estimate
 from judgeharness_integrations.verdictlog.row import Verdict
 
 __all__ = ["CriterionSummary", "FlipRate"]

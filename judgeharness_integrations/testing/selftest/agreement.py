@@ -18,11 +18,10 @@ from judgeharness_integrations.agreement.kappa.coefficient import Coefficient
 from judgeharness_integrations.agreement.kappa.coefficients import alpha, cohen, fleiss, gwet
 from judgeharness_integrations.agreement.kappa.ratings import Ratings
 from judgeharness_integrations.agreement.panels.panel import Panel
-from judgeharness_integrations.calibration.chanceagreement import clustered_kappa, gwet_ac1
 from judgeharness_integrations.calibration.classes import macro_f1
-from judgeharness_integrations.calibration.estimate import t_quantile
 from judgeharness_integrations.calibration.judged import Judged
-from judgeharness_integrations.calibration.rates import cohen_kappa
+from judgeharness_integrations.statistics.agreement import clustered_kappa, cohen_kappa, gwet_ac1
+from judgeharness_integrations.statistics.means import t_quantile
 from judgeharness_integrations.testing.selftest.check import (
     Check,
     Floats,

@@ -9,7 +9,7 @@ from typing import Final
 
 from scipy.special import bdtr, bdtrc
 
-from judgeharness_integrations.checking.statistics import clopper_pearson
+from judgeharness_integrations.statistics.proportions import clopper_pearson
 from judgeharness_integrations.testing.selftest.check import (
     AlarmCheck,
     Check,

@@ -8,12 +8,13 @@ import numpy as np
 from scipy import special
 
 from judgeharness_integrations.ranking.bradleyterry.conditionalfit import ConditionalFit
-from judgeharness_integrations.ranking.bradleyterry.contrasts import Z95, Contrast, contrasts_of
+from judgeharness_integrations.ranking.bradleyterry.contrasts import Contrast, contrasts_of
 from judgeharness_integrations.ranking.bradleyterry.jointfit import JointFit
 from judgeharness_integrations.ranking.bradleyterry.ordereffect import order_effect
 from judgeharness_integrations.ranking.bradleyterry.scale import ELO_POINTS
 from judgeharness_integrations.ranking.credits import Credits
 from judgeharness_integrations.ranking.rating import Method, rate
+from judgeharness_integrations.statistics.means import Z95
 from judgeharness_integrations.testing.selftest.check import (
     Check,
     Floats,

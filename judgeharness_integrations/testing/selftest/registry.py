@@ -1,4 +1,4 @@
-"""All checks but those of the commands: of intervals and tests, of reports on simulated judges, of rules, of workflows."""
+"""All checks but those of commands: of intervals and tests, reports on simulated judges, rules and workflows."""
 
 from __future__ import annotations
 

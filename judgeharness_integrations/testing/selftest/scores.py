@@ -7,11 +7,10 @@ from collections.abc import Callable, Hashable, Sequence
 
 import numpy as np
 
-from judgeharness_integrations.calibration.estimate import Estimate
-from judgeharness_integrations.calibration.paired import mean_interval
 from judgeharness_integrations.calibration.quadratickappa import quadratic_kappa
 from judgeharness_integrations.calibration.rankcorrelation import kendall_tau_b, spearman
 from judgeharness_integrations.calibration.rates import ScoreErrors, score_errors
+from judgeharness_integrations.statistics.means import Estimate, mean_interval
 from judgeharness_integrations.testing.selftest.check import (
     Check,
     Floats,

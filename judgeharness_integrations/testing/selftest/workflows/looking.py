@@ -8,11 +8,11 @@ from typing import Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeharness_integrations.aggregation.statistics import sign_test
 from judgeharness_integrations.calibration.drift import DEFAULT_ALPHA
 from judgeharness_integrations.gates.looking import ALPHA
 from judgeharness_integrations.sequential import log_e_mean, log_e_rate, wrong_evidence
 from judgeharness_integrations.sequential.rate import most_below
+from judgeharness_integrations.statistics.proportions import sign_test
 from judgeharness_integrations.testing.selftest.check import Check, Floats, Point, PromiseCheck, grid
 
 __all__ = ["DRIFTING", "LOOKING", "YEAR", "daily_alarms", "daily_errors", "passes_at_some_look"]

@@ -1,24 +1,80 @@
-"""Agreement beyond chance between labels and decisions: Gwet's AC1, and Cohen's kappa of items that belong together."""
+"""Agreement beyond chance of two columns of labels: Cohen's kappa and Gwet's AC1, with errors and intervals."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import replace
-from statistics import NormalDist
-from typing import TypeAlias
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
 
-from judgeharness_integrations.aggregation.statistics import wilson
-from judgeharness_integrations.calibration.estimate import Estimate, clustered_error, estimate, t_quantile
-from judgeharness_integrations.calibration.rates import Kappa, cohen_kappa
+from judgeharness_integrations.statistics.clusters import clustered_error
+from judgeharness_integrations.statistics.means import Estimate, estimate, t_quantile, z_quantile
+from judgeharness_integrations.statistics.proportions import wilson
 
-__all__ = ["clustered_kappa", "gwet_ac1", "kappa_interval", "too_rare_for_a_bar"]
+__all__ = [
+    "Kappa",
+    "chance_corrected",
+    "clustered_kappa",
+    "cohen_kappa",
+    "gwet_ac1",
+    "kappa_interval",
+    "too_rare_for_a_bar",
+]
 
 Pair: TypeAlias = tuple[str, str]
+_NEGLIGIBLE = 1e-12
 _FEWEST_LABELS = 2
 _FEWEST_RARE = 5
 _DRAWS, _SEED = 10_000, 0
+
+
+def chance_corrected(observed: Any, expected: Any) -> Any:
+    """Return how much of the agreement that chance leaves room for is there; of numbers or arrays.
+
+    (observed - expected) / (1 - expected): kappa, AC1 and alpha differ in what they expect alone (Cohen 1960).
+    """
+    return (observed - expected) / (1 - expected)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kappa:
+    """Cohen's kappa and its large-sample standard error, over `n` decided items.
+
+    The error is clustered where items share a cluster. It is None where all of them share one, and where no item
+    disagrees: a sample without an error tells none. `low` and `high` are the ends of its 95 % interval, which is not
+    made of the error: `kappa_interval`.
+    """
+
+    value: float
+    se: float | None
+    n: int
+    low: float | None = None
+    high: float | None = None
+
+
+def cohen_kappa(confusion: Mapping[str, Mapping[str, int]]) -> Kappa | None:
+    """Return Cohen's kappa of a table row label -> column label -> count; None where it is undefined.
+
+    Standard error: Fleiss, Cohen, Everitt 1969, eq. 13.
+    """
+    n = sum(sum(row.values()) for row in confusion.values())
+    labels = sorted({*confusion, *(column for row in confusion.values() for column in row)})
+    if not n:
+        return None
+    share = {(i, j): confusion.get(i, {}).get(j, 0) / n for i in labels for j in labels}
+    rows = {i: sum(share[i, j] for j in labels) for i in labels}
+    columns = {j: sum(share[i, j] for i in labels) for j in labels}
+    observed = sum(share[i, i] for i in labels)
+    expected = sum(rows[i] * columns[i] for i in labels)
+    if any(math.isclose(total, 1.0) for total in (*rows.values(), *columns.values())):
+        return None  # one side never varies: there is no agreement beyond chance to speak of
+    kappa = chance_corrected(observed, expected)
+    diagonal = sum(share[i, i] * (1 - (rows[i] + columns[i]) * (1 - kappa)) ** 2 for i in labels)
+    others = sum(share[i, j] * (columns[i] + rows[j]) ** 2 for i in labels for j in labels if i != j)
+    variance = diagonal + (1 - kappa) ** 2 * others - (kappa - expected * (1 - kappa)) ** 2
+    se = math.sqrt(max(0.0, variance) / n) / (1 - expected)
+    return Kappa(value=kappa, se=se if observed < 1 - _NEGLIGIBLE and se > _NEGLIGIBLE else None, n=n)
 
 
 def clustered_kappa(pairs: Sequence[Pair], clusters: Sequence[Hashable], *, confidence: float = 0.95) -> Kappa | None:
@@ -50,7 +106,7 @@ def clustered_kappa(pairs: Sequence[Pair], clusters: Sequence[Hashable], *, conf
     alone = clustered_error(influence, range(n))
     worth = count / n
     if found is not None and alone is not None:
-        z = NormalDist().inv_cdf((1 + confidence) / 2)
+        z = z_quantile(confidence)
         worth = min(1.0, (alone[0] / found[0]) ** 2) * (z / t_quantile(found[1], confidence=confidence)) ** 2
     return _with_interval(replace(kappa, se=None if found is None else found[0]), table, worth, confidence)
 
@@ -87,7 +143,7 @@ def kappa_interval(
     drawn /= drawn.sum(axis=(1, 2), keepdims=True)
     observed = np.trace(drawn, axis1=1, axis2=2)
     expected = (drawn.sum(axis=1) * drawn.sum(axis=2)).sum(axis=1)
-    low, high = np.quantile((observed - expected) / (1 - expected), ((1 - confidence) / 2, (1 + confidence) / 2))
+    low, high = np.quantile(chance_corrected(observed, expected), ((1 - confidence) / 2, (1 + confidence) / 2))
     return float(low), float(high)
 
 
@@ -133,7 +189,7 @@ def gwet_ac1(
     shares = {label: count / (2 * n) for label, count in counts.items()}
     observed = sum(first == second for first, second in pairs) / n
     expected = math.fsum(share * (1 - share) for share in shares.values()) / (q - 1)
-    value = (observed - expected) / (1 - expected)
+    value = chance_corrected(observed, expected)
     slopes = {label: (1 - 2 * share) / (q - 1) for label, share in shares.items()}
     level = math.fsum(slopes[label] * share for label, share in shares.items())
     influence = [
@@ -142,7 +198,7 @@ def gwet_ac1(
     ]
     if observed == 1:
         lowest = wilson(len(set(clusters)), len(set(clusters)), confidence=confidence)
-        low = None if lowest is None else (lowest[0] - expected) / (1 - expected)
+        low = None if lowest is None else chance_corrected(lowest[0], expected)
         return Estimate(value=1.0, low=low, high=None if low is None else 1.0, n=n)
     return estimate(value, influence, clusters, fisher=True, confidence=confidence)
 

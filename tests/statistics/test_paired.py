@@ -9,18 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import optimize, stats
-from statsmodels.stats.proportion import proportion_confint
+from scipy.stats import binom
+from statsmodels.stats.contingency_tables import mcnemar
 
-from judgeharness_integrations.calibration import paired
-from judgeharness_integrations.calibration.paired import (
-    items_for_mean,
-    items_needed,
+from judgeharness_integrations.statistics.paired import (
     items_to_confirm,
+    mcnemar_detectable,
+    mcnemar_items,
+    mcnemar_p,
     mcnemar_power,
-    mean_interval,
-    minimum_detectable,
     tango_interval,
-    unchanged_bound,
+    tango_score,
+    with_zero,
 )
 
 
@@ -111,29 +111,29 @@ def test_nothing_that_changes_is_never_found() -> None:
 @pytest.mark.parametrize("exchange", [0.0, 0.05, 0.2])
 @pytest.mark.parametrize("n", [20, 50, 400])
 def test_the_minimum_detectable_change_is_found_with_80_percent_power(n: int, exchange: float) -> None:
-    smallest = minimum_detectable(n, exchange=exchange)
+    smallest = mcnemar_detectable(n, exchange=exchange)
     assert smallest is not None
     assert mcnemar_power(n, smallest, exchange=exchange) >= 0.8
     assert mcnemar_power(n, smallest * 0.97, exchange=exchange) < 0.8
 
 
 def test_five_anchors_can_find_nothing_and_six_almost_nothing() -> None:
-    assert minimum_detectable(5) is None
-    assert minimum_detectable(6) == pytest.approx(0.8 ** (1 / 6), abs=1e-6)  # all six must be worse
-    assert minimum_detectable(50, exchange=0.5) is None
+    assert mcnemar_detectable(5) is None
+    assert mcnemar_detectable(6) == pytest.approx(0.8 ** (1 / 6), abs=1e-6)  # all six must be worse
+    assert mcnemar_detectable(50, exchange=0.5) is None
 
 
 @given(st.sampled_from([0.05, 0.1, 0.2, 0.4]), st.sampled_from([0.0, 0.02, 0.1]))
 def test_the_needed_items_find_the_change_and_far_fewer_do_not(difference: float, exchange: float) -> None:
-    n = items_needed(difference, exchange=exchange)
+    n = mcnemar_items(difference, exchange=exchange)
     assert n is not None
     assert mcnemar_power(n, difference, exchange=exchange) >= 0.8
     assert mcnemar_power(int(n * 0.85), difference, exchange=exchange) < 0.8
 
 
 def test_what_takes_more_than_a_hundred_thousand_items_is_not_told() -> None:
-    assert items_needed(0.001, exchange=0.3) is None
-    assert items_needed(0.5, exchange=0.9) is not None  # no more can be exchanged than there are pairs
+    assert mcnemar_items(0.001, exchange=0.3) is None
+    assert mcnemar_items(0.5, exchange=0.9) is not None  # no more can be exchanged than there are pairs
 
 
 @pytest.mark.parametrize("exchange", [0.02, 0.1])
@@ -151,29 +151,83 @@ def test_an_interval_without_any_change_fits_from_35_items_on() -> None:
     assert tango_interval(0, 0, 35)[1] <= 0.1 < tango_interval(0, 0, 34)[1]
 
 
-def test_the_interval_of_a_mean_is_students() -> None:
-    values = np.array([0.0, 1.0, -0.5, 2.0, 0.25])
-    expected = stats.ttest_1samp(values, 0).confidence_interval()
-    assert mean_interval(values) == pytest.approx((expected.low, expected.high))
-    assert mean_interval(np.array([1.0])) is None
-    assert mean_interval(np.array([1.0, 1.0, 1.0])) is None
-    assert items_for_mean(0.1, 1.0) == math.ceil(((1.959964 + 1.281552) / 0.1) ** 2)
-
-
-@pytest.mark.parametrize("n", [1, 10, 50])
-def test_what_no_item_shows_is_bounded_as_clopper_and_pearson_do(n: int) -> None:
-    assert unchanged_bound(n) == pytest.approx(proportion_confint(0, n, method="beta")[1])
-
-
-def test_a_score_that_cannot_vary_is_certain() -> None:
-    assert paired._score(0, 0, 10, 0.0) == 0.0
-    assert paired._score(10, 0, 10, 1.0) == 0.0
-    assert paired._score(9, 0, 10, 1.0) == -math.inf
-
-
 @pytest.mark.parametrize("exchange", [0.01, 0.05, 0.2, 0.5])
 @pytest.mark.parametrize("n", [10, 50, 500])
 def test_an_unchanged_judge_is_called_drifted_no_more_often_than_alpha(n: int, exchange: float) -> None:
     for alpha in (0.01, 0.05, 0.2):
         assert mcnemar_power(n, 0.0, exchange=exchange, alpha=alpha) <= alpha
     assert mcnemar_power(500, 0.0, exchange=0.5) > 0.03  # and not because it never answers
+
+
+@pytest.mark.parametrize(("rose", "fell"), [(0, 0), (0, 1), (0, 6), (3, 9), (7, 7), (8, 7), (40, 61), (300, 250)])
+def test_the_mid_p_value_is_the_exact_one_less_what_was_observed(rose: int, fell: int) -> None:
+    exact = mcnemar([[0, rose], [fell, 0]], exact=True).pvalue
+    sides = 1 if rose == fell else 2
+    seen = sides * 0.5 * binom.pmf(min(rose, fell), rose + fell, 0.5) if rose + fell else 0.0
+    expected = 1.0 if rose == fell else exact - seen
+    assert mcnemar_p(rose, fell) == pytest.approx(expected)
+    assert mcnemar_p(rose, fell) == mcnemar_p(fell, rose)
+
+
+@pytest.mark.parametrize(
+    ("n", "drop", "exchange", "alpha"), [(5, 0.3, 0.1, 0.05), (40, 0.1, 0.0, 0.04), (60, 0.12, 0.08, 0.04)]
+)
+def test_power_by_the_mid_p_value_is_the_sum_over_all_tables_that_reject(
+    n: int, drop: float, exchange: float, alpha: float
+) -> None:
+    worse, better = drop + exchange, exchange
+    power = sum(
+        math.comb(n, fell)
+        * math.comb(n - fell, rose)
+        * worse**fell
+        * better**rose
+        * (1 - worse - better) ** (n - fell - rose)
+        for fell in range(n + 1)
+        for rose in range(n + 1 - fell)
+        if mcnemar_p(rose, fell) <= alpha
+    )
+    assert mcnemar_power(n, drop, exchange=exchange, alpha=alpha, mid=True) == pytest.approx(power, abs=1e-9)
+
+
+def test_what_is_detectable_and_the_cases_it_takes_have_the_power() -> None:
+    smallest = mcnemar_detectable(120, exchange=0.05, alpha=0.04, mid=True)
+    assert smallest is not None
+    assert mcnemar_power(120, smallest, exchange=0.05, alpha=0.04, mid=True) == pytest.approx(0.8, abs=1e-3)
+    cases = mcnemar_items(0.05, exchange=0.05, alpha=0.04, mid=True)
+    assert cases is not None
+    assert mcnemar_power(cases, 0.05, exchange=0.05, alpha=0.04, mid=True) >= 0.8
+    assert mcnemar_power(cases - 1, 0.05, exchange=0.05, alpha=0.04, mid=True) < 0.8
+    assert mcnemar_items(0.0001, exchange=0.2, alpha=0.04, mid=True) is None
+    assert mcnemar_detectable(4, exchange=0.0, alpha=0.04, mid=True) is None
+    assert mcnemar_detectable(4, exchange=0.5, alpha=0.04, mid=True) is None
+    assert mcnemar_power(100, 0.0, exchange=0.0, alpha=0.05, mid=True) == 0.0
+
+
+def test_the_size_of_the_mid_p_test_follows_its_level() -> None:
+    sizes = [
+        mcnemar_power(n, 0.0, exchange=share / 2, alpha=0.04, mid=True)
+        for n in (20, 50, 100, 200, 500)
+        for share in (0.02, 0.05, 0.1, 0.2, 0.3, 0.5)
+    ]
+    assert max(sizes) <= 0.0414
+    assert np.mean(sizes) > 0.02
+
+
+def test_more_changes_than_there_are_pairs_are_as_many_as_there_are() -> None:
+    assert mcnemar_power(20, 1.0, exchange=0.3) == pytest.approx(1.0)
+
+
+def test_a_score_without_spread_is_undefined_or_certain() -> None:
+    assert math.isnan(tango_score(0, 0, 10, 0.0))
+    assert math.isnan(tango_score(10, 0, 10, 1.0))
+    assert tango_score(9, 0, 10, 1.0) == -math.inf
+    assert math.isnan(tango_score(0, 0, 0, 0.2))
+
+
+def test_all_pairs_gained_end_the_interval_at_one() -> None:
+    assert tango_interval(10, 0, 10)[1] == 1.0
+
+
+def test_an_interval_reaches_to_zero_where_the_test_does_not_reject_it() -> None:
+    assert with_zero((-0.3, -0.01), 0.06) == (-0.3, 0.0)
+    assert with_zero((-0.3, -0.01), 0.04) == (-0.3, -0.01)

@@ -1,48 +1,32 @@
-"""Trials counted by cluster, one by one, and the interval of their rate at any time."""
+"""Shares of trials that may share clusters: Wilson's interval over what they are worth, also counted one by one."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
 from collections.abc import Hashable, Sequence
-from statistics import NormalDist
 from typing import Final
 
-from judgeharness_integrations.aggregation.statistics import wilson, wilson_of
-from judgeharness_integrations.calibration.estimate import Estimate, cluster_degrees, clustered_error, t_quantile
+from judgeharness_integrations.statistics.clusters import cluster_degrees, clustered_error
+from judgeharness_integrations.statistics.means import Estimate, t_quantile
+from judgeharness_integrations.statistics.proportions import exact_interval, wilson, wilson_of, worth_of
 
-__all__ = ["Tally", "bounded_estimate", "exact_interval", "share_estimate", "worth_of"]
+__all__ = ["Tally", "bounded_estimate", "clustered_wilson", "share_estimate"]
 
 _PLAIN: Final = 0.95
-_ROUNDING: Final = 1e-9
 
 
-def worth_of(rate: float, low: float, high: float, *, confidence: float = _PLAIN) -> float:
-    """Return how many independent trials Wilson's interval of a rate is worth; 0 where it says nothing.
-
-    An end x of it is where (rate - x)^2 = (t^2 / n) x (1 - x), t being a quantile and n the effective number of trials:
-    this is n (z / t)^2, the number that Korn and Graubard 1998 take, and of independent trials their own.
+def clustered_wilson(rate: float, trials: float, degrees: float, *, confidence: float = _PLAIN) -> tuple[float, float]:
+    """Return Wilson's interval with Student's quantile (Korn and Graubard 1998, Survey Methodology 24:193).
 
     Args:
         rate: successes of trials, or a mean of shares.
-        low: where the interval begins.
-        high: where it ends.
+        trials: how many independent ones they are worth.
+        degrees: of freedom of their clusters, `cluster_degrees`.
         confidence: of the interval.
 
     """
-    end = max(low, high, key=lambda one: one * (1 - one))
-    if not 0 < end < 1:
-        return 0.0
-    worth = end * (1 - end) * (NormalDist().inv_cdf((1 + confidence) / 2) / (rate - end)) ** 2
-    whole = round(worth)
-    return whole if math.isclose(worth, whole, rel_tol=_ROUNDING) else worth
-
-
-def exact_interval(rate: float, worth: float, *, confidence: float = _PLAIN) -> tuple[float, float]:
-    """Return Clopper and Pearson's interval of a rate over the number of independent trials it is worth."""
-    from judgeharness_integrations.checking.statistics import clopper_pearson  # noqa: PLC0415 - SciPy
-
-    return clopper_pearson(rate * worth, worth, confidence=confidence)
+    return wilson_of(rate, trials, t_quantile(degrees, confidence=confidence))
 
 
 def share_estimate(
@@ -70,7 +54,7 @@ def share_estimate(
     if count == 1:
         return Estimate(value=value, low=None, high=None, n=len(influence))
     trials = count if found is None or not 0 < value < 1 else value * (1 - value) / found[0] ** 2
-    low, high = wilson_of(value, min(trials, most), t_quantile(cluster_degrees(sizes.values()), confidence=confidence))
+    low, high = clustered_wilson(value, min(trials, most), cluster_degrees(sizes.values()), confidence=confidence)
     return Estimate(value=value, low=low, high=high, n=len(influence))
 
 
@@ -138,9 +122,8 @@ class Tally:
             return wilson(self.successes, n, confidence=confidence)
         if clusters == 1:
             return 0.0, 1.0
-        return wilson_of(
-            self.successes / n, self._effective, t_quantile(n * n / self._sizes_squared - 1, confidence=confidence)
-        )
+        degrees = n * n / self._sizes_squared - 1
+        return clustered_wilson(self.successes / n, self._effective, degrees, confidence=confidence)
 
     def exact_interval(self, confidence: float = _PLAIN) -> tuple[float, float] | None:
         """Return Clopper and Pearson's interval of the rate, None without trials.
