@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from judgeharness_integrations._shapes import Shape
     from judgeharness_integrations.verdictlog.row import VerdictRow
 
-__all__ = ["DEFAULT_MAX_AGE", "CalibrationState", "SavedMeasurement", "last_asked"]
+__all__ = ["DEFAULT_MAX_AGE", "CalibrationState", "SavedMeasurement", "labelled_last_asked", "last_asked"]
 
 DEFAULT_MAX_AGE = timedelta(days=30)
 _CLOCK_SKEW = timedelta(days=1)
@@ -186,14 +186,19 @@ class SavedMeasurement(ABC):
 
 
 def last_asked(rows: Iterable[VerdictRow]) -> str | None:
-    """Return when the last answer about a labelled case came (ISO 8601); None if unknown.
+    """Return when the last of these answers came (ISO 8601); None if unknown."""
+    asked = [time for row in rows if (time := _known_instant(row.asked_at or ""))]
+    return max(asked).isoformat() if asked else None
+
+
+def labelled_last_asked(rows: Iterable[VerdictRow]) -> str | None:
+    """Return when the last answer about a case with gold came, as `last_asked`.
 
     A measurement is as old as the answers it compares with labels; later ones about other cases make it no younger.
     """
     listed = list(rows)
     labelled = {row.case_id for row in listed if row.gold is not None}
-    asked = [time for row in listed if row.case_id in labelled and (time := _known_instant(row.asked_at or ""))]
-    return max(asked).isoformat() if asked else None
+    return last_asked(row for row in listed if row.case_id in labelled)
 
 
 def _known_instant(text: str) -> datetime | None:

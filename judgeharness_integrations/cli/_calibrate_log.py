@@ -31,7 +31,7 @@ from judgeharness_integrations.calibration.harnessing import declared_scale
 from judgeharness_integrations.calibration.joining import joined, read_gold
 from judgeharness_integrations.calibration.measure import stratified
 from judgeharness_integrations.calibration.population import Population, column_text, population_of
-from judgeharness_integrations.calibration.saved import last_asked
+from judgeharness_integrations.calibration.saved import labelled_last_asked
 from judgeharness_integrations.calibration.selection import selection_of_items, withhold
 from judgeharness_integrations.cases import case_id_of
 from judgeharness_integrations.cli._calibration_output import EXPLORATORY, Request, deliver
@@ -96,7 +96,7 @@ def calibrate_log(log: Path, rule: str | None, request: Request, *, config: Path
         criteria={
             name: withhold(one, selection_of_items(everything, name, clusters)) for name, one in criteria.items()
         },
-        measured_at=last_asked(rows) or datetime.now(UTC).isoformat(timespec="seconds"),
+        measured_at=labelled_last_asked(rows) or datetime.now(UTC).isoformat(timespec="seconds"),
         parts=folding.parts,
         items=_labelled(items_of(decided)),
         design=design_of_rows(rows, folding.rule.name),

@@ -13,7 +13,7 @@ from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.aggregation.grouping import CLUSTER
 from judgeharness_integrations.aggregation.rules import Rule
 from judgeharness_integrations.calibration.candidates import candidate_of_items
-from judgeharness_integrations.calibration.saved import last_asked
+from judgeharness_integrations.calibration.saved import labelled_last_asked
 from judgeharness_integrations.certifying.measuring import Labels, Wanted, certify
 from judgeharness_integrations.certifying.sureness import SCORES
 from judgeharness_integrations.cli._calibrate_log import Folding, cut_off_notes, items_of, labelled_rows, rows_of_one
@@ -67,7 +67,7 @@ def certify_log(log: Path, wanted: Wanted, request: Request, *, rule: str | None
             Labels(name=labelled.name, source=labelled.source, consensus=labelled.consensus, ties=labelled.golds()[1]),
             parts=folding.parts,
             min_valid=folding.min_valid,
-            measured_at=last_asked(rows) or datetime.now(UTC).isoformat(timespec="seconds"),
+            measured_at=labelled_last_asked(rows) or datetime.now(UTC).isoformat(timespec="seconds"),
         )
     if request.as_json:
         for note in notes:

@@ -12,6 +12,8 @@ import jsonschema
 import numpy as np
 import pytest
 
+from judgeharness_integrations.cli import _selftest
+from judgeharness_integrations.cli._selftest_commands import COMMANDS
 from judgeharness_integrations.schemas import schema
 from judgeharness_integrations.testing.selftest import (
     AlarmCheck,
@@ -29,6 +31,12 @@ def narrow(point: Any, replicates: int, generator: np.random.Generator) -> Any:
     means = generator.normal(size=replicates)
     means[:40] = np.nan
     return means - 1, means + 1, 0.0
+
+
+@pytest.fixture(autouse=True)
+def _no_commands(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Checks of the commands take seconds each, and the tests here plant their own."""
+    monkeypatch.setattr(_selftest, "COMMANDS", ())
 
 
 NARROW = IntervalCheck(name="a planted wrong interval", points=({"n": 1},), simulate=narrow, fast=1, note="beside")
@@ -182,6 +190,12 @@ def test_wrong_calls(command: Command, arguments: tuple[str, ...], sentence: str
 def test_the_names_stand_before_the_error_each_in_a_line(command: Command) -> None:
     lines = command("selftest", "--only", "zzz").err.splitlines()
     assert lines[:-1] == [check.name for check in registry.CHECKS]
+
+
+def test_checks_of_the_commands_are_among_them(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_selftest, "COMMANDS", COMMANDS)
+    lines = command("selftest", "--only", "no such check").err.splitlines()
+    assert lines[:-1] == [check.name for check in (*registry.CHECKS, *COMMANDS)]
     assert lines[-1] == "error: unknown check 'zzz': give a part of a name above."
 
 

@@ -353,7 +353,7 @@ def test_the_entry_module_loads_nothing(pytester: pytest.Pytester) -> None:
     loaded = [name for name in ran.outlines[0].split() if not name.startswith("judgeharness_integrations")]
     ours = {name.removeprefix("judgeharness_integrations") for name in ran.outlines[0].split()} - set(loaded)
     assert ours == {
-        *("", "._lazy", "._rendering", ".testing", ".testing.pytest_plugin"),
+        *("", "._lazy", "._rendering", "._version", ".testing", ".testing.pytest_plugin"),
         *(".testing.pytest_plugin.hooks", ".testing.pytest_plugin.options"),
     }
     assert loaded == []

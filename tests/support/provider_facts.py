@@ -64,7 +64,7 @@ ENDS: Mapping[str, Mapping[Ending, Mapping[str, Any]]] = {
         "blocked": {_FINISH: "SAFETY", "text": ""},
         "refused": {_FINISH: "PROHIBITED_CONTENT", "text": ""},
         "prompt_blocked": {_FINISH: None, _PROMPT: "PROHIBITED_CONTENT", "text": "", "usage_metadata": None},
-        "empty": {"response_metadata": {}, "text": "", "usage_metadata": None},
+        "empty": {_FINISH: None, "text": "", "usage_metadata": None},
     },
 }
 
