@@ -116,7 +116,11 @@ class _Watch:
 _watches: WeakValueDictionary[int, _Watch] = WeakValueDictionary()
 
 
-_latest: Callable[[], _Watch | None] = lambda: None  # asked for last: most are of one loop
+def _no_watch() -> None:
+    """Stand for a reference to a watch where there is none."""
+
+
+_latest: Callable[[], _Watch | None] = _no_watch  # asked for last: most are of one loop
 
 
 def _watch_of(loop: asyncio.AbstractEventLoop) -> _Watch:
