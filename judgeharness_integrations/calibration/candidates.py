@@ -16,8 +16,7 @@ from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.calibration.history import append_line, read_lines
 from judgeharness_integrations.calibration.holdout import Part
 from judgeharness_integrations.calibration.items import LabelledItem
-from judgeharness_integrations.calibration.labels import ONLY_CRITERION
-from judgeharness_integrations.calibration.words import canonical_label
+from judgeharness_integrations.calibration.words import ONLY_CRITERION, canonical_label
 from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES
 from judgeharness_integrations.verdictlog.row import Verdict, verdict_to_json
 

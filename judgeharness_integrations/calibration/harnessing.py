@@ -13,10 +13,11 @@ from judgeharness_integrations.aggregation.grouping import named_cluster
 from judgeharness_integrations.calibration.controls import longer_of
 from judgeharness_integrations.calibration.facts import facts_of_result
 from judgeharness_integrations.calibration.items import LabelledItem
-from judgeharness_integrations.calibration.labels import ONLY_CRITERION, CalibrationSet
+from judgeharness_integrations.calibration.labels import CalibrationSet
 from judgeharness_integrations.calibration.measure import CriterionCalibration, Judged, measure_calibration, stratified
 from judgeharness_integrations.calibration.population import CaseFacts, population_of
 from judgeharness_integrations.calibration.report import CalibrationReport
+from judgeharness_integrations.calibration.words import ONLY_CRITERION
 from judgeharness_integrations.cases import Case, case_id_of
 from judgeharness_integrations.result import CriterionResult, HarnessResult
 from judgeharness_integrations.verdictlog.row import Verdict, is_number

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from judgeharness_integrations._errors import CaseError, UsageError
 from judgeharness_integrations.aggregation.grouping import by_criterion
-from judgeharness_integrations.calibration.labels import LABEL_COUNT, ONLY_CRITERION, CalibrationSet
+from judgeharness_integrations.calibration.labels import LABEL_COUNT, CalibrationSet
+from judgeharness_integrations.calibration.words import ONLY_CRITERION
 from judgeharness_integrations.casefiles import gold_of_cell
 from judgeharness_integrations.cases import case_id_of
 from judgeharness_integrations.verdictlog.files import read_records

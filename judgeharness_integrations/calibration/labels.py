@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from judgeharness_integrations._errors import CaseError
 from judgeharness_integrations.calibration.simultaneous import check_candidates
+from judgeharness_integrations.calibration.words import ONLY_CRITERION
 from judgeharness_integrations.casefiles import read_cases
 from judgeharness_integrations.cases import AnswerCase, Case, case_id_of
 from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow, verdict_from_json
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 __all__ = ["CalibrationSet", "LabeledExample"]
 
 LabeledExample: TypeAlias = "tuple[Case, Any]"
-ONLY_CRITERION = ""
 LABEL_COUNT = "label_count"  # the column that says how many annotators labelled a case
 _SEVERAL = 2
 

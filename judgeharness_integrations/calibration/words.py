@@ -14,6 +14,7 @@ from judgeharness_integrations.verdictlog.row import Verdict, is_number, verdict
 
 __all__ = [
     "BINARY",
+    "ONLY_CRITERION",
     "canonical_label",
     "check_labels",
     "graded_label",
@@ -24,6 +25,7 @@ __all__ = [
     "unread_sentence",
 ]
 
+ONLY_CRITERION: Final = ""  # of labels that name none: a case has one
 BINARY: Final = frozenset({"PASS", "FAIL"})
 _WORDS: Final = {"PASS": "y yes true 1 1.0 pass correct", "FAIL": "n no false 0 0.0 fail incorrect"}
 _GRADED: Final = {word: label for label, words in _WORDS.items() for word in words.split()}

@@ -18,7 +18,7 @@ from judgeharness_integrations.calibration.changes import same_label
 from judgeharness_integrations.calibration.designs import design_of_rows
 from judgeharness_integrations.calibration.drift import DEFAULT_ALPHA, DEFAULT_MARGIN, DriftReport, check_levels, drift
 from judgeharness_integrations.calibration.history import append_history, history_line, past_days, read_history
-from judgeharness_integrations.calibration.labels import ONLY_CRITERION
+from judgeharness_integrations.calibration.words import ONLY_CRITERION
 from judgeharness_integrations.cases import Case, case_id_of
 from judgeharness_integrations.cli._asking import check_cost, confirm, judge_model, print_plans
 from judgeharness_integrations.cli._calibrate import place_of, refuse_of_log

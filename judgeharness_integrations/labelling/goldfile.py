@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from judgeharness_integrations._documents import owner_only
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.calibration.labels import LABEL_COUNT, ONLY_CRITERION, CalibrationSet
+from judgeharness_integrations.calibration.labels import LABEL_COUNT, CalibrationSet
+from judgeharness_integrations.calibration.words import ONLY_CRITERION
 from judgeharness_integrations.cases import CASE_COLUMNS, AnswerCase, case_id_of
 from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES
 from judgeharness_integrations.verdictlog.row import Verdict, verdict_to_json

@@ -9,7 +9,8 @@ from itertools import combinations
 from typing import Any
 
 from judgeharness_integrations._errors import CaseError
-from judgeharness_integrations.calibration.labels import ONLY_CRITERION, CalibrationSet
+from judgeharness_integrations.calibration.labels import CalibrationSet
+from judgeharness_integrations.calibration.words import ONLY_CRITERION
 from judgeharness_integrations.cases import Case, case_id_of
 from judgeharness_integrations.labelling.kinds import kind_of
 from judgeharness_integrations.statistics.agreement import Kappa, cohen_kappa
