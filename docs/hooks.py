@@ -43,7 +43,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the page of the command, made from what each command says of itself, the changelog and the schemas."""
     from mkdocs.structure.files import File  # noqa: PLC0415 - tests read the commands without mkdocs
 
-    from judgeharness_integrations.schemas import schema, schema_names  # noqa: PLC0415 - as above
+    from judgeharness_integrations.reporting.schemas import schema, schema_names  # noqa: PLC0415 - as above
 
     files.append(File.generated(config, "reference/cli.md", content=_page_of_commands()))
     changes = (HERE.parent / "CHANGELOG.md").read_text(encoding="utf-8")

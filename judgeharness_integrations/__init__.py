@@ -12,13 +12,14 @@ from judgeharness_integrations._version import __version__ as __version__
 
 if TYPE_CHECKING:
     from judgeharness_integrations._errors import JudgeHarnessError
-    from judgeharness_integrations.aggregation import Rule
-    from judgeharness_integrations.calibration import CalibrationReport, CalibrationSet
-    from judgeharness_integrations.cases import AnswerCase, Criterion, PairwiseCase
-    from judgeharness_integrations.harness import JudgeHarness
-    from judgeharness_integrations.judging import JudgeIdentity, Judgment
-    from judgeharness_integrations.perturbations import Perturbation
-    from judgeharness_integrations.result import HarnessResult
+    from judgeharness_integrations.analysis.aggregation import Rule
+    from judgeharness_integrations.analysis.calibration import CalibrationReport
+    from judgeharness_integrations.analysis.result import HarnessResult
+    from judgeharness_integrations.judging.cases import AnswerCase, Criterion, PairwiseCase
+    from judgeharness_integrations.judging.harness import JudgeHarness
+    from judgeharness_integrations.judging.judge import JudgeIdentity, Judgment
+    from judgeharness_integrations.judging.labelset import CalibrationSet
+    from judgeharness_integrations.judging.perturbations import Perturbation
     from judgeharness_integrations.verdictlog import VerdictRow, read_log, write_log
 
 __all__ = [
@@ -41,21 +42,21 @@ __all__ = [
 
 # Loaded at first use: reading a log should not pay for asking judges.
 _HOMES = {
-    "AnswerCase": "cases",
-    "CalibrationReport": "calibration",
-    "CalibrationSet": "calibration",
-    "Criterion": "cases",
-    "HarnessResult": "result",
-    "JudgeHarness": "harness",
+    "AnswerCase": "judging.cases",
+    "CalibrationReport": "analysis.calibration.saved",
+    "CalibrationSet": "judging.labelset",
+    "Criterion": "judging.cases",
+    "HarnessResult": "analysis.result",
+    "JudgeHarness": "judging.harness",
     "JudgeHarnessError": "_errors",
-    "JudgeIdentity": "judging",
-    "Judgment": "judging",
-    "PairwiseCase": "cases",
-    "Perturbation": "perturbations",
-    "Rule": "aggregation",
-    "VerdictRow": "verdictlog",
-    "read_log": "verdictlog",
-    "write_log": "verdictlog",
+    "JudgeIdentity": "judging.judge",
+    "Judgment": "judging.judge",
+    "PairwiseCase": "judging.cases",
+    "Perturbation": "judging.perturbations.base",
+    "Rule": "analysis.aggregation.rules",
+    "VerdictRow": "verdictlog.row",
+    "read_log": "verdictlog.files",
+    "write_log": "verdictlog.files",
 }
 
 _FRAMES, _FRAGMENTS = "reporting.frames", "reporting.fragments"
@@ -69,23 +70,23 @@ register_renderers(
             "fragment": f"{_FRAGMENTS}:calibration_fragment",
         },
         "ComparisonReport": {
-            "document": "comparison.document:comparison_document",
-            "fragment": "comparison.fragment:comparison_fragment",
-            "html": "comparison.page:comparison_page",
-            "markdown": "comparison.markdown:comparison_markdown",
+            "document": "reporting.comparison:comparison_document",
+            "fragment": "reporting.comparison:comparison_fragment",
+            "html": "reporting.comparisonpage:comparison_page",
+            "markdown": "reporting.comparison:comparison_markdown",
         },
         "HarnessResult": {
-            "document": "reporting.document:result_document",
-            "frame": f"{_FRAMES}.results:result_frame",
+            "document": "analysis.document:result_document",
+            "frame": f"{_FRAMES}:result_frame",
             "fragment": f"{_FRAGMENTS}:result_fragment",
-            "reader": "reporting.rebuilding:rebuilt_result",
+            "reader": "analysis.rebuilding:rebuilt_result",
             "text": "reporting.text:text_report",
         },
         "RankReport": {"frame": f"{_FRAMES}:rank_frame", "fragment": f"{_FRAGMENTS}:rank_fragment"},
         "ReplayReport": {"frame": f"{_FRAMES}:replay_frame", "fragment": f"{_FRAGMENTS}:replay_fragment"},
         "RunReport": {
-            "csv": "reporting.casetable:case_table",
-            "frame": f"{_FRAMES}.results:report_frame",
+            "csv": "reporting.rundocument:case_table",
+            "frame": f"{_FRAMES}:report_frame",
             "fragment": f"{_FRAGMENTS}:report_fragment",
             "html": "reporting.html:html_report",
             "junit": "reporting.junit:junit_report",

@@ -16,7 +16,7 @@ def lazy(
 
     Args:
         package: its `__name__`.
-        homes: public name -> module of the package it is from.
+        homes: public name -> module it is from, relative to the package.
         require: is called with a name before its module is loaded, and may raise what is missing.
 
     """
@@ -26,7 +26,7 @@ def lazy(
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         if require is not None:
             require(name)
-        value: object = getattr(import_module(f"{package}.{homes[name]}"), name)
+        value: object = getattr(import_module(f".{homes[name]}", package), name)
         setattr(sys.modules[package], name, value)
         return value
 

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from judgeharness_integrations import AnswerCase, JudgeHarness, Perturbation
-from judgeharness_integrations import adapters as registry
 from judgeharness_integrations._errors import CaseError, NotInstalledError, UnknownNameError, UsageError
-from judgeharness_integrations.adapters import Adapter, JudgeSpec, adapters, find_adapter
-from judgeharness_integrations.config import Config, build_cases, build_harness_options, load_config
-from judgeharness_integrations.judging import Judge
+from judgeharness_integrations.judging import adapters as registry
+from judgeharness_integrations.judging.adapters import Adapter, JudgeSpec, adapters, find_adapter
+from judgeharness_integrations.judging.config import Config, build_cases, build_harness_options, load_config
+from judgeharness_integrations.judging.judge import Judge
+from judgeharness_integrations.judging.recording import watchers
 from judgeharness_integrations.testing import ScriptedJudge
-from judgeharness_integrations.watching import watchers
 
 
 def build_judge(spec: JudgeSpec) -> Judge:

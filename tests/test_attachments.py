@@ -14,9 +14,15 @@ import pytest
 
 from judgeharness_integrations import JudgeHarness
 from judgeharness_integrations._errors import CaseError, UsageError
-from judgeharness_integrations.execution.probehash import content_digest
-from judgeharness_integrations.judging import JudgeIdentity, Judgment, Probe, as_judgment
-from judgeharness_integrations.structured import Attachments, attachments_in, own_copy, structured_case, without_content
+from judgeharness_integrations.judging.execution.preparing import content_digest
+from judgeharness_integrations.judging.judge import JudgeIdentity, Judgment, Probe, as_judgment
+from judgeharness_integrations.judging.structured import (
+    Attachments,
+    attachments_in,
+    own_copy,
+    structured_case,
+    without_content,
+)
 from judgeharness_integrations.testing import ScriptedJudge
 from judgeharness_integrations.verdictlog import SqlLog
 

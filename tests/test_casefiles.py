@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 
-from judgeharness_integrations import casefiles
 from judgeharness_integrations._errors import CaseError
-from judgeharness_integrations.casefiles import CaseFile, read_cases
-from judgeharness_integrations.cases import AnswerCase, PairwiseCase
+from judgeharness_integrations.judging import cases as casefiles
+from judgeharness_integrations.judging.cases import AnswerCase, CaseFile, PairwiseCase, read_cases
 
 
 @pytest.fixture

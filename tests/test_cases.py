@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judgeharness_integrations._errors import CaseError
-from judgeharness_integrations.cases import (
+from judgeharness_integrations.judging.cases import (
     AnswerCase,
     PairwiseCase,
     Presentation,

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from judgeharness_integrations import config as configuration
 from judgeharness_integrations._errors import (
     ConfigError,
     JudgeHarnessError,
@@ -17,17 +16,18 @@ from judgeharness_integrations._errors import (
     UnknownNameError,
     UsageError,
 )
-from judgeharness_integrations.adapters import Adapter, JudgeSpec
-from judgeharness_integrations.calibration import CalibrationReport
-from judgeharness_integrations.config import (
+from judgeharness_integrations.analysis.calibration import CalibrationReport
+from judgeharness_integrations.judging import config as configuration
+from judgeharness_integrations.judging.adapters import Adapter, JudgeSpec
+from judgeharness_integrations.judging.config import (
     build_calibration,
     build_cases,
     build_harness_options,
     build_judge,
     load_config,
 )
-from judgeharness_integrations.config.problems import first_problem
-from judgeharness_integrations.harness import JudgeHarness
+from judgeharness_integrations.judging.config.schema import first_problem
+from judgeharness_integrations.judging.harness import JudgeHarness
 from judgeharness_integrations.testing import ScriptedJudge
 
 YAML = """
@@ -437,7 +437,7 @@ class FakePoint:
 
 
 def install(monkeypatch: pytest.MonkeyPatch, *points: FakePoint) -> None:
-    monkeypatch.setattr("judgeharness_integrations.adapters.entry_points", lambda group: list(points))
+    monkeypatch.setattr("judgeharness_integrations.judging.adapters.entry_points", lambda group: list(points))
 
 
 def fake_adapter(build: Any, **options: Any) -> Adapter:

@@ -17,7 +17,7 @@ from support.adk_example import copy_example, evaluate_example_here, fill_sheet
 from support.langsmith_fixtures import LangSmithServerFactory, langsmith_server, langsmith_unset
 from support.openai_server import OpenAIServer, Reply, Request, longer_wins
 
-from judgeharness_integrations.config import load_config
+from judgeharness_integrations.judging.config import load_config
 
 __all__ = ["langsmith_server", "langsmith_unset"]  # fixtures
 

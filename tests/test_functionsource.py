@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from judgeharness_integrations.functionsource import UnreadableError, source_digest
-from judgeharness_integrations.judging import JudgeIdentity, as_judge
+from judgeharness_integrations.judging.functionsource import UnreadableError, source_digest
+from judgeharness_integrations.judging.judge import JudgeIdentity, as_judge
 
 Written = Callable[[str], ModuleType]
 

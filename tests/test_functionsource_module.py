@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from judgeharness_integrations.functionsource import UnreadableError, source_digest
+from judgeharness_integrations.judging.functionsource import UnreadableError, source_digest
 
 Written = Callable[[str], ModuleType]
 

@@ -17,8 +17,7 @@ from pydantic import BaseModel
 
 from judgeharness_integrations import JudgeHarness, JudgeIdentity, Judgment
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations._threads import call_maybe_async
-from judgeharness_integrations.judging import (
+from judgeharness_integrations.judging.judge import (
     Answer,
     FunctionJudge,
     Judge,
@@ -27,6 +26,7 @@ from judgeharness_integrations.judging import (
     model_family,
     text_hash,
 )
+from judgeharness_integrations.judging.threads import call_maybe_async
 from judgeharness_integrations.testing import ScriptedJudge
 
 

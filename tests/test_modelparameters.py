@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import pytest
 from pydantic import BaseModel
 
-from judgeharness_integrations.chatmodels import model_name, model_parameters
+from judgeharness_integrations.judging.chatmodels import model_name, model_parameters
 
 
 class Address:

@@ -11,10 +11,9 @@ import pytest
 
 from judgeharness_integrations import AnswerCase, Criterion, HarnessResult, JudgeHarness
 from judgeharness_integrations._errors import JudgeHarnessError, NotGradedError, UsageError
-from judgeharness_integrations.execution import Budget
-from judgeharness_integrations.judging import Answer, JudgeIdentity, Judgment, Probe
-from judgeharness_integrations.notgraded import all_failed, check_on_not_graded, raise_where_all_failed
-from judgeharness_integrations.result import RunState
+from judgeharness_integrations.analysis.result import RunState, all_failed, check_on_not_graded, raise_where_all_failed
+from judgeharness_integrations.judging.execution import Budget
+from judgeharness_integrations.judging.judge import Answer, JudgeIdentity, Judgment, Probe
 
 CASE = AnswerCase(case_id="greeting", output="Hello to you all!")
 

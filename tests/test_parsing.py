@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.parsing import Grammar, json_of, label_grammar, object_of, score_grammar
+from judgeharness_integrations.judging.parsing import Grammar, json_of, label_grammar, object_of, score_grammar
 
 PAIR = label_grammar({"A": "A", "B": "B", "C": "TIE"})
 BINARY = label_grammar({"Y": "PASS", "N": "FAIL", "yes": "PASS", "no": "FAIL"})

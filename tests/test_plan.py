@@ -10,9 +10,9 @@ import pytest
 
 from judgeharness_integrations import AnswerCase, Criterion, PairwiseCase
 from judgeharness_integrations._errors import CaseError, PlanError, UsageError
-from judgeharness_integrations.aggregation import rule
-from judgeharness_integrations.perturbations import perturbation
-from judgeharness_integrations.plan import Plan, plan_case, plan_cases
+from judgeharness_integrations.analysis.aggregation import rule
+from judgeharness_integrations.judging.perturbations import perturbation
+from judgeharness_integrations.judging.plan import Plan, plan_case, plan_cases
 from judgeharness_integrations.testing import ScriptedJudge
 
 PAIR = PairwiseCase(case_id="pair", output="first", output_b="second")

@@ -9,7 +9,7 @@ import pytest
 
 from judgeharness_integrations import Judgment
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.prices import Billed, Price, Spent, billed, price_of, spent_by, summed, tier_name
+from judgeharness_integrations.analysis.usage import Billed, Price, Spent, billed, price_of, spent_by, summed, tier_name
 
 BIG, SMALL, OTHER = Price(input=2.5, output=10), Price(input=0.15, output=0.6), Price(input=1, output=1)
 PRICES = {"gpt-4o": BIG, "gpt-4o-mini": SMALL, "claude-3": OTHER}

@@ -10,23 +10,23 @@ from hypothesis import strategies as st
 
 from judgeharness_integrations import JudgeHarness
 from judgeharness_integrations._errors import PlanError
-from judgeharness_integrations.aggregation import rule
-from judgeharness_integrations.aggregation.position import position_bias
-from judgeharness_integrations.agreement.panels.panel import Panel
-from judgeharness_integrations.calibration.joining import joined
-from judgeharness_integrations.calibration.labels import CalibrationSet
-from judgeharness_integrations.cases import AnswerCase, PairwiseCase
-from judgeharness_integrations.comparison import compare
-from judgeharness_integrations.design import Design
-from judgeharness_integrations.measure import measure, remeasure
-from judgeharness_integrations.perturbations import Perturbation, position_swap
-from judgeharness_integrations.planning.pilot import pilot_of
-from judgeharness_integrations.ranking import rank
-from judgeharness_integrations.ranking.comparing.scoredsides import scored_groups
-from judgeharness_integrations.replay import replay, replay_cases
-from judgeharness_integrations.reporting.runs import run_report
-from judgeharness_integrations.result import HarnessResult
-from judgeharness_integrations.running import fingerprint_parts
+from judgeharness_integrations.analysis.aggregation import rule
+from judgeharness_integrations.analysis.aggregation.position import position_bias
+from judgeharness_integrations.analysis.agreement.panel import Panel
+from judgeharness_integrations.analysis.comparison import compare
+from judgeharness_integrations.analysis.design import Design
+from judgeharness_integrations.analysis.measure import measure, remeasure
+from judgeharness_integrations.analysis.planning.pilot import pilot_of
+from judgeharness_integrations.analysis.ranking import rank
+from judgeharness_integrations.analysis.ranking.pointwise import scored_groups
+from judgeharness_integrations.analysis.replay import replay, replay_cases
+from judgeharness_integrations.analysis.result import HarnessResult
+from judgeharness_integrations.analysis.runs import run_report
+from judgeharness_integrations.judging.cases import AnswerCase, PairwiseCase
+from judgeharness_integrations.judging.labelset import CalibrationSet
+from judgeharness_integrations.judging.perturbations import Perturbation, position_swap
+from judgeharness_integrations.judging.running import fingerprint_parts
+from judgeharness_integrations.labelling.joining import joined
 from judgeharness_integrations.testing import ScriptedJudge
 from judgeharness_integrations.verdictlog.row import VerdictRow, is_probe, probe_name, voting
 

@@ -19,8 +19,8 @@ from support.cpu import assert_linear
 
 from judgeharness_integrations import AnswerCase, JudgeHarness
 from judgeharness_integrations._errors import ConfigError, JudgeHarnessError, UsageError
-from judgeharness_integrations.execution.observing import Span
-from judgeharness_integrations.judging import Answer, Judgment
+from judgeharness_integrations.judging.execution.observing import Span
+from judgeharness_integrations.judging.judge import Answer, Judgment
 from judgeharness_integrations.redacting import (
     Redactor,
     current_redactor,

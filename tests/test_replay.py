@@ -12,8 +12,8 @@ import krippendorff
 import pytest
 
 from judgeharness_integrations._errors import UnknownNameError, UsageError
-from judgeharness_integrations.aggregation import Rule, rule, variance_split
-from judgeharness_integrations.replay import (
+from judgeharness_integrations.analysis.aggregation import Rule, rule, variance_split
+from judgeharness_integrations.analysis.replay import (
     JudgeReplay,
     case_consistency,
     case_decisions,
@@ -295,7 +295,7 @@ def test_scores_stand_beside_the_constant_that_errs_least(monkeypatch: pytest.Mo
     assert (controls.control("constant").says, controls.control("constant").value) == ("always 2", 1.2)
     assert controls.sentence.startswith("not better than the best control, always 2: ")
     assert only([row(7), row(9, "d")], "mean").controls is None
-    monkeypatch.setattr("judgeharness_integrations.replay.scoresums._MOST_COMPARED", 30)
+    monkeypatch.setattr("judgeharness_integrations.analysis.replay.counts._MOST_COMPARED", 30)
     controls = only(rows, "mean").controls
     assert controls is not None
     assert (controls.best, controls.beaten, controls.n) == (None, False, 40)

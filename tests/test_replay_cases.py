@@ -13,11 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judgeharness_integrations._errors import UnknownNameError, UsageError
-from judgeharness_integrations.aggregation import rule
-from judgeharness_integrations.aggregation.grouping import EVERY_CRITERION, by_case, by_judge
-from judgeharness_integrations.aggregation.position import position_bias
-from judgeharness_integrations.replay import (
-    PLANNED_SAMPLES,
+from judgeharness_integrations.analysis.aggregation import rule
+from judgeharness_integrations.analysis.aggregation.deciding import PLANNED_SAMPLES
+from judgeharness_integrations.analysis.aggregation.grouping import by_case, by_judge
+from judgeharness_integrations.analysis.aggregation.position import position_bias
+from judgeharness_integrations.analysis.replay import (
     CriterionFold,
     JudgeFold,
     JudgeReplay,
@@ -25,9 +25,9 @@ from judgeharness_integrations.replay import (
     replay,
     replay_cases,
 )
-from judgeharness_integrations.replay.exactsum import ExactMean
-from judgeharness_integrations.replay.positioncounts import PositionCounts
+from judgeharness_integrations.analysis.replay.counts import ExactMean, PositionCounts
 from judgeharness_integrations.verdictlog import VerdictRow
+from judgeharness_integrations.verdictlog.row import EVERY_CRITERION
 
 LABELS = {"tone": ("PASS", "FAIL"), "verdict": ("A", "B", "TIE"), "depth": (1, 3, 7.5)}
 

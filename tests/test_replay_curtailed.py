@@ -9,9 +9,9 @@ from typing import Any
 from support.rows import both_orders, sampled
 
 from judgeharness_integrations import AnswerCase, JudgeHarness, PairwiseCase
-from judgeharness_integrations.judging import as_judgment
-from judgeharness_integrations.replay import JudgeReplay, replay, replay_cases
-from judgeharness_integrations.replay.report import FIXED_SAMPLES_ONLY
+from judgeharness_integrations.analysis.replay import JudgeReplay, replay, replay_cases
+from judgeharness_integrations.analysis.replay.report import FIXED_SAMPLES_ONLY
+from judgeharness_integrations.judging.judge import as_judgment
 from judgeharness_integrations.verdictlog import MemoryLog
 
 PLANNED = {"attributes": {"planned_samples": 6}}

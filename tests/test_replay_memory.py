@@ -8,10 +8,9 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from judgeharness_integrations.aggregation import rule
-from judgeharness_integrations.cli._summary_cases import planned_rows
-from judgeharness_integrations.cli._summary_judge import JudgeSums
-from judgeharness_integrations.replay import replay_cases
+from judgeharness_integrations.analysis.aggregation import rule
+from judgeharness_integrations.analysis.replay import replay_cases
+from judgeharness_integrations.cli._summary import JudgeSums, planned_rows
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
 FEW, MANY = 768, 2_304  # planned cases are read 256 at a time, and up to two such groups are held

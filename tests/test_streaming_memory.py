@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from judgeharness_integrations import JudgeHarness
-from judgeharness_integrations.casefiles import CaseFile
-from judgeharness_integrations.judging import FunctionJudge, JudgeIdentity
+from judgeharness_integrations.judging.cases import CaseFile
+from judgeharness_integrations.judging.judge import FunctionJudge, JudgeIdentity
 from judgeharness_integrations.verdictlog import SqlLog
 
 pytestmark = pytest.mark.slow

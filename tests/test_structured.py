@@ -12,8 +12,8 @@ from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage
 from pydantic import BaseModel
 
 from judgeharness_integrations._errors import CaseError
-from judgeharness_integrations.perturbations import perturbation
-from judgeharness_integrations.structured import own_copy, structured_case, value_text
+from judgeharness_integrations.judging.perturbations import perturbation
+from judgeharness_integrations.judging.structured import own_copy, structured_case, value_text
 
 SAID: list[dict[str, Any]] = [
     {"role": "user", "content": "where?"},

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from judgeharness_integrations import Criterion, HarnessResult, JudgeHarness, JudgeIdentity, PairwiseCase, VerdictRow
-from judgeharness_integrations.judging import Judge
+from judgeharness_integrations.judging.judge import Judge
 from judgeharness_integrations.testing import RecordedJudge, ScriptedJudge
 
 PAIR = PairwiseCase(case_id="pair", output="a", output_b="b")

@@ -16,12 +16,11 @@ from typing import Any
 import pytest
 from matrix.run import LANES, PAGE, Lane, Outcome, page_with, read_lanes, run_lane, table
 
-from judgeharness_adk.versions import TESTED as ADK
+from judgeharness_adk.adapter import TESTED as ADK
 from judgeharness_integrations import Criterion, HarnessResult, JudgeHarness, JudgeIdentity
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.adapters import adapters
-from judgeharness_integrations.judging import Answer, Judgment, Probe
-from judgeharness_integrations.versions import VersionRange, beyond_tested, seam, untested
+from judgeharness_integrations.judging.adapters import VersionRange, adapters, beyond_tested, seam, untested
+from judgeharness_integrations.judging.judge import Answer, Judgment, Probe
 from judgeharness_langchain.versions import TESTED as LANGCHAIN
 from judgeharness_langsmith.versions import TESTED as LANGSMITH
 from judgeharness_openevals.versions import TESTED as OPENEVALS

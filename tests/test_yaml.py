@@ -10,12 +10,12 @@ from support.cpu import cpu_seconds
 
 from judgeharness_integrations._documents import YamlError, load_yaml
 from judgeharness_integrations._errors import ConfigError
+from judgeharness_integrations.analysis.ranking.judgefacts import fact_records
 from judgeharness_integrations.benchmark.formats import read_markdown
 from judgeharness_integrations.benchmark.taxonomy import read_weights
-from judgeharness_integrations.cli.benchmark._models import read_model_file
-from judgeharness_integrations.config import load_config
-from judgeharness_integrations.ranking.judges.factfile import fact_records
-from judgeharness_langchain.taxonomy import Taxonomy
+from judgeharness_integrations.cli.benchmark._calls import read_model_file
+from judgeharness_integrations.judging.config import load_config
+from judgeharness_langchain.judges import Taxonomy
 
 LAUGHS = "a0: &a0 [lol, lol]\n" + "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 30))
 MERGED = "a0: &a0 {k0: v}\n" + "".join(

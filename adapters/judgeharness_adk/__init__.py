@@ -19,9 +19,9 @@ if TYPE_CHECKING:
         HarnessedRubricBasedToolUseV1Evaluator,
     )
     from judgeharness_adk.evaluators import HarnessedEvaluator
+    from judgeharness_adk.measuring import observe
     from judgeharness_adk.registering import Registration, register
     from judgeharness_adk.results import AdkResults, load_results
-    from judgeharness_adk.watching import observe
 
 __all__ = [
     "AdkResults",
@@ -41,7 +41,7 @@ __all__ = [
 
 # Loaded at first use, so that the package can say what is missing when google-adk is not installed.
 _HOMES = {
-    "AdkResults": "results",
+    "AdkResults": "results.loading",
     "HarnessedEvaluator": "evaluators",
     "HarnessedFinalResponseMatchV2Evaluator": "dropins",
     "HarnessedHallucinationsV1Evaluator": "dropins",
@@ -51,8 +51,8 @@ _HOMES = {
     "HarnessedRubricBasedMultiTurnTrajectoryEvaluator": "dropins",
     "HarnessedRubricBasedToolUseV1Evaluator": "dropins",
     "Registration": "registering",
-    "load_results": "results",
-    "observe": "watching",
+    "load_results": "results.loading",
+    "observe": "measuring",
     "register": "registering",
 }
 _METRICS = (

@@ -9,8 +9,8 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from judgeharness_adk.versions import TESTED
-from judgeharness_integrations.versions import seam
+from judgeharness_adk.adapter import TESTED
+from judgeharness_integrations.judging.adapters import seam
 
 if TYPE_CHECKING:
     from google.adk.evaluation.conversation_scenarios import ConversationScenario

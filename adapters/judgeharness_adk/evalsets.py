@@ -1,23 +1,59 @@
-"""Cases from ADK's own files: eval sets, and the results `adk eval` keeps."""
+"""ADK's JSON files as data and as its models."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from google.adk.evaluation.eval_case import EvalCase, Invocation
 from google.adk.evaluation.eval_result import EvalSetResult
 from google.adk.evaluation.eval_set import EvalSet
+from pydantic import BaseModel, ValidationError
 
-from judgeharness_adk.documents import read_document, validated
 from judgeharness_adk.invocations import InvocationCase, invocation_case
 from judgeharness_integrations._errors import CaseError
+from judgeharness_integrations.verdictlog.plain import safe_text
 
 if TYPE_CHECKING:
     from os import PathLike
 
-__all__ = ["read_eval_set"]
+__all__ = ["read_document", "read_eval_set", "validated"]
+
+
+M = TypeVar("M", bound=BaseModel)
+
+
+def read_document(path: Path) -> Any:
+    """Return what a file of ADK holds.
+
+    Raises:
+        CaseError: it cannot be read or is not JSON.
+
+    """
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+        return json.loads(data) if isinstance(data, str) else data  # older versions of ADK wrote results encoded twice
+    except (OSError, ValueError, RecursionError) as error:
+        raise CaseError(f"{path}: cannot be read ({error}).") from error
+
+
+def validated(model: type[M], data: Any, otherwise: str) -> M:
+    """Return data as a model of ADK.
+
+    Raises:
+        CaseError: it is none; the message says `otherwise`, and the first problem.
+
+    """
+    try:
+        return model.model_validate(data)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+        problem = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+        raise CaseError(f"{otherwise} ({safe_text(problem, 200)}).") from error
+    except Exception as error:  # validators of google-genai's types fail in ways of their own
+        raise CaseError(f"{otherwise} ({safe_text(f'{type(error).__name__}: {error}', 200)}).") from error
 
 
 def read_eval_set(path: str | PathLike[str]) -> list[InvocationCase]:

@@ -15,16 +15,15 @@ from google.adk.evaluation.evaluator import EvaluationResult, Evaluator
 
 from judgeharness_adk.invocations import InvocationCase
 from judgeharness_adk.judges import MetricJudge
-from judgeharness_adk.measuring import Judged, measure_invocations
+from judgeharness_adk.measuring import Judged, measure_invocations, observers
 from judgeharness_adk.options import HarnessBlock, block_of, concurrency_of, harness_of
 from judgeharness_adk.outcomes import Reporter, unmeasured
+from judgeharness_adk.rationales import Sidecar
 from judgeharness_adk.registrations import Registered, registered_for_this_agent
-from judgeharness_adk.sidecar import Sidecar
-from judgeharness_adk.watching import observers
 from judgeharness_integrations import HarnessResult, JudgeHarness
 from judgeharness_integrations._errors import JudgeHarnessError
-from judgeharness_integrations.reporting.plain import safe_text
-from judgeharness_integrations.running import fingerprint_parts
+from judgeharness_integrations.judging.running import fingerprint_parts
+from judgeharness_integrations.verdictlog.plain import safe_text
 
 __all__ = ["HarnessedEvaluator"]
 

@@ -13,9 +13,9 @@ from google.adk.models.llm_response import LlmResponse
 from google.genai.types import Content, Part
 from pydantic import PrivateAttr
 
-from judgeharness_adk.replies import Replied
-from judgeharness_integrations.judging import Answer
-from judgeharness_integrations.modelanswer import ModelAnswer
+from judgeharness_adk.models import Replied
+from judgeharness_integrations.judging.answer import ModelAnswer
+from judgeharness_integrations.judging.judge import Answer
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
 if TYPE_CHECKING:

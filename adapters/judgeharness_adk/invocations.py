@@ -15,7 +15,7 @@ from google.genai.types import Part
 from pydantic import BaseModel
 
 from judgeharness_adk import _seams
-from judgeharness_integrations.cases import AnswerCase
+from judgeharness_integrations.judging.cases import AnswerCase
 
 __all__ = [
     "InvocationCase",

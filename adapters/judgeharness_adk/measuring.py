@@ -1,4 +1,4 @@
-"""The invocations of one eval case -> their measurements."""
+"""Who watches the measurements: ADK makes the evaluators, so observers are told once a process."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, TypeAlias
 
 from google.adk.evaluation.conversation_scenarios import ConversationScenario
@@ -14,15 +15,70 @@ from google.adk.evaluation.eval_case import Invocation
 
 from judgeharness_adk.invocations import InvocationCase, invocation_case, part_name
 from judgeharness_adk.judges import MetricJudge, NoQuestionsError, Settled, Unready
-from judgeharness_adk.preparing import Preparation
 from judgeharness_integrations import HarnessResult, JudgeHarness
 from judgeharness_integrations._errors import CaseError, JudgeHarnessError
-from judgeharness_integrations.execution.limiter import limiter_for
-from judgeharness_integrations.modelanswer import ModelAnswer
-from judgeharness_integrations.usage import known_sum
+from judgeharness_integrations.analysis.usage import known_sum
+from judgeharness_integrations.judging.answer import ModelAnswer
+from judgeharness_integrations.judging.execution.budget import Budget, BudgetExhausted
+from judgeharness_integrations.judging.execution.limiter import Limiter, limiter_for
+from judgeharness_integrations.judging.execution.observing import Observer, Spans, calling
+from judgeharness_integrations.judging.recording import watchers
+from judgeharness_integrations.redacting import redactor
 from judgeharness_integrations.verdictlog.row import TOKENS
 
-__all__ = ["Judged", "Keep", "measure_invocations"]
+__all__ = ["Judged", "Keep", "Preparation", "measure_invocations", "observe", "observers"]
+
+
+_observers: tuple[Observer, ...] | None = None
+
+
+def observe(*watching: Observer) -> None:
+    """Have these observers watch every harnessed metric of this process, beside LangSmith where that traces.
+
+    They see a `run` span a metric and eval case, a `case` span an invocation, a `call` span a sample, and inside it a
+    `model` span with the model's name and token counts.
+    """
+    global _observers  # noqa: PLW0603 - one set of observers a process
+    _observers = watching or None
+
+
+def observers() -> tuple[Observer, ...] | None:
+    """Return who watches; None: nobody of the caller's own."""
+    return _observers
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """Asks within the limits, attempts and budget of the harness, and shows it to its observers."""
+
+    judge: MetricJudge[Any]
+    harness: JudgeHarness
+    limiter: Limiter
+
+    async def cases(self, case: InvocationCase, replies: list[ModelAnswer]) -> list[InvocationCase | Unready | Settled]:
+        """Return the cases of an invocation; what the model answered is added to `replies`."""
+
+        async def ask(prompt: str) -> ModelAnswer | Exception:
+            reply = await self._asked(prompt, case.case_id)
+            if isinstance(reply, ModelAnswer):
+                replies.append(reply)
+            return reply
+
+        return await self.judge.cases(case, ask)
+
+    async def _asked(self, prompt: str, case_id: str) -> ModelAnswer | Exception:
+        spans, budget = Spans(watchers(self.harness.observers), redactor(self)), self.harness.budget or Budget()
+        await self.limiter.acquire()
+        try:
+            with spans.around("call", f"prepare[{case_id}]", case_id=case_id) as span, calling(spans, span):
+                reply, _ = await self.harness.policy.attempt(
+                    partial(self.judge.model.ask, prompt), budget, limiter=self.limiter
+                )
+        except BudgetExhausted:
+            return RuntimeError("max_calls was reached")
+        finally:
+            self.limiter.release()
+        return reply
 
 
 @dataclass(kw_only=True, eq=False)

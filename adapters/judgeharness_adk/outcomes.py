@@ -1,24 +1,103 @@
-"""Measurements -> ADK's result types."""
+"""Decisions about rubrics -> the scores and statuses ADK counts with."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import TYPE_CHECKING, NamedTuple
 
 from google.adk.evaluation.eval_case import Invocation
 from google.adk.evaluation.eval_rubrics import RubricScore
 from google.adk.evaluation.evaluator import EvalStatus, EvaluationResult, PerInvocationResult
 
+from judgeharness_adk import _seams
 from judgeharness_adk.measuring import Judged
-from judgeharness_adk.options import HarnessBlock
+from judgeharness_adk.options import HarnessBlock, OnAbstain
 from judgeharness_adk.rationales import counted, headline, overall_rationale, rubric_rationale
-from judgeharness_adk.scoring import Score, fold
-from judgeharness_adk.tokens import average_of, details_of
 from judgeharness_integrations import HarnessResult
-from judgeharness_integrations.reporting.plain import safe_text
+from judgeharness_integrations.analysis.usage import known_sum, tokens_of
+from judgeharness_integrations.verdictlog.plain import safe_text
 
-__all__ = ["Reporter", "unmeasured"]
+if TYPE_CHECKING:
+    from google.adk.evaluation.eval_metrics import TokenUsageDetails
+
+__all__ = ["Reporter", "Score", "average_of", "details_of", "fold", "unmeasured"]
+
+
+class Score(NamedTuple):
+    """A metric's score, None when it has none, and its status."""
+
+    value: float | None
+    status: EvalStatus
+
+
+def fold(
+    scores: Sequence[float | None],
+    threshold: float,
+    on_abstain: OnAbstain,
+    *,
+    weights: Sequence[Fraction] | None = None,
+    judged: bool = True,
+) -> Score:
+    """Return the mean of rubric scores and whether it reaches the threshold.
+
+    Rubrics without a decision are None. With `fail` they count as not fulfilled. Otherwise the decided rubrics settle
+    the status if they can, whatever the others would have been; if they cannot it is what `on_abstain` says:
+    `not_evaluated` without a score, `informational` with the mean of the decided rubrics. Nothing passes unless a
+    judge decided some of it (`judged`).
+    """
+    if not scores:
+        return Score(None, EvalStatus.NOT_EVALUATED)
+    weights = [Fraction(1)] * len(scores) if weights is None else weights
+    total = sum(weights)  # exact, so that a mean meets a threshold it equals
+    decided = [(Fraction(score), weight) for score, weight in zip(scores, weights, strict=True) if score is not None]
+    known, won = sum(weight for _, weight in decided), sum(score * weight for score, weight in decided)
+    low, high = float(won / total), float((won + total - known) / total)
+    mean = float(won / known) if known else None
+    if judged and len(decided) == len(scores):
+        return _compared(low, threshold)
+    if on_abstain == "fail":
+        # a metric of which nothing was decided has not passed, however low the bar
+        return _compared(low, threshold) if judged and decided else Score(0.0, EvalStatus.FAILED)
+    if mean is not None and (high < threshold or (judged and low >= threshold)):
+        return _compared(mean, threshold)
+    if on_abstain == "not_evaluated":
+        return Score(None, EvalStatus.NOT_EVALUATED)
+    return Score(mean if judged else None, EvalStatus.INFORMATIONAL)
+
+
+def _compared(value: float, threshold: float) -> Score:
+    return Score(value, EvalStatus.PASSED if value >= threshold else EvalStatus.FAILED)
+
+
+_KIND = _seams.token_usage_details()
+
+# ADK's name of a count -> ours; a judge has no tools, and what of its output was thought is not told apart
+_COUNTS: Mapping[str, str] = {
+    "input_tokens": "input_tokens",
+    "prompt_tokens": "input_tokens",
+    "cached_tokens": "cached_input_tokens",
+    "output_tokens": "output_tokens",
+}
+
+
+def details_of(judged: Judged) -> TokenUsageDetails | None:
+    """Return the tokens of an invocation, those of its preparation included; None where no answer told any."""
+    samples, before = tokens_of(result.usage for result in judged.results), judged.preparation
+    counts = {adks: known_sum((samples[ours], before[ours])) for adks, ours in _COUNTS.items()}
+    total = known_sum((counts["input_tokens"], counts["output_tokens"]))
+    return None if total is None or _KIND is None else _KIND(total_tokens=total, **counts)
+
+
+def average_of(every: Sequence[TokenUsageDetails | None]) -> TokenUsageDetails | None:
+    """Return the average over the invocations as ADK forms it: one that tells nothing counts as none."""
+    told = [details.model_dump() for details in every if details is not None]
+    if not told or _KIND is None:
+        return None
+    sums = {name: known_sum(details[name] for details in told) for name in _KIND.model_fields}
+    return _KIND(**{name: None if sum_ is None else sum_ / len(every) for name, sum_ in sums.items()})
+
 
 _SCORES = {"PASS": 1.0, "FAIL": 0.0}
 _UNPREPARED = "preparation"  # the row of what could not be judged

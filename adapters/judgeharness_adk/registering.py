@@ -16,20 +16,20 @@ from google.adk.evaluation.llm_as_judge import LlmAsJudge
 from google.adk.evaluation.metric_evaluator_registry import MetricEvaluatorRegistry
 
 from judgeharness_adk import _seams
+from judgeharness_adk.adapter import TESTED
 from judgeharness_adk.dropins import EVALUATORS, evaluator_of, harnessed
 from judgeharness_adk.evaluators import HarnessedEvaluator
 from judgeharness_adk.options import DEFAULT_RULE
 from judgeharness_adk.registrations import Registered, registered_by, registered_for_this_agent, share
-from judgeharness_adk.versions import TESTED
 from judgeharness_integrations._errors import ConfigError
-from judgeharness_integrations.versions import untested
+from judgeharness_integrations.judging.adapters import untested
 
 if TYPE_CHECKING:
     from os import PathLike
 
     from google.adk.models.base_llm import BaseLlm
 
-    from judgeharness_integrations.aggregation.rules import RuleLike
+    from judgeharness_integrations.analysis.aggregation.rules import RuleLike
 
 __all__ = ["LEFT_ALONE", "Registration", "metric_function", "register"]
 

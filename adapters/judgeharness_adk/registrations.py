@@ -17,15 +17,15 @@ from typing import TYPE_CHECKING, Any
 
 from judgeharness_adk import _seams
 from judgeharness_integrations._errors import ConfigError, UnknownNameError, UsageError
-from judgeharness_integrations.aggregation.rules import RULE_NAMES, Rule, rule
-from judgeharness_integrations.calibration import CalibrationReport
+from judgeharness_integrations.analysis.aggregation.rules import RULE_NAMES, Rule, rule
+from judgeharness_integrations.analysis.calibration import CalibrationReport
 
 if TYPE_CHECKING:
     from os import PathLike
 
     from google.adk.models.base_llm import BaseLlm
 
-    from judgeharness_integrations.aggregation.rules import RuleLike
+    from judgeharness_integrations.analysis.aggregation.rules import RuleLike
 
 __all__ = ["DEFAULT_SIDECAR", "NOTHING", "Registered", "registered_by", "registered_for_this_agent", "share"]
 

@@ -9,14 +9,10 @@ from judgeharness_integrations._errors import NotGradedError
 from judgeharness_integrations._lazy import lazy
 
 if TYPE_CHECKING:
-    from judgeharness_langchain.criteria import CriteriaJudge
-    from judgeharness_langchain.evaluator_judge import EvaluatorJudge
-    from judgeharness_langchain.labels import LabelJudge
+    from judgeharness_langchain.evaluators import EvaluatorJudge
+    from judgeharness_langchain.judges import CriteriaJudge, LabelJudge, PairwiseJudge, ScoreJudge, Taxonomy
     from judgeharness_langchain.loading import load_evaluator
-    from judgeharness_langchain.pairwise import PairwiseJudge
-    from judgeharness_langchain.rewriting import chat_rewriter
-    from judgeharness_langchain.score import ScoreJudge
-    from judgeharness_langchain.taxonomy import Taxonomy
+    from judgeharness_langchain.structured import chat_rewriter
     from judgeharness_langchain.wrapping import harness_evaluator
 
 __all__ = [
@@ -34,13 +30,13 @@ __all__ = [
 
 # Loaded at first use, so that the package can say what is missing when LangChain is not installed.
 _HOMES = {
-    "CriteriaJudge": "criteria",
-    "EvaluatorJudge": "evaluator_judge",
-    "LabelJudge": "labels",
-    "PairwiseJudge": "pairwise",
-    "ScoreJudge": "score",
-    "Taxonomy": "taxonomy",
-    "chat_rewriter": "rewriting",
+    "CriteriaJudge": "judges",
+    "EvaluatorJudge": "evaluators",
+    "LabelJudge": "judges",
+    "PairwiseJudge": "judges",
+    "ScoreJudge": "judges",
+    "Taxonomy": "judges",
+    "chat_rewriter": "structured",
     "harness_evaluator": "wrapping",
     "load_evaluator": "loading",
 }

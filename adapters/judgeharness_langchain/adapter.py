@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from judgeharness_integrations.adapters import Adapter, JudgeSpec
-from judgeharness_integrations.judging import Judge
-from judgeharness_integrations.perturbations import Rewriter
+from judgeharness_integrations.judging.adapters import Adapter, JudgeSpec
+from judgeharness_integrations.judging.judge import Judge
+from judgeharness_integrations.judging.perturbations import Rewriter
 from judgeharness_langchain.versions import TESTED
 
 if TYPE_CHECKING:
-    from judgeharness_integrations.chatmodels import ChatModel
-    from judgeharness_integrations.testing import Bench
+    from judgeharness_integrations.judging.bench import Bench
+    from judgeharness_integrations.judging.chatmodels import ChatModel
 
 __all__ = ["ADAPTER"]
 
@@ -25,7 +25,7 @@ def _build_judge(spec: JudgeSpec) -> Judge:
 
 def _build_rewriter(model: str, options: Mapping[str, Any]) -> Rewriter:
     from judgeharness_langchain.configuring import chat_model  # noqa: PLC0415
-    from judgeharness_langchain.rewriting import chat_rewriter  # noqa: PLC0415
+    from judgeharness_langchain.structured import chat_rewriter  # noqa: PLC0415
 
     return chat_rewriter(chat_model(model, options))
 
@@ -42,7 +42,7 @@ def _recognise(evaluator: object) -> Judge | None:
         return None
     if isinstance(wrapped, Judge):
         return wrapped
-    from judgeharness_langchain.evaluator_judge import EvaluatorJudge  # noqa: PLC0415 - imports LangChain
+    from judgeharness_langchain.evaluators import EvaluatorJudge  # noqa: PLC0415 - imports LangChain
 
     return EvaluatorJudge.of(evaluator)
 

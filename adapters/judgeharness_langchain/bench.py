@@ -16,13 +16,12 @@ from langchain_core.messages import AIMessage, BaseMessage, ToolCall
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langsmith import tracing_context
 
-from judgeharness_integrations.cases import AnswerCase, PairwiseCase
-from judgeharness_integrations.harness import JudgeHarness
-from judgeharness_integrations.judging import Judge
-from judgeharness_integrations.marks import code_in, verdict_line
-from judgeharness_integrations.testing import Bench, Evaluator, HarnessedEvaluator, Native, Script
-from judgeharness_langchain.criteria import CriteriaJudge
-from judgeharness_langchain.pairwise import PairwiseJudge
+from judgeharness_integrations.judging.bench import Bench, Evaluator, HarnessedEvaluator, Native, Script
+from judgeharness_integrations.judging.cases import AnswerCase, PairwiseCase
+from judgeharness_integrations.judging.harness import JudgeHarness
+from judgeharness_integrations.judging.judge import Judge
+from judgeharness_integrations.judging.marks import code_in, verdict_line
+from judgeharness_langchain.judges import CriteriaJudge, PairwiseJudge
 from judgeharness_langchain.wrapping import harness_evaluator
 
 __all__ = ["benches"]

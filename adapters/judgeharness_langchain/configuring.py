@@ -8,18 +8,15 @@ from typing import Any
 from pydantic import ValidationError
 
 from judgeharness_integrations._errors import ConfigError, NotInstalledError, UnknownNameError, UsageError
-from judgeharness_integrations.adapters import JudgeSpec
-from judgeharness_integrations.byrule import ASKS_NO_MODEL
-from judgeharness_integrations.judging import Judge
+from judgeharness_integrations.judging.adapters import JudgeSpec
+from judgeharness_integrations.judging.byrule import ASKS_NO_MODEL
+from judgeharness_integrations.judging.judge import Judge
 from judgeharness_integrations.redacting import REDACTED
-from judgeharness_langchain.chat_judge import ChatJudge, known_options
-from judgeharness_langchain.criteria import CriteriaJudge
-from judgeharness_langchain.evaluator_judge import EvaluatorJudge
-from judgeharness_langchain.json_model import LangChainModel
-from judgeharness_langchain.labels import LabelJudge
+from judgeharness_langchain.chatjudge import ChatJudge, known_options
+from judgeharness_langchain.evaluators import EvaluatorJudge
+from judgeharness_langchain.judges import CriteriaJudge, LabelJudge, PairwiseJudge, ScoreJudge
 from judgeharness_langchain.loading import build_evaluator
-from judgeharness_langchain.pairwise import PairwiseJudge
-from judgeharness_langchain.score import ScoreJudge
+from judgeharness_langchain.structured import LangChainModel
 
 __all__ = ["chat_model", "json_model", "judge_from_spec"]
 

@@ -3,18 +3,35 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import eq
 from typing import Any
+from uuid import uuid4
+
+from langchain_core.callbacks import BaseCallbackHandler, BaseCallbackManager
+from langchain_core.runnables import RunnableConfig
 
 from judgeharness_integrations._errors import UnsupportedEvaluatorError
-from judgeharness_integrations.byrule import ASKS_AN_EMBEDDING_MODEL, ASKS_NO_MODEL
-from judgeharness_integrations.parsing import Grammar, label_grammar, score_grammar
-from judgeharness_integrations.presets import Shape
+from judgeharness_integrations.analysis.result import HarnessResult
+from judgeharness_integrations.judging.byrule import ASKS_AN_EMBEDDING_MODEL, ASKS_NO_MODEL
+from judgeharness_integrations.judging.harness import Shape
+from judgeharness_integrations.judging.judge import Probe
+from judgeharness_integrations.judging.parsing import Grammar, label_grammar, score_grammar
 from judgeharness_integrations.verdictlog.row import Verdict
 
-__all__ = ["LANGCHAIN", "Kind", "NativeValue", "compares_by_rule", "kind_of", "own_classes", "short_name"]
+__all__ = [
+    "LANGCHAIN",
+    "CallOptions",
+    "Kept",
+    "Kind",
+    "NativeValue",
+    "compares_by_rule",
+    "kind_of",
+    "own_classes",
+    "short_name",
+]
+
 
 NativeValue = tuple[Any, float | None]  # (value, score) of the evaluator's result dict
 
@@ -219,3 +236,49 @@ def kind_of(evaluator: object, shape: Shape | None = None) -> Kind:
     if shape not in _BY_SHAPE:
         raise UnsupportedEvaluatorError(f"{name} is not known here: say shape='labels' or shape='scores'.")
     return _BY_SHAPE[shape]
+
+
+Kept = list[tuple[dict[str, Any], HarnessResult]]
+Callbacks = list[BaseCallbackHandler] | BaseCallbackManager | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class CallOptions:
+    """What a caller passes along with an evaluation; `extra` goes to the evaluator untouched.
+
+    `kept` is where a list face wants each answer beside its measurement.
+    """
+
+    callbacks: Callbacks = None
+    tags: Sequence[str] = ()
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    include_run_info: bool = False
+    kept: Kept = field(default_factory=list)
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any]) -> CallOptions:
+        """Read the keyword arguments of an `evaluate_*` call; a `config` (RunnableConfig) is merged in."""
+        extra = dict(options)
+        config: Any = extra.pop("config", None) or {}
+        callbacks, tags, metadata = extra.pop("callbacks", None), extra.pop("tags", None), extra.pop("metadata", None)
+        return cls(
+            callbacks=config.get("callbacks") if callbacks is None else callbacks,
+            tags=[*(config.get("tags") or ()), *(tags or ())],
+            metadata={**(config.get("metadata") or {}), **(metadata or {})},
+            include_run_info=bool(extra.pop("include_run_info", False)),
+            kept=extra.pop("kept", []),
+            extra=extra,
+        )
+
+    def for_sample(self, probe: Probe) -> RunnableConfig:
+        """Return the config of one call: its perturbation and repetition are added, and a run id of its own."""
+        name, repetition = probe.perturbation.name, probe.repetition
+        order = "swapped" if probe.perturbation.swaps else "original"
+        given = self.callbacks
+        return RunnableConfig(
+            callbacks=given.copy() if isinstance(given, BaseCallbackManager) else [*(given or ())],
+            tags=[*self.tags, "judge-harness", f"perturbation:{name}", f"repetition:{repetition}"],
+            metadata={**self.metadata, "perturbation": name, "repetition": repetition, "order": order},
+            run_id=uuid4(),
+        )

@@ -12,13 +12,11 @@ from typing import Any
 from langchain_core.language_models import BaseLanguageModel
 
 from judgeharness_integrations._errors import NotInstalledError, UnknownNameError, UsageError
-from judgeharness_integrations.calibration import CalibrationReport
-from judgeharness_integrations.harness import JudgeHarness
-from judgeharness_integrations.notgraded import OnNotGraded
-from judgeharness_langchain.chat_judge import ChatJudge
-from judgeharness_langchain.criteria import CriteriaJudge
-from judgeharness_langchain.pairwise import PairwiseJudge
-from judgeharness_langchain.score import ScoreJudge
+from judgeharness_integrations.analysis.calibration import CalibrationReport
+from judgeharness_integrations.analysis.result import OnNotGraded
+from judgeharness_integrations.judging.harness import JudgeHarness
+from judgeharness_langchain.chatjudge import ChatJudge
+from judgeharness_langchain.judges import CriteriaJudge, PairwiseJudge, ScoreJudge
 from judgeharness_langchain.wrapping import harness_evaluator
 
 __all__ = ["build_evaluator", "load_evaluator"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from judgeharness_integrations.versions import VersionRange
+from judgeharness_integrations.judging.adapters import VersionRange
 
 __all__ = ["TESTED"]
 

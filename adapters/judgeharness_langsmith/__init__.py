@@ -9,8 +9,7 @@ if TYPE_CHECKING:
     from judgeharness_langsmith.evaluating import HarnessRunEvaluator
     from judgeharness_langsmith.labels import HumanLabels, human_labels
     from judgeharness_langsmith.opentelemetry import OpenTelemetry
-    from judgeharness_langsmith.queueing import queue_abstentions
-    from judgeharness_langsmith.regrading import grade_again
+    from judgeharness_langsmith.queueing import grade_again, queue_abstentions
     from judgeharness_langsmith.tracing import LangSmithTracing
 
 __all__ = [
@@ -30,7 +29,7 @@ _HOMES = {
     "HumanLabels": "labels",
     "LangSmithTracing": "tracing",
     "OpenTelemetry": "opentelemetry",
-    "grade_again": "regrading",
+    "grade_again": "queueing",
     "harness_comparative": "comparing",
     "human_labels": "labels",
     "queue_abstentions": "queueing",

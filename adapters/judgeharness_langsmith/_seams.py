@@ -15,7 +15,7 @@ from langsmith._internal import _beta_decorator
 from langsmith.schemas import Run, TracerSession
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.versions import seam
+from judgeharness_integrations.judging.adapters import seam
 from judgeharness_langsmith.versions import TESTED
 
 __all__ = ["fetching_attachments", "quietly", "runs_by_id"]

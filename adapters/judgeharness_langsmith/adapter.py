@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from judgeharness_integrations._errors import ConfigError
-from judgeharness_integrations.adapters import Adapter, JudgeSpec
-from judgeharness_integrations.judging import Judge
+from judgeharness_integrations.judging.adapters import Adapter, JudgeSpec
+from judgeharness_integrations.judging.judge import Judge
 from judgeharness_langsmith.versions import TESTED
 
 if TYPE_CHECKING:
-    from judgeharness_integrations.execution.observing import Observer
-    from judgeharness_integrations.testing import Bench
+    from judgeharness_integrations.judging.bench import Bench
+    from judgeharness_integrations.judging.execution.observing import Observer
 
 __all__ = ["ADAPTER"]
 

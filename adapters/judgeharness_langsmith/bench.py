@@ -17,10 +17,10 @@ from langsmith.evaluation.evaluator import ComparisonEvaluationResult, DynamicRu
 from langsmith.run_helpers import tracing_context
 from langsmith.schemas import Example, Run
 
-from judgeharness_integrations.cases import AnswerCase, Criterion, PairwiseCase
-from judgeharness_integrations.harness import JudgeHarness
-from judgeharness_integrations.judging import JudgeIdentity, Judgment, Probe, as_judgment
-from judgeharness_integrations.testing import GARBAGE, Bench, Evaluator, HarnessedEvaluator, Native, Script
+from judgeharness_integrations.judging.bench import GARBAGE, Bench, Evaluator, HarnessedEvaluator, Native, Script
+from judgeharness_integrations.judging.cases import AnswerCase, Criterion, PairwiseCase
+from judgeharness_integrations.judging.harness import JudgeHarness
+from judgeharness_integrations.judging.judge import JudgeIdentity, Judgment, Probe, as_judgment
 from judgeharness_langsmith.comparing import HarnessComparative, harness_comparative
 from judgeharness_langsmith.evaluating import HarnessRunEvaluator
 

@@ -11,11 +11,11 @@ from langsmith.evaluation import RunEvaluator
 from langsmith.evaluation.evaluator import DynamicRunEvaluator
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.adapters import recognised
-from judgeharness_integrations.calibration import CalibrationReport
-from judgeharness_integrations.defaulting import check_harness, standard_for
-from judgeharness_integrations.harness import JudgeHarness
-from judgeharness_integrations.judging import Judge, as_judge
+from judgeharness_integrations.analysis.calibration import CalibrationReport
+from judgeharness_integrations.judging.adapters import recognised
+from judgeharness_integrations.judging.defaulting import check_harness, standard_for
+from judgeharness_integrations.judging.harness import JudgeHarness
+from judgeharness_integrations.judging.judge import Judge, as_judge
 from judgeharness_langsmith.runjudge import RunJudge, of_runs
 
 __all__ = ["COMPARES", "Calibration", "harness_for", "judge_in", "judge_of_runs", "keys_in_source"]

@@ -15,16 +15,15 @@ from langsmith.evaluation.evaluator import ComparisonEvaluationResult
 from langsmith.schemas import Example, Run
 
 from judgeharness_integrations._errors import CaseError, UsageError
-from judgeharness_integrations.cases import AnswerCase, PairwiseCase
-from judgeharness_integrations.execution.observing import is_private
-from judgeharness_integrations.harness import JudgeHarness
-from judgeharness_integrations.judging import DEFAULT_CRITERION, Judge
-from judgeharness_integrations.result import HarnessResult
+from judgeharness_integrations.analysis.result import HarnessResult
+from judgeharness_integrations.judging.cases import AnswerCase, PairwiseCase
+from judgeharness_integrations.judging.execution.observing import is_private
+from judgeharness_integrations.judging.harness import JudgeHarness
+from judgeharness_integrations.judging.judge import DEFAULT_CRITERION, Judge
 from judgeharness_langsmith.choosing import COMPARES, Calibration, harness_for, judge_in
+from judgeharness_langsmith.evaluating import PreparePair, checked_prepare, default_pair, prepared_case
 from judgeharness_langsmith.feedback import comment_of
-from judgeharness_langsmith.preparing import PreparePair, checked_prepare, default_pair, prepared_case
-from judgeharness_langsmith.privacy import without_words
-from judgeharness_langsmith.tracing import traced
+from judgeharness_langsmith.tracing import traced, without_words
 
 __all__ = ["Comparison", "HarnessComparative", "harness_comparative"]
 

@@ -14,14 +14,13 @@ from uuid import UUID
 from langsmith.evaluation import EvaluationResult
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.calibration.rates import Rate
-from judgeharness_integrations.harness import JudgeHarness
-from judgeharness_integrations.judging import DEFAULT_CRITERION, Judge
+from judgeharness_integrations.analysis.calibration.rates import Rate
+from judgeharness_integrations.analysis.result import CriterionResult, HarnessResult, PerturbationSummary
+from judgeharness_integrations.judging.harness import JudgeHarness
+from judgeharness_integrations.judging.judge import DEFAULT_CRITERION, Judge
 from judgeharness_integrations.reporting import rationale
-from judgeharness_integrations.reporting.headline import headline
-from judgeharness_integrations.reporting.plain import safe_text
-from judgeharness_integrations.reporting.rationales import shown_order
-from judgeharness_integrations.result import CriterionResult, HarnessResult, PerturbationSummary
+from judgeharness_integrations.reporting.text import headline, shown_order
+from judgeharness_integrations.verdictlog.plain import safe_text
 from judgeharness_integrations.verdictlog.row import is_number, verdict_text
 
 __all__ = ["NOT_GRADED", "Family", "comment_of", "native"]

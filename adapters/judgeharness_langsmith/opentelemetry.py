@@ -12,9 +12,9 @@ from opentelemetry import trace
 from opentelemetry.context import Context
 from opentelemetry.trace import SpanKind, Status, StatusCode, TracerProvider
 
-from judgeharness_integrations.execution.observing import Span
+from judgeharness_integrations.judging.execution.observing import Span
 from judgeharness_integrations.verdictlog.row import verdict_to_json
-from judgeharness_langsmith.spanfacts import (
+from judgeharness_langsmith.tracing import (
     INTERRUPTED,
     by_criterion,
     failure_of,

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from judgeharness_integrations.harness import JudgeHarness
+from judgeharness_integrations.judging.harness import JudgeHarness
 from judgeharness_langsmith.choosing import Calibration
 from judgeharness_langsmith.testing import Measure
 

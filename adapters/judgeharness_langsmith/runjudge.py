@@ -1,4 +1,4 @@
-"""Evaluators as LangSmith takes them, of a run and its example above all, as judges."""
+"""What a run and an example tell beside inputs and outputs, by which their cases are known again."""
 
 from __future__ import annotations
 
@@ -14,22 +14,47 @@ from uuid import uuid4
 
 from langsmith.schemas import Example, Run
 
-from judgeharness_integrations._threads import call_maybe_async
-from judgeharness_integrations.capturing import captured
-from judgeharness_integrations.cases import AnswerCase, Case, Criterion, PairwiseCase
-from judgeharness_integrations.functionsource import UnreadableError, source_digest
-from judgeharness_integrations.judging import (
-    DEFAULT_CRITERION,
-    JudgeIdentity,
-    Judgment,
-    Probe,
-    as_judgment,
-)
-from judgeharness_integrations.parsing import answer_fields, numbered
-from judgeharness_integrations.structured import StructuredCase, own_copy
-from judgeharness_langsmith.runfacts import rest_digest
+from judgeharness_integrations.judging.capturing import captured
+from judgeharness_integrations.judging.cases import AnswerCase, Case, Criterion, PairwiseCase
+from judgeharness_integrations.judging.execution.preparing import value_digest
+from judgeharness_integrations.judging.functionsource import UnreadableError, source_digest
+from judgeharness_integrations.judging.judge import DEFAULT_CRITERION, JudgeIdentity, Judgment, Probe, as_judgment
+from judgeharness_integrations.judging.parsing import answer_fields, numbered
+from judgeharness_integrations.judging.structured import StructuredCase, own_copy
+from judgeharness_integrations.judging.threads import call_maybe_async
 
-__all__ = ["RunCase", "RunJudge", "of_runs"]
+__all__ = ["RunCase", "RunJudge", "of_runs", "rest_digest"]
+
+
+_COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens", "prompt_cost", "completion_cost", "total_cost")
+_TOLD = ("name", "run_type", "error", "tags", "attachments", *_COUNTS)
+_OF_ITSELF = frozenset({"revision_id", "example_version"})  # metadata that LangSmith sets anew
+
+
+def rest_digest(run: Run, example: Example | None) -> str:
+    """Return a digest of what a run and its example tell beside their own inputs and outputs.
+
+    Ids, times, events and feedback are left out: they change where nothing else does. Runs that hold what cannot be
+    compared are known by their ids.
+    """
+    about = [_facts(run), getattr(example, "metadata", None) or {}]
+    digest = value_digest(about)
+    if digest is None:
+        digest = value_digest([run.id, getattr(example, "id", None), getattr(example, "modified_at", None)])
+    return (digest or b"").hex()
+
+
+def _facts(run: Any) -> dict[str, Any]:
+    """Return the facts of a run, with those of its child runs; whatever is empty is left out."""
+    told = {name: getattr(run, name, None) for name in _TOLD}
+    extra = {name: value for name, value in (getattr(run, "extra", None) or {}).items() if name != "runtime"}
+    if isinstance(extra.get("metadata"), Mapping):
+        extra["metadata"] = {name: value for name, value in extra["metadata"].items() if name not in _OF_ITSELF}
+    told["extra"] = {name: value for name, value in extra.items() if value}
+    children = getattr(run, "child_runs", None) or ()
+    told["child_runs"] = [{**_facts(one), "inputs": one.inputs, "outputs": one.outputs} for one in children]
+    return {name: value for name, value in told.items() if value}
+
 
 _TAKEN = frozenset({"run", "example", "inputs", "outputs", "reference_outputs", "attachments"})
 _VARIABLE = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)

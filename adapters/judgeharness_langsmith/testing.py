@@ -9,14 +9,13 @@ from typing import Any
 from langsmith import testing
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.execution.observing import is_private
-from judgeharness_integrations.harness import JudgeHarness
-from judgeharness_integrations.result import HarnessResult
-from judgeharness_integrations.structured import structured_case
+from judgeharness_integrations.analysis.result import HarnessResult
+from judgeharness_integrations.judging.execution.observing import is_private
+from judgeharness_integrations.judging.harness import JudgeHarness
+from judgeharness_integrations.judging.structured import structured_case
 from judgeharness_langsmith.choosing import Calibration, harness_for, judge_in
 from judgeharness_langsmith.feedback import Family, comment_of, native
-from judgeharness_langsmith.privacy import without_words
-from judgeharness_langsmith.tracing import traced
+from judgeharness_langsmith.tracing import traced, without_words
 
 __all__ = ["Measure"]
 

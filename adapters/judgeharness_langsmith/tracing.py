@@ -1,11 +1,11 @@
-"""`LangSmithTracing`: a measurement as a run in LangSmith, its samples below it, the judge's own runs below them."""
+"""What a private measurement keeps from LangSmith."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from contextvars import Context, copy_context
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from time import monotonic
 from types import MappingProxyType
 from typing import Any, Final
@@ -16,22 +16,84 @@ from langsmith.run_helpers import get_tracing_context, trace, tracing_context
 from langsmith.run_trees import RunTree
 from langsmith.utils import tracing_is_enabled
 
-from judgeharness_integrations.cases import AnswerCase
-from judgeharness_integrations.execution.observing import Span
-from judgeharness_integrations.harness import JudgeHarness
-from judgeharness_integrations.structured import StructuredCase
-from judgeharness_langsmith.spanfacts import (
-    INTERRUPTED,
-    by_criterion,
-    failure_of,
-    provider_of,
-    result_facts,
-    row_facts,
-    step_facts,
-)
+from judgeharness_integrations.analysis.measure import remeasure
+from judgeharness_integrations.analysis.result import HarnessResult
+from judgeharness_integrations.judging.cases import AnswerCase
+from judgeharness_integrations.judging.execution.observing import Span
+from judgeharness_integrations.judging.harness import JudgeHarness
+from judgeharness_integrations.judging.judge import model_family
+from judgeharness_integrations.judging.structured import StructuredCase
+from judgeharness_integrations.verdictlog.row import VerdictRow, verdict_to_json
 from judgeharness_langsmith.versions import TESTED
 
-__all__ = ["LangSmithTracing", "traced"]
+__all__ = [
+    "INTERRUPTED",
+    "LangSmithTracing",
+    "by_criterion",
+    "failure_of",
+    "provider_of",
+    "result_facts",
+    "row_facts",
+    "step_facts",
+    "traced",
+    "without_words",
+]
+
+
+def without_words(result: HarnessResult) -> HarnessResult:
+    """Return the measurement without the judge's reasons, raw answers and error texts: verdicts and numbers stay."""
+    rows = tuple(replace(row, reasoning=None, raw=None, error=row.error_kind) for row in result.rows)
+    return remeasure(replace(result, rows=rows))
+
+
+INTERRUPTED = "interrupted"
+
+
+def result_facts(result: HarnessResult) -> dict[str, Any]:
+    """Return what produced a measurement, and its status; `abstained` is told of a single criterion only.
+
+    What was not measured is None.
+    """
+    facts = {
+        "judge": result.judge,
+        "judge_model": result.judge_model,
+        "aggregation": result.aggregation_rule,
+        "repetitions": result.repetitions,
+        "perturbations": list(result.perturbations),
+        "calibration_source": result.calibration_source,
+        "consistency_rate": by_criterion({name: one.consistency_rate for name, one in result.criteria.items()}),
+        "status": by_criterion({name: one.status for name, one in result.criteria.items()}),
+    }
+    return facts | ({"abstained": result.status == "abstained"} if len(result.criteria) == 1 else {})
+
+
+def step_facts(span: Span) -> dict[str, Any]:
+    """Return which sample a call is; a rewrite is none."""
+    return {name: span.facts[name] for name in ("perturbation", "repetition", "order") if name in span.facts}
+
+
+def row_facts(rows: Sequence[VerdictRow]) -> dict[str, Any]:
+    """Return outcome and verdict of one call: the value of one criterion, mappings of several."""
+    return {
+        "outcome": by_criterion({row.criterion: row.outcome for row in rows}),
+        "verdict": by_criterion({row.criterion: verdict_to_json(row.verdict) for row in rows}),
+    }
+
+
+def failure_of(rows: Sequence[VerdictRow]) -> VerdictRow | None:
+    """Return the first row of a call that gave no verdict at all, else None."""
+    return rows[0] if rows and not any(row.ok for row in rows) else None
+
+
+def provider_of(span: Span) -> str:
+    """Return whose model a model span is about: its maker where the name tells, else the class that asks it."""
+    return model_family(span.name) or str(span.facts.get("provider", "unknown")).lower()
+
+
+def by_criterion(values: Mapping[str, Any]) -> Any:
+    """Return the value of the only criterion, or the mapping of several."""
+    return next(iter(values.values())) if len(values) == 1 else dict(values)
+
 
 _TAG = "judge-harness"
 _LONGEST_HELD_S = 1.0

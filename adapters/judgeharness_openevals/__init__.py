@@ -9,7 +9,7 @@ from judgeharness_integrations._errors import NotGradedError
 from judgeharness_integrations._lazy import lazy
 
 if TYPE_CHECKING:
-    from judgeharness_openevals.openevals_judge import OpenevalsJudge
+    from judgeharness_openevals.judges import OpenevalsJudge
     from judgeharness_openevals.pairwise import create_async_harnessed_pairwise_judge, create_harnessed_pairwise_judge
     from judgeharness_openevals.preference_judge import PAIRWISE_PROMPT
     from judgeharness_openevals.wrapping import harness_judge
@@ -26,7 +26,7 @@ __all__ = [
 # Loaded at first use, so that the package can say what is missing when openevals is not installed.
 _HOMES = {
     "PAIRWISE_PROMPT": "preference_judge",
-    "OpenevalsJudge": "openevals_judge",
+    "OpenevalsJudge": "judges",
     "create_async_harnessed_pairwise_judge": "pairwise",
     "create_harnessed_pairwise_judge": "pairwise",
     "harness_judge": "wrapping",

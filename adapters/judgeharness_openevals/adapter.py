@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from judgeharness_integrations.adapters import Adapter, JudgeSpec
-from judgeharness_integrations.judging import Judge
+from judgeharness_integrations.judging.adapters import Adapter, JudgeSpec
+from judgeharness_integrations.judging.judge import Judge
 from judgeharness_openevals.versions import TESTED
 
 if TYPE_CHECKING:
-    from judgeharness_integrations.testing import Bench
+    from judgeharness_integrations.judging.bench import Bench
 
 __all__ = ["ADAPTER"]
 

@@ -1,4 +1,4 @@
-"""One call of a judge: outside the test case, with cache entries of its own, and what its model said."""
+"""Models whose cache entries stand apart, one namespace a sample."""
 
 from __future__ import annotations
 
@@ -10,25 +10,83 @@ from operator import is_
 from typing import Any
 
 from langchain_core.caches import BaseCache
+from langchain_core.exceptions import OutputParserException
+from langchain_core.globals import get_llm_cache
 from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import BaseMessage
+from langchain_core.runnables import RunnableLambda
 
-from judgeharness_integrations._threads import call_maybe_async
-from judgeharness_integrations.capturing import Capture, captured, half_answer, misread, unread_answer, watched_client
-from judgeharness_integrations.cases import AnswerCase, output_texts
-from judgeharness_integrations.chatmodels import SEVERAL_CHOICES, single_choice
-from judgeharness_integrations.execution.attempting import read_apart
-from judgeharness_integrations.execution.ownclients import own_client, own_model
-from judgeharness_integrations.judging import Answer, Judgment, Probe
-from judgeharness_integrations.modelanswer import UNREACHABLE, EmptyAnswerError, ModelAnswer
-from judgeharness_integrations.namespacedcache import namespace_of
-from judgeharness_integrations.parsing import object_of
-from judgeharness_integrations.quotations import quoted_keys
+from judgeharness_integrations.judging.answer import UNREACHABLE, EmptyAnswerError, ModelAnswer, without_parser
+from judgeharness_integrations.judging.capturing import (
+    Capture,
+    captured,
+    half_answer,
+    misread,
+    unread_answer,
+    watched_client,
+)
+from judgeharness_integrations.judging.cases import AnswerCase, output_texts
+from judgeharness_integrations.judging.chatmodels import SEVERAL_CHOICES, NamespacedCache, namespace_of, single_choice
+from judgeharness_integrations.judging.execution.attempting import read_apart
+from judgeharness_integrations.judging.execution.ownclients import own_client, own_model
+from judgeharness_integrations.judging.judge import Answer, Judgment, Probe
+from judgeharness_integrations.judging.parsing import object_of
+from judgeharness_integrations.judging.quotations import quoted_keys
+from judgeharness_integrations.judging.threads import call_maybe_async
 from judgeharness_openevals._seams import marked, outside_test_case
-from judgeharness_openevals.caching import active_cache, isolated
 from judgeharness_openevals.introspecting import Introspected
-from judgeharness_openevals.strictmodel import strict_model
 
-__all__ = ["Asked", "Asker", "unread_by_judge"]
+__all__ = ["Asked", "Asker", "active_cache", "isolated", "strict_model", "unread_by_judge"]
+
+
+BaseCache.register(NamespacedCache)
+
+
+def active_cache(model: BaseChatModel | None) -> BaseCache | None:
+    """Return the cache that would answer for a model, one that is not known included; None when none does."""
+    own = None if model is None else model.cache
+    if isinstance(own, BaseCache):
+        return own
+    return None if own is False else get_llm_cache()
+
+
+def isolated(model: BaseChatModel, cache: BaseCache, namespace: str) -> BaseChatModel:
+    """Return a copy of the model whose entries in the cache stand apart."""
+    return model.model_copy(update={"cache": NamespacedCache(cache, namespace)})
+
+
+_LONGEST_TEXT = 8_000  # characters; LangChain's parser takes quadratic time on a text that is no JSON
+
+
+def strict_model(model: BaseChatModel) -> BaseChatModel:
+    """Return a copy of the model that does not hand a long text without JSON to its own parser.
+
+    Everything else is read as the model reads it: what is not to count is for the judge's reader to say.
+    """
+    copy, shaped = model.model_copy(), model.with_structured_output
+
+    def with_structured_output(schema: Any, **options: Any) -> Any:
+        if options.get("include_raw"):
+            return shaped(schema, **options)
+        structured: Any = shaped(schema, include_raw=True, **options)
+        bound = without_parser(structured)
+        if bound is None:  # a class of its own, with a reading of its own
+            return shaped(schema, **options)
+
+        def read(message: BaseMessage) -> Any:
+            text = str(message.text)
+            if len(text) > _LONGEST_TEXT and not getattr(message, "tool_calls", None) and object_of(text) is None:
+                raise OutputParserException("the answer is not one JSON object", llm_output=text)
+            found = structured.last.invoke({"raw": message})
+            if found["parsing_error"] is not None:
+                raise found["parsing_error"]
+            return found["parsed"]
+
+        return bound | RunnableLambda(read)
+
+    object.__setattr__(copy, "with_structured_output", with_structured_output)  # a model takes no new attributes
+    return copy
+
 
 _WHILE_READING = (ValueError, LookupError, TypeError, AttributeError, RecursionError)
 

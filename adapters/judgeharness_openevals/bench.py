@@ -17,11 +17,11 @@ from langsmith import tracing_context
 from openevals.code.llm import create_async_code_llm_as_judge, create_code_llm_as_judge
 from openevals.llm import create_async_llm_as_judge, create_llm_as_judge
 
-from judgeharness_integrations.cases import AnswerCase, PairwiseCase
-from judgeharness_integrations.harness import JudgeHarness
-from judgeharness_integrations.judging import Judge
-from judgeharness_integrations.structured import structured_case
-from judgeharness_integrations.testing import Bench, Evaluator, HarnessedEvaluator, Native, Script
+from judgeharness_integrations.judging.bench import Bench, Evaluator, HarnessedEvaluator, Native, Script
+from judgeharness_integrations.judging.cases import AnswerCase, PairwiseCase
+from judgeharness_integrations.judging.harness import JudgeHarness
+from judgeharness_integrations.judging.judge import Judge
+from judgeharness_integrations.judging.structured import structured_case
 from judgeharness_openevals._seams import agentevals_factories
 from judgeharness_openevals.pairwise import create_async_harnessed_pairwise_judge, create_harnessed_pairwise_judge
 from judgeharness_openevals.wrapping import harness_judge

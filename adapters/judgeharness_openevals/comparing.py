@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
-from judgeharness_integrations.byrule import ASKS_AN_EMBEDDING_MODEL, ASKS_NO_MODEL, identified, rule_identity
-from judgeharness_integrations.cases import Case
-from judgeharness_integrations.functionsource import UnreadableError, source_digest
-from judgeharness_integrations.judging import JudgeIdentity
-from judgeharness_integrations.structured import StructuredCase, value_text
+from judgeharness_integrations.judging.byrule import ASKS_AN_EMBEDDING_MODEL, ASKS_NO_MODEL, identified, rule_identity
+from judgeharness_integrations.judging.cases import Case
+from judgeharness_integrations.judging.functionsource import UnreadableError, source_digest
+from judgeharness_integrations.judging.judge import JudgeIdentity
+from judgeharness_integrations.judging.structured import StructuredCase, value_text
 from judgeharness_openevals._seams import closure_of
-from judgeharness_openevals.protocol import unwrapped
+from judgeharness_openevals.introspecting import unwrapped
 
 __all__ = ["Comparison", "comparison_of", "identity_of", "is_of_framework"]
 

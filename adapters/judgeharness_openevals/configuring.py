@@ -12,11 +12,11 @@ from openevals.trajectory.llm import create_async_trajectory_llm_as_judge
 from pydantic import ValidationError
 
 from judgeharness_integrations._errors import ConfigError, JudgeHarnessError, UnknownNameError
-from judgeharness_integrations.adapters import JudgeSpec
-from judgeharness_integrations.judging import Judge
+from judgeharness_integrations.judging.adapters import JudgeSpec
+from judgeharness_integrations.judging.judge import Judge
 from judgeharness_integrations.redacting import without_secrets
-from judgeharness_openevals.chatmodels import chat_model
-from judgeharness_openevals.openevals_judge import OpenevalsJudge
+from judgeharness_openevals.introspecting import chat_model
+from judgeharness_openevals.judges import OpenevalsJudge
 from judgeharness_openevals.preference_judge import PAIRWISE_PROMPT, preference_judge
 
 __all__ = ["judge_from_spec"]

@@ -1,33 +1,279 @@
-"""What a judge of openevals or agentevals was made of: it keeps its model, prompt and schema in closures."""
+"""What a judge of openevals or agentevals was made of, read from its closures, and the protocol of evaluators."""
 
 from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, partial
+from inspect import Parameter, Signature
+from string import Formatter
 from typing import Any
 
+from langchain.chat_models import init_chat_model
 from langchain_core.language_models import BaseChatModel
 from langchain_core.load import dumps
 from langchain_core.prompts import BasePromptTemplate
 from langchain_core.prompts.structured import StructuredPrompt
+from langchain_core.utils.function_calling import convert_to_json_schema
 from openevals.code.llm import create_async_code_llm_as_judge, create_code_llm_as_judge
 from openevals.llm import create_async_llm_as_judge, create_llm_as_judge
 from openevals.trajectory.llm import create_async_trajectory_llm_as_judge, create_trajectory_llm_as_judge
+from openevals.types import ModelClient
 
-from judgeharness_integrations.cases import Criterion
-from judgeharness_integrations.chatmodels import model_name, model_parameters
-from judgeharness_integrations.judging import JudgeIdentity, model_family, text_hash
-from judgeharness_integrations.structured import own_copy
+from judgeharness_integrations._errors import UnsupportedEvaluatorError
+from judgeharness_integrations.judging.cases import Criterion
+from judgeharness_integrations.judging.chatmodels import model_name, model_parameters
+from judgeharness_integrations.judging.judge import JudgeIdentity, model_family, text_hash
+from judgeharness_integrations.judging.structured import own_copy
+from judgeharness_integrations.verdictlog.row import is_number
 from judgeharness_openevals._seams import agentevals_factories, closure_of
-from judgeharness_openevals.chatmodels import chat_model
-from judgeharness_openevals.checking import check_arguments, template_names
-from judgeharness_openevals.protocol import unwrapped
-from judgeharness_openevals.schemas import PASS_FAIL, field_criteria, is_discrete, json_schema, sent_schema
 
-__all__ = ["Introspected", "introspect"]
+__all__ = [
+    "PASS_FAIL",
+    "PROTOCOL",
+    "SCORE",
+    "Introspected",
+    "Protocol",
+    "chat_model",
+    "check_arguments",
+    "field_criteria",
+    "introspect",
+    "is_discrete",
+    "json_schema",
+    "sent_schema",
+    "template_names",
+    "unwrapped",
+]
+
+
+_CLIENTS = {"AsyncAPIClient": True, "SyncAPIClient": False}  # OpenAI's: whether it is async
+
+
+def check_arguments(arguments: Mapping[str, Any], *, asynchronous: bool) -> None:
+    """Refuse arguments of openevals' factories that make no judge.
+
+    Raises:
+        UnsupportedEvaluatorError: the first problem, in one sentence.
+
+    """
+    problem = next(_problems(arguments, asynchronous=asynchronous), None)
+    if problem is not None:
+        raise UnsupportedEvaluatorError(problem)
+
+
+def template_names(prompt: str) -> frozenset[str]:
+    """Return the names in the braces of a prompt.
+
+    Raises:
+        UnsupportedEvaluatorError: a brace names nothing.
+
+    """
+    try:
+        fields = [name for _, name, _, _ in Formatter().parse(prompt) if name is not None]
+    except ValueError as error:
+        raise UnsupportedEvaluatorError(f"the prompt is no template: {error}; write a brace itself twice.") from error
+    names = frozenset(field.partition(".")[0].partition("[")[0] for field in fields)
+    if any(not name or name.isdigit() for name in names):
+        raise UnsupportedEvaluatorError("the prompt has braces without a name: name a value, as in {outputs}.")
+    return names
+
+
+def _problems(arguments: Mapping[str, Any], *, asynchronous: bool) -> Iterator[str]:
+    judge, prompt, key = arguments["judge"], arguments["prompt"], arguments["feedback_key"]
+    if judge is None and arguments["model"] is None:
+        yield "the judge has no model: make it with model='openai:gpt-4o' or with judge= a chat model."
+    if judge is not None and not isinstance(judge, BaseChatModel):
+        yield from _problems_of_client(judge, arguments, asynchronous=asynchronous)
+    if arguments.get("code_extraction_strategy") == "llm" and not (judge is None or isinstance(judge, BaseChatModel)):
+        yield "code_extraction_strategy='llm' asks a chat model by tools: give judge= a chat model, not a client."
+    if prompt is None:
+        yield "the judge has no prompt: give it a text, as in prompt='Is this right? {outputs}'."
+    if isinstance(prompt, str):
+        template_names(prompt)
+    if not isinstance(key, str) or not key:
+        yield f"feedback_key is a text, not {key!r}."
+    choices = arguments["choices"]
+    if choices and not (isinstance(choices, (list, tuple)) and all(is_number(choice) for choice in choices)):
+        yield f"choices are numbers, as in choices=[0, 0.5, 1], not {choices!r}."
+
+
+def _problems_of_client(judge: Any, arguments: Mapping[str, Any], *, asynchronous: bool) -> Iterator[str]:
+    kind = type(judge).__name__
+    if isinstance(judge, str) or not isinstance(judge, ModelClient) or hasattr(judge, "invoke"):
+        yield f"openevals takes a chat model or an OpenAI client as judge, not a {kind}: give the model itself."
+    if arguments["model"] is None:
+        yield f"a judge over a client ({kind}) needs the name of its model, too, as in model='gpt-4o'."
+    schema = arguments.get("output_schema")
+    if schema is not None and not isinstance(schema, Mapping):
+        yield f"a client ({kind}) takes an output_schema that is JSON schema: give the class's, or a chat model."
+    awaited = next(
+        (found for parent in type(judge).__mro__ if (found := _CLIENTS.get(parent.__name__)) is not None), asynchronous
+    )
+    if awaited is not asynchronous:
+        own, other = ("async", "sync") if awaited else ("sync", "async")
+        yield f"the {other} judge cannot ask {kind}: make it with openevals' {own} function, or give the {other} one."
+
+
+PASS_FAIL = ("PASS", "FAIL")
+SCORE = "score"  # the field that makes an output a result like openevals' own
+_NUMBERS = frozenset({"number", "integer"})
+
+
+def json_schema(schema: Any) -> Mapping[str, Any] | None:
+    """Return the JSON schema of what `output_schema` takes: JSON or OpenAI's forms of it, a model, a TypedDict.
+
+    None for what LangChain cannot read.
+    """
+    if isinstance(schema, Mapping):
+        inner = schema.get("schema") or schema.get("parameters")
+        return inner if isinstance(inner, Mapping) else schema
+    try:
+        return convert_to_json_schema(schema)
+    except Exception:  # noqa: BLE001 - whatever it is, it is no schema
+        return None
+
+
+def sent_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a schema closed at its top, as openevals writes it when it asks a client."""
+    inner = schema.get("schema")
+    if isinstance(inner, Mapping):
+        return {**schema, "schema": sent_schema(inner)}
+    closed = schema.get("additionalProperties")
+    rest = {name: part for name, part in schema.items() if name != "additionalProperties"}
+    return rest | {"additionalProperties": False if closed is None else closed}
+
+
+def is_discrete(schema: Mapping[str, Any]) -> bool:
+    """Whether the schema has numbers, and gives all that each of them may be."""
+    fields = [_resolved(field, schema) for field in (schema.get("properties") or {}).values()]
+    numbers = [field for field in fields if field.get("type") in _NUMBERS]
+    return bool(numbers) and all("enum" in field or "const" in field for field in numbers)
+
+
+def field_criteria(schema: Mapping[str, Any], key: str) -> tuple[Criterion, ...]:
+    """Return one criterion for each field that is a truth value, a number or one of given texts.
+
+    A field `score` makes the output one result, of the criterion `key`; other fields are evidence.
+    """
+    properties = schema.get("properties") or {}
+    if SCORE in properties:
+        score = _criterion(key, _resolved(properties[SCORE], schema))
+        return (score,) if score is not None else ()
+    found = (_criterion(str(name), _resolved(field, schema)) for name, field in properties.items())
+    return tuple(criterion for criterion in found if criterion is not None)
+
+
+def _criterion(name: str, field: Mapping[str, Any]) -> Criterion | None:
+    kind, texts = field.get("type"), field.get("enum", [field["const"]] if "const" in field else None)
+    description = str(field.get("description", ""))
+    if kind == "boolean":
+        return Criterion(name=name, description=description, labels=PASS_FAIL)
+    if kind in _NUMBERS:
+        low, high = (min(texts), max(texts)) if texts else (field.get("minimum"), field.get("maximum"))
+        scale = None if low is None or high is None else (float(low), float(high))
+        return Criterion(name=name, description=description, scale=scale)
+    if texts and all(isinstance(text, str) for text in texts):
+        return Criterion(name=name, description=description, labels=tuple(texts))
+    return None
+
+
+def _resolved(field: Mapping[str, Any], schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a field with its reference followed, and without the null of an optional one."""
+    if "$ref" in field:
+        name = str(field["$ref"]).rpartition("/")[2]
+        return _resolved((schema.get("$defs") or schema.get("definitions") or {}).get(name, {}), schema)
+    parts = [part for part in field.get("anyOf") or field.get("allOf") or () if part.get("type") != "null"]
+    return _resolved(parts[0], schema) if len(parts) == 1 else field
+
+
+def chat_model(name: str, **options: Any) -> Any:
+    """Return the chat model of a name; unless told otherwise it leaves all retrying to the harness, where it can."""
+    made = init_chat_model(name, **options)
+    if "max_retries" in options or "max_retries" not in getattr(type(made), "model_fields", {}):
+        return made
+    return init_chat_model(name, **options, max_retries=0)
+
+
+PROTOCOL = ("inputs", "outputs", "reference_outputs")
+_VARIABLE = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """What a function takes."""
+
+    signature: Signature
+
+    @classmethod
+    def of(cls, function: Callable[..., Any]) -> Protocol:
+        """Read a function.
+
+        Raises:
+            UnsupportedEvaluatorError: it does not take `outputs`.
+
+        """
+        try:
+            protocol = cls(inspect.signature(function))
+        except (TypeError, ValueError):
+            protocol = cls(Signature())
+        if "outputs" not in protocol.names and not protocol.takes_more:
+            raise UnsupportedEvaluatorError(
+                f"{getattr(unwrapped(function)[0], '__name__', type(function).__name__)} is no openevals evaluator: "
+                "give a function that takes outputs, and inputs and reference_outputs where it needs them."
+            )
+        return protocol
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The parameters by name."""
+        return tuple(name for name, p in self.signature.parameters.items() if p.kind not in _VARIABLE)
+
+    @cached_property
+    def takes_more(self) -> bool:
+        """Whether it takes any other keyword."""
+        return any(p.kind is Parameter.VAR_KEYWORD for p in self.signature.parameters.values())
+
+    def bound(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the arguments of a call by name; what of the protocol the function does not take is kept, too.
+
+        Raises:
+            TypeError: as the function itself would, it lacks an argument or gets one too many.
+
+        """
+        unknown = {n: v for n, v in kwargs.items() if n in PROTOCOL and n not in self.names and not self.takes_more}
+        arguments = dict(self.signature.bind(*args, **{n: v for n, v in kwargs.items() if n not in unknown}).arguments)
+        for name, parameter in self.signature.parameters.items():
+            if parameter.kind is Parameter.VAR_KEYWORD:
+                arguments |= arguments.pop(name, {})
+        return unknown | arguments
+
+    def call(self, values: Mapping[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Return positional and keyword arguments of a call: copies of the values the function takes.
+
+        A value that is None is left to the function's default, where it has one.
+        """
+        positional: list[Any] = []
+        named: dict[str, Any] = {}
+        for name, parameter in self.signature.parameters.items():
+            value = values.get(name)
+            if parameter.kind is Parameter.POSITIONAL_ONLY:
+                positional.append(own_copy(parameter.default if value is None and name not in values else value))
+            elif parameter.kind not in _VARIABLE and (value is not None or parameter.default is Parameter.empty):
+                named[name] = own_copy(value)
+        if self.takes_more:
+            named |= {n: own_copy(v) for n, v in values.items() if v is not None and n not in self.names}
+        return tuple(positional), named
+
+
+def unwrapped(function: Any) -> tuple[Any, dict[str, Any]]:
+    """Return the function inside `functools.partial`, and the keywords it is given there."""
+    keywords: dict[str, Any] = {}
+    while isinstance(function, partial) and not function.args:
+        function, keywords = function.func, {**function.keywords, **keywords}
+    return function, keywords
+
 
 _MAKERS: tuple[Callable[..., Any], ...] = (
     create_llm_as_judge,

@@ -11,12 +11,11 @@ from langchain_core.language_models import BaseChatModel
 from openevals.types import ModelClient
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.calibration import CalibrationReport
-from judgeharness_integrations.defaulting import check_harness
-from judgeharness_integrations.harness import JudgeHarness
-from judgeharness_integrations.notgraded import OnNotGraded, check_on_not_graded
-from judgeharness_integrations.result import HarnessResult
-from judgeharness_integrations.structured import structured_case, value_text
+from judgeharness_integrations.analysis.calibration import CalibrationReport
+from judgeharness_integrations.analysis.result import HarnessResult, OnNotGraded, check_on_not_graded
+from judgeharness_integrations.judging.defaulting import check_harness
+from judgeharness_integrations.judging.harness import JudgeHarness
+from judgeharness_integrations.judging.structured import structured_case, value_text
 from judgeharness_openevals.preference_judge import (
     PAIRWISE_PROMPT,
     RESERVED,
@@ -24,8 +23,7 @@ from judgeharness_openevals.preference_judge import (
     PreferenceJudge,
     preference_judge,
 )
-from judgeharness_openevals.results import Native, comment_on, measurement
-from judgeharness_openevals.tracing import one_verdict
+from judgeharness_openevals.results import Native, comment_on, measurement, one_verdict
 
 __all__ = ["create_async_harnessed_pairwise_judge", "create_harnessed_pairwise_judge"]
 

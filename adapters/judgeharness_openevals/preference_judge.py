@@ -11,9 +11,10 @@ from langchain_core.language_models import BaseChatModel
 from openevals.llm import create_async_llm_as_judge, create_llm_as_judge
 
 from judgeharness_integrations._errors import CaseError, UnsupportedEvaluatorError, UsageError
-from judgeharness_integrations.cases import Case, Criterion, PairwiseCase, case_id_of
-from judgeharness_integrations.judging import Answer, JudgeIdentity, Judgment, Probe, text_hash
-from judgeharness_integrations.marks import (
+from judgeharness_integrations.judging.adapters import VersionRange
+from judgeharness_integrations.judging.cases import Case, Criterion, PairwiseCase, case_id_of
+from judgeharness_integrations.judging.judge import Answer, JudgeIdentity, Judgment, Probe, text_hash
+from judgeharness_integrations.judging.marks import (
     CODE,
     CODE_PROPERTY,
     MARKS,
@@ -23,12 +24,10 @@ from judgeharness_integrations.marks import (
     code_of,
     marked,
 )
-from judgeharness_integrations.structured import value_text
-from judgeharness_integrations.versions import VersionRange
+from judgeharness_integrations.judging.structured import value_text
 from judgeharness_openevals.asking import Asker
-from judgeharness_openevals.checking import template_names
-from judgeharness_openevals.introspecting import Introspected
-from judgeharness_openevals.showing import for_prompt
+from judgeharness_openevals.introspecting import Introspected, template_names
+from judgeharness_openevals.judges import for_prompt
 from judgeharness_openevals.versions import TESTED
 
 __all__ = ["LABELS", "PAIRWISE_PROMPT", "RESERVED", "PreferenceCase", "PreferenceJudge", "preference_judge"]

@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from typing import Any, TypeAlias
 
-from judgeharness_integrations.judging import DEFAULT_CRITERION
-from judgeharness_integrations.reporting import rationale
-from judgeharness_integrations.reporting.rationales import shown_order
-from judgeharness_integrations.result import CriterionResult, HarnessResult
-from judgeharness_integrations.verdictlog.row import EVERY_CRITERION, VerdictRow, is_number, verdict_to_json
-from judgeharness_openevals.openevals_judge import OpenevalsJudge, Sample
-from judgeharness_openevals.reading import VALUE, field_of, score_of
-from judgeharness_openevals.schemas import PASS_FAIL, SCORE
+from langsmith import testing, trace
 
-__all__ = ["Native", "comment_on", "measurement", "native_result"]
+from judgeharness_integrations.analysis.result import (
+    CriterionResult,
+    HarnessResult,
+    OnNotGraded,
+    raise_where_all_failed,
+)
+from judgeharness_integrations.judging.execution.observing import Observer, is_private, is_rooted
+from judgeharness_integrations.judging.judge import DEFAULT_CRITERION
+from judgeharness_integrations.judging.recording import watchers
+from judgeharness_integrations.judging.structured import without_content
+from judgeharness_integrations.reporting import rationale
+from judgeharness_integrations.reporting.text import shown_order
+from judgeharness_integrations.verdictlog.row import EVERY_CRITERION, VerdictRow, is_number, verdict_to_json
+from judgeharness_openevals._seams import in_test_case
+from judgeharness_openevals.introspecting import PASS_FAIL, SCORE
+from judgeharness_openevals.judges import VALUE, OpenevalsJudge, Sample, field_of, score_of
+
+__all__ = ["Ending", "Native", "comment_on", "measurement", "native_result", "one_verdict"]
+
 
 Native: TypeAlias = "dict[str, Any] | list[dict[str, Any]]"
 _Part: TypeAlias = Mapping[str, Any]
@@ -161,3 +173,74 @@ def _score(judge: OpenevalsJudge, result: HarnessResult, criterion: str) -> Any:
         return measured.verdict
     passed = measured.verdict == PASS_FAIL[0]
     return int(passed) if judge.comparison is not None and scores and is_number(scores[0]) else passed
+
+
+Ending: TypeAlias = Callable[[Native, HarnessResult], Native]
+
+
+@contextmanager
+def one_verdict(
+    run_name: str,
+    arguments: Mapping[str, Any],
+    *,
+    key: str,
+    on_not_graded: OnNotGraded,
+    observers: Sequence[Observer] | None = None,
+    logs: bool = True,
+) -> Iterator[Ending]:
+    """Open the run that the samples nest below; what is yielded ends it with the result, and returns that.
+
+    There is none where an observer of the harness makes the measurement a run, since that is the root of its samples.
+
+    A result that was not graded stands in the run and in the feedback before an error is raised for it.
+
+    Args:
+        run_name: as openevals names the run of its judge.
+        arguments: what the evaluator was called with.
+        key: the feedback key of a result that names none.
+        on_not_graded: whether to raise where all samples failed.
+        observers: those of the harness; where one is private no run is opened, since it would hold what is judged, and
+            no reasons are logged.
+        logs: whether feedback is logged in a test case; openevals logs none for the output of a model by its schema.
+
+    Raises:
+        NotGradedError: all samples failed with errors, and `on_not_graded` is `raise`.
+
+    """
+    stamp = {"__ls_framework": "openevals", "__ls_evaluator": run_name, "__ls_language": "python"}
+    tested, ended = in_test_case(), list[tuple[Native, HarnessResult]]()
+    opened = trace(name=run_name, inputs=_inputs(arguments), metadata=stamp, tags=["judge-harness"])
+    watching = watchers(observers)
+    private = is_private(watching)
+    unopened = private or is_rooted(watching, "langsmith")
+    with testing.trace_feedback(name=run_name) if tested else nullcontext():
+        with nullcontext() if unopened else opened as run:
+
+            def end(native: Native, result: HarnessResult) -> Native:
+                if run is not None:
+                    run.end(outputs=native if isinstance(native, dict) else {"output": native})
+                ended.append((native, result))
+                return native
+
+            yield end
+        if tested and logs:
+            _log(ended[0][0], key, reasons=not private)
+    if on_not_graded == "raise":
+        raise_where_all_failed([ended[0][1]], private=private)
+
+
+def _inputs(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    return {n: without_content(value) if n == "attachments" else value for n, value in arguments.items()}
+
+
+def _log(native: Native, key: str, *, reasons: bool) -> None:
+    for result in native if isinstance(native, list) else [native]:
+        if not {"score", "value"} & result.keys():
+            continue  # a mapping of a function's own, of which LangSmith would log nothing either
+        label, status = result.get("value"), result["metadata"]["status"]
+        score = label if result.get("score") is None else result["score"]
+        said: dict[str, Any] = {"value": score} if isinstance(score, str) else {"score": score}
+        if score is None:
+            said = {"value": "ABSTAIN" if status == "abstained" else "NOT GRADED"}
+        comment = result.get("comment") if reasons else None
+        testing.log_feedback(key=result.get("key") or key, comment=comment, **said)

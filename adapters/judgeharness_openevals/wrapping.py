@@ -9,18 +9,16 @@ from os import PathLike
 from typing import Any
 
 from judgeharness_integrations._errors import UnsupportedEvaluatorError, UsageError
-from judgeharness_integrations.calibration import CalibrationReport
-from judgeharness_integrations.defaulting import check_harness, standard_for
-from judgeharness_integrations.harness import JudgeHarness
-from judgeharness_integrations.judging import Judge
-from judgeharness_integrations.notgraded import OnNotGraded, check_on_not_graded
-from judgeharness_integrations.presets import Shape
-from judgeharness_integrations.structured import StructuredCase, structured_case
-from judgeharness_openevals.openevals_judge import OpenevalsJudge
+from judgeharness_integrations.analysis.calibration import CalibrationReport
+from judgeharness_integrations.analysis.result import OnNotGraded, check_on_not_graded
+from judgeharness_integrations.judging.defaulting import check_harness, standard_for
+from judgeharness_integrations.judging.harness import JudgeHarness, Shape
+from judgeharness_integrations.judging.judge import Judge
+from judgeharness_integrations.judging.structured import StructuredCase, structured_case
+from judgeharness_openevals.introspecting import PROTOCOL, Protocol, unwrapped
+from judgeharness_openevals.judges import OpenevalsJudge
 from judgeharness_openevals.preference_judge import PreferenceJudge
-from judgeharness_openevals.protocol import PROTOCOL, Protocol, unwrapped
-from judgeharness_openevals.results import Native, native_result
-from judgeharness_openevals.tracing import one_verdict
+from judgeharness_openevals.results import Native, native_result, one_verdict
 
 __all__ = ["harness_judge", "recognise"]
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from judgeharness_integrations.agreement import agreement_table, alt_test, read_panel
+from judgeharness_integrations.analysis.agreement import agreement_table, alt_test, read_panel
 
 panel = read_panel(Path(__file__).with_name("labels.csv"))
 humans, judges = panel.select(["annotator_*"]), panel.select(["strong", "middling", "weak"])

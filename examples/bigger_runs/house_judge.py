@@ -3,8 +3,8 @@
 import asyncio
 import random
 
-from judgeharness_integrations.cases import PairwiseCase
 from judgeharness_integrations.judging import Answer, JudgeIdentity, Judgment, Probe
+from judgeharness_integrations.judging.cases import PairwiseCase
 
 LATENCY_S = 0.02
 IN_DOUBT_FIRST = 0.7

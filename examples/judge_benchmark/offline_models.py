@@ -26,7 +26,7 @@ from offline_rules import TYPES
 from offline_verifying import adherence, claims, coherence, grounding
 from offline_writing import DEFECTS, blueprint, scene, seed_of, turns
 
-from judgeharness_integrations.chatmodels import Completion, Prompt
+from judgeharness_integrations.judging.chatmodels import Completion, Prompt
 
 JUDGES = {
     "judge_strong": Skill("judge_strong", 0.92),

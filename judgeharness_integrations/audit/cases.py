@@ -10,17 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from judgeharness_integrations._errors import UsageError
+from judgeharness_integrations.analysis.runs.folder import json_lines
 from judgeharness_integrations.audit.labels import kept_or_told
 from judgeharness_integrations.audit.source import Answering, CaseView, Choice, Item, Progress, Tone
-from judgeharness_integrations.calibration.answers import Answers, answers_for
-from judgeharness_integrations.calibration.sheetfile import item_of
-from judgeharness_integrations.casefiles import CaseFile, read_cases
-from judgeharness_integrations.cases import AnswerCase, Criterion, PairwiseCase
-from judgeharness_integrations.labelling.kinds import kind_of, kinds_of
+from judgeharness_integrations.judging.cases import AnswerCase, CaseFile, Criterion, PairwiseCase, read_cases
+from judgeharness_integrations.judging.perturbations import position_swap
 from judgeharness_integrations.labelling.labellog import LabelLog
-from judgeharness_integrations.labelling.questions import Question, questions
-from judgeharness_integrations.perturbations import position_swap
-from judgeharness_integrations.reporting.runs.jsonlines import json_lines
+from judgeharness_integrations.labelling.questions import Question, kind_of, kinds_of, questions
+from judgeharness_integrations.labelling.resultsheets import Answers, answers_for, item_of
 from judgeharness_integrations.verdictlog.row import (
     EVERY_CRITERION,
     Verdict,
@@ -32,7 +29,7 @@ from judgeharness_integrations.verdictlog.row import (
 from judgeharness_integrations.verdictlog.runfolder import LOG, MARK, RESULTS, read_mark, record_of
 
 if TYPE_CHECKING:
-    from judgeharness_integrations.verdictlog.sql.records import RunRecord
+    from judgeharness_integrations.verdictlog.sql.runs import RunRecord
 
 __all__ = ["Only", "PlainSource", "PlainTask", "RunCases", "is_run", "plain_questions", "read_run_cases"]
 

@@ -14,12 +14,11 @@ from filelock import FileLock, Timeout
 from pydantic import Field
 
 from judgeharness_integrations._errors import CaseError, LogStorageError, RunBusyError, UsageError
+from judgeharness_integrations.analysis.calibration.rates import Rate
 from judgeharness_integrations.benchmark.folder import AUDIT, BenchmarkFolder, write_whole
-from judgeharness_integrations.benchmark.records import Record, clean
+from judgeharness_integrations.benchmark.pair import Record, clean
 from judgeharness_integrations.benchmark.selection import drawn_order
-from judgeharness_integrations.calibration.rates import Rate
-from judgeharness_integrations.labelling.appending import append_durably
-from judgeharness_integrations.labelling.merging import LabelAgreement, label_agreement
+from judgeharness_integrations.labelling.labellog import LabelAgreement, append_durably, label_agreement
 from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES
 from judgeharness_integrations.verdictlog.row import VerdictRow
 

@@ -15,9 +15,9 @@ from markupsafe import Markup, escape
 
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.audit.source import Answering, AuditSource, Choice, Item, PairView, Tone
-from judgeharness_integrations.benchmark.records import clean
-from judgeharness_integrations.reporting.html.safetext import isolated, visible
-from judgeharness_integrations.reporting.html.wording import percent, plural
+from judgeharness_integrations.benchmark.pair import clean
+from judgeharness_integrations.reporting.html.charts import percent, plural
+from judgeharness_integrations.reporting.html.page import isolated, visible
 
 if TYPE_CHECKING:
     from starlette.requests import Request

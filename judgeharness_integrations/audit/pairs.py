@@ -22,9 +22,8 @@ from judgeharness_integrations.audit.labels import (
 from judgeharness_integrations.audit.source import Answering, Choice, Fact, Item, PairView, Progress
 from judgeharness_integrations.audit.suspicion import by_joint_correctness, strong_miss_weak_hit
 from judgeharness_integrations.benchmark.folder import BenchmarkFolder
-from judgeharness_integrations.benchmark.pair import Pair
-from judgeharness_integrations.benchmark.records import Document, Taxonomy
-from judgeharness_integrations.reporting.html.wording import interval_text, percent, plural
+from judgeharness_integrations.benchmark.pair import Document, Pair, Taxonomy
+from judgeharness_integrations.reporting.html.charts import interval_text, percent, plural
 
 if TYPE_CHECKING:
     from judgeharness_integrations.benchmark.results.judgments import JointCell, JointTable

@@ -7,8 +7,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
-from judgeharness_integrations.benchmark.pair import Claim, Pair, RoundPlan, Side, Turn, Which
-from judgeharness_integrations.benchmark.records import Behaviour, Chunk, FailureType, Taxonomy
+from judgeharness_integrations.benchmark.pair import (
+    Behaviour,
+    Chunk,
+    Claim,
+    FailureType,
+    Pair,
+    RoundPlan,
+    Side,
+    Taxonomy,
+    Turn,
+    Which,
+)
 from judgeharness_integrations.benchmark.results.rows import (
     CRITERIA,
     FLAWED,

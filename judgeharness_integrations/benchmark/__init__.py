@@ -8,8 +8,7 @@ if TYPE_CHECKING:
     from judgeharness_integrations.benchmark.documents import read_documents
     from judgeharness_integrations.benchmark.folder import BenchmarkFolder, Settings
     from judgeharness_integrations.benchmark.judges import ConversationJudge, PairJudge, pair_case
-    from judgeharness_integrations.benchmark.pair import Conditions, Drawing, Pair, draw_conditions
-    from judgeharness_integrations.benchmark.records import Document, Taxonomy
+    from judgeharness_integrations.benchmark.pair import Conditions, Document, Drawing, Pair, Taxonomy, draw_conditions
     from judgeharness_integrations.benchmark.taxonomy import load_taxonomy
 
 __all__ = [
@@ -35,12 +34,12 @@ __getattr__ = lazy(
         "BenchmarkFolder": "folder",
         "Conditions": "pair",
         "ConversationJudge": "judges",
-        "Document": "records",
+        "Document": "pair",
         "Drawing": "pair",
         "Pair": "pair",
         "PairJudge": "judges",
         "Settings": "folder",
-        "Taxonomy": "records",
+        "Taxonomy": "pair",
         "draw_conditions": "pair",
         "load_taxonomy": "taxonomy",
         "pair_case": "judges",

@@ -8,28 +8,26 @@ from functools import partial
 from typing import Any
 
 from judgeharness_integrations.benchmark.asker import (
+    FLAG,
+    ROUND,
+    TEXT,
     Asker,
+    Material,
     UnreadableError,
     because,
     entries_of,
     flag_of,
+    list_of,
     maybe_text_of,
+    object_of,
+    plans_text,
+    prompt,
     round_of,
     text_of,
     words,
 )
 from judgeharness_integrations.benchmark.pair import Conditions, Conversations, LayerResult, Pair
-from judgeharness_integrations.benchmark.prompts import (
-    FLAG,
-    ROUND,
-    TEXT,
-    Material,
-    list_of,
-    object_of,
-    plans_text,
-    prompt,
-)
-from judgeharness_integrations.chatmodels import ChatModel, Prompt
+from judgeharness_integrations.judging.chatmodels import ChatModel, Prompt
 
 __all__ = ["Findings", "Flaw", "adherence", "adherence_prompt", "adherence_reasons", "read_findings"]
 

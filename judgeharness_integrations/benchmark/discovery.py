@@ -10,14 +10,13 @@ from typing import Annotated, Any, Final, Literal, TypeAlias
 from pydantic import BaseModel, BeforeValidator, ConfigDict, InstanceOf, ValidationError
 
 from judgeharness_integrations._errors import LogFormatError, UsageError
-from judgeharness_integrations.benchmark.asker import Asker, UnreadableError
+from judgeharness_integrations.benchmark.asker import TEXT, Asker, UnreadableError, object_of, prompt
 from judgeharness_integrations.benchmark.documents import found_files
 from judgeharness_integrations.benchmark.formats import text_of_file
-from judgeharness_integrations.benchmark.prompts import TEXT, object_of, prompt
-from judgeharness_integrations.benchmark.records import Record, Taxonomy, clean, unused_name
+from judgeharness_integrations.benchmark.pair import Record, Taxonomy, clean, unused_name
 from judgeharness_integrations.benchmark.taxonomy import BehaviourEntry, FailureTypeEntry, Kind
-from judgeharness_integrations.chatmodels import ChatModel, Prompt
-from judgeharness_integrations.config.problems import at_line, first_problem
+from judgeharness_integrations.judging.chatmodels import ChatModel, Prompt
+from judgeharness_integrations.judging.config.schema import at_line, first_problem
 from judgeharness_integrations.verdictlog.files import iter_records
 
 __all__ = [

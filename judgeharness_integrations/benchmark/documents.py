@@ -11,7 +11,7 @@ from typing import Final
 
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.benchmark.formats import Content, read_lines, read_markdown, read_pdf, read_text
-from judgeharness_integrations.benchmark.records import Chunk, Document, clean, unused_name
+from judgeharness_integrations.benchmark.pair import Chunk, Document, clean, unused_name
 
 __all__ = ["LONGEST", "FoundFile", "found_files", "pieces", "read_documents", "slug"]
 

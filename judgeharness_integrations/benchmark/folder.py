@@ -17,8 +17,7 @@ from pydantic import Field
 
 from judgeharness_integrations._errors import CaseError, RunBusyError, UsageError
 from judgeharness_integrations.benchmark.journal import Journal
-from judgeharness_integrations.benchmark.pair import Drawing, Pair
-from judgeharness_integrations.benchmark.records import Document, Record, Taxonomy
+from judgeharness_integrations.benchmark.pair import Document, Drawing, Pair, Record, Taxonomy
 from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES
 
 if TYPE_CHECKING:

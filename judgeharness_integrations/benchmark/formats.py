@@ -18,7 +18,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, InstanceOf, Validat
 
 from judgeharness_integrations._documents import load_yaml
 from judgeharness_integrations._errors import LogFormatError, NotInstalledError, UsageError
-from judgeharness_integrations.config.problems import at_line, first_problem
+from judgeharness_integrations.judging.config.schema import at_line, first_problem
 from judgeharness_integrations.verdictlog.files import iter_records
 
 if TYPE_CHECKING:

@@ -9,7 +9,18 @@ from functools import partial
 from typing import Any, Final
 
 from judgeharness_integrations.benchmark.adherence import adherence
-from judgeharness_integrations.benchmark.asker import Answer, Asker, UnreadableError
+from judgeharness_integrations.benchmark.asker import (
+    MAYBE_TEXT,
+    ROUND,
+    TEXT,
+    Answer,
+    Asker,
+    Material,
+    UnreadableError,
+    list_of,
+    object_of,
+    prompt,
+)
 from judgeharness_integrations.benchmark.grounding import grounding
 from judgeharness_integrations.benchmark.pair import (
     Blueprint,
@@ -22,12 +33,11 @@ from judgeharness_integrations.benchmark.pair import (
     RoundPlan,
     Turn,
     Which,
+    clean,
 )
-from judgeharness_integrations.benchmark.prompts import MAYBE_TEXT, ROUND, TEXT, Material, list_of, object_of, prompt
-from judgeharness_integrations.benchmark.records import clean
 from judgeharness_integrations.benchmark.results.checks import form_result, rounds_counted
 from judgeharness_integrations.benchmark.verification import cascade, coherence
-from judgeharness_integrations.chatmodels import ChatModel, Prompt
+from judgeharness_integrations.judging.chatmodels import ChatModel, Prompt
 
 __all__ = ["blueprints_prompt", "conversation_prompt", "generated", "read_blueprints", "read_conversation"]
 

@@ -8,30 +8,28 @@ from functools import partial
 from typing import Any, Final
 
 from judgeharness_integrations.benchmark.asker import (
+    FLAG,
+    MAYBE_TEXT,
+    ROUND,
+    TEXT,
     Answer,
     Asker,
+    Material,
     UnreadableError,
     because,
     entries_of,
     flag_of,
+    list_of,
     maybe_text_of,
+    object_of,
+    prompt,
     round_of,
     text_of,
     words,
 )
 from judgeharness_integrations.benchmark.pair import Claim, Conversation, LayerResult, Pair, TurnGrounding, Which
-from judgeharness_integrations.benchmark.prompts import (
-    FLAG,
-    MAYBE_TEXT,
-    ROUND,
-    TEXT,
-    Material,
-    list_of,
-    object_of,
-    prompt,
-)
 from judgeharness_integrations.benchmark.results.checks import Evidence
-from judgeharness_integrations.chatmodels import ChatModel, Prompt
+from judgeharness_integrations.judging.chatmodels import ChatModel, Prompt
 
 __all__ = [
     "Claims",

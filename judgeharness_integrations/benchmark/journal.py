@@ -12,10 +12,9 @@ from pathlib import Path, PurePath
 from typing import Any, Self
 
 from judgeharness_integrations._errors import LogStorageError, UsageError
-from judgeharness_integrations.chatmodels import ChatModel, Completion, Prompt
-from judgeharness_integrations.modelanswer import ModelAnswer
-from judgeharness_integrations.prices import Spent
-from judgeharness_integrations.usage import known_sum
+from judgeharness_integrations.analysis.usage import Spent, known_sum
+from judgeharness_integrations.judging.answer import ModelAnswer
+from judgeharness_integrations.judging.chatmodels import ChatModel, Completion, Prompt
 
 __all__ = ["Asked", "Journal", "KnownModel", "StepUsage", "known_model"]
 

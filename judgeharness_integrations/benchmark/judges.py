@@ -11,9 +11,8 @@ from functools import cached_property
 from typing import Any, Final
 
 from judgeharness_integrations._errors import CaseError, UsageError
-from judgeharness_integrations.benchmark.pair import Conversation, Pair, Side, chunks_of
-from judgeharness_integrations.benchmark.prompts import TEXT, object_of, prompt
-from judgeharness_integrations.benchmark.records import Document, Taxonomy, clean
+from judgeharness_integrations.benchmark.asker import TEXT, object_of, prompt
+from judgeharness_integrations.benchmark.pair import Conversation, Document, Pair, Side, Taxonomy, chunks_of, clean
 from judgeharness_integrations.benchmark.results.rows import (
     FLAWED,
     NONE,
@@ -27,10 +26,10 @@ from judgeharness_integrations.benchmark.results.rows import (
     side_gold,
     turn_label,
 )
-from judgeharness_integrations.cases import AnswerCase, Criterion, PairwiseCase
-from judgeharness_integrations.chatmodels import ChatModel, Completion, Prompt, parsed_object
-from judgeharness_integrations.judging import Answer, JudgeIdentity, Judgment, Probe, model_family, text_hash
-from judgeharness_integrations.marks import CODE, CODE_PROPERTY
+from judgeharness_integrations.judging.cases import AnswerCase, Criterion, PairwiseCase
+from judgeharness_integrations.judging.chatmodels import ChatModel, Completion, Prompt, parsed_object
+from judgeharness_integrations.judging.judge import Answer, JudgeIdentity, Judgment, Probe, model_family, text_hash
+from judgeharness_integrations.judging.marks import CODE, CODE_PROPERTY
 from judgeharness_integrations.verdictlog.row import ABSTAIN, Outcome, Verdict
 
 __all__ = ["ConversationJudge", "PairJudge", "flawed_of", "label_of", "pair_case", "score_of", "side_case", "turn_of"]

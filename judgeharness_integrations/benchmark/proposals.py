@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from judgeharness_integrations._errors import ConfigError, UnknownNameError
 from judgeharness_integrations.benchmark.discovery import Entry, Suggested
 from judgeharness_integrations.benchmark.folder import write_whole
-from judgeharness_integrations.benchmark.records import Taxonomy, unused_name
+from judgeharness_integrations.benchmark.pair import Taxonomy, unused_name
 from judgeharness_integrations.benchmark.taxonomy import (
     KINDS,
     BehaviourEntry,
@@ -26,8 +26,7 @@ from judgeharness_integrations.benchmark.taxonomy import (
     Text,
     taxonomy_of,
 )
-from judgeharness_integrations.config.problems import first_problem
-from judgeharness_integrations.config.reading import read_document
+from judgeharness_integrations.judging.config.schema import first_problem, read_document
 
 __all__ = [
     "MEASURE",

@@ -14,17 +14,22 @@ from pydantic import ValidationError
 
 from judgeharness_integrations._errors import CaseError
 from judgeharness_integrations.benchmark.pair import (
+    Behaviour,
     Blueprint,
     Blueprints,
+    Chunk,
     Conditions,
     Conversation,
     Conversations,
+    Document,
+    FailureType,
     Pair,
     RoundPlan,
+    Taxonomy,
     Turn,
     chunks_of,
+    clean,
 )
-from judgeharness_integrations.benchmark.records import Behaviour, Chunk, Document, FailureType, Taxonomy, clean
 from judgeharness_integrations.benchmark.taxonomy import RESERVED
 from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES
 

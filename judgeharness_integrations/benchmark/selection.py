@@ -13,8 +13,7 @@ from typing import Any, Final, Literal, get_args
 from pydantic import Field
 
 from judgeharness_integrations._errors import UnknownNameError, UsageError
-from judgeharness_integrations.benchmark.pair import Pair, PairState
-from judgeharness_integrations.benchmark.records import Record
+from judgeharness_integrations.benchmark.pair import Pair, PairState, Record
 from judgeharness_integrations.benchmark.results.rows import GROUPS
 from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES
 

@@ -9,16 +9,15 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import Field
 
 from judgeharness_integrations._errors import UsageError
+from judgeharness_integrations.analysis.ranking.curation import CutTies
+from judgeharness_integrations.analysis.usage import Billed, Price, Spent, billed, price_of, summed
 from judgeharness_integrations.benchmark.folder import BenchmarkFolder
 from judgeharness_integrations.benchmark.journal import StepUsage
-from judgeharness_integrations.benchmark.pair import Conditions, Pair, draw_conditions
-from judgeharness_integrations.benchmark.records import Record
+from judgeharness_integrations.benchmark.pair import Conditions, Pair, Record, draw_conditions
+from judgeharness_integrations.benchmark.results.checks import FlowRow, Reason, Survival
 from judgeharness_integrations.benchmark.results.curation import Step, curated
-from judgeharness_integrations.benchmark.results.flow import FlowRow, Reason, Survival
 from judgeharness_integrations.benchmark.results.rows import Mode
 from judgeharness_integrations.benchmark.verdicts import Results
-from judgeharness_integrations.prices import Billed, Price, Spent, billed, price_of, summed
-from judgeharness_integrations.ranking.curation import CutTies
 
 if TYPE_CHECKING:
     from judgeharness_integrations.verdictlog.sql.runs import ModelUsage

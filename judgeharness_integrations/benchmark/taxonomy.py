@@ -12,9 +12,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from judgeharness_integrations._documents import load_yaml
 from judgeharness_integrations._errors import ConfigError, UnknownNameError
-from judgeharness_integrations.benchmark.records import Behaviour, FailureType, Taxonomy, clean
-from judgeharness_integrations.config.problems import first_problem
-from judgeharness_integrations.config.reading import read_document
+from judgeharness_integrations.benchmark.pair import Behaviour, FailureType, Taxonomy, clean
+from judgeharness_integrations.judging.config.schema import first_problem, read_document
 
 __all__ = [
     "KINDS",

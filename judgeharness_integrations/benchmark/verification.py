@@ -7,19 +7,25 @@ from typing import Any, Final
 
 from judgeharness_integrations.benchmark.adherence import adherence
 from judgeharness_integrations.benchmark.asker import (
+    FLAG,
+    TEXT,
     Asker,
+    Material,
     UnreadableError,
     because,
     entries_of,
     flag_of,
+    list_of,
+    object_of,
+    plans_text,
+    prompt,
     text_of,
     words,
 )
 from judgeharness_integrations.benchmark.grounding import grounding
 from judgeharness_integrations.benchmark.pair import LAYERS, Blueprints, LayerResult, Pair, Verification
-from judgeharness_integrations.benchmark.prompts import FLAG, TEXT, Material, list_of, object_of, plans_text, prompt
 from judgeharness_integrations.benchmark.results.checks import form_result
-from judgeharness_integrations.chatmodels import ChatModel, Prompt
+from judgeharness_integrations.judging.chatmodels import ChatModel, Prompt
 
 __all__ = ["cascade", "coherence", "coherence_prompt", "read_conflicts", "verified"]
 

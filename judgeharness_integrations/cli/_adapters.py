@@ -14,12 +14,11 @@ from typing import Any
 from rich.console import Console
 
 from judgeharness_integrations._errors import NotInstalledError, UnknownNameError
-from judgeharness_integrations.adapters import GROUP, Adapter, load_adapter
-from judgeharness_integrations.cli._json import print_json
-from judgeharness_integrations.cli._printing import console, safe, table
+from judgeharness_integrations.cli._output import print_json
 from judgeharness_integrations.cli.adapters import AdaptersRequest
 from judgeharness_integrations.cli.exits import GATE_FAILED, OK
-from judgeharness_integrations.versions import installed_version, untested
+from judgeharness_integrations.judging.adapters import GROUP, Adapter, installed_version, load_adapter, untested
+from judgeharness_integrations.reporting.terminal import console, safe, table
 
 __all__ = ["show_adapters"]
 

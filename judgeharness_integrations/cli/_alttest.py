@@ -1,46 +1,71 @@
-"""An alternative annotator test for people: the verdicts first, then the tables they rest on, then the scope."""
+"""What both commands of agreement print with: titles on lines of their own, numbers, intervals."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from rich.console import RenderableType
+from rich.console import Group, RenderableType
 from rich.text import Text
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.agreement.alttest.report import AltTestReport
-from judgeharness_integrations.cli._agreement_printing import Row, limits, number, titled
-from judgeharness_integrations.cli._json import print_json
-from judgeharness_integrations.cli._printing import percent, safe
+from judgeharness_integrations.analysis.agreement.alttestreport import AltTestReport
+from judgeharness_integrations.cli._output import print_json
 from judgeharness_integrations.cli._reading import without_garbage_collection
 from judgeharness_integrations.cli.agreement import AltTestRequest
 from judgeharness_integrations.cli.kappa import KappaRequest
 from judgeharness_integrations.reporting.figures import check_drawable
+from judgeharness_integrations.reporting.terminal import percent, safe, table
 
 if TYPE_CHECKING:
-    from judgeharness_integrations.agreement.alttest.report import AltTest, AnnotatorTest
-    from judgeharness_integrations.agreement.alttest.scope import Scope
-    from judgeharness_integrations.agreement.alttest.winningrate import RhoDifference
-    from judgeharness_integrations.agreement.panels.panel import Panel
-
+    from judgeharness_integrations.analysis.agreement.alttestreport import AltTest, AnnotatorTest, Scope
+    from judgeharness_integrations.analysis.agreement.hypothesis import RhoDifference
+    from judgeharness_integrations.analysis.agreement.panel import Panel
 
 __all__ = [
-    "Group",
+    "AlttestGroup",
+    "Limits",
     "Names",
+    "Row",
     "alt_test_tables",
     "annotator_tables",
     "epsilons_of",
     "fellow_table",
     "grouped",
+    "limits",
+    "number",
     "panel_of",
     "run_alt_test",
+    "titled",
     "verdicts",
     "warnings_of",
 ]
+
+
+Row: TypeAlias = "list[str | Text]"
+Limits: TypeAlias = "tuple[float, float] | None"
+
+
+def titled(
+    title: str, columns: Sequence[str], rows: Iterable[Sequence[str | Text]], *, texts: int = 1
+) -> RenderableType:
+    """Return a table under its title, which a narrow table does not break."""
+    made = table(title, columns, rows, texts=texts)
+    made.title = None
+    return Group(Text(f"\n{title}", style="bold"), made)
+
+
+def number(value: float | None, digits: int = 3) -> str:
+    """Return `0.123`, `-` for what was not measured, and never a zero with a minus."""
+    return "-" if value is None else f"{round(value, digits) + 0.0:.{digits}f}"
+
+
+def limits(interval: Limits, digits: int = 3) -> str:
+    """Return `0.050 to 0.130`."""
+    return "-" if interval is None else " to ".join(number(limit, digits) for limit in interval)
 
 
 _MOST_COMPARED = 6  # candidates of which every two are compared
@@ -83,7 +108,7 @@ def _preface(report: AltTestReport) -> Iterator[RenderableType]:
         yield "Tango's test is of additive epsilons alone"
 
 
-def _rho_table(groups: Sequence[Group], names: Names) -> RenderableType:
+def _rho_table(groups: Sequence[AlttestGroup], names: Names) -> RenderableType:
     columns = ("candidate", "in-\nstances", "tested", "rho", "95 %", "rho of\nhumans", "ties\n%", "wins\n%")
     title = "rho: average advantage probability (ties: both win; wins: the candidate's share of the rest)"
     return titled(title, columns, (_rho(group[0], names) for group in groups))
@@ -96,13 +121,13 @@ def _rho(test: AltTest, names: Names) -> Row:
     return [safe(names.of_test(test)), str(test.n_instances), tested, *rates, *shares]
 
 
-def _omega_table(groups: Sequence[Group], names: Names, report: AltTestReport) -> RenderableType:
+def _omega_table(groups: Sequence[AlttestGroup], names: Names, report: AltTestReport) -> RenderableType:
     columns = ("candidate", "test", *(f"{test.epsilon:g} " for test in groups[0]))
     rows = (row for group in groups for row in _omegas(group, names, report.scope.cluster))
     return titled("omega by epsilon (* passes)", columns, rows, texts=2)
 
 
-def _omegas(group: Group, names: Names, cluster: str | None) -> Iterator[Row]:
+def _omegas(group: AlttestGroup, names: Names, cluster: str | None) -> Iterator[Row]:
     name = safe(names.of_test(group[0]))
     yield [name, "t", *(f"{number(test.omega)}{'*' if test.passed else ' '}" for test in group)]
     if not group[0].multiplicative:
@@ -202,7 +227,7 @@ def fellow_table(scope: Scope) -> Iterator[RenderableType]:
     yield titled("the humans among each other (AP: share of the others each does at least as well as)", columns, rows)
 
 
-Group: TypeAlias = "Sequence[AltTest]"
+AlttestGroup: TypeAlias = "Sequence[AltTest]"
 _PASSES = 0.5
 
 
@@ -222,7 +247,7 @@ class Names:
         return f"{test.candidate} ({test.score})" if self.several else test.candidate
 
 
-def grouped(report: AltTestReport) -> list[Group]:
+def grouped(report: AltTestReport) -> list[AlttestGroup]:
     """Return the tests of each candidate and score; they differ in epsilon alone."""
     groups: dict[tuple[str, str], list[AltTest]] = {}
     for test in report.candidates:
@@ -230,7 +255,7 @@ def grouped(report: AltTestReport) -> list[Group]:
     return list(groups.values())
 
 
-def verdicts(groups: Sequence[Group], names: Names, cluster: str | None) -> Iterator[str]:
+def verdicts(groups: Sequence[AlttestGroup], names: Names, cluster: str | None) -> Iterator[str]:
     """Yield what was found of each candidate and score."""
     for group in groups:
         test, name = group[0], names.of_test(group[0])
@@ -249,7 +274,7 @@ def verdicts(groups: Sequence[Group], names: Names, cluster: str | None) -> Iter
         yield f"clustered by {cluster} nothing can be told: {reason}."
 
 
-def _clustered(group: Group, cluster: str) -> str:
+def _clustered(group: AlttestGroup, cluster: str) -> str:
     """Return what becomes of a pass when items that belong together are not taken as independent."""
     passing = [test for test in group if test.passed]
     untold = [test for test in passing if test.omega_clustered is None]
@@ -264,11 +289,11 @@ def _clustered(group: Group, cluster: str) -> str:
     return found
 
 
-def _epsilons(tests: Group) -> str:
+def _epsilons(tests: AlttestGroup) -> str:
     return ", ".join(f"{test.epsilon:g}" for test in tests)
 
 
-def warnings_of(groups: Sequence[Group], names: Names) -> Iterator[str]:
+def warnings_of(groups: Sequence[AlttestGroup], names: Names) -> Iterator[str]:
     """Yield every warning once, with the candidates and scores, and the epsilons where those are not all."""
     about: dict[tuple[str, str], list[str]] = {}
     for group in groups:
@@ -290,7 +315,7 @@ _MOST_STEPS = 1000
 
 def panel_of(request: AltTestRequest | KappaRequest) -> Panel:
     """Return the panel that the logs of a request hold."""
-    from judgeharness_integrations.agreement import Columns, read_panel  # noqa: PLC0415 - brings numpy
+    from judgeharness_integrations.analysis.agreement import Columns, read_panel  # noqa: PLC0415 - brings numpy
 
     named = [name.strip() for given in request.columns for name in given.split(",")]
     columns = Columns(item=request.item, rater=request.rater, labels=tuple(name for name in named if name))
@@ -335,7 +360,7 @@ def run_alt_test(request: AltTestRequest) -> None:
     """Read the panel, test every candidate and print the report."""
     steps = epsilons_of(request.epsilons)
     check_drawable(request.plot)
-    from judgeharness_integrations.agreement.alttest.testing import alt_test  # noqa: PLC0415 - brings scipy
+    from judgeharness_integrations.analysis.agreement.alttest import alt_test  # noqa: PLC0415 - brings scipy
 
     report = alt_test(
         panel_of(request),
@@ -349,7 +374,7 @@ def run_alt_test(request: AltTestRequest) -> None:
         panel_description=request.panel_description,
     )
     if request.plot is not None:
-        from judgeharness_integrations.agreement.plots import draw_alt_test  # noqa: PLC0415 - brings matplotlib
+        from judgeharness_integrations.reporting.figures import draw_alt_test  # noqa: PLC0415 - brings matplotlib
 
         draw_alt_test(report, request.plot)
     if request.as_json:
@@ -359,7 +384,7 @@ def run_alt_test(request: AltTestRequest) -> None:
 
 
 def _print(report: AltTestReport, logs: Sequence[Path], plot: Path | None) -> None:
-    from judgeharness_integrations.cli._printing import console, safe  # noqa: PLC0415
+    from judgeharness_integrations.reporting.terminal import console, safe  # noqa: PLC0415
 
     screen = console()
     screen.print(safe(f"alternative annotator test of {', '.join(map(str, logs))}", 200))

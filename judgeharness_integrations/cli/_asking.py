@@ -9,10 +9,10 @@ import typer
 from rich.text import Text
 
 from judgeharness_integrations._errors import BudgetError, UsageError
-from judgeharness_integrations.cli._printing import console, safe, table
-from judgeharness_integrations.config import Config, JudgeConfig
-from judgeharness_integrations.judging import Judge
-from judgeharness_integrations.plan import Plan
+from judgeharness_integrations.judging.config import Config, JudgeConfig
+from judgeharness_integrations.judging.judge import Judge
+from judgeharness_integrations.judging.plan import Plan
+from judgeharness_integrations.reporting.terminal import console, safe, table
 
 __all__ = ["check_cost", "confirm", "judge_model", "print_plans"]
 

@@ -15,6 +15,7 @@ import typer
 from rich.text import Text
 
 from judgeharness_integrations._errors import UsageError
+from judgeharness_integrations.analysis.calibration.rates import Rate
 from judgeharness_integrations.audit.labels import (
     Assignment,
     AuditedSlice,
@@ -29,12 +30,11 @@ from judgeharness_integrations.audit.labels import (
 from judgeharness_integrations.audit.suspicion import by_joint_correctness, strong_miss_weak_hit, suspicious_slice
 from judgeharness_integrations.benchmark.folder import BenchmarkFolder
 from judgeharness_integrations.benchmark.pair import Pair
-from judgeharness_integrations.calibration.rates import Rate
-from judgeharness_integrations.cli._json import print_json
-from judgeharness_integrations.cli._printing import console, percent, safe, table
+from judgeharness_integrations.cli._output import print_json
 from judgeharness_integrations.cli._stopping import terminable
 from judgeharness_integrations.cli.audit import AuditRequest
-from judgeharness_integrations.reporting.plain import safe_text
+from judgeharness_integrations.reporting.terminal import console, percent, safe, table
+from judgeharness_integrations.verdictlog.plain import safe_text
 
 if TYPE_CHECKING:
     from judgeharness_integrations.audit.cases import Only, PlainTask
@@ -317,14 +317,7 @@ def _refuse(options: Mapping[str, object], why: str) -> None:
 
 
 def _serve_pairs(folder: BenchmarkFolder, request: AuditRequest) -> None:
-    from judgeharness_integrations.audit.pairs import (  # noqa: PLC0415 - brings pydantic
-        ASSIGNED,
-        IDLE,
-        JOINT,
-        NUMBER,
-        STRONG_MISS,
-        PairSource,
-    )
+    from judgeharness_integrations.audit.pairs import ASSIGNED, IDLE, JOINT, NUMBER, STRONG_MISS, PairSource  # noqa: PLC0415 - brings pydantic
 
     names = {"assigned": ASSIGNED, "number": NUMBER, "joint": JOINT, "strong-miss": STRONG_MISS}
 
@@ -358,13 +351,8 @@ def _serve_cases(request: AuditRequest, what: _What) -> None:
 
 
 def _task(request: AuditRequest, what: _What) -> PlainTask:
-    from judgeharness_integrations.audit.cases import (  # noqa: PLC0415
-        PlainTask,
-        RunCases,
-        plain_questions,
-        read_run_cases,
-    )
-    from judgeharness_integrations.casefiles import read_cases  # noqa: PLC0415
+    from judgeharness_integrations.audit.cases import PlainTask, RunCases, plain_questions, read_run_cases  # noqa: PLC0415
+    from judgeharness_integrations.judging.cases import read_cases  # noqa: PLC0415
     from judgeharness_integrations.labelling import LabelLog, parse_answers  # noqa: PLC0415
 
     who = request.who
@@ -385,7 +373,7 @@ def _task(request: AuditRequest, what: _What) -> PlainTask:
 
 
 def _serve(source: AuditSource, request: AuditRequest) -> None:
-    from judgeharness_integrations.audit.server import serve  # noqa: PLC0415 - needs the extra
+    from judgeharness_integrations.audit.app import serve  # noqa: PLC0415 - needs the extra
 
     progress = source.progress()
     what = (

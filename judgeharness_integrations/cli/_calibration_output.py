@@ -9,13 +9,13 @@ from pathlib import Path
 from rich.text import Text
 
 from judgeharness_integrations._errors import ConfigError, UsageError
-from judgeharness_integrations.calibration import CalibrationReport
-from judgeharness_integrations.calibration.labels import unsaid_source
-from judgeharness_integrations.calibration.saved import SavedMeasurement
-from judgeharness_integrations.cli._json import print_json
-from judgeharness_integrations.cli._printing import console
+from judgeharness_integrations.analysis.calibration import CalibrationReport
+from judgeharness_integrations.analysis.calibration.saved import SavedMeasurement
+from judgeharness_integrations.cli._output import print_json
+from judgeharness_integrations.judging.labelset import unsaid_source
 from judgeharness_integrations.labelling.candidates import CandidateOptions
 from judgeharness_integrations.reporting import calibration_text
+from judgeharness_integrations.reporting.terminal import console
 
 __all__ = ["EXPLORATORY", "Request", "deliver", "print_and_save"]
 
@@ -60,7 +60,7 @@ def print_and_save(report: SavedMeasurement, request: Request, told: Callable[[]
 
 
 def _draw(report: CalibrationReport, folder: Path, request: Request) -> None:
-    from judgeharness_integrations.calibration.plots import draw_risk_coverage  # noqa: PLC0415 - few draw
+    from judgeharness_integrations.reporting.figures import draw_risk_coverage  # noqa: PLC0415 - few draw
 
     for path in draw_risk_coverage(report, folder):
         if not request.as_json:

@@ -10,22 +10,27 @@ import typer
 
 from judgeharness_integrations._documents import refuse_same
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.aggregation.grouping import CLUSTER
-from judgeharness_integrations.aggregation.rules import Rule
-from judgeharness_integrations.calibration.candidates import candidate_of_items
-from judgeharness_integrations.calibration.saved import labelled_last_asked
-from judgeharness_integrations.certifying.measuring import Labels, Wanted, certify
-from judgeharness_integrations.certifying.sureness import SCORES
-from judgeharness_integrations.cli._calibrate_log import Folding, cut_off_notes, items_of, labelled_rows, rows_of_one
+from judgeharness_integrations.analysis.aggregation.grouping import CLUSTER
+from judgeharness_integrations.analysis.aggregation.rules import Rule
+from judgeharness_integrations.analysis.calibration.candidates import candidate_of_items
+from judgeharness_integrations.analysis.calibration.saved import labelled_last_asked
+from judgeharness_integrations.analysis.certifying.measuring import SCORES, Labels, Wanted, certify
+from judgeharness_integrations.analysis.certifying.wording import certificate_text
+from judgeharness_integrations.cli._calibrate_log import (
+    ConfiguredLog,
+    Folding,
+    cut_off_notes,
+    items_of,
+    labelled_rows,
+    rows_of_one,
+)
 from judgeharness_integrations.cli._calibration_output import EXPLORATORY, Request, print_and_save
-from judgeharness_integrations.cli._configured_log import ConfiguredLog
 from judgeharness_integrations.cli._failures import without_replay_advice
+from judgeharness_integrations.cli._output import check_file
 from judgeharness_integrations.cli._reading import stop_notes
-from judgeharness_integrations.cli._writing import check_file
 from judgeharness_integrations.cli.exits import GATE_FAILED, OK
 from judgeharness_integrations.labelling.candidates import study_of
-from judgeharness_integrations.reporting.certificatetext import certificate_text
-from judgeharness_integrations.reporting.plain import safe_text
+from judgeharness_integrations.verdictlog.plain import safe_text
 
 __all__ = ["certify_log"]
 

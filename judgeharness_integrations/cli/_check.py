@@ -15,33 +15,31 @@ import typer
 from judgeharness_integrations._documents import owner_only
 from judgeharness_integrations._errors import BudgetError, ConfigError, JudgeDownError
 from judgeharness_integrations._version import __version__
-from judgeharness_integrations.checking import CheckReport, check_judge, check_rows
-from judgeharness_integrations.checking.page.rendering import headline
+from judgeharness_integrations.analysis.checking import CheckReport, check_rows
+from judgeharness_integrations.analysis.replay import rows_about
 from judgeharness_integrations.cli._asking import check_cost, confirm, print_plans
 from judgeharness_integrations.cli._check_parts import CheckParts, JudgeToCheck, check_parts
 from judgeharness_integrations.cli._check_tables import print_checks
 from judgeharness_integrations.cli._failures import failures, told, without_replay_advice
-from judgeharness_integrations.cli._json import print_json
-from judgeharness_integrations.cli._plan_money import Asking, money_notes, usage_before
+from judgeharness_integrations.cli._output import append_summary, check_folder, print_json, summary_file
+from judgeharness_integrations.cli._plan import Asking, money_notes, usage_before
 from judgeharness_integrations.cli._reading import rows_of_log, without_garbage_collection
-from judgeharness_integrations.cli._run_place import RunPlace
-from judgeharness_integrations.cli._run_spending import Spending
-from judgeharness_integrations.cli._step_summary import append_summary, summary_file
+from judgeharness_integrations.cli._run_place import RunPlace, Spending
 from judgeharness_integrations.cli._stopping import Terminated, finishing, terminable, undisturbed
-from judgeharness_integrations.cli._writing import check_folder
 from judgeharness_integrations.cli.check import CheckRequest
 from judgeharness_integrations.cli.exits import GATE_FAILED, INTERRUPTED, NOT_GRADED, OK, TERMINATED
 from judgeharness_integrations.cli.run import RunLimits
-from judgeharness_integrations.config import Config, load_config
-from judgeharness_integrations.execution.budget import Budget
+from judgeharness_integrations.judging.config import Config, load_config
+from judgeharness_integrations.judging.execution.budget import Budget
 from judgeharness_integrations.redacting import knowing, redacted, without_secrets
-from judgeharness_integrations.replay import rows_about
-from judgeharness_integrations.reporting.markdown.escaping import escaped, table
-from judgeharness_integrations.reporting.plain import safe_text
+from judgeharness_integrations.reporting.checkpage.rendering import headline
+from judgeharness_integrations.reporting.markdown import escaped, table
+from judgeharness_integrations.testing.checking.judge import check_judge
 from judgeharness_integrations.verdictlog import write_log
 from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES
+from judgeharness_integrations.verdictlog.plain import safe_text
 from judgeharness_integrations.verdictlog.runfolder import LOG, MARK, VERDICTS
-from judgeharness_integrations.verdictlog.sql.records import RunRecord
+from judgeharness_integrations.verdictlog.sql.runs import RunRecord
 
 if TYPE_CHECKING:
     from judgeharness_integrations.verdictlog import SqlLog
@@ -165,7 +163,7 @@ def show(
     """Print the reports, as JSON where that was asked for, and write the page and the summary of a GitHub job."""
     page = request.html if reports else None
     if page is not None:
-        from judgeharness_integrations.checking.page import check_page  # noqa: PLC0415 - few want a page
+        from judgeharness_integrations.reporting.checkpage import check_page  # noqa: PLC0415 - few want a page
 
         page.parent.mkdir(parents=True, exist_ok=True)
         page.write_text(check_page(reports), encoding="utf-8", errors=LONE_SURROGATES)

@@ -9,12 +9,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from judgeharness_integrations._errors import UnknownNameError
-from judgeharness_integrations.checking import plan_check
-from judgeharness_integrations.checking.asking import RULE, usual_perturbations
 from judgeharness_integrations.cli._asking import judge_model
-from judgeharness_integrations.cli._run_parts import run_parts
+from judgeharness_integrations.cli._run_place import run_parts
 from judgeharness_integrations.cli.check import CheckRequest
-from judgeharness_integrations.config import (
+from judgeharness_integrations.judging.config import (
     Config,
     SendableJudge,
     build_cases,
@@ -23,14 +21,15 @@ from judgeharness_integrations.config import (
     build_judge,
     cases_digest,
 )
-from judgeharness_integrations.harness import JudgeHarness
-from judgeharness_integrations.presets import preset
+from judgeharness_integrations.judging.harness import JudgeHarness, preset
+from judgeharness_integrations.testing.checking.asking import RULE, usual_perturbations
+from judgeharness_integrations.testing.checking.judge import plan_check
 from judgeharness_integrations.verdictlog.row import is_probe
 
 if TYPE_CHECKING:
-    from judgeharness_integrations.cases import AnswerCase
-    from judgeharness_integrations.judging import Judge
-    from judgeharness_integrations.plan import Plan
+    from judgeharness_integrations.judging.cases import AnswerCase
+    from judgeharness_integrations.judging.judge import Judge
+    from judgeharness_integrations.judging.plan import Plan
 
 
 __all__ = ["CheckParts", "JudgeToCheck", "check_parts"]

@@ -8,11 +8,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from rich.console import Console
 from rich.text import Text
 
-from judgeharness_integrations.checking import CheckReport, PropertyCheck
-from judgeharness_integrations.checking.page.cards import next_step, rule_text
-from judgeharness_integrations.cli._printing import console, percent, safe, table
-from judgeharness_integrations.reporting.html.wording import plural
-from judgeharness_integrations.reporting.plain import safe_text
+from judgeharness_integrations.analysis.checking import CheckReport, PropertyCheck
+from judgeharness_integrations.reporting.checkpage.cards import next_step, rule_text
+from judgeharness_integrations.reporting.html.charts import plural
+from judgeharness_integrations.reporting.terminal import console, percent, safe, table
+from judgeharness_integrations.verdictlog.plain import safe_text
 
 __all__ = ["parts_of", "print_checks"]
 

@@ -11,30 +11,34 @@ from typing import Any
 from rich.text import Text
 
 from judgeharness_integrations._errors import UnknownNameError, UsageError
-from judgeharness_integrations.aggregation.copies import copies_together
-from judgeharness_integrations.aggregation.grouping import CLUSTER, by_criterion, cluster_of
-from judgeharness_integrations.calibration import CalibrationReport, CriterionCalibration, Judged, measure_calibration
-from judgeharness_integrations.calibration.corrected import (
+from judgeharness_integrations.analysis.aggregation.grouping import CLUSTER, by_criterion, cluster_of, copies_together
+from judgeharness_integrations.analysis.calibration import (
+    CalibrationReport,
+    CriterionCalibration,
+    Judged,
+    measure_calibration,
+)
+from judgeharness_integrations.analysis.calibration.corrected import (
     CorrectedRate,
     LabelsAre,
-    RateEstimate,
     corrected_rate,
     corrected_rate_of_counts,
 )
-from judgeharness_integrations.calibration.designs import design_changes, design_of_rows
-from judgeharness_integrations.calibration.joining import joined, read_gold
-from judgeharness_integrations.calibration.words import read_labels
+from judgeharness_integrations.analysis.calibration.items import read_labels
+from judgeharness_integrations.analysis.calibration.rogangladen import RateEstimate
+from judgeharness_integrations.analysis.calibration.saved import design_changes, design_of_rows
+from judgeharness_integrations.analysis.replay import CaseDecision, case_decisions, rows_about, rows_of_judges
+from judgeharness_integrations.analysis.replay.deciding import scores_of
 from judgeharness_integrations.cli._calibration_output import EXPLORATORY
 from judgeharness_integrations.cli._failures import without_replay_advice
-from judgeharness_integrations.cli._json import print_json
-from judgeharness_integrations.cli._printing import console, safe, table
+from judgeharness_integrations.cli._output import print_json
 from judgeharness_integrations.cli._reading import rows_of_log, stop_notes
 from judgeharness_integrations.cli._replay import rule_of
 from judgeharness_integrations.cli.corrected_rate import CorrectedRateRequest
-from judgeharness_integrations.replay import CaseDecision, case_decisions, rows_about, rows_of_judges
-from judgeharness_integrations.replay.deciding import scores_of
-from judgeharness_integrations.reporting.plain import safe_text
+from judgeharness_integrations.labelling.joining import joined, read_gold
+from judgeharness_integrations.reporting.terminal import console, safe, table
 from judgeharness_integrations.verdictlog import VerdictRow
+from judgeharness_integrations.verdictlog.plain import safe_text
 from judgeharness_integrations.verdictlog.row import is_number, verdict_text
 
 __all__ = ["Origin", "assumption", "measured", "of_log", "print_measured"]

@@ -10,7 +10,7 @@ from typing import Any
 
 from judgeharness_integrations._errors import JudgeHarnessError
 from judgeharness_integrations.redacting import without_secrets
-from judgeharness_integrations.reporting.plain import safe_text
+from judgeharness_integrations.verdictlog.plain import safe_text
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
 __all__ = ["FailureKinds", "failures", "told", "without_replay_advice"]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from rich.console import Console
 from rich.text import Text
 
-from judgeharness_integrations.cli._printing import safe, table
-from judgeharness_integrations.gates.report import GateReport
-from judgeharness_integrations.reporting.plain import safe_text
+from judgeharness_integrations.analysis.gates.report import GateReport
+from judgeharness_integrations.reporting.terminal import safe, table
+from judgeharness_integrations.verdictlog.plain import safe_text
 
 __all__ = ["print_gates"]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from judgeharness_integrations._errors import UsageError
+from judgeharness_integrations.analysis.gates.gate import Gates
+from judgeharness_integrations.analysis.gates.report import GateReport
 from judgeharness_integrations.cli._gate_options import GateOptions, ends_of
 from judgeharness_integrations.cli.exits import GATE_FAILED, OK
-from judgeharness_integrations.gates.gate import Gates
-from judgeharness_integrations.gates.report import GateReport
 
 __all__ = ["gate_exit", "gates_of"]
 

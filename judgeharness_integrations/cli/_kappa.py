@@ -8,25 +8,23 @@ from typing import get_args
 
 from rich.console import RenderableType
 
-from judgeharness_integrations.agreement.kappa.bootstrap import Bootstrap
-from judgeharness_integrations.agreement.kappa.coefficient import Coefficient
-from judgeharness_integrations.agreement.kappa.pairs import COEFFICIENTS
-from judgeharness_integrations.agreement.kappa.ratings import Weights
-from judgeharness_integrations.agreement.kappa.table import (
+from judgeharness_integrations.analysis.agreement.bootstrap import Bootstrap, Coefficient
+from judgeharness_integrations.analysis.agreement.kappa import COEFFICIENTS
+from judgeharness_integrations.analysis.agreement.kappatable import (
     AgreementTable,
     ConsensusAgreement,
     PairAgreement,
     RaterAgreement,
+    agreement_table,
 )
-from judgeharness_integrations.agreement.kappa.tabulating import agreement_table
-from judgeharness_integrations.agreement.panels.panel import Panel
-from judgeharness_integrations.cli._agreement_printing import Limits, Row, limits, number, titled
-from judgeharness_integrations.cli._alttest import panel_of
-from judgeharness_integrations.cli._json import print_json
+from judgeharness_integrations.analysis.agreement.panel import Panel
+from judgeharness_integrations.analysis.agreement.ratings import Weights
+from judgeharness_integrations.cli._alttest import Limits, Row, limits, number, panel_of, titled
 from judgeharness_integrations.cli._names import one_of
-from judgeharness_integrations.cli._printing import percent, safe
+from judgeharness_integrations.cli._output import print_json
 from judgeharness_integrations.cli.kappa import KappaRequest
 from judgeharness_integrations.reporting.figures import check_drawable
+from judgeharness_integrations.reporting.terminal import percent, safe
 
 __all__ = ["kappa_of_logs", "kappa_tables"]
 
@@ -281,13 +279,13 @@ def _chosen(panel: Panel, request: KappaRequest) -> tuple[tuple[str, ...], tuple
 
 
 def _draw(table: AgreementTable, folder: Path) -> list[Path]:
-    from judgeharness_integrations.agreement.plots import draw_kappa  # noqa: PLC0415 - matplotlib, for plots alone
+    from judgeharness_integrations.reporting.figures import draw_kappa  # noqa: PLC0415 - matplotlib, for plots alone
 
     return draw_kappa(table, folder)
 
 
 def _print(table: AgreementTable, source: str, drawn: Sequence[Path], *, pairs: bool) -> None:
-    from judgeharness_integrations.cli._printing import console, safe  # noqa: PLC0415
+    from judgeharness_integrations.reporting.terminal import console, safe  # noqa: PLC0415
 
     screen = console()
     screen.print(safe(f"agreement in {source}", 200))

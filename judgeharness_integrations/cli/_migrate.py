@@ -17,8 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from judgeharness_integrations._errors import UnknownNameError, UsageError
-from judgeharness_integrations.cli._json import print_json
-from judgeharness_integrations.cli._printing import console, safe, table
+from judgeharness_integrations.cli._output import print_json
 from judgeharness_integrations.cli.exits import GATE_FAILED, USAGE
 from judgeharness_integrations.migration.rewriting.changes import Change, Level, Rewrite
 from judgeharness_integrations.migration.rewriting.project import (
@@ -30,7 +29,8 @@ from judgeharness_integrations.migration.rewriting.project import (
     migrated,
 )
 from judgeharness_integrations.migration.sources import ConfigSource, Source
-from judgeharness_integrations.reporting.plain import safe_text
+from judgeharness_integrations.reporting.terminal import console, safe, table
+from judgeharness_integrations.verdictlog.plain import safe_text
 
 __all__ = ["migrate_paths", "migration_json", "print_migration", "write_file"]
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, TypeVar, get_args
 from judgeharness_integrations._errors import UnknownNameError
 
 if TYPE_CHECKING:
-    from judgeharness_integrations.ranking.correctness.policy import Failures
-    from judgeharness_integrations.ranking.curation import CutTies
+    from judgeharness_integrations.analysis.ranking.correctness import Failures
+    from judgeharness_integrations.analysis.ranking.curation import CutTies
 
 __all__ = ["cut_ties_named", "failures_named", "names_in", "one_of"]
 
@@ -31,7 +31,7 @@ def one_of(kind: str, name: str, known: Sequence[_Name]) -> _Name:
 
 def failures_named(name: str) -> Failures:
     """Return the policy for failed answers of a name, as `one_of` does."""
-    from judgeharness_integrations.ranking.correctness.policy import Failures  # noqa: PLC0415 - few options are it
+    from judgeharness_integrations.analysis.ranking.correctness import Failures  # noqa: PLC0415 - few options are it
 
     known: tuple[Failures, ...] = get_args(Failures)
     return one_of("failures policy", name, known)
@@ -39,7 +39,7 @@ def failures_named(name: str) -> Failures:
 
 def cut_ties_named(name: str) -> CutTies:
     """Return the policy for pairs tied at the cut of a name, as `one_of` does."""
-    from judgeharness_integrations.ranking.curation import CutTies  # noqa: PLC0415 - few options are it
+    from judgeharness_integrations.analysis.ranking.curation import CutTies  # noqa: PLC0415 - few options are it
 
     known: tuple[CutTies, ...] = get_args(CutTies)
     return one_of("policy for ties at the cut", name, known)

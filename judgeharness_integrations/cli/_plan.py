@@ -1,20 +1,22 @@
-"""What `judgeharness plan` does: a configuration and a pilot are read, nothing is asked."""
+"""What a certificate takes, by a labelled pilot: the part of `judgeharness plan` that `--certify` adds."""
 
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from rich.text import Text
+
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.aggregation.grouping import by_case, by_criterion
-from judgeharness_integrations.aggregation.rules import Rule, pass_mark, rule
-from judgeharness_integrations.cli._json import print_json
-from judgeharness_integrations.cli._plan_certify import certificate_plan, print_certificate
-from judgeharness_integrations.cli.plan import PlanRequest
-from judgeharness_integrations.planning import (
+from judgeharness_integrations.analysis.aggregation.grouping import by_case, by_criterion, cluster_of
+from judgeharness_integrations.analysis.aggregation.rules import Rule, pass_mark, rule
+from judgeharness_integrations.analysis.calibration.holdout import check_candidates, simultaneous_alpha
+from judgeharness_integrations.analysis.certifying.sequence import CertificatePrice, agreed_votes, certificate_prices
+from judgeharness_integrations.analysis.planning import (
     Components,
     Facts,
     Goal,
@@ -25,14 +27,135 @@ from judgeharness_integrations.planning import (
     pilot_of,
     planned,
 )
-from judgeharness_integrations.planning.report import Wanted
-from judgeharness_integrations.replay import rows_about, rows_of_judges
+from judgeharness_integrations.analysis.planning.report import Wanted
+from judgeharness_integrations.analysis.replay import rows_about, rows_of_judges
+from judgeharness_integrations.analysis.spending import Prices, bill_of
+from judgeharness_integrations.analysis.usage import Billed, Spent, billed, names_of
+from judgeharness_integrations.cli._output import print_json
+from judgeharness_integrations.cli.plan import PlanRequest
+from judgeharness_integrations.judging.cases import AnswerCase
+from judgeharness_integrations.judging.plan import Plan
+from judgeharness_integrations.reporting.terminal import console, percent, table
+from judgeharness_integrations.verdictlog.row import VerdictRow
 
 if TYPE_CHECKING:
-    from judgeharness_integrations.prices import Price
-    from judgeharness_integrations.verdictlog.row import VerdictRow
+    from judgeharness_integrations.analysis.usage import Price
+    from judgeharness_integrations.verdictlog import SqlLog
+    from judgeharness_integrations.verdictlog.sql.runs import ModelUsage
 
-__all__ = ["print_plan"]
+__all__ = [
+    "Asking",
+    "CertificatePlan",
+    "certificate_plan",
+    "input_of",
+    "money_notes",
+    "print_certificate",
+    "print_plan",
+    "usage_before",
+]
+
+
+_PRICED: Final = "majority"
+
+
+@dataclass(frozen=True, kw_only=True)
+class CertificatePlan:
+    """What a certificate takes: `by_votes` a case; `labels` is how many the pilot holds.
+
+    `assurance` is the share of studies in which it is to be granted, `candidates` of how many it is the chosen one.
+    """
+
+    agreement: float
+    delta: float
+    assurance: float
+    candidates: int
+    labels: int
+    by_votes: tuple[CertificatePrice, ...]
+
+
+def certificate_plan(
+    rows: Sequence[VerdictRow], *, agreement: float, delta: float, assurance: float, candidates: int, rule: Rule | None
+) -> CertificatePlan:
+    """Return what a certificate takes by the votes of one criterion of a pilot.
+
+    Raises:
+        UsageError: the pilot does not tell, labelled cases share clusters, as prices are of independent ones, or the
+            rule is not the one that is priced.
+
+    """
+    check_candidates(candidates)
+    if rule is not None and rule.name != _PRICED:
+        raise UsageError(
+            f"--certify prices decisions of the rule {_PRICED}, not of {rule.name}: give --rule {_PRICED}, or certify "
+            "a labelled log under your rule, whose refusal says how many labels would do."
+        )
+    cases = by_case(rows)
+    clusters = [
+        cluster_of(case_id, mine) for (_, case_id), mine in cases.items() if any(row.gold is not None for row in mine)
+    ]
+    if len(set(clusters)) < len(clusters):
+        raise UsageError(
+            f"{len(clusters)} labelled cases of the pilot are in {len(set(clusters))} clusters, and --certify tells "
+            "what a certificate takes of independent cases: give a --pilot LOG with one labelled case a cluster."
+        )
+    agreed = agreed_votes(cases.values())
+    prices = certificate_prices(
+        agreed,
+        agreement=agreement,
+        delta=simultaneous_alpha(delta, candidates),
+        labels=len(agreed),
+        share=assurance,
+    )
+    if not prices:
+        raise UsageError(
+            "--certify needs a pilot with gold labels and several votes a case, which differ within cases and between "
+            "them: give such a --pilot LOG."
+        )
+    return CertificatePlan(
+        agreement=agreement,
+        delta=delta,
+        assurance=assurance,
+        candidates=candidates,
+        labels=len(agreed),
+        by_votes=prices,
+    )
+
+
+def print_certificate(plan: CertificatePlan) -> None:
+    """Print what a certificate takes."""
+    screen = console()
+    promise = f"decisions agree with labels {100 * plan.agreement:g} % of the time, with {100 * (1 - plan.delta):g} %"
+    screen.print(Text(f"certificate that {promise} confidence, the pilot's votes taken for certain:"), soft_wrap=True)
+    if plan.candidates > 1:
+        each = f"the chosen one of {plan.candidates} candidates, each tested at a level of {plan.delta:g} / "
+        screen.print(Text(f"{each}{plan.candidates}"), soft_wrap=True)
+    columns = (
+        "votes\na case",
+        f"labels for {100 * plan.assurance:g} %\nof studies",
+        "calls",
+        "coverage, %",
+        f"granted with\n{plan.labels} labels, %",
+    )
+    rows = [
+        (
+            str(one.votes),
+            "-" if one.labels is None else str(one.labels),
+            "-" if one.calls is None else str(one.calls),
+            percent(one.coverage),
+            percent(one.chance),
+        )
+        for one in plan.by_votes
+    ]
+    screen.print(table("what a certificate takes", columns, rows, texts=0))
+    screen.print(Text(_cheapest(plan)), soft_wrap=True)
+
+
+def _cheapest(plan: CertificatePlan) -> str:
+    calls, _, best = min(((one.calls, one.votes, one) for one in plan.by_votes if one.calls), default=(0, 0, None))
+    if best is None:
+        return "no number of labels up to 20,000 does with up to 60 votes a case"
+    return f"fewest calls: {best.labels} labelled cases of {best.votes} votes, {calls} calls"
+
 
 _WIDTH: Final = 0.1
 _PARTS: Final = 3
@@ -155,7 +278,7 @@ def _price_per_call(
         return asked.price, ()
     if not rows:
         return None, configured.told
-    from judgeharness_integrations.cli._summary_usage import UsageSums, bill_of  # noqa: PLC0415 - loads SQLAlchemy
+    from judgeharness_integrations.analysis.spending import UsageSums, bill_of  # noqa: PLC0415 - loads SQLAlchemy
 
     sums = UsageSums()
     for case in by_case(rows).values():
@@ -196,12 +319,11 @@ def _under_prompt(row: VerdictRow, pattern: str) -> VerdictRow:
 
 def _configured(path: Path) -> _Configured:
     """Read a configuration, and the number of its cases; no judge is built."""
-    from judgeharness_integrations.cli._plan_money import Asking, money_notes  # noqa: PLC0415 - few give one
-    from judgeharness_integrations.config import build_cases, load_config  # noqa: PLC0415
-    from judgeharness_integrations.config.importing import imported_rule  # noqa: PLC0415
-    from judgeharness_integrations.plan import Plan  # noqa: PLC0415
-    from judgeharness_integrations.presets import preset  # noqa: PLC0415
-    from judgeharness_integrations.pricetable import prices_of  # noqa: PLC0415
+    from judgeharness_integrations.judging.config import build_cases, load_config  # noqa: PLC0415
+    from judgeharness_integrations.judging.config.building import imported_rule  # noqa: PLC0415
+    from judgeharness_integrations.judging.harness import preset  # noqa: PLC0415
+    from judgeharness_integrations.judging.plan import Plan  # noqa: PLC0415
+    from judgeharness_integrations.judging.prices import prices_of  # noqa: PLC0415
 
     config = load_config(path)
     harness: dict[str, Any] = config.harness.model_dump(exclude_none=True)
@@ -224,3 +346,89 @@ def _configured(path: Path) -> _Configured:
         min_valid=config.harness.min_valid,
         temperature=temperature if isinstance(temperature, (int, float)) else None,
     )
+
+
+BYTES_PER_TOKEN: Final = 4
+_MOST_CASES: Final = 1000
+_MOST_RUNS: Final = 20
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asking:
+    """One judge of a plan, and what its earlier answers used: those of this run, or of the last one that asked it."""
+
+    judge: str
+    model: str | None
+    plan: Plan
+    answered: int = 0
+    before: Sequence[ModelUsage] = ()
+
+    @property
+    def calls(self) -> int:
+        """Calls of the judge that are still to be made."""
+        return max(self.plan.calls + self.plan.calibration_calls - self.answered, 0)
+
+    @property
+    def told(self) -> str:
+        """Those calls in words."""
+        return f"{self.calls} call{'' if self.calls == 1 else 's'} of {self.judge}"
+
+
+def money_notes(asked: Iterable[Asking], prices: Prices, cases: Iterable[object]) -> Iterator[str]:
+    """Yield what each judge is going to cost and what that is known from; nothing without prices."""
+    if not prices:
+        return
+    tokens = input_of(cases)
+    for one in asked:
+        known = bill_of(one.before, prices)
+        made = sum(used.made_calls for used in one.before)
+        if made and known.cost is not None:
+            each = known.cost / made
+            found, why = each * one.calls, f"{each:.5f} a call, the mean of {made} earlier calls"
+            yield f"money: about {found:.4f} for {one.told} ({'; '.join((why, *known.remarks))})"
+        else:
+            yield _by_texts(one, billed(Spent(tokens, 0, one.model), prices), tokens)
+
+
+def _by_texts(one: Asking, bill: Billed, tokens: int | None) -> str:
+    """Return what is known before the first answer: what it costs to read the texts of the cases."""
+    if bill.cost is None or tokens is None:
+        why = "; ".join(bill.remarks) if tokens is not None else "the texts of its cases are not known"
+        return f"money: not known for {one.told} before its first answers: {why}"
+    said = "; ".join((f"{tokens} tokens a call, estimated at {BYTES_PER_TOKEN} bytes a token", *bill.remarks))
+    return (
+        f"money: at least {bill.cost * one.calls:.4f} for {one.told} to read the texts of the cases "
+        f"({said}); its instructions and answers come on top, known after the first answers"
+    )
+
+
+def input_of(cases: Iterable[object]) -> int | None:
+    """Return how many tokens the texts of a case have, a mean over the first thousand; None without texts."""
+    sizes = [
+        sum(len(text.encode(errors="surrogatepass")) for text in case.all_texts())
+        for case in islice(cases, _MOST_CASES)
+        if isinstance(case, AnswerCase)
+    ]
+    return round(sum(sizes) / len(sizes) / BYTES_PER_TOKEN) if sizes else None
+
+
+def usage_before(
+    log: SqlLog | None, judge: str, model: str | None, usage: Iterable[ModelUsage]
+) -> Sequence[ModelUsage]:
+    """Return what a judge used of its model in this run (`usage`), else in the last run of the log that asked it."""
+    mine = _made(usage, judge, model)
+    for record in reversed(() if log is None or mine else log.records()[-_MOST_RUNS:]):
+        if log is not None and (mine := _made(log.usage(record.run), judge, model)):
+            return mine
+    return mine
+
+
+def _made(usage: Iterable[ModelUsage], judge: str, model: str | None) -> Sequence[ModelUsage]:
+    names = None if model is None else {*names_of(model)}
+    return [
+        used
+        for used in usage
+        if used.judge == judge
+        and used.made_calls
+        and (names is None or not names.isdisjoint(names_of(used.model or "")))
+    ]

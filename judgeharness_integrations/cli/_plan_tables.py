@@ -8,13 +8,13 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from judgeharness_integrations.cli._agreement_printing import titled
-from judgeharness_integrations.cli._printing import console, percent, table
-from judgeharness_integrations.gates.report import NEAR_THE_BAR
-from judgeharness_integrations.planning import Components, Design, GStudy, Pilot, PlanningReport
-from judgeharness_integrations.planning.study import MOST_CASES
-from judgeharness_integrations.reporting.html.wording import plural
-from judgeharness_integrations.reporting.plain import safe_text
+from judgeharness_integrations.analysis.gates.report import NEAR_THE_BAR
+from judgeharness_integrations.analysis.planning import Components, Design, GStudy, Pilot, PlanningReport
+from judgeharness_integrations.analysis.planning.study import MOST_CASES
+from judgeharness_integrations.cli._alttest import titled
+from judgeharness_integrations.reporting.html.charts import plural
+from judgeharness_integrations.reporting.terminal import console, percent, table
+from judgeharness_integrations.verdictlog.plain import safe_text
 
 __all__ = ["print_planning"]
 

@@ -10,29 +10,24 @@ from pathlib import Path
 from typing import Any, Protocol, get_args
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.aggregation.copies import copied_cases
-from judgeharness_integrations.aggregation.grouping import CLUSTER, by_case, by_judge
-from judgeharness_integrations.aggregation.rules import RuleLike
-from judgeharness_integrations.cli._json import print_json
+from judgeharness_integrations.analysis.aggregation.grouping import CLUSTER, by_case, by_judge, copied_cases
+from judgeharness_integrations.analysis.aggregation.rules import RuleLike
+from judgeharness_integrations.analysis.design import RuleFixed
+from judgeharness_integrations.analysis.ranking.analyses import Material, Portfolio, portfolio_of
+from judgeharness_integrations.analysis.ranking.comparing import Against
+from judgeharness_integrations.analysis.ranking.correctness import Policy, Ties
+from judgeharness_integrations.analysis.ranking.judgefacts import read_judge_facts
+from judgeharness_integrations.analysis.ranking.ranking import leaderboard, versus
+from judgeharness_integrations.analysis.ranking.rating import EipOptions, method_named
+from judgeharness_integrations.analysis.ranking.studying import RankRequest, RankStudy, study
+from judgeharness_integrations.analysis.runs.summarising import unvaried_systems
 from judgeharness_integrations.cli._names import cut_ties_named, failures_named, names_in, one_of
+from judgeharness_integrations.cli._output import print_json
 from judgeharness_integrations.cli._reading import rows_of_log, without_garbage_collection
 from judgeharness_integrations.cli._replay import rule_of
-from judgeharness_integrations.cli._report_source import case_texts
+from judgeharness_integrations.cli._report import case_texts
 from judgeharness_integrations.cli.benchmark.rank import BenchmarkRankOptions
 from judgeharness_integrations.cli.rank import RankOptions, RankOutput
-from judgeharness_integrations.design import RuleFixed
-from judgeharness_integrations.ranking.analyses import Material
-from judgeharness_integrations.ranking.comparing.against import Against
-from judgeharness_integrations.ranking.correctness.policy import Policy, Ties
-from judgeharness_integrations.ranking.eip import EipOptions
-from judgeharness_integrations.ranking.judges.facts import read_judge_facts
-from judgeharness_integrations.ranking.portfolio import Portfolio, portfolio_of
-from judgeharness_integrations.ranking.ranking import leaderboard
-from judgeharness_integrations.ranking.rating import method_named
-from judgeharness_integrations.ranking.request import RankRequest
-from judgeharness_integrations.ranking.studying import RankStudy, study
-from judgeharness_integrations.ranking.versus import versus
-from judgeharness_integrations.reporting.runs.systems import unvaried_systems
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
 __all__ = ["LogSource", "RankSource", "Scores", "Written", "material_of", "rank_log", "rank_source", "request_of"]
@@ -276,8 +271,8 @@ def _document(made: Portfolio) -> dict[str, Any]:
 def _written(
     material: Material, made: Portfolio, document: dict[str, Any], folder: Path, tell: Callable[[str], object]
 ) -> Written:
-    from judgeharness_integrations.ranking.drawing import draw_all  # noqa: PLC0415 - brings matplotlib
-    from judgeharness_integrations.ranking.tables import tables_of, write_document, write_tables  # noqa: PLC0415
+    from judgeharness_integrations.reporting.rankplots.drawing import draw_all  # noqa: PLC0415 - brings matplotlib
+    from judgeharness_integrations.reporting.ranktables import tables_of, write_document, write_tables  # noqa: PLC0415
 
     folder.mkdir(parents=True, exist_ok=True)
     tables = write_tables(tables_of(material.found, made), folder)
@@ -312,8 +307,8 @@ def _progress() -> Iterator[Callable[[str], object]]:
 
 
 def _print(found: RankStudy, made: Portfolio, written: Written | None, source: RankSource, *, whole: bool) -> None:
-    from judgeharness_integrations.cli._printing import console, safe  # noqa: PLC0415 - JSON needs no tables
     from judgeharness_integrations.cli._rank_text import rank_text  # noqa: PLC0415
+    from judgeharness_integrations.reporting.terminal import console, safe  # noqa: PLC0415 - JSON needs no tables
 
     screen = console()
     screen.print(safe(f"ranking of {source.title}", 200))

@@ -1,4 +1,4 @@
-"""A ranking as tables: the leaderboard, differences, groups, what else is known of judges."""
+"""A ranking as tables: leaderboard, differences, groups, panels of judges, and whether the order holds."""
 
 from __future__ import annotations
 
@@ -7,26 +7,34 @@ from typing import Final, TypeAlias
 
 from rich.console import RenderableType
 
-from judgeharness_integrations.cli._agreement_printing import Row, limits, number, titled
-from judgeharness_integrations.cli._printing import percent, safe
-from judgeharness_integrations.ranking.bradleyterry.contrasts import NO_SPREAD, Contrast
-from judgeharness_integrations.ranking.judges.measures import JudgeMeasures
-from judgeharness_integrations.ranking.places import ranks_of
-from judgeharness_integrations.ranking.portfolio import Portfolio
-from judgeharness_integrations.ranking.report import JudgeRank, RankReport
-from judgeharness_integrations.ranking.studying import RankStudy
-from judgeharness_integrations.statistics.means import Z95
+from judgeharness_integrations.analysis.ranking.analyses import Portfolio
+from judgeharness_integrations.analysis.ranking.comparing import RankCorrelation
+from judgeharness_integrations.analysis.ranking.contrasts import NO_SPREAD, Contrast
+from judgeharness_integrations.analysis.ranking.judgetable import JudgeMeasures
+from judgeharness_integrations.analysis.ranking.rating import ranks_of
+from judgeharness_integrations.analysis.ranking.report import JudgeRank, RankReport
+from judgeharness_integrations.analysis.ranking.studying import RankStudy
+from judgeharness_integrations.analysis.statistics.means import Z95
+from judgeharness_integrations.cli._alttest import Row, limits, number, titled
+from judgeharness_integrations.reporting.terminal import percent, safe
+from judgeharness_integrations.verdictlog.plain import safe_text
 
 __all__ = [
     "FIRST_JUDGES",
     "METHOD_TITLES",
     "MOST_JUDGES",
     "contrast_table",
+    "firmness_table",
     "group_table",
     "judge_table",
     "leaderboard_table",
     "longer_note",
+    "panel_notes",
+    "panel_table",
+    "score_gap_notes",
+    "score_gap_table",
 ]
+
 
 METHOD_TITLES: Final = {
     "bradley-terry": "Bradley-Terry",
@@ -211,3 +219,124 @@ _MEASURES: Final[tuple[Column, ...]] = (
     ("agree-\nment", lambda one: percent(one.measures.agreement)),
     ("unparsed\n(count)", lambda one: str(one.measures.unparsed)),
 )
+
+
+def panel_table(report: RankReport) -> RenderableType:
+    """Return how independently judges err, and what their majority reaches, a row a panel."""
+    every = len(report.panels[-1].judges)
+    pairs = {one.pairs for one in report.panels}
+    same = len(pairs) == 1  # so many stand in the title, and in no column
+    rows: list[Row] = [
+        [
+            f"all {every}" if len(one.judges) == every else f"best {len(one.judges)}",
+            *([] if same else [str(one.pairs)]),
+            number(one.correlation, 2),
+            limits(one.correlation_ci95, 2),
+            number(one.effective, 1),
+            percent(one.majority),
+            limits(None if one.majority_ci95 is None else _percents(one.majority_ci95), 1),
+            percent(one.independent),
+            percent(one.best),
+        ]
+        for one in report.panels
+    ]
+    told = ("phi", "95 %", "worth", "majority", "95 %", "if inde-\npendent", "best\nalone")
+    of = f"{next(iter(pairs))} pairs" if same else "pairs"
+    return titled(
+        f"several judges together, in per cent of {of}", ("judges", *(() if same else ("pairs",)), *told), rows
+    )
+
+
+def _percents(ends: tuple[float, float]) -> tuple[float, float]:
+    return 100 * ends[0], 100 * ends[1]
+
+
+def panel_notes(report: RankReport) -> Iterator[str]:
+    """Yield what the numbers of panels mean, what is missing, and why."""
+    best = "; the best are chosen by these pairs, which flatters them" if len(report.panels) > 1 else ""
+    yield (
+        "phi: mean correlation of the errors of two judges; worth: as many independent judges; majority: more than "
+        f"half are right{best}"
+    )
+    for one in report.panels:
+        if one.reason:
+            yield f"{len(one.judges)} judges together: {one.reason}"
+        if one.left_out and one.pairs:
+            yield f"{len(one.judges)} judges together: {one.left_out} more pairs were not asked of every one of them"
+    alike = sorted({name for one in report.panels for name in one.alike})
+    if alike:
+        names = ", ".join(map(safe_text, alike))
+        yield f"without phi, since they are right, or wrong, in too few pairs: {names}"
+
+
+def score_gap_table(made: Portfolio) -> RenderableType:
+    """Return how far apart scores put the better and the worse answer, a row a judge and criterion."""
+    rows: list[Row] = [
+        [
+            safe(one.judge, 40),
+            safe(one.criterion, 30),
+            str(one.pairs),
+            number(one.mean, 2),
+            limits(one.ci95, 2),
+            percent(one.right / one.pairs if one.pairs else None),
+            percent(one.ties / one.pairs if one.pairs else None),
+            str(one.unscored),
+        ]
+        for one in made.score_gaps
+    ]
+    columns = ("judge", "criterion", "pairs", "gap", "95 %", "gap > 0", "ties", "un-\nscored")
+    return titled("scores of single answers: the better minus the worse, in points", columns, rows, texts=2)
+
+
+def score_gap_notes(made: Portfolio) -> Iterator[str]:
+    """Yield what the numbers of gaps mean, and why one is missing."""
+    yield "gap: mean over pairs, and its interval; gap > 0, ties: per cent of pairs; unscored: lack a score of a side"
+    for one in made.score_gaps:
+        if not one.pairs:
+            yield f"{safe_text(one.judge)} scored both answers of no pair: no gap"
+
+
+_SHARES = (0.1, 0.5)  # of the matches
+_TOP = 5
+
+
+def firmness_table(made: Portfolio) -> RenderableType | None:
+    """Return how alike the order is to others, a row each; None where there is no other."""
+    rows = [*_correlated(made), *_fewer(made), *_without_one(made)]
+    if not rows:
+        return None
+    return titled("does the order hold?", ("compared", "judges", "Spearman", "Kendall", "top 5 %"), rows)
+
+
+def _correlated(made: Portfolio) -> Iterator[Row]:
+    for one in made.methods:
+        if made.report.method in (one.x, one.y):
+            yield _row(f"{one.x} with {one.y}", one)
+    for comparison in made.robustness:
+        # the robustness sheet compares by Bradley-Terry and EIP again
+        if comparison.group is None and comparison.correlation is not None and "eip" not in comparison.name:
+            yield _row(comparison.name, comparison.correlation)
+    for other in made.against:
+        yield _row(f"{other.name} with {other.name_against}", other.correlation)
+        if other.correlation_without_generators is not None:
+            yield _row("the same without judges that wrote answers", other.correlation_without_generators)
+
+
+def _row(name: str, one: RankCorrelation) -> Row:
+    top = percent(dict(one.top).get(_TOP))
+    return [safe(name, 60), str(one.judges), number(one.spearman), number(one.kendall), top]
+
+
+def _fewer(made: Portfolio) -> Iterator[Row]:
+    for one in made.stability:
+        if one.group is None and one.fraction in _SHARES:
+            name = f"{100 * one.fraction:.0f} % of the matches, {one.draws - one.unrated} of {one.draws} draws"
+            yield [safe(name), "", number(one.spearman), number(one.kendall), percent(one.top5)]
+
+
+def _without_one(made: Portfolio) -> Iterator[Row]:
+    known = [(one.spearman, one) for one in made.leave_one_out if one.spearman is not None]
+    if known:
+        _, one = min(known, key=lambda entry: entry[0])
+        name = f"without {one.judge}, the worst of all"
+        yield [safe(name, 42), str(len(made.leave_one_out) - 1), number(one.spearman), number(one.kendall), "-"]

@@ -9,28 +9,29 @@ from typing import Final
 from rich.console import RenderableType
 from rich.text import Text
 
-from judgeharness_integrations.cli._printing import percent, safe
-from judgeharness_integrations.cli._rank_firmness import firmness_table
-from judgeharness_integrations.cli._rank_panels import panel_notes, panel_table, score_gap_notes, score_gap_table
+from judgeharness_integrations.analysis.design import RuleFixed
+from judgeharness_integrations.analysis.ranking.analyses import ANALYSES, Portfolio
+from judgeharness_integrations.analysis.ranking.contrasts import LEVEL, NO_SPREAD
+from judgeharness_integrations.analysis.ranking.judgetable import answer_key, pairwise_criterion
+from judgeharness_integrations.analysis.ranking.report import JudgeRank, RankReport
+from judgeharness_integrations.analysis.ranking.studying import RankStudy
 from judgeharness_integrations.cli._rank_tables import (
     FIRST_JUDGES,
     METHOD_TITLES,
     MOST_JUDGES,
     contrast_table,
+    firmness_table,
     group_table,
     judge_table,
     leaderboard_table,
     longer_note,
+    panel_notes,
+    panel_table,
+    score_gap_notes,
+    score_gap_table,
 )
-from judgeharness_integrations.design import RuleFixed
-from judgeharness_integrations.ranking.analyses import ANALYSES
-from judgeharness_integrations.ranking.bradleyterry.contrasts import LEVEL, NO_SPREAD
-from judgeharness_integrations.ranking.judges.answering import answer_key
-from judgeharness_integrations.ranking.judges.pairwise import pairwise_criterion
-from judgeharness_integrations.ranking.portfolio import Portfolio
-from judgeharness_integrations.ranking.report import JudgeRank, RankReport
-from judgeharness_integrations.ranking.studying import RankStudy
-from judgeharness_integrations.reporting.plain import safe_text
+from judgeharness_integrations.reporting.terminal import percent, safe
+from judgeharness_integrations.verdictlog.plain import safe_text
 
 __all__ = ["rank_text"]
 

@@ -39,7 +39,7 @@ def rows_of_log(log: Path, *, run: str | None = None, labels: bool = False) -> l
 
 def stop_notes(log: Path, run: str | None = None) -> tuple[str, ...]:
     """Return what intervals do not tell where the log is that of a run which ended because of a gate; else nothing."""
-    from judgeharness_integrations.reporting.runs.folder import noted_of_run  # noqa: PLC0415 - few need it
+    from judgeharness_integrations.analysis.runs.folder import noted_of_run  # noqa: PLC0415 - few need it
 
     _, own = noted_of_run(log, run)
     return () if own is None or not own.stop else (own.stop,)

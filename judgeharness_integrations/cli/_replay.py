@@ -2,36 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.aggregation.copies import copied_cases
-from judgeharness_integrations.aggregation.grouping import by_case, by_criterion
-from judgeharness_integrations.aggregation.rules import Rule
-from judgeharness_integrations.aggregation.rules import rule as named_rule
+from judgeharness_integrations.analysis.aggregation.grouping import by_case, by_criterion, copied_cases
+from judgeharness_integrations.analysis.aggregation.rules import Rule
+from judgeharness_integrations.analysis.aggregation.rules import rule as named_rule
+from judgeharness_integrations.analysis.calibration.saved import CalibrationReport, CalibrationState, SavedMeasurement
+from judgeharness_integrations.analysis.certifying.applying import certificate_on_run, certified_cases
+from judgeharness_integrations.analysis.certifying.certificate import Certificate, HeldCertificate
+from judgeharness_integrations.analysis.gates.report import STOPPED
+from judgeharness_integrations.analysis.replay import ReplayReport, replay, rows_about, rows_of_judges
+from judgeharness_integrations.analysis.replay.anchoring import replay_anchor, replay_state
+from judgeharness_integrations.analysis.replay.deciding import case_decisions
+from judgeharness_integrations.analysis.runs.folder import (
+    Calibrations,
+    calibrations_of_run,
+    certificates_of_run,
+    documents_of_run,
+    noted_of_run,
+    unknown_certificate,
+)
+from judgeharness_integrations.analysis.runs.report import never_asked
 from judgeharness_integrations.cli._gate_options import GateOptions
-from judgeharness_integrations.cli._json import print_json
+from judgeharness_integrations.cli._output import print_json
 from judgeharness_integrations.cli._reading import rows_of_log, without_garbage_collection
 from judgeharness_integrations.cli.exits import OK
-from judgeharness_integrations.gates.report import STOPPED
-from judgeharness_integrations.replay import ReplayReport, replay, rows_about, rows_of_judges
-from judgeharness_integrations.reporting.plain import safe_text
-from judgeharness_integrations.reporting.runs.folder import noted_of_run, unknown_certificate
-from judgeharness_integrations.reporting.statetext import never_asked
 from judgeharness_integrations.verdictlog import VerdictRow
+from judgeharness_integrations.verdictlog.plain import safe_text
 from judgeharness_integrations.verdictlog.runfolder import folder_of
 
 if TYPE_CHECKING:
-    from judgeharness_integrations.gates.gate import Gates
-    from judgeharness_integrations.gates.report import GateReport
-    from judgeharness_integrations.replay.report import Certificates
-    from judgeharness_integrations.reporting.runs.folder import Calibrations
+    from judgeharness_integrations.analysis.gates.gate import Gates
+    from judgeharness_integrations.analysis.gates.report import GateReport
+    from judgeharness_integrations.analysis.replay.report import Certificates
 
-__all__ = ["replay_log", "rule_of"]
+__all__ = ["anchored", "calibrations_of", "certificates_of", "replay_log", "rule_of"]
+
 
 _REUSED_FROM = "reused_from"  # attribute of a copied row: the run that paid for the answer
 
@@ -40,7 +53,7 @@ def rule_of(spec: str) -> Rule:
     """Return the rule of a name or of `module:function`, modules in the working directory included."""
     if ":" not in spec:
         return named_rule(spec)
-    from judgeharness_integrations.config.importing import imported_rule  # noqa: PLC0415 - few rules are imported
+    from judgeharness_integrations.judging.config.building import imported_rule  # noqa: PLC0415 - few rules are imported
 
     return imported_rule(spec, folder=Path.cwd(), where="--rule")
 
@@ -99,8 +112,6 @@ def replay_log(
         }
         known = _calibrations(log, calibration, groups)
         if known or report.certificates:
-            from judgeharness_integrations.cli._replay_calibration import anchored  # noqa: PLC0415 - few have one
-
             report = anchored(report, known, groups, chosen, min_valid=min_valid, stopped=shown["stopped"])
         if asked is None:
             _show(report, None, rows, judges, **shown)
@@ -116,7 +127,6 @@ def _calibrations(log: Path, path: Path | None, judges: Mapping[str, Sequence[Ve
     """Return the calibrations the replay is held against."""
     if path is None and folder_of(log) is None:
         return {}
-    from judgeharness_integrations.cli._replay_calibration import calibrations_of  # noqa: PLC0415 - few have one
 
     return calibrations_of(log, path, judges)
 
@@ -125,7 +135,6 @@ def _certificates(log: Path, path: Path | None, judges: Mapping[str, Sequence[Ve
     """Return the certificates that decisions of the replay stand under."""
     if path is None and folder_of(log) is None:
         return {}
-    from judgeharness_integrations.cli._replay_calibration import certificates_of  # noqa: PLC0415 - few have one
 
     return certificates_of(log, path, judges, rule)
 
@@ -178,9 +187,9 @@ def _print(
     *,
     notes: Sequence[str],
 ) -> None:
-    from judgeharness_integrations.cli._printing import console, safe  # noqa: PLC0415 - JSON needs no tables
+    from judgeharness_integrations.analysis.certifying.wording import held_text  # noqa: PLC0415
     from judgeharness_integrations.cli._replay_tables import replay_tables  # noqa: PLC0415
-    from judgeharness_integrations.reporting.certificatetext import held_text  # noqa: PLC0415
+    from judgeharness_integrations.reporting.terminal import console, safe  # noqa: PLC0415 - JSON needs no tables
 
     screen = console()
     screen.print(safe(f"replay of {source}", 200))
@@ -196,3 +205,96 @@ def _print(
     for anchor in report.anchors:
         for line in anchor.lines():
             screen.print(safe(line, 800), soft_wrap=True)
+
+
+def calibrations_of(log: Path, path: Path | None, judges: Mapping[str, Sequence[VerdictRow]]) -> Calibrations:
+    """Return the calibrations of a replay of these rows of judges.
+
+    Raises:
+        ConfigError: the file cannot be read.
+        UsageError: it is of another judge than any of these.
+
+    """
+    if path is None:
+        return calibrations_of_run(log, judges)
+    report = CalibrationReport.load(path)
+    if report.judge not in judges:
+        raise _of_another(f"{path}", report, judges, "calibrate")
+    return {report.judge: (report, None)}
+
+
+def certificates_of(
+    log: Path, path: Path | None, judges: Mapping[str, Sequence[VerdictRow]], rule: Rule
+) -> dict[str, HeldCertificate]:
+    """Return judge -> the certificate its decisions under a rule stand under, and whether it holds for them.
+
+    One of a file holds where the rows are of a run that notes the same fingerprint, until it expires; what a run's own
+    was worth to it was noted with its results.
+
+    Raises:
+        ConfigError: the file cannot be read.
+        UsageError: it is of another judge than any of these.
+
+    """
+    if path is None:
+        return certificates_of_run(log, judges, rule)
+    given = Certificate.load(path)
+    if given.judge not in judges:
+        raise _of_another(f"{path}", given, judges, "certify")
+    rows = judges[given.judge]
+    return {given.judge: (given, replay_state(given, rows, rule, _held(given, documents_of_run(log, rows))))}
+
+
+def _held(certificate: Certificate, documents: Sequence[Mapping[str, Any]]) -> CalibrationState | None:
+    """Return whether a certificate of a file holds for the run of these results; None where nobody knows."""
+    known = {one["fingerprint"] for one in documents} - {None}
+    if not known or certificate.fingerprint is None:
+        return None
+    if known == {certificate.fingerprint}:
+        return certificate.state(certificate.parts, now=datetime.now(UTC))
+    answered = " or ".join(sorted(known))
+    return CalibrationState(status="expired", reason=f"fingerprint {certificate.fingerprint} before, {answered} now")
+
+
+def _of_another(path: str, saved: SavedMeasurement, judges: Iterable[str], command: str) -> UsageError:
+    names = ", ".join(judges)
+    return UsageError(f"{path} is of judge {saved.judge!r:.60}, the log of {names:.200}: {command} that judge.")
+
+
+def anchored(
+    report: ReplayReport,
+    known: Calibrations,
+    judges: Mapping[str, Sequence[VerdictRow]],
+    rule: Rule,
+    *,
+    min_valid: int | None,
+    stopped: bool,
+) -> ReplayReport:
+    """Return a replay with what calibrations and certificates are worth for the decisions of its rule.
+
+    Args:
+        report: the replay.
+        known: the calibrations.
+        judges: the rows of each judge.
+        rule: what decided.
+        min_valid: see `replay`.
+        stopped: whether asking ended because of what was answered: such cases are compared with no labelled ones.
+
+    """
+    anchors = {
+        judge: replay_anchor(known[judge][0], rows, rule, held=known[judge][1], min_valid=min_valid)
+        for judge, rows in judges.items()
+        if judge in known
+    }
+    certificates: dict[str, HeldCertificate] = {}
+    for judge, held in report.certificates.items():
+        groups = by_criterion(judges[judge])
+        decided = {name: case_decisions(group, rule, min_valid=min_valid) for name, group in groups.items()}
+        beside = anchors.get(judge)
+        certificates[judge] = certificate_on_run(
+            held,
+            None if stopped else certified_cases(held[0], decided),
+            None if beside is None else known[judge][0],
+            None if beside is None else beside.state,
+        )
+    return replace(report, anchors=tuple(anchors.values()), certificates=certificates)

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from judgeharness_integrations.analysis.gates.checking import check_gates
+from judgeharness_integrations.analysis.replay import rows_of_judges
+from judgeharness_integrations.analysis.runs.building import run_report
+from judgeharness_integrations.analysis.runs.reading import results_of_log
 from judgeharness_integrations.cli._gate_table import print_gates
 from judgeharness_integrations.cli._gates import gate_exit
-from judgeharness_integrations.cli._printing import console
-from judgeharness_integrations.gates.checking import check_gates
-from judgeharness_integrations.replay import rows_of_judges
-from judgeharness_integrations.reporting.runs.building import run_report
-from judgeharness_integrations.reporting.runs.fromlog import results_of_log
+from judgeharness_integrations.reporting.terminal import console
 
 if TYPE_CHECKING:
-    from judgeharness_integrations.aggregation.rules import Rule
-    from judgeharness_integrations.gates.gate import Gates
-    from judgeharness_integrations.gates.report import GateReport
-    from judgeharness_integrations.reporting.runs.folder import Calibrations
+    from judgeharness_integrations.analysis.aggregation.rules import Rule
+    from judgeharness_integrations.analysis.gates.gate import Gates
+    from judgeharness_integrations.analysis.gates.report import GateReport
+    from judgeharness_integrations.analysis.runs.folder import Calibrations
     from judgeharness_integrations.verdictlog.row import VerdictRow
 
 __all__ = ["check_replay", "tell_gates"]
@@ -47,7 +47,7 @@ def check_replay(
     """
     results, judges = results_of_log(rows, rule, **options), options.get("judges")
     if known:
-        from judgeharness_integrations.reporting.runs.folder import anchored_results  # noqa: PLC0415 - few have one
+        from judgeharness_integrations.analysis.runs.folder import anchored_results  # noqa: PLC0415 - few have one
 
         results = anchored_results(results, known, rows_of_judges(rows, judges), rule)
     wanted = {judge: count for judge, count in planned.items() if not judges or judge in judges}

@@ -8,11 +8,11 @@ from collections.abc import Iterator, Sequence
 from rich.console import RenderableType
 from rich.text import Text
 
-from judgeharness_integrations.aggregation.variance import VarianceSplit, variance_split
-from judgeharness_integrations.calibration.controls import Controls
-from judgeharness_integrations.cli._printing import percent, safe, share, share_labelled, table
-from judgeharness_integrations.replay import JudgeReplay, ReplayReport
-from judgeharness_integrations.reporting.plain import safe_text
+from judgeharness_integrations.analysis.aggregation.statistics import VarianceSplit, variance_split
+from judgeharness_integrations.analysis.calibration.controls import Controls
+from judgeharness_integrations.analysis.replay import JudgeReplay, ReplayReport
+from judgeharness_integrations.reporting.terminal import percent, safe, share, share_labelled, table
+from judgeharness_integrations.verdictlog.plain import safe_text
 from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow, verdict_text
 
 __all__ = ["control_lines", "decision_table", "replay_tables", "stopping_sentences"]

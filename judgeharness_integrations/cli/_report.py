@@ -1,28 +1,251 @@
-"""What `judgeharness report` does."""
+"""What `judgeharness report` writes, and where."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+from judgeharness_integrations._errors import UnknownNameError, UsageError
+from judgeharness_integrations.analysis.gates.checking import check_gates
+from judgeharness_integrations.analysis.runs.building import run_report
+from judgeharness_integrations.analysis.runs.reading import is_recorded, read_report, results_of_log
 from judgeharness_integrations.cli._gate_options import GateOptions
 from judgeharness_integrations.cli._gate_table import print_gates
 from judgeharness_integrations.cli._gates import gate_exit, gates_of
-from judgeharness_integrations.cli._json import print_json
-from judgeharness_integrations.cli._printing import console, safe
+from judgeharness_integrations.cli._names import names_in
+from judgeharness_integrations.cli._output import append_summary, print_json, summary_file
 from judgeharness_integrations.cli._reading import without_garbage_collection
-from judgeharness_integrations.cli._report_files import Outputs
-from judgeharness_integrations.cli._report_source import Source
+from judgeharness_integrations.cli._replay import rule_of
 from judgeharness_integrations.cli._report_tables import print_report
-from judgeharness_integrations.cli._step_summary import append_summary, summary_file
 from judgeharness_integrations.cli.exits import NOT_GRADED
-from judgeharness_integrations.gates.checking import check_gates
-from judgeharness_integrations.reporting.runs.document import report_document
+from judgeharness_integrations.reporting.rundocument import report_document
+from judgeharness_integrations.reporting.terminal import console, safe
+from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES
+from judgeharness_integrations.verdictlog.plain import safe_text
 
 if TYPE_CHECKING:
-    from judgeharness_integrations.gates.report import GateReport
-    from judgeharness_integrations.reporting.runs.report import RunReport
+    from judgeharness_integrations.analysis.gates.report import GateReport
+    from judgeharness_integrations.analysis.runs.report import OnAbstain, RunReport
+    from judgeharness_integrations.verdictlog.row import VerdictRow
 
-__all__ = ["Outputs", "Source", "make_report"]
+__all__ = ["Outputs", "Source", "case_texts", "make_report"]
+
+
+_STDOUT = "-"
+_RUN_FILES = frozenset({"run.json", "verdicts.sqlite", "verdicts.jsonl", "results.jsonl", "summary.json", "run.lock"})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outputs:
+    """The formats that are wished for: format -> path, or `-` for standard output, or None."""
+
+    files: Mapping[str, str | None] = field(default_factory=dict)
+    as_json: bool = False
+    results: bool = False
+    on_abstain: OnAbstain = "failure"
+    all_cases: bool = False
+    step_summary: bool = True
+
+    @property
+    def wanted(self) -> dict[str, str]:
+        """The formats with a place."""
+        return {name: place for name, place in self.files.items() if place is not None}
+
+    @property
+    def takes_stdout(self) -> bool:
+        """Whether standard output belongs to one document."""
+        return self.as_json or _STDOUT in self.wanted.values()
+
+    def check(self, source: Source) -> None:
+        """Refuse places that are taken: by the log, by another format, or standard output twice.
+
+        Raises:
+            UsageError: one is.
+
+        """
+        if self.results and not self.as_json:
+            raise UsageError("--results goes with --json.")
+        to_stdout = [f"--{name}" for name, place in self.wanted.items() if place == _STDOUT]
+        to_stdout += ["--json"] if self.as_json else []
+        if len(to_stdout) > 1:
+            raise UsageError(f"standard output takes one document, not {' and '.join(to_stdout)}: give a path.")
+        read = {path.resolve() for path in source.files}
+        taken: dict[Path, str] = {}
+        for name, place in self.wanted.items():
+            path = Path(place).resolve()
+            if place == _STDOUT:
+                continue
+            if not place or path.is_dir():
+                raise UsageError(f"--{name} {place or repr(place)} is no file: give the path of one.")
+            in_run = source.is_folder and path.parent == Path(source.where).resolve() and path.name in _RUN_FILES
+            if path in read or in_run:
+                raise UsageError(f"--{name} {place} would write over what is read: give another path.")
+            if path in taken:
+                raise UsageError(f"--{name} and --{taken[path]} both name {place}: give two paths.")
+            taken[path] = name
+
+    def write(self, report: RunReport, gates: GateReport | None) -> Iterator[str]:
+        """Write every format, folders included, and yield what was written where."""
+        makers: dict[str, Callable[[], str]] = {
+            "html": lambda: report.to_html(gates=gates),
+            "markdown": lambda: self.markdown(report, gates),
+            "junit": lambda: report.to_junit(on_abstain=self.on_abstain, gates=gates),
+            "csv": report.to_csv,
+        }
+        for name, place in self.wanted.items():
+            text = makers[name]()
+            if place == _STDOUT:
+                sys.stdout.write(text)
+                continue
+            path = Path(place)
+            try:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                with path.open("w", encoding="utf-8", errors=LONE_SURROGATES, newline="") as file:
+                    file.write(text)
+            except OSError as error:
+                reason = error.strerror or error
+                raise UsageError(f"--{name} {place} cannot be written ({reason}): give another path.") from error
+            yield f"{name}: {place}"
+
+    def markdown(self, report: RunReport, gates: GateReport | None) -> str:
+        """Return the report as Markdown."""
+        from judgeharness_integrations.reporting.markdown import markdown_report  # noqa: PLC0415 - one of many formats
+
+        return markdown_report(report, gates=gates, all_cases=self.all_cases)
+
+
+_TEXTS = ("input", "output", "output_b", "reference", "context")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Source:
+    """What a report is made of, as the command names it."""
+
+    where: str
+    rule: str | None = None
+    run: str | None = None
+    judges: Sequence[str] | None = None
+    labels: bool = False
+    min_valid: int | None = None
+    tolerance: float | None = None
+    cases: Path | None = None
+    annotations: Path | None = None
+    humans: Sequence[str] = ()
+    epsilon: float = 0.2
+
+    @property
+    def is_url(self) -> bool:
+        """Whether it is a database that is named by a URL."""
+        return "://" in self.where
+
+    @property
+    def is_folder(self) -> bool:
+        """Whether it is a run's folder."""
+        return not self.is_url and Path(self.where).is_dir()
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """Every file that is read, as far as they are known by name; those of a run's folder are all in it."""
+        named = [None if self.is_url or self.is_folder else Path(self.where), self.cases, self.annotations]
+        return tuple(path for path in named if path is not None)
+
+    @property
+    def _scale(self) -> float:
+        """How far two scores lie apart and still agree."""
+        return 1.0 if self.tolerance is None else self.tolerance
+
+    def read(self) -> RunReport:
+        """Return the report.
+
+        Raises:
+            UsageError: options do not fit what is named, or it cannot be read.
+
+        """
+        if (self.annotations is None) != (not self.humans):
+            raise UsageError("--annotations FILE and --humans NAMES go together: give both, or neither.")
+        facts: dict[str, Any] = {} if self.cases is None else {"case_texts": case_texts(self.cases)}
+        found = self._of_url(facts) if self.is_url else self._of_path(facts)
+        return found if self.annotations is None else self._with_annotators(found, self.annotations)
+
+    def _of_path(self, facts: dict[str, Any]) -> RunReport:
+        if self.is_folder or is_recorded(Path(self.where)):
+            self._check_folder()
+        elif not Path(self.where).exists():
+            raise UsageError(f"{self.where} does not exist: give the folder of a run, or a verdict log.")
+        return read_report(
+            self.where,
+            None if self.rule is None else rule_of(self.rule),
+            run=self.run,
+            judges=self.judges,
+            labels=self.labels,
+            min_valid=self.min_valid,
+            tolerance=self._scale,
+            **facts,
+        )
+
+    def _check_folder(self) -> None:
+        """Refuse what a run has fixed: silently leaving it out would show other numbers than were asked for."""
+        if self.rule is not None and ":" not in self.rule:
+            raise UsageError(
+                f"{self.where} is a run, whose rule was chosen before its samples: leave out --rule, or fold its log "
+                f"with another one, as in report {Path(self.where) / 'verdicts.jsonl'} --rule '{self.rule}'."
+                if self.is_folder
+                else f"{self.where} holds recorded results, whose rules were chosen before their samples: leave out "
+                "--rule."
+            )
+        fixed = {
+            "--run": self.run,
+            "--labels": self.labels or None,
+            "--min-valid": self.min_valid,
+            "--tolerance": self.tolerance,
+        }
+        given = [name for name, value in fixed.items() if value is not None]
+        if given:
+            raise UsageError(f"{self.where} holds results of a run, not a log: {' and '.join(given)} go with a log.")
+
+    def _of_url(self, facts: dict[str, Any]) -> RunReport:
+        """Return the report of a run in a database."""
+        from judgeharness_integrations.verdictlog.decoding import as_labels  # noqa: PLC0415 - few logs are databases
+        from judgeharness_integrations.verdictlog.sql.log import SqlLog  # noqa: PLC0415 - loads SQLAlchemy
+
+        if self.rule is None:
+            raise UsageError("a log has no rule of its own: give one, as --rule majority.")
+        with SqlLog(self.where, create=False) as log:
+            run, name = self._run_in(log.run_ids()), log.name
+            rows: list[VerdictRow] = list(log.rows(run=run))
+        if self.labels:
+            rows = as_labels(rows, source=name)
+        results = results_of_log(
+            rows, rule_of(self.rule), judges=self.judges, min_valid=self.min_valid, tolerance=self._scale
+        )
+        return run_report(results, source=name, run=run, **facts)
+
+    def _run_in(self, runs: Sequence[str]) -> str:
+        if self.run is not None and self.run not in runs:
+            raise UnknownNameError("run", self.run, runs)
+        if self.run is None and len(runs) != 1:
+            names = safe_text(", ".join(map(repr, runs)), 200)
+            raise UsageError(f"the log holds {len(runs)} runs ({names}): choose one with --run.")
+        return self.run if self.run is not None else runs[0]
+
+    def _with_annotators(self, report: RunReport, annotations: Path) -> RunReport:
+        from judgeharness_integrations.analysis.agreement import read_panel  # noqa: PLC0415 - brings numpy
+        from judgeharness_integrations.analysis.runs.labels import annotated  # noqa: PLC0415
+
+        return annotated(report, read_panel(annotations), humans=names_in(self.humans), epsilon=self.epsilon)
+
+
+def case_texts(path: Path) -> dict[str, dict[str, str]]:
+    """Return case -> field -> text of a case file."""
+    from judgeharness_integrations.judging.cases import read_cases  # noqa: PLC0415 - few reports show texts
+
+    return {
+        case.case_id: {name: text for name in _TEXTS if (text := getattr(case, name, None)) is not None}
+        for case in read_cases(path)
+    }
 
 
 def make_report(source: Source, outputs: Outputs, options: GateOptions) -> int:

@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.text import Text
 
-from judgeharness_integrations.calibration.rates import Rate
-from judgeharness_integrations.cli._printing import percent, safe, share, table
+from judgeharness_integrations.analysis.calibration.rates import Rate
+from judgeharness_integrations.analysis.certifying.wording import held_text
+from judgeharness_integrations.analysis.runs.report import never_asked
+from judgeharness_integrations.analysis.runs.summarising import design_key, designs_apart
 from judgeharness_integrations.cli._replay_tables import control_lines
-from judgeharness_integrations.reporting.billtext import cost_text, tokens_text
 from judgeharness_integrations.reporting.calibrationtext import alike, anchor_text
-from judgeharness_integrations.reporting.certificatetext import held_text
-from judgeharness_integrations.reporting.plain import number_text, safe_text
-from judgeharness_integrations.reporting.runs.designs import design_key, designs_apart
-from judgeharness_integrations.reporting.statetext import never_asked
+from judgeharness_integrations.reporting.terminal import percent, safe, share, table
+from judgeharness_integrations.reporting.text import cost_text, tokens_text
+from judgeharness_integrations.verdictlog.plain import number_text, safe_text
 from judgeharness_integrations.verdictlog.row import verdict_text
 
 if TYPE_CHECKING:
-    from judgeharness_integrations.reporting.runs.report import JudgeSection, RunReport
-    from judgeharness_integrations.reporting.runs.summary import CriterionSummary, FlipRate
-    from judgeharness_integrations.usage import Usage
+    from judgeharness_integrations.analysis.runs.report import JudgeSection, RunReport
+    from judgeharness_integrations.analysis.runs.summary import CriterionSummary, FlipRate
+    from judgeharness_integrations.analysis.usage import Usage
 
 __all__ = ["print_report"]
 

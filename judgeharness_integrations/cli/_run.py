@@ -11,22 +11,27 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from judgeharness_integrations._version import __version__
-from judgeharness_integrations.anchoring import calibration_run
-from judgeharness_integrations.casefiles import CaseFile
 from judgeharness_integrations.cli._asking import check_cost, confirm, judge_model, print_plans
 from judgeharness_integrations.cli._gates import gates_of
-from judgeharness_integrations.cli._plan_money import Asking, money_notes, usage_before
+from judgeharness_integrations.cli._output import summary_file
+from judgeharness_integrations.cli._plan import Asking, money_notes, usage_before
 from judgeharness_integrations.cli._run_going import RunGoing, go
-from judgeharness_integrations.cli._run_notes import Before, certificate_notes, plan_notes
-from judgeharness_integrations.cli._run_parts import check_unchanged, run_parts
-from judgeharness_integrations.cli._run_place import RunPlace
-from judgeharness_integrations.cli._run_spending import Spending
-from judgeharness_integrations.cli._run_until import check_measurable, order_notes, order_seed, untils
-from judgeharness_integrations.cli._step_summary import summary_file
+from judgeharness_integrations.cli._run_place import RunPlace, Spending, check_unchanged, run_parts
+from judgeharness_integrations.cli._run_until import (
+    Before,
+    certificate_notes,
+    check_measurable,
+    order_notes,
+    order_seed,
+    plan_notes,
+    untils,
+)
 from judgeharness_integrations.cli._stopping import terminable
 from judgeharness_integrations.cli._summary import JudgeTally
 from judgeharness_integrations.cli.run import RunRequest
-from judgeharness_integrations.config import (
+from judgeharness_integrations.judging.calibrating import calibration_run
+from judgeharness_integrations.judging.cases import CaseFile
+from judgeharness_integrations.judging.config import (
     Config,
     SendableJudge,
     build_calibration,
@@ -38,17 +43,17 @@ from judgeharness_integrations.config import (
     cases_digest,
     load_config,
 )
-from judgeharness_integrations.harness import JudgeHarness
+from judgeharness_integrations.judging.harness import JudgeHarness
+from judgeharness_integrations.judging.plan import plan_cases
 from judgeharness_integrations.labelling.candidates import asked_candidate, counted
-from judgeharness_integrations.plan import plan_cases
 from judgeharness_integrations.redacting import knowing, redacted
 
 if TYPE_CHECKING:
-    from judgeharness_integrations.cases import AnswerCase
-    from judgeharness_integrations.gates.gate import Gates
-    from judgeharness_integrations.judging import Judge
+    from judgeharness_integrations.analysis.gates.gate import Gates
+    from judgeharness_integrations.judging.cases import AnswerCase
+    from judgeharness_integrations.judging.judge import Judge
 from judgeharness_integrations.verdictlog import SqlLog
-from judgeharness_integrations.verdictlog.sql.records import ORDER_SEED
+from judgeharness_integrations.verdictlog.sql.runs import ORDER_SEED
 
 __all__ = ["run_config"]
 

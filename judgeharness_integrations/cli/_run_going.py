@@ -12,38 +12,37 @@ import typer
 
 from judgeharness_integrations._documents import owner_only
 from judgeharness_integrations._errors import CaseError, ClusterError, JudgeHarnessError, LogStorageError, UsageError
+from judgeharness_integrations.analysis.certifying.wording import held_text
+from judgeharness_integrations.analysis.document import calibration_record
 from judgeharness_integrations.cli._failures import told, without_replay_advice
 from judgeharness_integrations.cli._gate_table import print_gates
 from judgeharness_integrations.cli._gates import gate_exit
-from judgeharness_integrations.cli._json import print_json
-from judgeharness_integrations.cli._printing import console
-from judgeharness_integrations.cli._run_gates import check_run
-from judgeharness_integrations.cli._run_place import RunPlace
-from judgeharness_integrations.cli._run_spending import noting_spent
+from judgeharness_integrations.cli._output import print_json
+from judgeharness_integrations.cli._run_place import RunPlace, noting_spent
 from judgeharness_integrations.cli._run_tables import print_summary
+from judgeharness_integrations.cli._run_until import check_run
 from judgeharness_integrations.cli._stopping import Terminated, finishing, undisturbed
 from judgeharness_integrations.cli._summary import JudgeTally, summary_document
 from judgeharness_integrations.cli.exits import INTERRUPTED, NOT_GRADED, OK, TERMINATED
-from judgeharness_integrations.config import Config
-from judgeharness_integrations.execution.observing import default_observers
-from judgeharness_integrations.harness import JudgeHarness
-from judgeharness_integrations.reporting.certificatetext import held_text
-from judgeharness_integrations.reporting.document import calibration_record
-from judgeharness_integrations.reporting.plain import safe_text
+from judgeharness_integrations.judging.config import Config
+from judgeharness_integrations.judging.execution.observing import default_observers
+from judgeharness_integrations.judging.harness import JudgeHarness
+from judgeharness_integrations.reporting.terminal import console
 from judgeharness_integrations.verdictlog import write_log
 from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES
+from judgeharness_integrations.verdictlog.plain import safe_text
 from judgeharness_integrations.verdictlog.runfolder import RESULTS, SUMMARY, VERDICTS
-from judgeharness_integrations.verdictlog.sql.records import RunRecord
+from judgeharness_integrations.verdictlog.sql.runs import RunRecord
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from judgeharness_integrations.cases import AnswerCase
-    from judgeharness_integrations.certifying.certificate import HeldCertificate
-    from judgeharness_integrations.gates.gate import Gates
-    from judgeharness_integrations.gates.report import GateReport
-    from judgeharness_integrations.prices import Price
-    from judgeharness_integrations.until import Until
+    from judgeharness_integrations.analysis.certifying.certificate import HeldCertificate
+    from judgeharness_integrations.analysis.gates.gate import Gates
+    from judgeharness_integrations.analysis.gates.report import GateReport
+    from judgeharness_integrations.analysis.usage import Price
+    from judgeharness_integrations.judging.cases import AnswerCase
+    from judgeharness_integrations.judging.until import Until
     from judgeharness_integrations.verdictlog import SqlLog
 
 __all__ = ["RunGoing", "go"]

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any, cast
 
 from rich.text import Text
 
-from judgeharness_integrations.calibration.controls import Controls
-from judgeharness_integrations.cli._printing import console, percent, safe, share, share_labelled, table
+from judgeharness_integrations.analysis.calibration.controls import Controls
+from judgeharness_integrations.analysis.runs.report import state_text
 from judgeharness_integrations.cli._replay_tables import control_lines, stopping_sentences
-from judgeharness_integrations.reporting.billtext import cost_text, tokens_text
-from judgeharness_integrations.reporting.plain import safe_text
-from judgeharness_integrations.reporting.statetext import state_text
+from judgeharness_integrations.reporting.terminal import console, percent, safe, share, share_labelled, table
+from judgeharness_integrations.reporting.text import cost_text, tokens_text
+from judgeharness_integrations.verdictlog.plain import safe_text
 
 if TYPE_CHECKING:
-    from judgeharness_integrations.replay import JudgeReplay
+    from judgeharness_integrations.analysis.replay import JudgeReplay
 
 __all__ = ["print_summary"]
 

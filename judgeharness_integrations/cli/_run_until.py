@@ -1,28 +1,51 @@
-"""What `judgeharness run --until` needs before its first call: the seed of its order, and gates that can be settled."""
+"""What is settled and said before the first call of a run, and its gates at the end."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
-from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.aggregation.rules import pass_mark
-from judgeharness_integrations.until import Until, drawn_seed
-from judgeharness_integrations.verdictlog.sql.records import ORDER_SEED
+import typer
+
+from judgeharness_integrations._errors import JudgeHarnessError, UsageError
+from judgeharness_integrations.analysis.aggregation.rules import pass_mark
+from judgeharness_integrations.analysis.gates.checking import check_gates
+from judgeharness_integrations.analysis.runs.reading import read_report
+from judgeharness_integrations.cli._output import append_summary
+from judgeharness_integrations.judging.judge import Judge
+from judgeharness_integrations.judging.plan import Plan
+from judgeharness_integrations.judging.until import Until, drawn_seed, settled
+from judgeharness_integrations.verdictlog.plain import safe_text
+from judgeharness_integrations.verdictlog.sql.runs import ORDER_SEED
 
 if TYPE_CHECKING:
-    from judgeharness_integrations.casefiles import CaseFile
-    from judgeharness_integrations.cases import AnswerCase, Case, Criterion
-    from judgeharness_integrations.config import Config
-    from judgeharness_integrations.design import Design
-    from judgeharness_integrations.gates.expression import Expression
-    from judgeharness_integrations.gates.gate import Gates
-    from judgeharness_integrations.harness import JudgeHarness
-    from judgeharness_integrations.judging import Judge
+    from judgeharness_integrations.analysis.aggregation.rules import Rule
+    from judgeharness_integrations.analysis.certifying.certificate import HeldCertificate
+    from judgeharness_integrations.analysis.design import Design
+    from judgeharness_integrations.analysis.gates.gate import Expression, Gates
+    from judgeharness_integrations.analysis.gates.report import GateReport
+    from judgeharness_integrations.judging.cases import AnswerCase, Case, CaseFile, Criterion
+    from judgeharness_integrations.judging.config import Config
+    from judgeharness_integrations.judging.harness import JudgeHarness
     from judgeharness_integrations.verdictlog import SqlLog
+    from judgeharness_integrations.verdictlog.sql.runs import ModelUsage, RunRecord
 
-__all__ = ["check_measurable", "order_notes", "order_seed", "unmeasurable", "untils"]
+__all__ = [
+    "Before",
+    "certificate_notes",
+    "check_measurable",
+    "check_run",
+    "order_notes",
+    "order_seed",
+    "plan_notes",
+    "unmeasurable",
+    "untils",
+]
+
 
 _OF_LABELS: Final = frozenset({"pass_rate", "rate", "accuracy", "agreement"})
 _OF_SEVERAL: Final = frozenset({"consistency", "agreement"})
@@ -136,3 +159,87 @@ def _own_criteria(case: Case) -> Sequence[Criterion]:
 
 def _has_gold(case: Case) -> bool:
     return getattr(case, "gold", None) not in (None, {})
+
+
+_CHECKED = ("complete", "budget_exhausted", "judge_down")  # what was interrupted or has failed goes on first
+
+
+def check_run(
+    folder: Path,
+    document: Mapping[str, Any],
+    *,
+    rule: Rule,
+    gates: Gates,
+    summary: Path | None,
+    until: Mapping[str, Until] = MappingProxyType({}),
+) -> tuple[GateReport | None, str | None]:
+    """Check the gates of a run that has ended, and append its report to the summary of a GitHub step.
+
+    Args:
+        folder: the run's, with all its files.
+        document: its summary; nothing is checked of a run that was interrupted or has failed.
+        rule: what its answers were folded with.
+        gates: may be none.
+        until: what each judge was asked until; its evidence stands for that of the files, where the gates were asked.
+        summary: the file of the GitHub step, where there is one.
+
+    Returns:
+        What the gates said, None without any, and why they could not be checked: they are about nothing in the run.
+
+    """
+    if document["state"] not in _CHECKED or (not gates and summary is None):
+        return None, None
+    try:
+        report = read_report(folder, rule)
+    except JudgeHarnessError as error:
+        if gates:
+            raise
+        typer.echo(f"the step summary is not written: {safe_text(str(error))}", err=True)
+        return None, None
+    checked, problem = None, None
+    try:
+        checked = settled(report, until) if until else check_gates(report, gates) if gates else None
+    except UsageError as error:
+        problem = str(error)
+    if summary is not None:
+        append_summary(report.to_markdown(gates=checked), summary)
+    return checked, problem
+
+
+@dataclass(frozen=True, kw_only=True)
+class Before:
+    """What the log holds of a run already: its name, its record unless its rows were imported, what it used."""
+
+    run: str | None = None
+    record: RunRecord | None = None
+    usage: Sequence[ModelUsage] = ()
+
+    @property
+    def calls(self) -> int:
+        """Calls with rows, those about labelled cases included."""
+        return sum(one.calls for one in self.usage)
+
+    @property
+    def spent(self) -> int | None:
+        """Attempts that were noted of it."""
+        return None if self.record is None else self.record.attempts_spent
+
+
+def plan_notes(before: Before, plans: Mapping[str, Plan], judges: Sequence[Judge]) -> Iterator[str]:
+    """Yield which run is continued and how far it is, and whose answers no other run will take over."""
+    if before.record is not None or before.usage:
+        calls = sum(plan.calls + plan.calibration_calls for plan in plans.values())
+        begun = "imported" if before.record is None else f"begun {before.record.created_at}"
+        yield f"goes on with run {before.run}, {begun}: {before.calls} of {calls} calls are answered"
+    for judge in judges:
+        if judge.identity is None or judge.identity.source is not None:
+            yield f"{judge.name} names no model: a new run cannot take over its answers; add `model:` if it should"
+
+
+def certificate_notes(judges: Sequence[Judge], held: Mapping[str, HeldCertificate | None]) -> Iterator[str]:
+    """Yield of which judges every decision will abstain, since the certificate does not hold for them."""
+    for judge in judges:
+        found = held[judge.name]
+        if found is not None and not found[1].valid and getattr(judge, "learn", None) is None:
+            given, state = found
+            yield f"{judge.name}: the certificate on {given.name} is {state}: every decision it is about will abstain"

@@ -15,8 +15,7 @@ from rich.text import Text
 
 from judgeharness_integrations._errors import UnknownNameError, UsageError
 from judgeharness_integrations._version import __version__
-from judgeharness_integrations.cli._json import print_json
-from judgeharness_integrations.cli._printing import console, table
+from judgeharness_integrations.cli._output import print_json
 from judgeharness_integrations.cli.exits import GATE_FAILED, OK
 from judgeharness_integrations.cli.scan import ScanRequest
 from judgeharness_integrations.migration.inspection import Finding, described
@@ -24,7 +23,8 @@ from judgeharness_integrations.migration.rewriting.project import NextStep
 from judgeharness_integrations.migration.rules import RULES
 from judgeharness_integrations.migration.scanning import ScanReport
 from judgeharness_integrations.migration.sources import ConfigSource, Source, SourceError, check_parser
-from judgeharness_integrations.reporting.plain import safe_text
+from judgeharness_integrations.reporting.terminal import console, table
+from judgeharness_integrations.verdictlog.plain import safe_text
 
 __all__ = ["annotation", "explain_rule", "list_all_rules", "print_report", "sarif", "scan_code", "scan_paths"]
 
@@ -212,8 +212,8 @@ def explain_rule(code: str) -> None:
 
     """
     check_parser()
-    from judgeharness_integrations.cli._printing import console  # noqa: PLC0415 - rules need libcst
     from judgeharness_integrations.migration.rules import rule_of  # noqa: PLC0415
+    from judgeharness_integrations.reporting.terminal import console  # noqa: PLC0415 - rules need libcst
 
     rule = rule_of(code)
     screen = console()

@@ -10,15 +10,14 @@ import typer
 from rich.table import Table
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.cli._json import print_json
-from judgeharness_integrations.cli._printing import console, percent, table
+from judgeharness_integrations.cli._output import print_json
 from judgeharness_integrations.cli._selftest_commands import COMMANDS
 from judgeharness_integrations.cli.exits import GATE_FAILED, OK
 from judgeharness_integrations.cli.selftest import SelftestRequest
+from judgeharness_integrations.reporting.terminal import console, percent, table
 from judgeharness_integrations.testing.selftest import SelftestReport, registry, run_selftest
 from judgeharness_integrations.testing.selftest.check import Check
-from judgeharness_integrations.testing.selftest.criteria import CRITERIA
-from judgeharness_integrations.testing.selftest.report import CheckFound, Kind, PointFound
+from judgeharness_integrations.testing.selftest.report import CRITERIA, CheckFound, Kind, PointFound
 
 __all__ = ["selftest_tables", "show_selftest"]
 

@@ -16,10 +16,10 @@ from typing import Any, Final
 import numpy as np
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.gates.looking import ALPHA
-from judgeharness_integrations.planning import Goal
+from judgeharness_integrations.analysis.gates.sequential import ALPHA
+from judgeharness_integrations.analysis.planning import Goal
 from judgeharness_integrations.testing.selftest.check import Check, Floats, Point, PromiseCheck
-from judgeharness_integrations.testing.selftest.workflows.certificates import DELTA, planted_population
+from judgeharness_integrations.testing.selftest.workflows.looking import DELTA, planted_population
 from judgeharness_integrations.testing.selftest.workflows.planning import pilot_rows, two_systems
 
 __all__ = ["COMMANDS", "typed"]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NoReturn
 import typer
 
 if TYPE_CHECKING:
-    from judgeharness_integrations.execution.budget import Budget
+    from judgeharness_integrations.judging.execution.budget import Budget
 
 __all__ = ["Terminated", "finishing", "terminable", "undisturbed"]
 

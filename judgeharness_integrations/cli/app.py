@@ -118,7 +118,7 @@ def _run(arguments: Sequence[str] | None) -> int:
 
 
 def _is_left_with_a_dead_ray() -> bool:
-    heads = sys.modules.get("judgeharness_integrations.execution.ray_engine.cluster")
+    heads = sys.modules.get("judgeharness_integrations.judging.execution.ray_engine.cluster")
     return heads is not None and heads.head.abandoned
 
 
@@ -139,7 +139,7 @@ def _usage(error: Exception) -> str:
 
 
 def _fail(sentence: str, code: int) -> int:
-    from judgeharness_integrations.reporting.plain import safe_text  # noqa: PLC0415 - only failures pay for it
+    from judgeharness_integrations.verdictlog.plain import safe_text  # noqa: PLC0415 - only failures pay for it
 
     typer.echo(f"error: {safe_text(sentence, _LONGEST_SENTENCE)}", err=True)
     return code

@@ -74,7 +74,7 @@ class CertifyRequest:
 
 def certify_decisions(request: CertifyRequest) -> int:
     """Certify what a log decides and return the exit code."""
-    from judgeharness_integrations.certifying.measuring import Wanted  # noqa: PLC0415 - keeps --help fast
+    from judgeharness_integrations.analysis.certifying.measuring import Wanted  # noqa: PLC0415 - keeps --help fast
     from judgeharness_integrations.cli._calibration_output import Request  # noqa: PLC0415
     from judgeharness_integrations.cli._certify import certify_log  # noqa: PLC0415
     from judgeharness_integrations.cli._names import names_in  # noqa: PLC0415

@@ -110,7 +110,7 @@ class CheckRequest:
         if self.html is not None:
             if self.html.is_dir():
                 raise UsageError(f"{self.html} is a folder: give the path of a file as --html.")
-            from judgeharness_integrations.cli._writing import check_file  # noqa: PLC0415 - keeps --help fast
+            from judgeharness_integrations.cli._output import check_file  # noqa: PLC0415 - keeps --help fast
 
             check_file(self.html, option="--html")
 

@@ -9,9 +9,9 @@ from rich.table import Table
 from rich.text import Text
 
 from judgeharness_integrations.cli._command import command
-from judgeharness_integrations.cli._printing import console, percent, table
-from judgeharness_integrations.demo import SOURCE, JudgeShown, run_demo
-from judgeharness_integrations.demo.recorded import RULES
+from judgeharness_integrations.cli.demonstration import SOURCE, JudgeShown, run_demo
+from judgeharness_integrations.cli.demonstration.recorded import RULES
+from judgeharness_integrations.reporting.terminal import console, percent, table
 
 __all__ = ["DemoRequest", "demo", "show_demo"]
 

@@ -17,13 +17,11 @@ import typer
 from rich.text import Text
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.calibration import CalibrationSet
-from judgeharness_integrations.casefiles import read_cases
-from judgeharness_integrations.cases import Criterion
+from judgeharness_integrations.analysis.replay import rows_about
 from judgeharness_integrations.cli._command import command
-from judgeharness_integrations.cli._json import print_json
-from judgeharness_integrations.cli._printing import console, percent, safe, table
-from judgeharness_integrations.cli._writing import check_file
+from judgeharness_integrations.cli._output import check_file, print_json
+from judgeharness_integrations.judging.cases import Criterion, read_cases
+from judgeharness_integrations.judging.labelset import CalibrationSet
 from judgeharness_integrations.labelling import (
     LabelAgreement,
     LabelLog,
@@ -35,11 +33,11 @@ from judgeharness_integrations.labelling import (
     parse_answers,
     questions,
 )
-from judgeharness_integrations.labelling.goldfile import write_gold_file
+from judgeharness_integrations.labelling.labellog import write_gold_file
 from judgeharness_integrations.labelling.sheets import add_rows, rows_of_sheet, write_annotator_sheet
-from judgeharness_integrations.replay import rows_about
-from judgeharness_integrations.reporting.plain import safe_text
+from judgeharness_integrations.reporting.terminal import console, percent, safe, table
 from judgeharness_integrations.verdictlog import read_log
+from judgeharness_integrations.verdictlog.plain import safe_text
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
 __all__ = ["LabelRequest", "label", "label_cases", "merge_logs"]

@@ -12,10 +12,10 @@ import typer
 
 from judgeharness_integrations._errors import UnknownNameError, UsageError
 from judgeharness_integrations.cli._command import command
-from judgeharness_integrations.cli._printing import console
 from judgeharness_integrations.cli._shared_options import Labels
-from judgeharness_integrations.reporting.plain import safe_text
+from judgeharness_integrations.reporting.terminal import console
 from judgeharness_integrations.verdictlog.files import iter_log, iter_records, write_log
+from judgeharness_integrations.verdictlog.plain import safe_text
 from judgeharness_integrations.verdictlog.row import VerdictRow
 from judgeharness_integrations.verdictlog.sql.log import SqlLog
 

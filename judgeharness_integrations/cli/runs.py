@@ -11,18 +11,17 @@ import typer
 from rich.text import Text
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.anchoring import calibration_run
+from judgeharness_integrations.analysis.spending import used
+from judgeharness_integrations.analysis.usage import Price
 from judgeharness_integrations.cli._command import command
-from judgeharness_integrations.cli._json import print_json
-from judgeharness_integrations.cli._printing import console, safe, share, table
-from judgeharness_integrations.cli._summary_usage import used
-from judgeharness_integrations.prices import Price
+from judgeharness_integrations.cli._output import print_json
+from judgeharness_integrations.judging.calibrating import calibration_run
+from judgeharness_integrations.reporting.terminal import console, safe, share, table
 from judgeharness_integrations.verdictlog import SqlLog
 from judgeharness_integrations.verdictlog.runfolder import log_of
 from judgeharness_integrations.verdictlog.sql.engines import shown
-from judgeharness_integrations.verdictlog.sql.reading import failed_of
-from judgeharness_integrations.verdictlog.sql.records import RunRecord
-from judgeharness_integrations.verdictlog.sql.runs import ModelUsage
+from judgeharness_integrations.verdictlog.sql.rows import failed_of
+from judgeharness_integrations.verdictlog.sql.runs import ModelUsage, RunRecord
 
 __all__ = ["RUNS_SCHEMA", "RunsRequest", "list_runs", "runs"]
 

@@ -1,7 +1,11 @@
 """Labelling: people answer what judges are asked, blind to judges and authors, into a verdict log of their own."""
 
-from judgeharness_integrations.labelling.labellog import LabelLog
-from judgeharness_integrations.labelling.merging import LabelAgreement, calibration_set_from_logs, label_agreement
+from judgeharness_integrations.labelling.labellog import (
+    LabelAgreement,
+    LabelLog,
+    calibration_set_from_logs,
+    label_agreement,
+)
 from judgeharness_integrations.labelling.questions import Question, parse_answers, questions
 from judgeharness_integrations.labelling.session import Progress, Session
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from judgeharness_integrations._documents import refuse_same
 from judgeharness_integrations._errors import ConfigError, UsageError
-from judgeharness_integrations.calibration import CalibrationReport, CalibrationSet
-from judgeharness_integrations.calibration.candidates import (
+from judgeharness_integrations.analysis.calibration import CalibrationReport
+from judgeharness_integrations.analysis.calibration.candidates import (
     Ledger,
     Look,
     add_look,
@@ -22,13 +22,13 @@ from judgeharness_integrations.calibration.candidates import (
     ledgers_beside,
     read_ledger,
 )
-from judgeharness_integrations.calibration.holdout import Part, PartName, cases_of_part
-from judgeharness_integrations.calibration.simultaneous import check_candidates
-from judgeharness_integrations.cases import case_id_of
-from judgeharness_integrations.config import Config
-from judgeharness_integrations.design import Design
-from judgeharness_integrations.judging import Judge
-from judgeharness_integrations.running import fingerprint_parts
+from judgeharness_integrations.analysis.calibration.holdout import Part, PartName, cases_of_part, check_candidates
+from judgeharness_integrations.analysis.design import Design
+from judgeharness_integrations.judging.cases import case_id_of
+from judgeharness_integrations.judging.config import Config
+from judgeharness_integrations.judging.judge import Judge
+from judgeharness_integrations.judging.labelset import CalibrationSet
+from judgeharness_integrations.judging.running import fingerprint_parts
 from judgeharness_integrations.verdictlog.row import Verdict
 from judgeharness_integrations.verdictlog.runfolder import folder_of
 

@@ -1,28 +1,86 @@
-"""The verdict log of people's labels: every answer is written at once, and one taken back leaves no trace."""
+"""The verdict log of people's labels: every answer is written at once; several annotators' logs as one label set."""
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from filelock import FileLock, Timeout
 
-from judgeharness_integrations._errors import LogFormatError, RunBusyError
-from judgeharness_integrations.labelling.appending import append_durably
+from judgeharness_integrations._documents import owner_only
+from judgeharness_integrations._errors import CaseError, LogFormatError, LogStorageError, RunBusyError, UsageError
+from judgeharness_integrations.analysis.calibration.items import ONLY_CRITERION
+from judgeharness_integrations.analysis.statistics.agreement import Kappa, cohen_kappa
+from judgeharness_integrations.judging.cases import CASE_COLUMNS, AnswerCase, Case, case_id_of
+from judgeharness_integrations.judging.labelset import LABEL_COUNT, CalibrationSet
+from judgeharness_integrations.labelling.questions import kind_of
 from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES, to_record
 from judgeharness_integrations.verdictlog.files import read_log
-from judgeharness_integrations.verdictlog.row import VerdictRow
+from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow, verdict_text, verdict_to_json
 
 if TYPE_CHECKING:
     from os import PathLike
 
-__all__ = ["LabelLog"]
+__all__ = [
+    "LabelAgreement",
+    "LabelLog",
+    "Votes",
+    "append_durably",
+    "calibration_set_from_logs",
+    "label_agreement",
+    "votes_of",
+    "write_gold_file",
+]
+
+
+def append_durably(path: Path, text: bytes) -> None:
+    """Write at the end of a file, which may not exist yet; it is on the disk then, a new file's name too.
+
+    Raises:
+        OSError: nothing of the text is in the file, also where it was whole and the disk did not take it.
+        LogStorageError: it could not be written, nor taken off again: nobody knows what of it is there.
+
+    """
+    is_new = not path.exists()
+    with open(path, "ab", buffering=0, opener=owner_only) as file:
+        held = file.seek(0, os.SEEK_END)
+        try:
+            while text:
+                text = text[file.write(text) :]
+            os.fsync(file.fileno())
+            if is_new:
+                _sync_folder(path.parent)
+        except OSError as error:
+            try:
+                file.truncate(held)  # half a line would spoil the next one, a whole one would not be what is told
+            except OSError:
+                reason = error.strerror or error
+                raise LogStorageError(
+                    f"whether the label is kept cannot be told: writing {path} failed ({reason}), and so did taking "
+                    "the line off; make room, then look at the label again."
+                ) from error
+            raise
+
+
+def _sync_folder(folder: Path) -> None:
+    """Keep the entry of a new file through a power cut, where the system lets folders be opened."""
+    if hasattr(os, "O_DIRECTORY"):
+        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
 
 _START = b'{"case_id"'  # how each of our lines begins
 _WAIT_S = 20.0
@@ -174,3 +232,183 @@ def _key(line: bytes) -> tuple[str, str, str] | None:
         return record["judge"], record["case_id"], record["criterion"]
     except (ValueError, KeyError, TypeError):
         return None
+
+
+_DEFAULT = "verdict"
+
+Votes = Mapping[str, Mapping[str, Mapping[str, Verdict]]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class LabelAgreement:
+    """Two annotators about one criterion: `agreed` of `items` that both labelled, and Cohen's kappa where defined."""
+
+    criterion: str
+    annotators: tuple[str, str]
+    items: int
+    agreed: int
+    kappa: Kappa | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON keeps it."""
+        kappa = None if self.kappa is None else {"value": self.kappa.value, "se": self.kappa.se}
+        facts = {"criterion": self.criterion, "annotators": list(self.annotators)}
+        return {**facts, "items": self.items, "agreed": self.agreed, "kappa": kappa}
+
+
+def votes_of(rows: Iterable[VerdictRow]) -> Votes:
+    """Return case id -> criterion -> annotator -> label; failed rows are no labels.
+
+    Raises:
+        CaseError: an annotator gave two labels, or a criterion holds labels of different kinds.
+
+    """
+    votes: dict[str, dict[str, dict[str, Verdict]]] = {}
+    kinds: dict[str, tuple[str, str]] = {}
+    for row in rows:
+        if row.verdict is None:
+            continue
+        said = votes.setdefault(row.case_id, {}).setdefault(row.criterion, {})
+        if said.setdefault(row.judge, row.verdict) != row.verdict:
+            raise CaseError(
+                f"{row.judge!r} labels {row.criterion!r} of case {row.case_id!r} as {verdict_text(said[row.judge])} "
+                f"and as {verdict_text(row.verdict)}: keep one."
+            )
+        kind = kind_of(row.verdict)
+        first, who = kinds.setdefault(row.criterion, (kind, row.judge))
+        if first != kind:
+            raise CaseError(
+                f"criterion {row.criterion!r} holds {first} of {who!r} and {kind} of {row.judge!r}: use one kind."
+            )
+    return votes
+
+
+def calibration_set_from_logs(
+    rows: Iterable[VerdictRow], cases: Iterable[Case], *, name: str, **options: Any
+) -> CalibrationSet:
+    """Return the cases with every annotator's labels, which the set's own consensus rule folds.
+
+    Args:
+        rows: of one annotator's log or of several.
+        cases: the cases that were labelled; those without a label are left out.
+        name: what reports call the set.
+        options: `source`, `consensus`, `positive`.
+
+    Raises:
+        CaseError: an annotator gave two labels, kinds are mixed, or no label is of a case given.
+
+    """
+    votes = votes_of(rows)
+    plain = {criterion for said in votes.values() for criterion in said} <= {_DEFAULT}
+    examples = [(case, _label(votes[case_id], plain=plain)) for case in cases if (case_id := case_id_of(case)) in votes]
+    if not examples:
+        raise CaseError(f"none of {len(votes)} labelled cases is a case given: give the cases that were labelled.")
+    return CalibrationSet(name, tuple(examples), **options)
+
+
+def _label(said: Mapping[str, Mapping[str, Verdict]], *, plain: bool) -> dict[str, list[Verdict]]:
+    """Return criterion -> labels; the one criterion that nobody named is the judge's only one, whatever its name."""
+    return {ONLY_CRITERION if plain else criterion: list(votes.values()) for criterion, votes in said.items()}
+
+
+def label_agreement(rows: Iterable[VerdictRow]) -> list[LabelAgreement]:
+    """Return every pair of annotators that labelled an item in common, by criterion, in order of names.
+
+    Raises:
+        CaseError: an annotator gave two labels, or kinds are mixed.
+
+    """
+    pairs: dict[tuple[str, str, str], Counter[tuple[str, str]]] = {}
+    for said in votes_of(rows).values():
+        for criterion, votes in said.items():
+            for one, other in combinations(sorted(votes), 2):
+                cell = (verdict_text(votes[one]), verdict_text(votes[other]))
+                pairs.setdefault((criterion, one, other), Counter())[cell] += 1
+    return [
+        LabelAgreement(
+            criterion=criterion,
+            annotators=(one, other),
+            items=table.total(),
+            agreed=sum(count for cell, count in table.items() if cell[0] == cell[1]),
+            kappa=cohen_kappa(_nested(table)),
+        )
+        for (criterion, one, other), table in sorted(pairs.items())
+    ]
+
+
+def _nested(table: Mapping[tuple[str, str], int]) -> dict[str, dict[str, int]]:
+    nested: dict[str, dict[str, int]] = {}
+    for (row, column), count in table.items():
+        nested.setdefault(row, {})[column] = count
+    return nested
+
+
+_AMBIGUOUS = frozenset("[{+-.0123456789")  # a text beginning so may read back as JSON
+
+
+def write_gold_file(cases: Iterable[AnswerCase], labelled: CalibrationSet, path: str | PathLike[str]) -> Path:
+    """Write the labelled cases with their consensus as `gold` and their `label_count`, as CSV or JSONL.
+
+    The gold of an evenly split item is empty: `CalibrationSet.from_file` counts those. A text that a reader of case
+    files could take for a number or for JSON stands in a list of one label.
+
+    Raises:
+        UsageError: the file's ending is another, or no case has a consensus.
+
+    """
+    path = Path(path)
+    if path.suffix.lower() not in (".csv", ".jsonl"):
+        raise UsageError(f"{path}: a case file is .csv or .jsonl.")
+    golds, _ = labelled.golds()
+    if not golds:
+        raise UsageError("no case has a consensus of its annotators, so there is no gold to write.")
+    asked = {case_id_of(case): label for case, label in labelled.labeled_examples}
+    lines = [
+        _line_of_goldfile(case, asked[case.case_id], golds.get(case.case_id, {}))
+        for case in cases
+        if case.case_id in asked
+    ]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}.") as folder:
+        made = Path(folder) / path.name
+        _write(made, lines)
+        made.replace(path)  # at once: half a label file looks like a whole one
+    return path
+
+
+def _line_of_goldfile(
+    case: AnswerCase, said: Mapping[str, Sequence[Verdict]], golds: Mapping[str, Verdict]
+) -> dict[str, Any]:
+    cells = {name: getattr(case, name, None) for name in CASE_COLUMNS}
+    kept = {name: _gold(golds.get(name)) for name in said}
+    gold = kept.get(ONLY_CRITERION, kept)
+    count = max(map(len, said.values()))
+    return {**cells, "names": list(case.names) or None, "gold": gold, **case.attributes, LABEL_COUNT: count}
+
+
+def _gold(verdict: Verdict | None) -> Any:
+    """Return a label as a case file keeps it: a set, or a text like JSON, in the list of annotators' labels."""
+    kept = None if verdict is None else verdict_to_json(verdict)
+    return [kept] if isinstance(kept, list) or (isinstance(kept, str) and kept[:1] in _AMBIGUOUS) else kept
+
+
+def _write(path: Path, lines: Sequence[Mapping[str, Any]]) -> None:
+    held = {name for line in lines for name, value in line.items() if value is not None}
+    columns = [name for name in dict.fromkeys(name for line in lines for name in line) if name in held]
+    with open(path, "w", encoding="utf-8", errors=LONE_SURROGATES, newline="", opener=owner_only) as file:
+        if path.suffix.lower() == ".csv":
+            writer = csv.writer(file, lineterminator="\r\n")
+            writer.writerow(columns)
+            writer.writerows([_cell(name, line.get(name)) for name in columns] for line in lines)
+            return
+        for line in lines:
+            kept = {name: line[name] for name in columns if line.get(name) is not None}
+            file.write(json.dumps(kept, ensure_ascii=False) + "\n")
+
+
+def _cell(name: str, value: Any) -> Any:
+    if value is None:
+        return ""
+    if name == "names":
+        return "; ".join(value)
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, (list, dict)) else value

@@ -1,20 +1,36 @@
-"""What an annotator is asked: one criterion of one case, without a word of who wrote it or how it was judged."""
+"""What an annotator is asked, how it is shown, and what a typed line means."""
 
 from __future__ import annotations
 
 import random
 import re
-from collections.abc import Iterable, Mapping, Sequence
+import textwrap
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Literal, TypeAlias
 
 from judgeharness_integrations._errors import CaseError, UsageError
-from judgeharness_integrations.calibration.answers import Answers
-from judgeharness_integrations.calibration.sheet import case_texts
-from judgeharness_integrations.cases import Case, Criterion, PairwiseCase, case_id_of
-from judgeharness_integrations.perturbations import position_swap
-from judgeharness_integrations.verdictlog.row import ABSTAIN, Verdict, VerdictRow
+from judgeharness_integrations.judging.cases import Case, Criterion, PairwiseCase, case_id_of
+from judgeharness_integrations.judging.perturbations import position_swap
+from judgeharness_integrations.labelling.resultsheets import Answers, case_texts
+from judgeharness_integrations.verdictlog.plain import safe_text
+from judgeharness_integrations.verdictlog.row import ABSTAIN, Verdict, VerdictRow, is_number
 
-__all__ = ["Question", "parse_answers", "questions"]
+__all__ = [
+    "Command",
+    "Question",
+    "VerdictKind",
+    "command_keys",
+    "command_of",
+    "kind_of",
+    "kinds_of",
+    "parse_answers",
+    "questions",
+    "shown",
+    "verdict_of",
+]
+
 
 _SCALE = re.compile(r"([+-]?\d{1,15}(?:\.\d{1,15})?)\.\.([+-]?\d{1,15}(?:\.\d{1,15})?)")
 _DECIMAL = re.compile(r"[+-]?\d+(?:\.\d+)?")
@@ -164,3 +180,106 @@ def _check_words(words: Sequence[str], text: str) -> None:
         raise UsageError(f"answers that are numbers are a scale, as 1..5, not {text!r:.60}.")
     if any(word.casefold() == ABSTAIN.casefold() or " / " in word for word in words):
         raise UsageError(f"no answer is ABSTAIN or holds ' / ', as one of {text!r:.60}: who cannot tell skips.")
+
+
+VerdictKind: TypeAlias = Literal["labels", "numbers", "sets of labels"]
+
+
+def kind_of(verdict: Verdict) -> VerdictKind:
+    """Return the kind of a verdict."""
+    if isinstance(verdict, frozenset):
+        return "sets of labels"
+    return "numbers" if is_number(verdict) else "labels"
+
+
+def kinds_of(answers: Answers) -> tuple[VerdictKind, ...]:
+    """Return the kinds that what may be said can be of."""
+    if answers.kind == "any":
+        return ("labels", "numbers")
+    if answers.kind == "labels":
+        return ("sets of labels",)
+    return ("numbers",) if answers.kind == "number" else ("labels",)
+
+
+Command: TypeAlias = Literal["show", "skip", "back", "comment", "quit"]
+
+_COMMANDS: dict[str, Command] = {"?": "show", "s": "skip", "b": "back", "c": "comment", "q": "quit"}
+
+
+def command_keys(answers: Answers) -> dict[str, Command]:
+    """Return key -> command; a letter that could be an answer needs a slash before it, as `/b` beside A and B."""
+    return {_key(letter, answers): command for letter, command in _COMMANDS.items()}
+
+
+def _key(letter: str, answers: Answers) -> str:
+    plain = letter == "?" or answers.kind == "number"
+    plain = plain or (bool(answers.words) and not any(word.casefold().startswith(letter) for word in answers.words))
+    return letter if plain else f"/{letter}"
+
+
+def command_of(line: str, answers: Answers) -> Command | None:
+    """Return the command a line is, None for one that is not; with a slash each is one everywhere."""
+    typed = line.strip().casefold()
+    return command_keys(answers).get(typed) or (_COMMANDS.get(typed[1:]) if typed.startswith("/") else None)
+
+
+def verdict_of(line: str, answers: Answers) -> Verdict | None:
+    """Return what a line answers, None when it is not allowed; of words a unique beginning is enough."""
+    said = line.strip()
+    if not said:
+        return None
+    if (verdict := answers.read(said)) is not None or not answers.words:
+        return verdict
+    if answers.kind == "words":
+        return _begun(said, answers)
+    labels = [_begun(part.strip(), answers) for part in said.split(";") if part.strip()]
+    return None if None in labels else frozenset(label for label in labels if label is not None)
+
+
+def _begun(said: str, answers: Answers) -> str | None:
+    """Return the word that is said, or the only one that begins so."""
+    exact = [word for word in answers.words if word.casefold() == said.casefold()]
+    begun = exact or [word for word in answers.words if word.casefold().startswith(said.casefold())]
+    return begun[0] if len(begun) == 1 else None
+
+
+_SHORT = 16  # lines of a text that are shown unless all are asked for
+_MARGIN = "  | "  # no line of a text can pass for one of ours
+_LONGEST = 4_000  # characters wrapped at a time
+_HEADINGS = {"context": "context", "input": "input", "output": "answer", "reference": "reference"}
+_PAIR = {"output": "answer A", "output_b": "answer B"}
+
+
+def shown(question: Question, *, width: int, whole: bool = False) -> Iterator[str]:
+    """Yield the lines of a question's texts, each at most `width` wide; long texts are cut unless `whole`."""
+    if question.description:
+        yield from textwrap.wrap(safe_text(question.description, _LONGEST), width)
+    headings = _HEADINGS | (_PAIR if "output_b" in question.texts else {})
+    for name, text in question.texts.items():
+        yield f"{headings[name]}:"
+        yield from _cut(text, width=max(width - len(_MARGIN), 20), whole=whole)
+
+
+def _cut(text: str, *, width: int, whole: bool) -> Iterator[str]:
+    lines = _lines(text, width)
+    for _ in range(_SHORT):
+        if (line := next(lines, None)) is None:
+            return
+        yield _MARGIN + line
+    if whole:
+        yield from (_MARGIN + line for line in lines)
+    elif next(lines, None) is not None:
+        yield f"  ... cut here, {len(text)} characters in all: ? shows them"
+
+
+def _lines(text: str, width: int) -> Iterator[str]:
+    for line in text.splitlines() or [""]:
+        plain = "".join(c if c.isprintable() else " " for c in line.expandtabs(4))
+        # a character of double width must not make the terminal break a line where no margin is
+        fits = width // 2 if any(map(_is_wide, plain)) else width
+        for start in range(0, max(len(plain), 1), _LONGEST):
+            yield from textwrap.wrap(plain[start : start + _LONGEST], fits) or [""]
+
+
+def _is_wide(character: str) -> bool:
+    return not character.isascii() and unicodedata.east_asian_width(character) in "WF"

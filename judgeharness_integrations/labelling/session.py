@@ -7,12 +7,19 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.labelling.kinds import VerdictKind, kind_of, kinds_of
 from judgeharness_integrations.labelling.labellog import LabelLog
-from judgeharness_integrations.labelling.questions import Question
-from judgeharness_integrations.labelling.saying import Command, command_keys, command_of, verdict_of
-from judgeharness_integrations.labelling.screen import shown
-from judgeharness_integrations.reporting.plain import safe_text
+from judgeharness_integrations.labelling.questions import (
+    Command,
+    Question,
+    VerdictKind,
+    command_keys,
+    command_of,
+    kind_of,
+    kinds_of,
+    shown,
+    verdict_of,
+)
+from judgeharness_integrations.verdictlog.plain import safe_text
 from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow
 
 __all__ = ["Progress", "Session"]

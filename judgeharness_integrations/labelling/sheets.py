@@ -7,13 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from judgeharness_integrations._errors import CaseError, UsageError
-from judgeharness_integrations.calibration.sheetfile import item_of, write_sheet
-from judgeharness_integrations.calibration.sheetlabels import AnnotatedLabel, read_annotated_labels
-from judgeharness_integrations.cases import Case, case_id_of
-from judgeharness_integrations.labelling.kinds import kind_of
+from judgeharness_integrations.judging.cases import Case, case_id_of
+from judgeharness_integrations.judging.perturbations import position_swap
 from judgeharness_integrations.labelling.labellog import LabelLog
-from judgeharness_integrations.labelling.questions import Question
-from judgeharness_integrations.perturbations import position_swap
+from judgeharness_integrations.labelling.questions import Question, kind_of
+from judgeharness_integrations.labelling.resultsheets import AnnotatedLabel, item_of, read_annotated_labels, write_sheet
 from judgeharness_integrations.verdictlog.row import VerdictRow, verdict_text
 
 if TYPE_CHECKING:

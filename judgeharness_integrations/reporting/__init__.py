@@ -1,9 +1,8 @@
 """Results for people: text now, and what every other format is made of."""
 
-from judgeharness_integrations.reporting.boundary import boundary
+from judgeharness_integrations.analysis.boundary import boundary
+from judgeharness_integrations.analysis.document import RESULT_SCHEMA, result_document
 from judgeharness_integrations.reporting.calibrationtext import calibration_text
-from judgeharness_integrations.reporting.document import RESULT_SCHEMA, result_document
-from judgeharness_integrations.reporting.rationales import dissent, rationale
-from judgeharness_integrations.reporting.text import text_report
+from judgeharness_integrations.reporting.text import dissent, rationale, text_report
 
 __all__ = ["RESULT_SCHEMA", "boundary", "calibration_text", "dissent", "rationale", "result_document", "text_report"]

@@ -6,16 +6,15 @@ import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from judgeharness_integrations.calibration.measure import CriterionCalibration
-from judgeharness_integrations.calibration.rates import ScoreErrors
-from judgeharness_integrations.calibration.report import CalibrationReport, CalibrationState
-from judgeharness_integrations.calibration.riskcoverage import RiskCoverage, RiskPoint
-from judgeharness_integrations.calibration.strata import Strata
-from judgeharness_integrations.reporting.plain import safe_text
-from judgeharness_integrations.result import HarnessResult
+from judgeharness_integrations.analysis.calibration.measure import CriterionCalibration, RiskCoverage, RiskPoint
+from judgeharness_integrations.analysis.calibration.rates import ScoreErrors
+from judgeharness_integrations.analysis.calibration.saved import CalibrationReport, CalibrationState
+from judgeharness_integrations.analysis.calibration.strata import Strata
+from judgeharness_integrations.analysis.result import HarnessResult
+from judgeharness_integrations.verdictlog.plain import safe_text
 
 if TYPE_CHECKING:
-    from judgeharness_integrations.reporting.runs.report import JudgeSection
+    from judgeharness_integrations.analysis.runs.report import JudgeSection
 
 __all__ = ["READ_OFF", "alike", "anchor_text", "calibration_text", "calibration_word"]
 

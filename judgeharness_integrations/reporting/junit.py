@@ -8,21 +8,19 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 from xml.etree import ElementTree as ET
 
+from judgeharness_integrations.analysis.boundary import CaseOutcome, case_outcome
+from judgeharness_integrations.analysis.runs.report import never_asked
+from judgeharness_integrations.analysis.runs.summarising import design_key, designs_apart, gold_of
 from judgeharness_integrations.reporting.calibrationtext import calibration_word
-from judgeharness_integrations.reporting.caseoutcome import CaseOutcome, case_outcome
-from judgeharness_integrations.reporting.headline import headline
-from judgeharness_integrations.reporting.plain import number_text
-from judgeharness_integrations.reporting.rationales import dissent, rationale, shown_order
-from judgeharness_integrations.reporting.runs.designs import design_key, designs_apart
-from judgeharness_integrations.reporting.runs.goldlabels import gold_of
-from judgeharness_integrations.reporting.statetext import never_asked
+from judgeharness_integrations.reporting.text import dissent, headline, rationale, shown_order
+from judgeharness_integrations.verdictlog.plain import number_text
 from judgeharness_integrations.verdictlog.row import verdict_text, verdict_to_json
 
 if TYPE_CHECKING:
-    from judgeharness_integrations.design import Design
-    from judgeharness_integrations.gates.report import GateCheck, GateReport
-    from judgeharness_integrations.reporting.runs.report import JudgeSection, OnAbstain, RunReport
-    from judgeharness_integrations.result import CriterionResult, HarnessResult
+    from judgeharness_integrations.analysis.design import Design
+    from judgeharness_integrations.analysis.gates.report import GateCheck, GateReport
+    from judgeharness_integrations.analysis.result import CriterionResult, HarnessResult
+    from judgeharness_integrations.analysis.runs.report import JudgeSection, OnAbstain, RunReport
 
 __all__ = ["junit_report"]
 

@@ -1,21 +1,161 @@
-"""The text report of one case."""
+"""A measurement as text: in one line, and the report of one case."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
-from judgeharness_integrations.aggregation.unbiased import positive_label
-from judgeharness_integrations.reporting.billtext import tokens_text
-from judgeharness_integrations.reporting.boundary import boundary
+from judgeharness_integrations.analysis.aggregation.curtailing import positive_label
+from judgeharness_integrations.analysis.boundary import boundary
+from judgeharness_integrations.analysis.calibration.measure import CriterionCalibration
+from judgeharness_integrations.analysis.certifying.wording import held_text
+from judgeharness_integrations.analysis.result import CriterionResult, HarnessResult
+from judgeharness_integrations.analysis.usage import Usage, reused_from, tokens_of
 from judgeharness_integrations.reporting.calibrationtext import calibration_text
-from judgeharness_integrations.reporting.certificatetext import held_text
-from judgeharness_integrations.reporting.plain import distribution_text, number_text, safe_text
-from judgeharness_integrations.reporting.rationales import dissent, rationale, shown_order
-from judgeharness_integrations.result import CriterionResult, HarnessResult
-from judgeharness_integrations.usage import reused_from
-from judgeharness_integrations.verdictlog.row import CutOff, VerdictRow, verdict_text
+from judgeharness_integrations.verdictlog.plain import distribution_text, number_text, safe_text
+from judgeharness_integrations.verdictlog.row import CutOff, Verdict, VerdictRow, verdict_text
 
-__all__ = ["text_report"]
+__all__ = ["cost_text", "dissent", "headline", "rationale", "shown_order", "text_report", "tokens_text"]
+
+
+_DOT = " · "
+_INVERTED = "reliably wrong by its labels"
+_UNTOLD = "its labels cannot tell it from a constant judge"
+
+
+def headline(result: HarnessResult, criterion: str, *, decided: str | None = None, anchor: str | None = None) -> str:
+    """Return one line: samples, rule, consistency, calibration; first of all `ABSTAIN` or `NOT GRADED`.
+
+    Args:
+        result: the measurement.
+        criterion: which of its criteria.
+        decided: what stands first where there is a decision.
+        anchor: what to say of calibration instead of what the result says.
+
+    """
+    measured = result.criteria[criterion]
+    parts = [_samples(measured)]
+    if measured.status != "decided":
+        parts.insert(0, "ABSTAIN" if measured.status == "abstained" else "NOT GRADED")
+    elif decided is not None:
+        parts.insert(0, decided)
+    if result.informal:
+        parts.append("one sample, informal")
+    else:
+        parts.append(result.aggregation_rule)
+        parts.append(f"consistency {_rate(measured.consistency_rate)}")
+    samples = measured.independence
+    if samples.status == "collapsed":
+        parts.append(f"{samples.effective} of them independent ({', '.join(samples.evidence)})")
+    if result.skipped:
+        parts.append(f"without {', '.join(result.skipped)}")
+    parts.append(anchor or _calibrated(result, criterion))
+    if measured.status == "not_graded":
+        parts.append(measured.reason)
+    return safe_text(_DOT.join(parts))
+
+
+def _samples(measured: CriterionResult) -> str:
+    counts = [f"{count} {verdict_text(verdict)}" for verdict, count in measured.sample_distribution.items()]
+    failed = [f"{count} {name}" for name, count in measured.outcomes.items() if name != "ok" and count]
+    asked = sum(measured.outcomes.values())
+    text = f"{', '.join(counts + failed) or 'no sample'} of {measured.planned}"
+    if asked == measured.planned:
+        return text
+    return f"{text} (stopped early after {asked})" if measured.censored else f"{text} ({asked} asked)"
+
+
+def _calibrated(result: HarnessResult, criterion: str) -> str:
+    report, state = result.calibration, result.calibration_state
+    if report is None or state is None:
+        return "uncalibrated"
+    if not state.valid:
+        return f"calibration {state}"
+    rates = report.criteria.get(criterion)
+    if rates is None:
+        return f"uncalibrated: {report.name} holds no labels of this criterion"
+    untold = _INVERTED if rates.inverted else _UNTOLD
+    told = f"{_rates(rates)}; {untold}" if rates.untold else _rates(rates)
+    return told if report.calibrated else f"{report.word}: {told}"
+
+
+def _rates(rates: CriterionCalibration) -> str:
+    precision, recall = (None if rate is None else rate.value for rate in (rates.precision, rates.recall))
+    return f"precision {_rate(precision)}, recall {_rate(recall)} (n={rates.n})"
+
+
+def _rate(value: float | None) -> str:
+    return "none" if value is None else f"{value:.2f}"
+
+
+def _reasoned(result: HarnessResult, criterion: str, verdicts: Sequence[Verdict]) -> VerdictRow | None:
+    """Return a row with reasons for the first of the verdicts that has one, unswapped rows first."""
+    if not verdicts:
+        return None
+    rows = [row for row in result.rows if row.criterion == criterion and _is_text(row.reasoning or row.raw)]
+    for verdict in verdicts:
+        matching = [row for row in rows if row.verdict == verdict]
+        if matching:
+            return min(matching, key=lambda row: row.swapped)
+    return None
+
+
+def _is_text(reasons: str | None) -> bool:
+    return bool(reasons) and not str(reasons).startswith("sha256:")  # kept as a hash
+
+
+def _side(measured: CriterionResult) -> tuple[list[Verdict], list[Verdict]]:
+    """Return the verdicts of the decision's side, strongest first, and those against it."""
+    by_count = list(measured.sample_distribution)
+    if measured.numeric:
+        far = {verdict: abs(float(verdict) - _center(measured)) for verdict in by_count}  # type: ignore[arg-type]
+        near = sorted(by_count, key=far.__getitem__)
+        return near, [verdict for verdict in reversed(near) if far[verdict] > (measured.tolerance or 0.0)]
+    mine = [verdict for verdict in by_count if verdict == measured.verdict] or by_count[:1]
+    return mine, [verdict for verdict in by_count if verdict not in mine]
+
+
+def _center(measured: CriterionResult) -> float:
+    if isinstance(measured.verdict, (int, float)):
+        return float(measured.verdict)
+    counts = measured.sample_distribution.items()
+    return math.fsum(float(score) * count for score, count in counts) / measured.valid  # type: ignore[arg-type]
+
+
+def rationale(result: HarnessResult, criterion: str) -> VerdictRow | None:
+    """Return a sample that gives reasons for the decision (for the leading verdict when there is none)."""
+    return _reasoned(result, criterion, _side(result.criteria[criterion])[0])
+
+
+def dissent(result: HarnessResult, criterion: str) -> VerdictRow | None:
+    """Return a sample that gives reasons for the strongest verdict against the decision."""
+    return _reasoned(result, criterion, _side(result.criteria[criterion])[1])
+
+
+def shown_order(row: VerdictRow) -> str:
+    """Return a note for a rationale whose letters name the texts in swapped order."""
+    return " (shown in swapped order)" if row.swapped else ""
+
+
+def tokens_text(used: Usage | Mapping[str, Any], *, number: Callable[[int], str] = str) -> str | None:
+    """Return `1200 + 30 (800 cached)`: tokens read and written; None where no call reported them.
+
+    Those in brackets are among the tokens read: the provider read them from its prompt cache, or wrote them to it.
+    """
+    found = used if isinstance(used, Mapping) else tokens_of([used])
+    if found["input_tokens"] is None:
+        return None
+    parts = (("cached_input_tokens", "cached"), ("cache_write_tokens", "written to the cache"))
+    told = ", ".join(f"{number(count)} {what}" for name, what in parts if (count := found.get(name)))
+    return f"{number(found['input_tokens'])} + {number(found['output_tokens'] or 0)}" + (f" ({told})" if told else "")
+
+
+def cost_text(cost: float | None, remarks: Sequence[str] = ()) -> str | None:
+    """Return `cost 0.0033 by the prices given` with what is to be said of it; None without prices."""
+    if cost is None:
+        return f"cost not known ({'; '.join(remarks)})" if remarks else None
+    return f"cost {cost:.4f} by the prices given" + (f" ({'; '.join(remarks)})" if remarks else "")
 
 
 def text_report(result: HarnessResult) -> str:

@@ -5,17 +5,14 @@ from typing import TYPE_CHECKING
 from judgeharness_integrations._lazy import lazy
 
 if TYPE_CHECKING:
-    from judgeharness_integrations.testing.bench import Bench, Evaluator, HarnessedEvaluator, Native
+    from judgeharness_integrations.judging.bench import GARBAGE, Bench, Evaluator, HarnessedEvaluator, Native, Script
     from judgeharness_integrations.testing.checks import CHECKS
-    from judgeharness_integrations.testing.checks.perturbations import check_perturbation
-    from judgeharness_integrations.testing.checks.rules import check_rule
+    from judgeharness_integrations.testing.checks.laws import check_perturbation, check_rule
     from judgeharness_integrations.testing.conformance import AdapterReport, CheckResult, check_adapter, check_bench
-    from judgeharness_integrations.testing.judges import RecordedJudge, ScriptedJudge
-    from judgeharness_integrations.testing.script import GARBAGE, Script
+    from judgeharness_integrations.testing.judges import RecordedJudge, ScriptedJudge, verdict_text
     from judgeharness_integrations.testing.simulating.cases import simulated_cases
     from judgeharness_integrations.testing.simulating.judge import SimulatedJudge
     from judgeharness_integrations.testing.simulating.truth import SimulatedTruth
-    from judgeharness_integrations.testing.verdicts import verdict_text
 
 __all__ = [
     "CHECKS",
@@ -42,24 +39,24 @@ __all__ = [
 # Loaded at first use: pytest imports the plugin beside them in every session.
 _HOMES = {
     "CHECKS": "checks",
-    "GARBAGE": "script",
+    "GARBAGE": ".judging.bench",
     "AdapterReport": "conformance",
-    "Bench": "bench",
+    "Bench": ".judging.bench",
     "CheckResult": "conformance",
-    "Evaluator": "bench",
-    "HarnessedEvaluator": "bench",
-    "Native": "bench",
+    "Evaluator": ".judging.bench",
+    "HarnessedEvaluator": ".judging.bench",
+    "Native": ".judging.bench",
     "RecordedJudge": "judges",
-    "Script": "script",
+    "Script": ".judging.bench",
     "ScriptedJudge": "judges",
     "SimulatedJudge": "simulating.judge",
     "SimulatedTruth": "simulating.truth",
     "check_adapter": "conformance",
     "check_bench": "conformance",
-    "check_perturbation": "checks.perturbations",
-    "check_rule": "checks.rules",
+    "check_perturbation": "checks.laws",
+    "check_rule": "checks.laws",
     "simulated_cases": "simulating.cases",
-    "verdict_text": "verdicts",
+    "verdict_text": "judges",
 }
 
 __getattr__ = lazy(__name__, _HOMES)

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from judgeharness_integrations._errors import UnknownNameError
-from judgeharness_integrations.adapters import Adapter, find_adapter
-from judgeharness_integrations.testing.bench import Bench
+from judgeharness_integrations.judging.adapters import Adapter, find_adapter
+from judgeharness_integrations.judging.bench import Bench
 from judgeharness_integrations.testing.checks import CHECKS
 
 __all__ = ["AdapterReport", "CheckOutcome", "CheckResult", "check_adapter", "check_bench"]

@@ -6,11 +6,12 @@ import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from judgeharness_integrations.cases import Criterion
-from judgeharness_integrations.judging import Answer, JudgeIdentity, Judgment, Probe, as_judgment
+from judgeharness_integrations.judging.cases import Criterion
+from judgeharness_integrations.judging.judge import Answer, JudgeIdentity, Judgment, Probe, as_judgment
+from judgeharness_integrations.judging.marks import code_in, verdict_line
 from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow
 
-__all__ = ["RecordedJudge", "ScriptedJudge"]
+__all__ = ["RecordedJudge", "ScriptedJudge", "verdict_text"]
 
 
 class ScriptedJudge:
@@ -80,3 +81,16 @@ def _shown(row: VerdictRow, probe: Probe) -> Answer:
     if verdict is not None and probe.perturbation.swaps:
         verdict = _MIRROR.get(verdict, verdict)
     return Answer(criterion=row.criterion, verdict=verdict, outcome=row.outcome, reasoning=row.reasoning)
+
+
+def verdict_text(prompt: str, verdict: object, *, reasons: str = "So it is.") -> str:
+    """Return reasons and, on the last line, a verdict as the prompt asks for it: after the code of the case.
+
+    Args:
+        prompt: what the model was told, all messages of it.
+        verdict: what stands in place of the verdict: `Assistant A`, 7, `PASS`, a JSON text.
+        reasons: what comes before.
+
+    """
+    code = code_in(prompt)
+    return f"{reasons}\n\n{verdict if code is None else verdict_line(code, verdict)}"

@@ -17,16 +17,18 @@ from typing import IO, TYPE_CHECKING, Any
 
 from judgeharness_integrations._documents import owner_only
 from judgeharness_integrations._errors import LogFormatError, NotInstalledError
-from judgeharness_integrations.verdictlog.columns import ROW_COLUMNS, to_row, to_values
 from judgeharness_integrations.verdictlog.decoding import Record, decode, iter_decoded
 from judgeharness_integrations.verdictlog.encoding import (
     COLUMNS,
     LOG_SCHEMA,
     LONE_SURROGATES,
+    ROW_COLUMNS,
     attribute_columns,
     defused,
     to_cells,
     to_record,
+    to_row,
+    to_values,
     unquoted,
 )
 from judgeharness_integrations.verdictlog.row import TOKENS, VerdictRow

@@ -12,7 +12,7 @@ from judgeharness_integrations.redacting import REDACTED
 
 if TYPE_CHECKING:
     from judgeharness_integrations.verdictlog.row import VerdictRow
-    from judgeharness_integrations.verdictlog.sql.records import RunRecord
+    from judgeharness_integrations.verdictlog.sql.runs import RunRecord
 
 __all__ = [
     "EXPORTS",

@@ -36,7 +36,7 @@ from support.openai_replies import Reply
 import judgeharness_adk
 from judgeharness_adk.dropins import EVALUATORS
 from judgeharness_adk.options import harness_of
-from judgeharness_adk.sidecar import SUFFIX
+from judgeharness_adk.rationales import SUFFIX
 from judgeharness_integrations import CalibrationReport, HarnessResult
 from judgeharness_integrations._errors import ConfigError
 

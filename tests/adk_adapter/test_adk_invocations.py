@@ -17,14 +17,14 @@ from support.adk_folder import invocation
 
 import judgeharness_adk
 from judgeharness_adk import _seams
+from judgeharness_adk.adapter import PERTURBATIONS
 from judgeharness_adk.invocations import invocation_case
 from judgeharness_adk.judges import JUDGES
 from judgeharness_adk.options import block_of
-from judgeharness_adk.perturbing import PERTURBATIONS
-from judgeharness_adk.tokens import average_of
+from judgeharness_adk.outcomes import average_of
 from judgeharness_integrations import AnswerCase
 from judgeharness_integrations._errors import ConfigError, UsageError
-from judgeharness_integrations.versions import VersionRange
+from judgeharness_integrations.judging.adapters import VersionRange
 
 
 def said(text: str) -> dict[str, Any]:
@@ -141,7 +141,7 @@ def test_a_status_that_adk_does_not_know_yet_is_refused(on_abstain: str, monkeyp
 def test_an_adk_without_fields_for_tokens_is_told_none(monkeypatch: pytest.MonkeyPatch) -> None:
     counted = TokenUsageDetails(input_tokens=1)
     assert average_of([counted, counted]) == counted
-    monkeypatch.setattr("judgeharness_adk.tokens._KIND", None)
+    monkeypatch.setattr("judgeharness_adk.outcomes._KIND", None)
     assert average_of([counted]) is None
 
 

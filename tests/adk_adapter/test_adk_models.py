@@ -23,11 +23,9 @@ from google.genai.types import (
 from pydantic import BaseModel
 from support.adk_offline import isolated_adk
 
-from judgeharness_adk.models import JudgeModel, config_of
-from judgeharness_adk.replies import answer_of
-from judgeharness_adk.rewriting import model_rewriter
+from judgeharness_adk.models import JudgeModel, answer_of, config_of, model_rewriter
 from judgeharness_integrations._errors import ConfigError
-from judgeharness_integrations.execution.retrying import is_transient
+from judgeharness_integrations.judging.execution.retrying import is_transient
 
 
 class Replying(BaseLlm):

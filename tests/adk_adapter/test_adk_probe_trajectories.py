@@ -10,8 +10,8 @@ from typing import Any
 from google.adk.evaluation.eval_case import Invocation
 
 from judgeharness_adk.invocations import InvocationCase, invocation_case
-from judgeharness_integrations.perturbations import Context, perturbation
-from judgeharness_integrations.probes import corpus, probe
+from judgeharness_integrations.judging.perturbations import Context, perturbation
+from judgeharness_integrations.judging.probes import corpus, probe
 
 
 def said(text: str) -> dict[str, Any]:

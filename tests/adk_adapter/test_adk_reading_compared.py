@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judgeharness_adk.reading import read_rubrics, read_sentences, read_validity, split_sentences
-from judgeharness_adk.reading._fields import comparable
+from judgeharness_adk.reading.rubrics import comparable
 
 pytest.importorskip("google.adk.evaluation.rubric_based_evaluator")
 

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judgeharness_adk.reading import read_rubrics
-from judgeharness_adk.reading._fields import comparable, fields
-from judgeharness_integrations.judging import Answer
+from judgeharness_adk.reading.rubrics import comparable, fields
+from judgeharness_integrations.judging.judge import Answer
 
 RUBRICS = (("concise", "The answer is short."), ("2", "It says \u201chello\u201d - twice."), ("Tone", "It is polite."))
 ONE = (("a", "The answer is short."),)

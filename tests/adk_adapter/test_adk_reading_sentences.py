@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judgeharness_adk.reading import read_sentences, split_sentences
-from judgeharness_adk.reading._fields import comparable
-from judgeharness_integrations.judging import Answer
+from judgeharness_adk.reading.rubrics import comparable
+from judgeharness_integrations.judging.judge import Answer
 
 GIVEN = (
     ("s1", "Apples are red."),

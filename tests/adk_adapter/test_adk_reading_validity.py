@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judgeharness_adk.reading import read_validity
-from judgeharness_integrations.judging import Answer
+from judgeharness_integrations.judging.judge import Answer
 
 VALID, INVALID = "is_the_agent_response_valid", "is_the_agent_response_invalid"
 READ = {"valid": "PASS", "true": "PASS", "invalid": "FAIL", "false": "FAIL", "almost": "FAIL"}

@@ -35,7 +35,7 @@ from support.adk_outcomes import evaluate_case_with
 import judgeharness_adk
 from judgeharness_integrations import CalibrationReport
 from judgeharness_integrations._errors import ConfigError
-from judgeharness_integrations.aggregation.rules import Rule
+from judgeharness_integrations.analysis.aggregation.rules import Rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -18,8 +18,8 @@ from support.adk_outcomes import HALLUCINATIONS, MATCH, TOOL_USE, evaluate_with
 from support.adk_projects import evaluate_again, evaluate_by_command, evaluated
 
 from judgeharness_adk import AdkResults, load_results
+from judgeharness_integrations.analysis.replay import replay
 from judgeharness_integrations.cli import main
-from judgeharness_integrations.replay import replay
 from judgeharness_integrations.verdictlog import read_log
 
 SCRIPT = by_city(

@@ -20,11 +20,10 @@ from support.adk_answers import in_turn
 from support.adk_projects import evaluated
 
 from judgeharness_adk import load_results
-from judgeharness_adk.documents import read_document
-from judgeharness_adk.evalsets import read_eval_set
-from judgeharness_adk.results.histories import read_history, turns_of
+from judgeharness_adk.evalsets import read_document, read_eval_set
+from judgeharness_adk.results.records import read_history, turns_of
 from judgeharness_integrations._errors import CaseError, ConfigError, UsageError
-from judgeharness_integrations.calibration import CalibrationReport
+from judgeharness_integrations.analysis.calibration import CalibrationReport
 from judgeharness_integrations.verdictlog import read_log
 
 ODD = [

@@ -23,12 +23,13 @@ from judgeharness_adk import AdkResults, load_results
 from judgeharness_adk.results.labelling import read_sheet
 from judgeharness_adk.results.records import AdkResult
 from judgeharness_integrations._errors import CaseError, UnknownNameError, UsageError
-from judgeharness_integrations.aggregation.rules import rule
-from judgeharness_integrations.calibration import CalibrationReport, CalibrationState
-from judgeharness_integrations.calibration.measure import Judged, measure_calibration
-from judgeharness_integrations.calibration.rates import Rate
-from judgeharness_integrations.design import Design
-from judgeharness_integrations.measure import measure
+from judgeharness_integrations.analysis.aggregation.rules import rule
+from judgeharness_integrations.analysis.calibration import CalibrationReport, CalibrationState
+from judgeharness_integrations.analysis.calibration.items import Judged
+from judgeharness_integrations.analysis.calibration.measure import measure_calibration
+from judgeharness_integrations.analysis.calibration.rates import Rate
+from judgeharness_integrations.analysis.design import Design
+from judgeharness_integrations.analysis.measure import measure
 from judgeharness_integrations.verdictlog import VerdictRow
 
 # The judge passes Oslo and Rome, fails Lima, and cannot decide about Cairo.

@@ -13,11 +13,11 @@ from statsmodels.formula.api import ols
 from statsmodels.stats.anova import anova_lm
 
 from judgeharness_adk import AdkResults
+from judgeharness_adk.results.overview import RubricVariance
 from judgeharness_adk.results.records import AdkResult
-from judgeharness_adk.results.variances import RubricVariance
-from judgeharness_integrations.aggregation.rules import rule
-from judgeharness_integrations.design import Design
-from judgeharness_integrations.measure import measure
+from judgeharness_integrations.analysis.aggregation.rules import rule
+from judgeharness_integrations.analysis.design import Design
+from judgeharness_integrations.analysis.measure import measure
 from judgeharness_integrations.verdictlog import VerdictRow
 
 METRIC = "rubric_based_final_response_quality_v1"

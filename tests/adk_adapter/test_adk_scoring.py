@@ -11,7 +11,7 @@ from google.adk.evaluation.evaluator import EvalStatus
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judgeharness_adk.scoring import fold
+from judgeharness_adk.outcomes import fold
 
 POLICIES: tuple[Any, ...] = ("fail", "not_evaluated", "informational")
 SCORES = st.lists(st.sampled_from([0.0, 1.0, None]), min_size=1, max_size=6)

@@ -20,12 +20,12 @@ from support.adk_answers import JudgeDown, JudgePrompt
 from support.adk_judges import scripted_judge
 
 import judgeharness_adk
-from judgeharness_adk.configuring import judge_from_spec
 from judgeharness_adk.judges import JUDGES
+from judgeharness_adk.options import judge_from_spec
 from judgeharness_adk.reading import read_validity
 from judgeharness_adk.registrations import DEFAULT_SIDECAR
 from judgeharness_integrations._errors import ConfigError
-from judgeharness_integrations.adapters import JudgeSpec
+from judgeharness_integrations.judging.adapters import JudgeSpec
 from judgeharness_integrations.migration.adk import JUDGES as SCANNED
 from judgeharness_integrations.migration.rewriting.adk import block_for
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.rows import sampled
 
-from judgeharness_integrations.aggregation.collapse import Independence, independence
+from judgeharness_integrations.analysis.aggregation.statistics import Independence, independence
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
 LONG = "The first answer cites the source, the second does not. " * 5

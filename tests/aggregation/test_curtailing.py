@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgeharness_integrations.aggregation import RULE_NAMES, Rule, curtails, decide, needed, rule, settled
+from judgeharness_integrations.analysis.aggregation import RULE_NAMES, Rule, curtails, decide, needed, rule, settled
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
 LABEL_RULES = (

@@ -4,8 +4,8 @@ import pytest
 from support.rows import sampled
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.aggregation import decide, quorum, rule
-from judgeharness_integrations.aggregation.grouping import by_case, by_criterion, by_judge, is_numeric
+from judgeharness_integrations.analysis.aggregation import decide, quorum, rule
+from judgeharness_integrations.analysis.aggregation.grouping import by_case, by_criterion, by_judge, is_numeric
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
 MAJORITY = rule("majority")

@@ -10,14 +10,8 @@ from pathlib import Path
 import pytest
 from support.rows import sampled
 
-from judgeharness_integrations.aggregation import (
-    agreement,
-    chance_consistency,
-    decide,
-    modal_share,
-    rule,
-)
-from judgeharness_integrations.aggregation.statistics import distance_share, pair_disagreement
+from judgeharness_integrations.analysis.aggregation import agreement, chance_consistency, decide, modal_share, rule
+from judgeharness_integrations.analysis.aggregation.statistics import distance_share, pair_disagreement
 
 GOLDEN = Path(__file__).parents[1] / "data" / "golden"
 COINS = json.loads((GOLDEN / "curtailment.json").read_text())["coin_flip_judge"]

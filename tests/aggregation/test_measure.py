@@ -7,10 +7,11 @@ import pytest
 from support.rows import both_orders, sampled
 
 from judgeharness_integrations._errors import AmbiguousResultError, UsageError
-from judgeharness_integrations.aggregation import Rule, RuleLike, chance_consistency, rule
-from judgeharness_integrations.design import Design
-from judgeharness_integrations.measure import measure, measure_criterion
-from judgeharness_integrations.result import HarnessResult, Usage
+from judgeharness_integrations.analysis.aggregation import Rule, RuleLike, chance_consistency, rule
+from judgeharness_integrations.analysis.design import Design
+from judgeharness_integrations.analysis.measure import measure, measure_criterion
+from judgeharness_integrations.analysis.result import HarnessResult
+from judgeharness_integrations.analysis.usage import Usage
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
 PATTERN = ["PASS", "PASS", "PASS", "FAIL", "PASS", "FAIL", "PASS", "FAIL"]

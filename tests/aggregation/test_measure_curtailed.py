@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from support.rows import both_orders, sampled
 
-from judgeharness_integrations.aggregation import rule
-from judgeharness_integrations.design import Design
-from judgeharness_integrations.measure import measure, measure_criterion, remeasure
-from judgeharness_integrations.result import HarnessResult
-from judgeharness_integrations.usage import Usage, reused_from
+from judgeharness_integrations.analysis.aggregation import rule
+from judgeharness_integrations.analysis.design import Design
+from judgeharness_integrations.analysis.measure import measure, measure_criterion, remeasure
+from judgeharness_integrations.analysis.result import HarnessResult
+from judgeharness_integrations.analysis.usage import Usage, reused_from
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
 

@@ -10,9 +10,9 @@ import pytest
 from support.rows import sampled
 
 from judgeharness_integrations import AnswerCase, JudgeHarness
-from judgeharness_integrations.aggregation import rule
-from judgeharness_integrations.aggregation.grouping import by_criterion, omitted_answers
-from judgeharness_integrations.replay import JudgeFold, replay, replay_cases, rows_about
+from judgeharness_integrations.analysis.aggregation import rule
+from judgeharness_integrations.analysis.aggregation.grouping import by_criterion, omitted_answers
+from judgeharness_integrations.analysis.replay import JudgeFold, replay, replay_cases, rows_about
 from judgeharness_integrations.verdictlog import MemoryLog, VerdictRow
 
 ANSWERS = [

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.rows import balanced_pairs, samples, with_evidence
 
-from judgeharness_integrations.aggregation import RULE_NAMES, decide, rule
-from judgeharness_integrations.design import Design
-from judgeharness_integrations.measure import measure, measure_criterion
-from judgeharness_integrations.result import CriterionResult
+from judgeharness_integrations.analysis.aggregation import RULE_NAMES, decide, rule
+from judgeharness_integrations.analysis.design import Design
+from judgeharness_integrations.analysis.measure import measure, measure_criterion
+from judgeharness_integrations.analysis.result import CriterionResult
 from judgeharness_integrations.verdictlog.row import OUTCOMES, VerdictRow
 
 LABELS = st.one_of(

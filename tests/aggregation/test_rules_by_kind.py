@@ -7,7 +7,7 @@ from support.rows import sampled
 
 from judgeharness_integrations import HarnessResult, JudgeHarness
 from judgeharness_integrations._errors import PlanError, UnknownNameError
-from judgeharness_integrations.aggregation import rule
+from judgeharness_integrations.analysis.aggregation import rule
 from judgeharness_integrations.testing import ScriptedJudge
 
 NAME = "supermajority(2/3) | median(pass_at=0.5)"

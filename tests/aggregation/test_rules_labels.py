@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from support.rows import sampled
 
-from judgeharness_integrations.aggregation import rule
+from judgeharness_integrations.analysis.aggregation import rule
 
 P, F = "PASS", "FAIL"
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from support.rows import sampled
 
 from judgeharness_integrations._errors import PlanError, UnknownNameError, UsageError
-from judgeharness_integrations.aggregation import RULE_NAMES, Rule, abstained, rule
+from judgeharness_integrations.analysis.aggregation import RULE_NAMES, Rule, abstained, rule
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from support.rows import sampled
 
-from judgeharness_integrations.aggregation import rule
+from judgeharness_integrations.analysis.aggregation import rule
 
 TABLE = [
     ("median", [1, 9, 5], 5),

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from support.rows import both_orders, sampled
 
-from judgeharness_integrations.aggregation import rule
+from judgeharness_integrations.analysis.aggregation import rule
 
 CONSENSUS = [
     # what each order gave, in the canonical frame, then the decision

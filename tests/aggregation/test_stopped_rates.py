@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.rows import sampled
 
-from judgeharness_integrations.aggregation import Rule, modal_share, needed, rule, settled
-from judgeharness_integrations.aggregation.unbiased import positive_label, unbiased_rate
+from judgeharness_integrations.analysis.aggregation import Rule, modal_share, needed, rule, settled
+from judgeharness_integrations.analysis.aggregation.curtailing import positive_label, unbiased_rate
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "data/golden/curtailment.json").read_text("utf-8"))["curtailed"]
 

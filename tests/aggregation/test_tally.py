@@ -7,12 +7,12 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judgeharness_integrations.aggregation.collapse import independence
-from judgeharness_integrations.aggregation.rules import rule
-from judgeharness_integrations.aggregation.tally import tallied
-from judgeharness_integrations.design import Design
-from judgeharness_integrations.execution.answering import _row
-from judgeharness_integrations.measure import measure_criterion
+from judgeharness_integrations.analysis.aggregation.rules import rule
+from judgeharness_integrations.analysis.aggregation.statistics import independence
+from judgeharness_integrations.analysis.aggregation.tally import tallied
+from judgeharness_integrations.analysis.design import Design
+from judgeharness_integrations.analysis.measure import measure_criterion
+from judgeharness_integrations.judging.execution.answering import _row
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
 _LABELS = st.sampled_from(["A", "B", "TIE", None])

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from support.rows import sampled
 
-from judgeharness_integrations.aggregation import VarianceSplit, variance_split
+from judgeharness_integrations.analysis.aggregation import VarianceSplit, variance_split
 from judgeharness_integrations.verdictlog import VerdictRow, read_log
 
 DATA = Path(__file__).parents[1] / "data"

@@ -12,9 +12,10 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from judgeharness_integrations._errors import NotInstalledError
-from judgeharness_integrations.agreement import Panel, agreement_table, alt_test, plots, read_panel
-from judgeharness_integrations.agreement.panels.annotations import annotation_rows
-from judgeharness_integrations.agreement.plots import draw_alt_test, draw_kappa
+from judgeharness_integrations.analysis.agreement import Panel, agreement_table, alt_test, read_panel
+from judgeharness_integrations.analysis.agreement.panel import annotation_rows
+from judgeharness_integrations.reporting import figures as plots
+from judgeharness_integrations.reporting.figures import draw_alt_test, draw_kappa
 
 pytestmark = pytest.mark.slow  # they draw
 

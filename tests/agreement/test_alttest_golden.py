@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from judgeharness_integrations.agreement import Panel, read_panel
-from judgeharness_integrations.agreement.alttest.testing import AltTestReport, alt_test
+from judgeharness_integrations.analysis.agreement import Panel, read_panel
+from judgeharness_integrations.analysis.agreement.alttest import alt_test
+from judgeharness_integrations.analysis.agreement.alttestreport import AltTestReport
 
 DATA = Path(__file__).parents[1] / "data"
 PANEL = json.loads((DATA / "golden" / "panel.json").read_text())

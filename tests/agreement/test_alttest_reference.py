@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.alttests import CANDIDATES, examine, panels, reference
 
-from judgeharness_integrations.agreement.alttest import overlap
+from judgeharness_integrations.analysis.agreement import closeness as overlap
 
 pytestmark = pytest.mark.slow
 
@@ -96,11 +96,11 @@ def test_large_vocabularies_and_small_memory_change_nothing(data: st.DataObject)
     options: dict[str, Any] = {"scores": ["jaccard", "macro_jaccard", "hamming", "accuracy"], "min_instances": 2}
     expected = examine(panel, **options)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("judgeharness_integrations.agreement.alttest.testing.ceilings", lambda *_, **__: ())
+        patch.setattr("judgeharness_integrations.analysis.agreement.alttest.ceilings", lambda *_, **__: ())
         patch.setattr(overlap, "_TABLE", 0)
         patch.setattr(overlap, "_PAIRS", 3)
-        patch.setattr("judgeharness_integrations.agreement.alttest.closeness._CHUNK", 5)
-        patch.setattr("judgeharness_integrations.agreement.alttest.closeness._DENSE", 0)
+        patch.setattr("judgeharness_integrations.analysis.agreement.closeness._CHUNK", 5)
+        patch.setattr("judgeharness_integrations.analysis.agreement.closeness._DENSE", 0)
         assert examine(panel, **options).candidates == expected.candidates
 
 

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score
 from support.alttests import examine, only, panels
 
-from judgeharness_integrations.agreement import Panel
-from judgeharness_integrations.agreement.alttest import fellows as fellows_module
-from judgeharness_integrations.agreement.alttest.ceiling import Ceiling
-from judgeharness_integrations.agreement.alttest.testing import alt_test
+from judgeharness_integrations.analysis.agreement import Panel
+from judgeharness_integrations.analysis.agreement import humans as fellows_module
+from judgeharness_integrations.analysis.agreement.alttest import alt_test
+from judgeharness_integrations.analysis.agreement.humans import Ceiling
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
 

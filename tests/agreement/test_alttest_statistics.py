@@ -15,18 +15,18 @@ from scipy import optimize, stats
 from statsmodels.stats.multitest import multipletests
 from support.alttests import examine, only
 
-from judgeharness_integrations.agreement import Panel
-from judgeharness_integrations.agreement.alttest.advantage import Advantage, Tally
-from judgeharness_integrations.agreement.alttest.hypothesis import (
+from judgeharness_integrations.analysis.agreement import Panel
+from judgeharness_integrations.analysis.agreement.advantage import Advantage, Tally
+from judgeharness_integrations.analysis.agreement.alttest import alt_test
+from judgeharness_integrations.analysis.agreement.hypothesis import (
     FEWEST_CLUSTERS,
     benjamini_yekutieli,
     clustered_test,
     rejections,
     t_test,
     tango_test,
+    winning_rate,
 )
-from judgeharness_integrations.agreement.alttest.testing import alt_test
-from judgeharness_integrations.agreement.alttest.winningrate import winning_rate
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
 COUNTS = st.tuples(st.integers(0, 30), st.integers(0, 30), st.integers(0, 30)).filter(any)

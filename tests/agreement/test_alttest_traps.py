@@ -11,10 +11,10 @@ import pytest
 from support.alttests import examine, only, wins
 
 from judgeharness_integrations._errors import UnknownNameError, UsageError
-from judgeharness_integrations.agreement import Panel, read_panel
-from judgeharness_integrations.agreement.alttest.advantage import Tally
-from judgeharness_integrations.agreement.alttest.hypothesis import t_test, tango_test
-from judgeharness_integrations.agreement.alttest.testing import alt_test
+from judgeharness_integrations.analysis.agreement import Panel, read_panel
+from judgeharness_integrations.analysis.agreement.advantage import Tally
+from judgeharness_integrations.analysis.agreement.alttest import alt_test
+from judgeharness_integrations.analysis.agreement.hypothesis import t_test, tango_test
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
 PANEL = Path(__file__).parents[1] / "data" / "panel.csv.gz"

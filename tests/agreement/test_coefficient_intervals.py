@@ -13,15 +13,16 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy.stats import binom
 
-from judgeharness_integrations.agreement.kappa.alpha import alpha_statistic
-from judgeharness_integrations.agreement.kappa.bootstrap import Bootstrap, Resamples, bca_interval, resamples
-from judgeharness_integrations.agreement.kappa.chance import fleiss_statistic, gwet_statistic
-from judgeharness_integrations.agreement.kappa.coefficients import alpha, cohen, fleiss, gwet
-from judgeharness_integrations.agreement.kappa.cohen import cohen_statistic
-from judgeharness_integrations.agreement.kappa.pairs import pairwise
-from judgeharness_integrations.agreement.kappa.prior import with_prior
-from judgeharness_integrations.agreement.kappa.ratings import Ratings
-from judgeharness_integrations.agreement.kappa.units import Units
+from judgeharness_integrations.analysis.agreement.bootstrap import Bootstrap, Resamples, bca_interval, resamples
+from judgeharness_integrations.analysis.agreement.coefficients import (
+    alpha_statistic,
+    cohen_statistic,
+    fleiss_statistic,
+    gwet_statistic,
+    with_prior,
+)
+from judgeharness_integrations.analysis.agreement.kappa import alpha, cohen, fleiss, gwet, pairwise
+from judgeharness_integrations.analysis.agreement.ratings import Ratings, Units
 
 STATISTICS: dict[str, Callable[[Ratings, Units], Any]] = {
     "ac1": lambda ratings, units: gwet_statistic(ratings, units, "none"),

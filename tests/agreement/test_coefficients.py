@@ -17,12 +17,10 @@ from sklearn.metrics import cohen_kappa_score
 from statsmodels.stats.inter_rater import fleiss_kappa
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.agreement import read_panel
-from judgeharness_integrations.agreement.kappa.bootstrap import Bootstrap
-from judgeharness_integrations.agreement.kappa.coefficients import alpha, cohen, fleiss, gwet
-from judgeharness_integrations.agreement.kappa.majority import human_consensus
-from judgeharness_integrations.agreement.kappa.pairs import pairwise
-from judgeharness_integrations.agreement.kappa.ratings import MOST_CATEGORIES, Ratings
+from judgeharness_integrations.analysis.agreement import read_panel
+from judgeharness_integrations.analysis.agreement.bootstrap import Bootstrap
+from judgeharness_integrations.analysis.agreement.kappa import alpha, cohen, fleiss, gwet, pairwise
+from judgeharness_integrations.analysis.agreement.ratings import MOST_CATEGORIES, Ratings, human_consensus
 
 DATA = Path(__file__).parents[1] / "data"
 IRR = json.loads((DATA / "golden" / "irr.json").read_text())

@@ -10,13 +10,12 @@ import pytest
 from jsonschema import Draft202012Validator
 from support.alttests import examine
 
-from judgeharness_integrations.agreement import Panel
-from judgeharness_integrations.agreement.alttest.report import AltTestReport
-from judgeharness_integrations.agreement.kappa.bootstrap import Bootstrap
-from judgeharness_integrations.agreement.kappa.pairs import CoefficientName
-from judgeharness_integrations.agreement.kappa.table import AgreementTable
-from judgeharness_integrations.agreement.kappa.tabulating import agreement_table
-from judgeharness_integrations.schemas import schema
+from judgeharness_integrations.analysis.agreement import Panel
+from judgeharness_integrations.analysis.agreement.alttestreport import AltTestReport
+from judgeharness_integrations.analysis.agreement.bootstrap import Bootstrap
+from judgeharness_integrations.analysis.agreement.kappa import CoefficientName
+from judgeharness_integrations.analysis.agreement.kappatable import AgreementTable, agreement_table
+from judgeharness_integrations.reporting.schemas import schema
 from judgeharness_integrations.verdictlog import VerdictRow
 
 HUMANS = ("h0", "h1", "h2")

@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from judgeharness_integrations.agreement import Panel, agreement_table
-from judgeharness_integrations.agreement.kappa import crowd
-from judgeharness_integrations.agreement.kappa.bootstrap import Bootstrap
-from judgeharness_integrations.agreement.kappa.crowd import cohen_values, shared_items
-from judgeharness_integrations.agreement.kappa.pairs import COEFFICIENTS, pairwise
-from judgeharness_integrations.agreement.kappa.ratings import Ratings
+from judgeharness_integrations.analysis.agreement import Panel, agreement_table
+from judgeharness_integrations.analysis.agreement import coefficients as crowd
+from judgeharness_integrations.analysis.agreement.bootstrap import Bootstrap
+from judgeharness_integrations.analysis.agreement.coefficients import cohen_values, shared_items
+from judgeharness_integrations.analysis.agreement.kappa import COEFFICIENTS, pairwise
+from judgeharness_integrations.analysis.agreement.ratings import Ratings
 
 GRIDS = hnp.arrays(np.int64, st.tuples(st.integers(2, 6), st.integers(1, 9)), elements=st.integers(-1, 3))
 ONE = Bootstrap(replicates=1)

@@ -13,12 +13,11 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.agreement import Panel, read_panel
-from judgeharness_integrations.agreement.kappa.bootstrap import Bootstrap
-from judgeharness_integrations.agreement.kappa.coefficients import alpha, cohen, fleiss, gwet
-from judgeharness_integrations.agreement.kappa.majority import human_consensus
-from judgeharness_integrations.agreement.kappa.ratings import Ratings
-from judgeharness_integrations.agreement.kappa.tabulating import agreement_table
+from judgeharness_integrations.analysis.agreement import Panel, read_panel
+from judgeharness_integrations.analysis.agreement.bootstrap import Bootstrap
+from judgeharness_integrations.analysis.agreement.kappa import alpha, cohen, fleiss, gwet
+from judgeharness_integrations.analysis.agreement.kappatable import agreement_table
+from judgeharness_integrations.analysis.agreement.ratings import Ratings, human_consensus
 from judgeharness_integrations.verdictlog import VerdictRow
 
 DATA = Path(__file__).parents[1] / "data"

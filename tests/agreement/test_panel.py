@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judgeharness_integrations._errors import UnknownNameError, UsageError
-from judgeharness_integrations.agreement import Panel
+from judgeharness_integrations.analysis.agreement import Panel
 from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow
 
 

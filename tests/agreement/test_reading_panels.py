@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from judgeharness_integrations._errors import LogFormatError, UsageError
-from judgeharness_integrations.agreement import Columns, Panel, read_panel
+from judgeharness_integrations.analysis.agreement import Columns, Panel, read_panel
 
 DATA = Path(__file__).parents[1] / "data"
 

@@ -49,7 +49,7 @@ def served(monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
         found.ports.append(port)
         ready("http://127.0.0.1:1/?token=secret", "http://127.0.0.1:1/?token=once")
 
-    monkeypatch.setattr("judgeharness_integrations.audit.server.serve", serve)
+    monkeypatch.setattr("judgeharness_integrations.audit.app.serve", serve)
     monkeypatch.setattr(_audit.webbrowser, "open", found.opened.append)
     monkeypatch.setenv("DISPLAY", ":0")
     return found

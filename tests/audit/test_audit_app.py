@@ -15,7 +15,7 @@ from support import audit_scenes
 from support.audit_scenes import TOKEN
 
 from judgeharness_integrations._errors import NotInstalledError, RunBusyError, UsageError
-from judgeharness_integrations.audit import server as serving
+from judgeharness_integrations.audit import app as serving
 from judgeharness_integrations.audit.app import form_token
 from judgeharness_integrations.audit.labels import label_log
 from judgeharness_integrations.audit.pages import LONGEST_NOTE

@@ -11,7 +11,7 @@ from support.audit_server import at, heading, overflow, press, said, served
 from support.browser import CONTRAST, DESKTOP, PHONE, visiting_site
 
 from judgeharness_integrations.audit.pages import VIEW_KEYS, VIEW_NAMES
-from judgeharness_integrations.cases import AnswerCase, PairwiseCase
+from judgeharness_integrations.judging.cases import AnswerCase, PairwiseCase
 from judgeharness_integrations.labelling import LabelLog
 
 if TYPE_CHECKING:

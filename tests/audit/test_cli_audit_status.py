@@ -9,7 +9,7 @@ from jsonschema import Draft202012Validator
 from support.benchmark_results import make_benchmark, verification
 
 from judgeharness_integrations.audit.labels import label_log, read_assignment, read_labels
-from judgeharness_integrations.schemas import schema
+from judgeharness_integrations.reporting.schemas import schema
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from judgeharness_integrations.analysis.statistics.proportions import wilson
 from judgeharness_integrations.audit.labels import Assignment, AuditLabel, PairLabel, assign, noise_rate
-from judgeharness_integrations.statistics.proportions import wilson
 
 Labels = dict[str, dict[str, AuditLabel]]
 LABELS: tuple[PairLabel | None, ...] = ("clean", "ambiguous", "noise", None)

@@ -13,7 +13,7 @@ from judgeharness_integrations._errors import LogStorageError, UsageError
 from judgeharness_integrations.audit.app import form_token
 from judgeharness_integrations.audit.cases import PlainSource, PlainTask, RunCases, plain_questions
 from judgeharness_integrations.audit.source import Answering, AuditSource, CaseView
-from judgeharness_integrations.cases import AnswerCase, PairwiseCase
+from judgeharness_integrations.judging.cases import AnswerCase, PairwiseCase
 from judgeharness_integrations.labelling import LabelLog, Session, parse_answers
 from judgeharness_integrations.verdictlog import read_log
 

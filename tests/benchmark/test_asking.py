@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
+from judgeharness_integrations.analysis.usage import Price
 from judgeharness_integrations.benchmark.asker import Answer, Asker, AskError, UnreadableError
 from judgeharness_integrations.benchmark.journal import Journal
-from judgeharness_integrations.chatmodels import Completion, FunctionModel, Prompt, chat_model
-from judgeharness_integrations.execution.attempting import CallPolicy
-from judgeharness_integrations.execution.budget import Budget, BudgetExhausted
-from judgeharness_integrations.execution.observing import Span, Spans
-from judgeharness_integrations.modelanswer import EmptyAnswerError, ModelAnswer, Tokens
-from judgeharness_integrations.prices import Price
+from judgeharness_integrations.judging.answer import EmptyAnswerError, ModelAnswer, Tokens
+from judgeharness_integrations.judging.chatmodels import Completion, FunctionModel, Prompt, chat_model
+from judgeharness_integrations.judging.execution.attempting import CallPolicy
+from judgeharness_integrations.judging.execution.budget import Budget, BudgetExhausted
+from judgeharness_integrations.judging.execution.observing import Span, Spans
 
 PROMPT = Prompt(step="greeting", system="Say a word.", user="", schema={"type": "object"})
 

@@ -20,7 +20,7 @@ from judgeharness_integrations.benchmark import documents as finding
 from judgeharness_integrations.benchmark import formats as pdf
 from judgeharness_integrations.benchmark.documents import LONGEST, pieces, read_documents, slug
 from judgeharness_integrations.benchmark.formats import unwrapped
-from judgeharness_integrations.benchmark.records import Document
+from judgeharness_integrations.benchmark.pair import Document
 
 Draw = Callable[..., Path]
 TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=400)

@@ -14,6 +14,7 @@ from support.benchmark_results import DOCUMENTS, TAXONOMY, make_pair
 
 from judgeharness_integrations import AnswerCase, JudgeHarness, PairwiseCase
 from judgeharness_integrations._errors import CaseError, UsageError
+from judgeharness_integrations.analysis.result import HarnessResult
 from judgeharness_integrations.benchmark.judges import (
     ConversationJudge,
     PairJudge,
@@ -24,12 +25,10 @@ from judgeharness_integrations.benchmark.judges import (
     side_case,
     turn_of,
 )
-from judgeharness_integrations.benchmark.pair import Conditions, Pair, Side
-from judgeharness_integrations.benchmark.records import FailureType, Taxonomy
+from judgeharness_integrations.benchmark.pair import Conditions, FailureType, Pair, Side, Taxonomy
 from judgeharness_integrations.benchmark.results.rows import turn_label
-from judgeharness_integrations.chatmodels import Completion, FunctionModel, Prompt
-from judgeharness_integrations.judging import Judge
-from judgeharness_integrations.result import HarnessResult
+from judgeharness_integrations.judging.chatmodels import Completion, FunctionModel, Prompt
+from judgeharness_integrations.judging.judge import Judge
 
 LIBRARY = {document.document_id: document for document in DOCUMENTS}
 RIGHT = {"reasoning": "A holds.", "verdict": "A", "turn": 2, "type": "evasion"}

@@ -11,9 +11,9 @@ from support.benchmark_results import judged, make_benchmark, verification
 from support.benchmark_schemas import DESCRIPTIONS, RECORDS
 
 from judgeharness_integrations.audit.labels import assign, label_log, read_results, write_assignment
-from judgeharness_integrations.benchmark.records import Record
+from judgeharness_integrations.benchmark.pair import Record
 from judgeharness_integrations.benchmark.verdicts import write_judgments
-from judgeharness_integrations.schemas import schema
+from judgeharness_integrations.reporting.schemas import schema
 
 
 @pytest.mark.parametrize("name", RECORDS)

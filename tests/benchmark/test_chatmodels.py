@@ -12,9 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judgeharness_integrations import adapters
 from judgeharness_integrations._errors import ConfigError, NotInstalledError, UnknownNameError, UsageError
-from judgeharness_integrations.chatmodels import (
+from judgeharness_integrations.analysis.usage import Price, price_of
+from judgeharness_integrations.cli.benchmark._calls import ModelFile, Spending, read_model_file
+from judgeharness_integrations.judging import adapters
+from judgeharness_integrations.judging.chatmodels import (
     ChatModel,
     Completion,
     FunctionModel,
@@ -22,15 +24,13 @@ from judgeharness_integrations.chatmodels import (
     chat_model,
     parsed_object,
 )
-from judgeharness_integrations.cli.benchmark._models import ModelFile, Spending, read_model_file
-from judgeharness_integrations.config.importing import import_file
-from judgeharness_integrations.prices import Price, price_of
+from judgeharness_integrations.judging.config.building import import_file
 
 PROMPT = Prompt(step="greeting", system="Say a word.", user="", schema={"type": "object"})
 MINE = """
 from dataclasses import dataclass
 from helper_of_mine import greeting
-from judgeharness_integrations.chatmodels import Completion
+from judgeharness_integrations.judging.chatmodels import Completion
 
 def plain(prompt):
     return {"word": greeting}
@@ -206,7 +206,7 @@ def test_options_of_a_model_go_before_those_of_any(monkeypatch: pytest.MonkeyPat
     def fail(spec: str, options: Mapping[str, Any]) -> ChatModel:
         raise ConfigError(f"{spec} cannot be made with {options['a']}, {options['b']} and {options['api_key']}.")
 
-    monkeypatch.setattr("judgeharness_integrations.chatmodels.chat_model", fail)
+    monkeypatch.setattr("judgeharness_integrations.judging.chatmodels.chat_model", fail)
     with pytest.raises(ConfigError, match="with 1, 2 and") as refused:
         models.model("openai:gpt-4o")
     assert "sk-secret-key" not in str(refused.value)
@@ -226,7 +226,7 @@ def test_options_and_prices_are_found_with_and_without_the_provider(
         given.append((spec, dict(options)))
         return FunctionModel(function=str, name="llama3:8b")
 
-    monkeypatch.setattr("judgeharness_integrations.chatmodels.chat_model", made)
+    monkeypatch.setattr("judgeharness_integrations.judging.chatmodels.chat_model", made)
     name = models.model("ollama:llama3:8b").name
     assert given == [("ollama:llama3:8b", {"a": 1, "b": 2})]
     assert price_of(name, models.prices) == Price(input=1, output=2)
@@ -275,7 +275,7 @@ def test_without_langchain_one_line_brings_all_that_is_missing(monkeypatch: pyte
     def missing(_name: str) -> None:
         raise NotInstalledError("langchain (langchain_core)", "langchain")
 
-    monkeypatch.setattr("judgeharness_integrations.adapters.find_adapter", missing)
+    monkeypatch.setattr("judgeharness_integrations.judging.adapters.find_adapter", missing)
     with pytest.raises(NotInstalledError, match=r"'openai:gpt-4o' is not installed: pip install '.*\[benchmark\]'"):
         read_model_file(None).model("openai:gpt-4o")
 

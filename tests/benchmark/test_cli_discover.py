@@ -18,7 +18,7 @@ from judgeharness_integrations.benchmark.folder import BenchmarkFolder
 from judgeharness_integrations.benchmark.proposals import read_proposals
 from judgeharness_integrations.benchmark.taxonomy import load_taxonomy
 from judgeharness_integrations.cli import main
-from judgeharness_integrations.schemas import schema
+from judgeharness_integrations.reporting.schemas import schema
 
 Serve = Callable[..., OpenAIServer]
 READER = """

@@ -21,11 +21,11 @@ from support.benchmark_scripted import Scripted, answer_to
 
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.benchmark.folder import BenchmarkFolder, Settings
-from judgeharness_integrations.chatmodels import Prompt, chat_model
 from judgeharness_integrations.cli import main
 from judgeharness_integrations.cli.benchmark import _generate
 from judgeharness_integrations.cli.benchmark._going import Outcome
-from judgeharness_integrations.schemas import schema
+from judgeharness_integrations.judging.chatmodels import Prompt, chat_model
+from judgeharness_integrations.reporting.schemas import schema
 
 MODELS = """
 from support.benchmark_scripted import Scripted

@@ -17,8 +17,8 @@ from judgeharness_integrations.benchmark.folder import BenchmarkFolder
 from judgeharness_integrations.benchmark.journal import Asked
 from judgeharness_integrations.benchmark.judges import side_case
 from judgeharness_integrations.benchmark.pair import Verification
-from judgeharness_integrations.chatmodels import Completion
 from judgeharness_integrations.cli import main
+from judgeharness_integrations.judging.chatmodels import Completion
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
 SKILLS = {"strong": 0.9, "middling": 0.7, "weak": 0.4}

@@ -14,9 +14,9 @@ from support.verified_pairs import DOCUMENT, NAMED, TAXONOMY, Verifier, pair, pl
 from judgeharness_integrations.benchmark.folder import BenchmarkFolder, Settings, digest_of
 from judgeharness_integrations.benchmark.journal import Asked, Journal
 from judgeharness_integrations.benchmark.pair import LayerResult, Verification
-from judgeharness_integrations.chatmodels import Completion
 from judgeharness_integrations.cli import main
-from judgeharness_integrations.schemas import schema
+from judgeharness_integrations.judging.chatmodels import Completion
+from judgeharness_integrations.reporting.schemas import schema
 
 INCOHERENT = Verification(
     verifier="earlier",

@@ -9,7 +9,7 @@ from support.verified_pairs import DOCUMENT, Verifier, asked, conditions, materi
 from judgeharness_integrations.benchmark.asker import UnreadableError
 from judgeharness_integrations.benchmark.pair import Blueprint, Blueprints, Pair
 from judgeharness_integrations.benchmark.verification import coherence, coherence_prompt, read_conflicts
-from judgeharness_integrations.chatmodels import Completion
+from judgeharness_integrations.judging.chatmodels import Completion
 
 
 def planned(**changed: Any) -> Pair:

@@ -13,8 +13,16 @@ from hypothesis import strategies as st
 from scipy.stats import chi2_contingency, chisquare
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.benchmark.pair import Conditions, Drawing, draw_conditions
-from judgeharness_integrations.benchmark.records import Behaviour, Chunk, Document, FailureType, Taxonomy
+from judgeharness_integrations.benchmark.pair import (
+    Behaviour,
+    Chunk,
+    Conditions,
+    Document,
+    Drawing,
+    FailureType,
+    Taxonomy,
+    draw_conditions,
+)
 from judgeharness_integrations.benchmark.taxonomy import default_taxonomy
 
 LEAST = 1e-3  # the draws are fixed by their seed: a test passes always or never

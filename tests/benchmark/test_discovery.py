@@ -49,9 +49,9 @@ from judgeharness_integrations.benchmark.taxonomy import (
     default_taxonomy,
     load_taxonomy,
 )
-from judgeharness_integrations.chatmodels import FunctionModel, Prompt
 from judgeharness_integrations.cli.benchmark._discover import Sitting
-from judgeharness_integrations.execution.budget import Budget
+from judgeharness_integrations.judging.chatmodels import FunctionModel, Prompt
+from judgeharness_integrations.judging.execution.budget import Budget
 
 TAXONOMY = default_taxonomy()
 EXTENDS = TaxonomyFile(extends="default")

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from support.benchmark_results import judged, make_benchmark
 
 from judgeharness_integrations.benchmark.pair import Pair
-from judgeharness_integrations.benchmark.results.curation import Curating, curated
-from judgeharness_integrations.benchmark.results.export import exported
+from judgeharness_integrations.benchmark.results.curation import Curating, curated, exported
 from judgeharness_integrations.benchmark.results.rows import joined
 from judgeharness_integrations.verdictlog.row import VerdictRow
 

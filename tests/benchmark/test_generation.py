@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from support.benchmark_roles import offline
 from support.benchmark_scripted import KINDS, LIBRARY, Scripted, answer_to, conditions_of, material_of, pieces
 
-from judgeharness_integrations.benchmark.asker import Asker, AskError, UnreadableError
+from judgeharness_integrations.benchmark.asker import Asker, AskError, Material, UnreadableError
 from judgeharness_integrations.benchmark.generation import (
     blueprints_prompt,
     conversation_prompt,
@@ -24,11 +24,9 @@ from judgeharness_integrations.benchmark.generation import (
     read_conversation,
 )
 from judgeharness_integrations.benchmark.journal import Journal
-from judgeharness_integrations.benchmark.pair import LAYERS, Pair
-from judgeharness_integrations.benchmark.prompts import Material
-from judgeharness_integrations.benchmark.records import Chunk
-from judgeharness_integrations.chatmodels import Prompt
-from judgeharness_integrations.execution.budget import Budget
+from judgeharness_integrations.benchmark.pair import LAYERS, Chunk, Pair
+from judgeharness_integrations.judging.chatmodels import Prompt
+from judgeharness_integrations.judging.execution.budget import Budget
 
 CONDITIONS = conditions_of()
 MATERIAL = material_of(CONDITIONS)

@@ -17,10 +17,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judgeharness_integrations._errors import LogStorageError
+from judgeharness_integrations.analysis.usage import Spent
 from judgeharness_integrations.benchmark.journal import Asked, Journal, StepUsage
-from judgeharness_integrations.chatmodels import Completion, FunctionModel, Prompt
-from judgeharness_integrations.modelanswer import ModelAnswer, Tokens
-from judgeharness_integrations.prices import Spent
+from judgeharness_integrations.judging.answer import ModelAnswer, Tokens
+from judgeharness_integrations.judging.chatmodels import Completion, FunctionModel, Prompt
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
@@ -163,7 +163,7 @@ def test_what_was_added_is_there_after_a_kill(tmp_path: Path) -> None:
 import os, signal, sys
 from pathlib import Path
 from judgeharness_integrations.benchmark.journal import Asked, Journal
-from judgeharness_integrations.chatmodels import Completion
+from judgeharness_integrations.judging.chatmodels import Completion
 journal = Journal(Path(sys.argv[1]))
 journal.add(Asked(item="i", step="s", model='["m", {}]', prompt="p", attempt=0), Completion(text="kept"), tries=1)
 os.kill(os.getpid(), signal.SIGKILL)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.benchmark.journal import Asked, Journal, known_model
-from judgeharness_integrations.chatmodels import Completion, FunctionModel, Prompt
+from judgeharness_integrations.judging.chatmodels import Completion, FunctionModel, Prompt
 
 PROMPT = Prompt(step="claims", system="s", user="u", schema={})
 OPTIONS = st.dictionaries(st.text(), st.none() | st.integers() | st.floats(allow_nan=False) | st.lists(st.text()))

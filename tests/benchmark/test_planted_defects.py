@@ -10,15 +10,13 @@ from pathlib import Path
 import pytest
 from support.benchmark_roles import EXAMPLE, generator_with, offline, role
 
-from judgeharness_integrations.benchmark.asker import Asker
+from judgeharness_integrations.benchmark.asker import Asker, Material
 from judgeharness_integrations.benchmark.documents import read_documents
 from judgeharness_integrations.benchmark.generation import generated
 from judgeharness_integrations.benchmark.journal import Journal
-from judgeharness_integrations.benchmark.pair import LAYERS, Conditions, Drawing, Pair, draw_conditions
-from judgeharness_integrations.benchmark.prompts import Material
-from judgeharness_integrations.benchmark.records import Document
+from judgeharness_integrations.benchmark.pair import LAYERS, Conditions, Document, Drawing, Pair, draw_conditions
 from judgeharness_integrations.benchmark.taxonomy import default_taxonomy
-from judgeharness_integrations.execution.budget import Budget
+from judgeharness_integrations.judging.execution.budget import Budget
 
 CAUGHT = {  # defect -> the layer that finds it, and what its first reason says
     "malformed JSON": ("form", "the answer is no JSON object"),

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 from support.benchmark_results import DOCUMENTS, TAXONOMY, make_benchmark, make_pair
 
 from judgeharness_integrations._errors import CaseError
-from judgeharness_integrations.benchmark.pair import Conversation, Conversations, Drawing, Turn, draw_conditions
+from judgeharness_integrations.benchmark.pair import Conversation, Conversations, Drawing, Turn, clean, draw_conditions
 from judgeharness_integrations.benchmark.publicformat import Names, conversation_of, public_record, read_public
-from judgeharness_integrations.benchmark.records import clean
 
 MESSAGES = [
     {"role": "user", "content": "When does it open?"},

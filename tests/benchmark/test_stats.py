@@ -9,11 +9,12 @@ from hypothesis import strategies as st
 from support.benchmark_results import judged, make_benchmark, make_pair, verification
 
 from judgeharness_integrations._errors import UsageError
+from judgeharness_integrations.analysis.usage import Price
 from judgeharness_integrations.audit.labels import assign, audited_of, label_log, read_labels, read_results
 from judgeharness_integrations.benchmark.journal import StepUsage
 from judgeharness_integrations.benchmark.pair import LAYERS, Pair, Verification
+from judgeharness_integrations.benchmark.results.checks import flow, reasons, survival
 from judgeharness_integrations.benchmark.results.curation import Step
-from judgeharness_integrations.benchmark.results.flow import flow, reasons, survival
 from judgeharness_integrations.benchmark.stats import (
     Cost,
     Steps,
@@ -23,7 +24,6 @@ from judgeharness_integrations.benchmark.stats import (
     steps_of,
     total_cost,
 )
-from judgeharness_integrations.prices import Price
 from judgeharness_integrations.verdictlog.sql.runs import ModelUsage
 
 ENDINGS = (

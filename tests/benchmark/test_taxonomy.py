@@ -10,7 +10,7 @@ import pytest
 
 from judgeharness_integrations._errors import CaseError, ConfigError, UnknownNameError, UsageError
 from judgeharness_integrations.benchmark.folder import BenchmarkFolder
-from judgeharness_integrations.benchmark.records import Behaviour, FailureType, Taxonomy
+from judgeharness_integrations.benchmark.pair import Behaviour, FailureType, Taxonomy
 from judgeharness_integrations.benchmark.taxonomy import default_taxonomy, load_taxonomy
 
 FAILURES = [

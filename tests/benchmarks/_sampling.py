@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from judgeharness_integrations import HarnessResult, JudgeHarness, PairwiseCase
-from judgeharness_integrations.judging import FunctionJudge, JudgeIdentity
+from judgeharness_integrations.judging.judge import FunctionJudge, JudgeIdentity
 from judgeharness_integrations.verdictlog import SqlLog, VerdictLog
 
 CALLS_A_CASE = 6

@@ -16,8 +16,8 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from support.comparisons import Simulation, drawn_labels
 
-from judgeharness_integrations.comparison import compare
-from judgeharness_integrations.replay import replay
+from judgeharness_integrations.analysis.comparison import compare
+from judgeharness_integrations.analysis.replay import replay
 
 CASES, SAMPLES, REPEATS, PERMUTATIONS = 2000, 3, 3, 2000
 

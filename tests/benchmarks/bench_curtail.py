@@ -18,7 +18,7 @@ from typing import Any
 from _measuring import Target, report
 
 from judgeharness_integrations import JudgeHarness
-from judgeharness_integrations.aggregation import decide, needed, rule, settled
+from judgeharness_integrations.analysis.aggregation import decide, needed, rule, settled
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
 CASES = 1_000

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 from _measuring import Target, report, spread, wall_s
 
-from judgeharness_integrations.ranking.credits import Credits
-from judgeharness_integrations.ranking.rating import Rating, rate
+from judgeharness_integrations.analysis.ranking.credits import Credits
+from judgeharness_integrations.analysis.ranking.rating import Rating, rate
 
 JUDGES = 100
 MANY, FEW = 10_000, 1_000

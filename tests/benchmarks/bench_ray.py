@@ -15,7 +15,7 @@ from typing import Any
 from _measuring import Target, report, spread
 
 from judgeharness_integrations import AnswerCase, JudgeHarness
-from judgeharness_integrations.execution.ray_engine import RayExecutor
+from judgeharness_integrations.judging.execution.ray_engine import RayExecutor
 
 REPEATS = 3
 CONCURRENCY, LATENCY_S = 8, 0.2

@@ -14,9 +14,9 @@ from statsmodels.stats.inter_rater import cohens_kappa
 from statsmodels.stats.proportion import proportion_confint
 
 from judgeharness_integrations._errors import CaseError
-from judgeharness_integrations.calibration import CriterionCalibration, Judged, Rate, measure_calibration
-from judgeharness_integrations.calibration.rates import score_errors
-from judgeharness_integrations.statistics.agreement import cohen_kappa
+from judgeharness_integrations.analysis.calibration import CriterionCalibration, Judged, Rate, measure_calibration
+from judgeharness_integrations.analysis.calibration.rates import score_errors
+from judgeharness_integrations.analysis.statistics.agreement import cohen_kappa
 
 DATA = Path(__file__).parents[1] / "data"
 P, F = "PASS", "FAIL"

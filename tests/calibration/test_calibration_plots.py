@@ -7,9 +7,9 @@ import pytest
 
 from judgeharness_integrations import CalibrationReport
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.calibration import Judged, measure_calibration
-from judgeharness_integrations.calibration.plots import draw_risk_coverage
+from judgeharness_integrations.analysis.calibration import Judged, measure_calibration
 from judgeharness_integrations.cli import main
+from judgeharness_integrations.reporting.figures import draw_risk_coverage
 
 SURE = [("PASS", "PASS", 1.0)] * 20 + [("PASS", "FAIL", 0.6)] * 5 + [("FAIL", "FAIL", 0.8)] * 9
 

@@ -10,9 +10,14 @@ import pytest
 
 from judgeharness_integrations import AnswerCase, CalibrationSet, Criterion, JudgeHarness, JudgeIdentity
 from judgeharness_integrations._errors import ConfigError
-from judgeharness_integrations.calibration import CalibrationReport, CalibrationState, Judged, measure_calibration
-from judgeharness_integrations.design import Fingerprint
-from judgeharness_integrations.judging import FunctionJudge
+from judgeharness_integrations.analysis.calibration import (
+    CalibrationReport,
+    CalibrationState,
+    Judged,
+    measure_calibration,
+)
+from judgeharness_integrations.analysis.design import Fingerprint
+from judgeharness_integrations.judging.judge import FunctionJudge
 
 THEN = datetime(2026, 1, 1, tzinfo=UTC)
 PARTS: dict[str, Any] = {

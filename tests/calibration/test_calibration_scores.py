@@ -11,10 +11,15 @@ from hypothesis import strategies as st
 from scipy import stats
 from sklearn.metrics import cohen_kappa_score
 
-from judgeharness_integrations.calibration import Judged, measure_calibration, rankcorrelation
-from judgeharness_integrations.calibration.quadratickappa import other_scale, quadratic_kappa
-from judgeharness_integrations.calibration.rankcorrelation import kendall_tau_b, spearman
-from judgeharness_integrations.calibration.scores import score_measures
+from judgeharness_integrations.analysis.calibration import Judged, measure_calibration
+from judgeharness_integrations.analysis.calibration import scores as rankcorrelation
+from judgeharness_integrations.analysis.calibration.scores import (
+    kendall_tau_b,
+    other_scale,
+    quadratic_kappa,
+    score_measures,
+    spearman,
+)
 
 columns = st.lists(st.tuples(st.integers(1, 5), st.integers(1, 5)), min_size=2, max_size=40)
 smooth = st.lists(st.tuples(*[st.floats(-1e3, 1e3, width=32)] * 2), min_size=2, max_size=20)

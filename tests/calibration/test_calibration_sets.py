@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from judgeharness_integrations._errors import AmbiguousResultError, CaseError
-from judgeharness_integrations.aggregation import rule
-from judgeharness_integrations.calibration import CalibrationSet
-from judgeharness_integrations.calibration.harnessing import calibration_report
-from judgeharness_integrations.cases import AnswerCase
-from judgeharness_integrations.design import Design
-from judgeharness_integrations.measure import measure
-from judgeharness_integrations.result import HarnessResult
+from judgeharness_integrations.analysis.aggregation import rule
+from judgeharness_integrations.analysis.design import Design
+from judgeharness_integrations.analysis.measure import measure
+from judgeharness_integrations.analysis.result import HarnessResult
+from judgeharness_integrations.judging.calibrating import calibration_report
+from judgeharness_integrations.judging.cases import AnswerCase
+from judgeharness_integrations.judging.labelset import CalibrationSet
 from judgeharness_integrations.verdictlog import VerdictRow
 
 DESIGN = Design(perturbations=("none",), repetitions=1, rule=rule("majority"))

@@ -14,15 +14,14 @@ import pytest
 from support.measured import calibration
 
 from judgeharness_integrations._errors import ConfigError, UsageError
-from judgeharness_integrations.calibration import (
+from judgeharness_integrations.analysis.calibration import (
     CalibrationReport,
-    CalibrationSet,
     Judged,
     LabelledItem,
     Rate,
     measure_calibration,
 )
-from judgeharness_integrations.calibration.candidates import (
+from judgeharness_integrations.analysis.calibration.candidates import (
     Look,
     add_look,
     candidate_of_items,
@@ -32,11 +31,16 @@ from judgeharness_integrations.calibration.candidates import (
     ledger_path_of_log,
     read_ledger,
 )
-from judgeharness_integrations.calibration.drift import drift
-from judgeharness_integrations.calibration.holdout import Part, cases_of_part
-from judgeharness_integrations.calibration.simultaneous import simultaneous_alpha, simultaneous_level
+from judgeharness_integrations.analysis.calibration.drift import drift
+from judgeharness_integrations.analysis.calibration.holdout import (
+    Part,
+    cases_of_part,
+    simultaneous_alpha,
+    simultaneous_level,
+)
+from judgeharness_integrations.analysis.statistics.proportions import sign_test, wilson
+from judgeharness_integrations.judging.labelset import CalibrationSet
 from judgeharness_integrations.reporting import calibration_text
-from judgeharness_integrations.statistics.proportions import sign_test, wilson
 
 STUDIES = 4000
 

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from scipy import stats
 from scipy.stats import binom
 
-from judgeharness_integrations.aggregation.statistics import agreement, modal_share
-from judgeharness_integrations.calibration import Judged, Rate, measure_calibration
-from judgeharness_integrations.calibration.rates import score_errors
-from judgeharness_integrations.statistics.agreement import clustered_kappa
-from judgeharness_integrations.statistics.clusters import cluster_degrees
-from judgeharness_integrations.statistics.proportions import wilson_of
-from judgeharness_integrations.statistics.tally import bounded_estimate
+from judgeharness_integrations.analysis.aggregation.statistics import agreement, modal_share
+from judgeharness_integrations.analysis.calibration import Judged, Rate, measure_calibration
+from judgeharness_integrations.analysis.calibration.rates import score_errors
+from judgeharness_integrations.analysis.statistics.agreement import clustered_kappa
+from judgeharness_integrations.analysis.statistics.clusters import cluster_degrees
+from judgeharness_integrations.analysis.statistics.proportions import wilson_of
+from judgeharness_integrations.analysis.statistics.tally import bounded_estimate
 
 
 @given(st.integers(0, 40), st.integers(1, 40))

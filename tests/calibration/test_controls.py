@@ -14,20 +14,20 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 from support.measured import calibration
 
-from judgeharness_integrations.calibration import CalibrationReport, Judged, measure_calibration
-from judgeharness_integrations.calibration.classes import balanced_accuracy
-from judgeharness_integrations.calibration.controls import (
+from judgeharness_integrations.analysis.calibration import CalibrationReport, Judged, measure_calibration
+from judgeharness_integrations.analysis.calibration.controls import (
     Controls,
     controls_of,
     label_controls,
     longer_answer,
     longer_of,
 )
-from judgeharness_integrations.calibration.selection import selection_of, withhold
-from judgeharness_integrations.statistics.agreement import clustered_kappa, kappa_interval
-from judgeharness_integrations.statistics.paired import tango_interval
-from judgeharness_integrations.statistics.proportions import clopper_pearson, wilson
-from judgeharness_integrations.statistics.tally import Tally
+from judgeharness_integrations.analysis.calibration.measure import balanced_accuracy
+from judgeharness_integrations.analysis.calibration.selection import selection_of, withhold
+from judgeharness_integrations.analysis.statistics.agreement import clustered_kappa, kappa_interval
+from judgeharness_integrations.analysis.statistics.paired import tango_interval
+from judgeharness_integrations.analysis.statistics.proportions import clopper_pearson, wilson
+from judgeharness_integrations.analysis.statistics.tally import Tally
 
 
 def of(pairs: list[tuple[Any, Any]], **facts: Any) -> Controls:

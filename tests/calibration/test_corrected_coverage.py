@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from judgeharness_integrations.calibration.corrected import Sample, ppi_plus_plus, rogan_gladen, tenenbein
+from judgeharness_integrations.analysis.calibration.estimators import ppi_plus_plus, tenenbein
+from judgeharness_integrations.analysis.calibration.rogangladen import Sample, rogan_gladen
 
 REPLICATES = 600
 

@@ -15,15 +15,13 @@ from hypothesis import strategies as st
 from scipy.stats import beta
 
 from judgeharness_integrations._errors import UnknownNameError, UsageError
-from judgeharness_integrations.calibration.corrected import (
+from judgeharness_integrations.analysis.calibration.corrected import (
     CorrectedRate,
-    Sample,
     corrected_rate,
     corrected_rate_of_counts,
-    ppi_plus_plus,
-    rogan_gladen,
-    tenenbein,
 )
+from judgeharness_integrations.analysis.calibration.estimators import ppi_plus_plus, tenenbein
+from judgeharness_integrations.analysis.calibration.rogangladen import Sample, rogan_gladen
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "data" / "golden" / "corrected_rate.json").read_text())
 

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.calibration import LabelledItem
-from judgeharness_integrations.calibration.anchors import anchor_cases, anchor_items, by_place
+from judgeharness_integrations.analysis.calibration import LabelledItem
+from judgeharness_integrations.analysis.calibration.driftanswer import anchor_cases, anchor_items, by_place
 
 
 def item(case_id: str, gold: Any, *, criterion: str = "verdict", verdict: Any = "PASS") -> LabelledItem:

@@ -16,9 +16,9 @@ from statsmodels.stats.multitest import multipletests
 from support.measured import calibration
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.calibration import CalibrationReport, LabelledItem
-from judgeharness_integrations.calibration.drift import CriterionDrift, DriftReport, drift
-from judgeharness_integrations.statistics.multiplicity import holm
+from judgeharness_integrations.analysis.calibration import CalibrationReport, LabelledItem
+from judgeharness_integrations.analysis.calibration.drift import CriterionDrift, DriftReport, drift
+from judgeharness_integrations.analysis.statistics.multiplicity import holm
 
 Decided = Any
 

@@ -14,10 +14,16 @@ import pytest
 from support.measured import calibration
 
 from judgeharness_integrations._errors import ConfigError
-from judgeharness_integrations.calibration import LabelledItem
-from judgeharness_integrations.calibration.drift import drift
-from judgeharness_integrations.calibration.history import History, append_history, history_line, past_days, read_history
-from judgeharness_integrations.statistics.paired import tango_interval
+from judgeharness_integrations.analysis.calibration import LabelledItem
+from judgeharness_integrations.analysis.calibration.drift import drift
+from judgeharness_integrations.analysis.calibration.history import (
+    History,
+    append_history,
+    history_line,
+    past_days,
+    read_history,
+)
+from judgeharness_integrations.analysis.statistics.paired import tango_interval
 
 
 def line(**changes: Any) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from support.measured import calibration
 
 from judgeharness_integrations import CalibrationSet, JudgeHarness
 from judgeharness_integrations._errors import ConfigError
-from judgeharness_integrations.calibration import CalibrationReport, LabelledItem
+from judgeharness_integrations.analysis.calibration import CalibrationReport, LabelledItem
 
 ITEMS = (
     LabelledItem(case_id="c1", criterion="verdict", gold="PASS", verdict="PASS", status="decided"),

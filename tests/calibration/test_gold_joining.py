@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from judgeharness_integrations._errors import CaseError, UsageError
-from judgeharness_integrations.aggregation.grouping import EVERY_CRITERION
-from judgeharness_integrations.calibration.joining import joined, read_gold
-from judgeharness_integrations.verdictlog.row import VerdictRow
+from judgeharness_integrations.labelling.joining import joined, read_gold
+from judgeharness_integrations.verdictlog.row import EVERY_CRITERION, VerdictRow
 
 
 def gold_file(folder: Path, *lines: str, name: str = "gold.csv") -> Path:

@@ -11,15 +11,19 @@ from support.measured import measured
 from support.rows import sampled
 
 from judgeharness_integrations._errors import CaseError
-from judgeharness_integrations.calibration import Judged, measure_calibration
-from judgeharness_integrations.calibration.changes import Change, rights
-from judgeharness_integrations.calibration.items import LabelledItem
-from judgeharness_integrations.calibration.words import read_gold_alone, read_golds, unread_sentence
-from judgeharness_integrations.gates import check_gates
-from judgeharness_integrations.planning.gstudy import gstudy
-from judgeharness_integrations.replay import replay
-from judgeharness_integrations.reporting.runs import run_report
-from judgeharness_integrations.result import HarnessResult
+from judgeharness_integrations.analysis.calibration import Judged, measure_calibration
+from judgeharness_integrations.analysis.calibration.driftanswer import Change, rights
+from judgeharness_integrations.analysis.calibration.items import (
+    LabelledItem,
+    read_gold_alone,
+    read_golds,
+    unread_sentence,
+)
+from judgeharness_integrations.analysis.gates import check_gates
+from judgeharness_integrations.analysis.planning.gstudy import gstudy
+from judgeharness_integrations.analysis.replay import replay
+from judgeharness_integrations.analysis.result import HarnessResult
+from judgeharness_integrations.analysis.runs import run_report
 from judgeharness_integrations.verdictlog.row import EVERY_CRITERION, VerdictRow
 
 GRADED, PAIR = ("PASS", "FAIL"), ("A", "B")

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import chi2, chi2_contingency, fisher_exact, multinomial
 
-from judgeharness_integrations.calibration import homogeneity
-from judgeharness_integrations.calibration.homogeneity import homogeneity_p
+from judgeharness_integrations.analysis.calibration import strata as homogeneity
+from judgeharness_integrations.analysis.calibration.strata import homogeneity_p
 
 
 def test_large_counts_are_tested_by_chi_square() -> None:

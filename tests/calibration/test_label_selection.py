@@ -13,20 +13,20 @@ from support.gated import labelled
 from support.measured import VALID, calibration, measured
 from support.rows import sampled
 
-from judgeharness_integrations.calibration import CalibrationReport, Judged, LabelledItem, measure_calibration
-from judgeharness_integrations.calibration.corrected import corrected_rate
-from judgeharness_integrations.calibration.measure import stratified
-from judgeharness_integrations.calibration.selection import (
+from judgeharness_integrations.analysis.calibration import CalibrationReport, Judged, LabelledItem, measure_calibration
+from judgeharness_integrations.analysis.calibration.corrected import corrected_rate
+from judgeharness_integrations.analysis.calibration.measure import stratified
+from judgeharness_integrations.analysis.calibration.selection import (
     SELECTION_LEVEL,
     Selection,
     selection_of,
     selection_of_items,
     withhold,
 )
-from judgeharness_integrations.gates import Gates, check_gates
+from judgeharness_integrations.analysis.gates import Gates, check_gates
+from judgeharness_integrations.analysis.runs import run_report
 from judgeharness_integrations.reporting import calibration_text
 from judgeharness_integrations.reporting.html import calibrationcards
-from judgeharness_integrations.reporting.runs import run_report
 
 
 def items(*counts: tuple[Any, Any, int]) -> list[LabelledItem]:

@@ -18,15 +18,15 @@ from support.rows import both_orders, sampled
 
 from judgeharness_integrations import AnswerCase, Criterion, HarnessResult, JudgeHarness, PairwiseCase
 from judgeharness_integrations._errors import CaseError, UsageError
-from judgeharness_integrations.calibration import (
+from judgeharness_integrations.analysis.calibration.rates import Rate
+from judgeharness_integrations.judging.structured import structured_case
+from judgeharness_integrations.labelling.resultsheets import (
+    Answers,
     SheetLabel,
     calibration_set_from_sheet,
     read_labelling_sheet,
     write_labelling_sheet,
 )
-from judgeharness_integrations.calibration.answers import Answers
-from judgeharness_integrations.calibration.rates import Rate
-from judgeharness_integrations.structured import structured_case
 
 COLUMNS = ["case_id", "criterion", "context", "input", "output", "reference", "answer", "gold"]
 CASES = [

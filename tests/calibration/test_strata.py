@@ -12,10 +12,10 @@ import pytest
 from scipy.stats import chi2_contingency
 from support.measured import calibration
 
-from judgeharness_integrations.calibration import CalibrationReport, Judged, measure_calibration
-from judgeharness_integrations.calibration.measure import stratified
-from judgeharness_integrations.calibration.population import column_text
-from judgeharness_integrations.calibration.strata import Strata
+from judgeharness_integrations.analysis.calibration import CalibrationReport, Judged, measure_calibration
+from judgeharness_integrations.analysis.calibration.measure import stratified
+from judgeharness_integrations.analysis.calibration.population import column_text
+from judgeharness_integrations.analysis.calibration.strata import Strata
 from judgeharness_integrations.reporting import calibration_text
 from judgeharness_integrations.verdictlog import VerdictRow
 

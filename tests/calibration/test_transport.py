@@ -15,10 +15,11 @@ from support.measured import VALID, calibration, measured
 from support.rows import sampled
 
 from judgeharness_integrations._errors import ConfigError
-from judgeharness_integrations.aggregation import rule
-from judgeharness_integrations.calibration import CalibrationReport
-from judgeharness_integrations.calibration.facts import facts_of_decisions, facts_of_result
-from judgeharness_integrations.calibration.population import (
+from judgeharness_integrations.analysis.aggregation import rule
+from judgeharness_integrations.analysis.boundary import boundary
+from judgeharness_integrations.analysis.calibration import CalibrationReport
+from judgeharness_integrations.analysis.calibration.facts import facts_of_decisions, facts_of_result
+from judgeharness_integrations.analysis.calibration.population import (
     CaseFacts,
     Decided,
     Population,
@@ -29,14 +30,13 @@ from judgeharness_integrations.calibration.population import (
     lengths_of,
     population_of,
 )
-from judgeharness_integrations.calibration.saved import CalibrationState
-from judgeharness_integrations.calibration.transport import ALPHA, ShiftTest, shift_test, transported
-from judgeharness_integrations.gates.report import GateReport
-from judgeharness_integrations.replay import case_decisions
-from judgeharness_integrations.replay.anchoring import replay_state
-from judgeharness_integrations.reporting.boundary import boundary
-from judgeharness_integrations.reporting.runs.building import run_report
-from judgeharness_integrations.result import HarnessResult
+from judgeharness_integrations.analysis.calibration.saved import CalibrationState
+from judgeharness_integrations.analysis.calibration.transport import ALPHA, ShiftTest, shift_test, transported
+from judgeharness_integrations.analysis.gates.report import GateReport
+from judgeharness_integrations.analysis.replay import case_decisions
+from judgeharness_integrations.analysis.replay.anchoring import replay_state
+from judgeharness_integrations.analysis.result import HarnessResult
+from judgeharness_integrations.analysis.runs.building import run_report
 from judgeharness_integrations.verdictlog import read_log
 from judgeharness_integrations.verdictlog.row import VerdictRow
 

@@ -15,10 +15,10 @@ from support.certified import gpt4_rows
 from support.rows import sampled
 
 from judgeharness_integrations._errors import CaseError, ConfigError, UnknownNameError, UsageError
-from judgeharness_integrations.aggregation import rule
-from judgeharness_integrations.certifying import Certificate, Wanted, certify
-from judgeharness_integrations.certifying.measuring import Labels
-from judgeharness_integrations.reporting.certificatetext import certificate_text
+from judgeharness_integrations.analysis.aggregation import rule
+from judgeharness_integrations.analysis.certifying import Certificate, Wanted, certify
+from judgeharness_integrations.analysis.certifying.measuring import Labels
+from judgeharness_integrations.analysis.certifying.wording import certificate_text
 from judgeharness_integrations.verdictlog import Verdict, VerdictRow
 
 NOW = datetime(2026, 11, 1, tzinfo=UTC)

@@ -13,15 +13,15 @@ import pytest
 
 from judgeharness_integrations import AnswerCase, Criterion, HarnessResult, JudgeHarness, JudgeIdentity, VerdictRow
 from judgeharness_integrations._errors import ConfigError, PlanError
-from judgeharness_integrations.calibration import CalibrationSet
-from judgeharness_integrations.cases import map_texts
-from judgeharness_integrations.certifying import Certificate, Wanted, certify
-from judgeharness_integrations.certifying.measuring import Labels
-from judgeharness_integrations.judging import Answer, Judgment, Probe
-from judgeharness_integrations.measure import remeasure
-from judgeharness_integrations.perturbations import Perturbation
-from judgeharness_integrations.reporting.runs.building import run_report
-from judgeharness_integrations.running import fingerprint_parts
+from judgeharness_integrations.analysis.certifying import Certificate, Wanted, certify
+from judgeharness_integrations.analysis.certifying.measuring import Labels
+from judgeharness_integrations.analysis.measure import remeasure
+from judgeharness_integrations.analysis.runs.building import run_report
+from judgeharness_integrations.judging.cases import map_texts
+from judgeharness_integrations.judging.judge import Answer, Judgment, Probe
+from judgeharness_integrations.judging.labelset import CalibrationSet
+from judgeharness_integrations.judging.perturbations import Perturbation
+from judgeharness_integrations.judging.running import fingerprint_parts
 
 NOW = datetime(2026, 11, 1, tzinfo=UTC)
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from support.certified import drawn, gpt4_cases, gpt4_rows, studies, truth_of
 
-from judgeharness_integrations import certifying
-from judgeharness_integrations.aggregation.grouping import by_case
-from judgeharness_integrations.certifying.pricing import (
+from judgeharness_integrations.analysis import certifying
+from judgeharness_integrations.analysis.aggregation.grouping import by_case
+from judgeharness_integrations.analysis.certifying.sequence import (
     agreed_votes,
     certificate_prices,
     chance,

@@ -14,8 +14,8 @@ from scipy.stats import binom
 from support.certified import Bools, Floats, Studies, drawn, ended, gpt4_cases, studies, truth_of
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.certifying import fewest_accepted
-from judgeharness_integrations.certifying.sequence import certified_steps, p_values, step_tests, threshold_grid
+from judgeharness_integrations.analysis.certifying import fewest_accepted
+from judgeharness_integrations.analysis.certifying.sequence import certified_steps, p_values, step_tests, threshold_grid
 
 # MAPIE 1.6.0: ltt_procedure(binary=True, fwer_method="fixed_sequence"); (alpha, delta, accepted, wrong, p, certified)
 MAPIE: list[tuple[float, float, list[int], list[int], list[float], int]] = [

@@ -9,15 +9,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from judgeharness_integrations.aggregation import rule
-from judgeharness_integrations.aggregation.grouping import by_criterion
-from judgeharness_integrations.calibration.report import CalibrationReport
-from judgeharness_integrations.calibration.saved import CalibrationState
-from judgeharness_integrations.certifying import Certificate, Wanted, certify
-from judgeharness_integrations.certifying.measuring import Labels
-from judgeharness_integrations.certifying.transport import certificate_on_run, certified_cases
-from judgeharness_integrations.replay import case_decisions
-from judgeharness_integrations.reporting.certificatetext import held_text
+from judgeharness_integrations.analysis.aggregation import rule
+from judgeharness_integrations.analysis.aggregation.grouping import by_criterion
+from judgeharness_integrations.analysis.calibration.saved import CalibrationReport, CalibrationState
+from judgeharness_integrations.analysis.certifying import Certificate, Wanted, certify
+from judgeharness_integrations.analysis.certifying.applying import certificate_on_run, certified_cases
+from judgeharness_integrations.analysis.certifying.measuring import Labels
+from judgeharness_integrations.analysis.certifying.wording import held_text
+from judgeharness_integrations.analysis.replay import case_decisions
 from judgeharness_integrations.verdictlog import VerdictRow
 
 MAJORITY = rule("majority")

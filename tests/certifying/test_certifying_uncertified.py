@@ -5,11 +5,11 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 from judgeharness_integrations import AnswerCase, JudgeHarness, JudgeIdentity
-from judgeharness_integrations.calibration.saved import DEFAULT_MAX_AGE
-from judgeharness_integrations.certifying import Certificate, Wanted, certify
-from judgeharness_integrations.certifying.applying import UncertifiedCases
-from judgeharness_integrations.certifying.measuring import Labels
-from judgeharness_integrations.running import fingerprint_parts
+from judgeharness_integrations.analysis.calibration.saved import DEFAULT_MAX_AGE
+from judgeharness_integrations.analysis.certifying import Certificate, Wanted, certify
+from judgeharness_integrations.analysis.certifying.applying import UncertifiedCases
+from judgeharness_integrations.analysis.certifying.measuring import Labels
+from judgeharness_integrations.judging.running import fingerprint_parts
 from judgeharness_integrations.testing import ScriptedJudge
 from judgeharness_integrations.verdictlog import VerdictRow
 

@@ -16,7 +16,7 @@ from support.openai_server import OpenAIServer
 from support.wire_openai import OpenAIChat
 
 from judgeharness_integrations.cli import main
-from judgeharness_integrations.probes import corpus
+from judgeharness_integrations.judging.probes import corpus
 
 EVALUATORS: dict[str, tuple[str, dict[str, Any]]] = {
     "pairwise": ("PairwiseJudge", {"output": "text"}),

@@ -10,12 +10,13 @@ import pytest
 
 from judgeharness_integrations import AnswerCase, Criterion, JudgeIdentity, PairwiseCase
 from judgeharness_integrations._errors import BudgetError, CaseError, PlanError, UnknownNameError
-from judgeharness_integrations.checking import CheckReport, acheck_judge, check_judge, plan_check
-from judgeharness_integrations.execution.budget import Budget
-from judgeharness_integrations.judging import Judgment, Probe, as_judgment
-from judgeharness_integrations.probes import AdversarialProbe
-from judgeharness_integrations.recording import recording
+from judgeharness_integrations.analysis.checking import CheckReport
+from judgeharness_integrations.judging.execution.budget import Budget
+from judgeharness_integrations.judging.judge import Judgment, Probe, as_judgment
+from judgeharness_integrations.judging.probes import AdversarialProbe
+from judgeharness_integrations.judging.recording import recording
 from judgeharness_integrations.testing import ScriptedJudge
+from judgeharness_integrations.testing.checking.judge import acheck_judge, check_judge, plan_check
 from judgeharness_integrations.verdictlog import SqlLog
 from judgeharness_integrations.verdictlog.row import VerdictRow
 

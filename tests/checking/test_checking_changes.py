@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from support.checklogs import checked, first, logged
 
-from judgeharness_integrations.checking import check_rows
-from judgeharness_integrations.statistics.paired import tango_interval
-from judgeharness_integrations.statistics.proportions import clopper_pearson
+from judgeharness_integrations.analysis.checking import check_rows
+from judgeharness_integrations.analysis.statistics.paired import tango_interval
+from judgeharness_integrations.analysis.statistics.proportions import clopper_pearson
 
 
 def test_a_judge_that_never_changes_passes_and_one_that_always_does_fails() -> None:

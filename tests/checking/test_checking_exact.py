@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from judgeharness_integrations.checking.statistics import excess_test, hypergeometric
-from judgeharness_integrations.statistics.proportions import above_test, sign_test
+from judgeharness_integrations.analysis.checking.statistics import excess_test, hypergeometric
+from judgeharness_integrations.analysis.statistics.proportions import above_test, sign_test
 
 
 @st.composite

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from judgeharness_integrations.checking.statistics import difference_interval, excess_interval
-from judgeharness_integrations.statistics.paired import tango_interval
-from judgeharness_integrations.statistics.proportions import clopper_pearson
+from judgeharness_integrations.analysis.checking.statistics import difference_interval, excess_interval
+from judgeharness_integrations.analysis.statistics.paired import tango_interval
+from judgeharness_integrations.analysis.statistics.proportions import clopper_pearson
 
 
 def test_without_cases_nothing_is_known() -> None:

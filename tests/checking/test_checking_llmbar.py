@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from judgeharness_integrations.aggregation.grouping import by_judge
-from judgeharness_integrations.checking import CheckReport, check_rows
-from judgeharness_integrations.statistics.proportions import above_test
+from judgeharness_integrations.analysis.aggregation.grouping import by_judge
+from judgeharness_integrations.analysis.checking import CheckReport, check_rows
+from judgeharness_integrations.analysis.statistics.proportions import above_test
 from judgeharness_integrations.verdictlog import read_log
 
 pytestmark = pytest.mark.slow

@@ -11,10 +11,10 @@ import pytest
 from support.browser import CONTRAST, DESKTOP, PHONE, started, visiting
 from support.inert_pages import assert_inert
 
-from judgeharness_integrations.calibration.controls import controls_of
-from judgeharness_integrations.checking import CheckReport, PropertyCheck, WorstCase
-from judgeharness_integrations.checking.page import check_page, headline
-from judgeharness_integrations.checking.page.cards import (
+from judgeharness_integrations.analysis.calibration.controls import controls_of
+from judgeharness_integrations.analysis.checking import CheckReport, PropertyCheck, WorstCase
+from judgeharness_integrations.reporting.checkpage import check_page, headline
+from judgeharness_integrations.reporting.checkpage.cards import (
     axis_of,
     deciding_end,
     effect_text,

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 from support.checklogs import checked, first, logged
 
-from judgeharness_integrations.statistics.paired import mcnemar_detectable, tango_interval
-from judgeharness_integrations.statistics.proportions import sign_test
+from judgeharness_integrations.analysis.statistics.paired import mcnemar_detectable, tango_interval
+from judgeharness_integrations.analysis.statistics.proportions import sign_test
 
 
 def test_a_judge_that_always_takes_the_first_leans() -> None:

@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from judgeharness_integrations.checking.statistics import (
+from judgeharness_integrations.analysis.checking.statistics import (
     cases_to_settle_above,
     cases_to_settle_excess,
     cases_to_settle_lean,
@@ -21,8 +21,8 @@ from judgeharness_integrations.checking.statistics import (
     smallest_excess,
     smallest_lean,
 )
-from judgeharness_integrations.statistics.paired import tango_interval
-from judgeharness_integrations.statistics.proportions import above_test, clopper_pearson
+from judgeharness_integrations.analysis.statistics.paired import tango_interval
+from judgeharness_integrations.analysis.statistics.proportions import above_test, clopper_pearson
 
 Counts = tuple[NDArray[np.int64], NDArray[np.int64]]
 

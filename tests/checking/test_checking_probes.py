@@ -8,7 +8,7 @@ import pytest
 from support.checklogs import checked, first, logged, one
 
 from judgeharness_integrations._errors import UnknownNameError
-from judgeharness_integrations.checking import check_rows
+from judgeharness_integrations.analysis.checking import check_rows
 from judgeharness_integrations.verdictlog.row import PROBE_PROPERTIES, is_probe, probe_name, voting
 
 ATTACK = "probe:injection.direct_order"

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from support.checklogs import checked, first, logged, one
 
 from judgeharness_integrations._errors import UnknownNameError, UsageError
-from judgeharness_integrations.checking import check_rows
-from judgeharness_integrations.checking.properties.samples import p_text
-from judgeharness_integrations.statistics.proportions import above_test
+from judgeharness_integrations.analysis.checking import check_rows
+from judgeharness_integrations.analysis.checking.properties.samples import p_text
+from judgeharness_integrations.analysis.statistics.proportions import above_test
 from judgeharness_integrations.verdictlog.row import PROBE_PROPERTIES, VerdictRow
 
 SINGLE = ["names", "format", "whitespace", "typography", "paraphrase", "prompt_variant"]

@@ -8,10 +8,16 @@ from typing import TYPE_CHECKING
 import pytest
 from support.checklogs import checked, first, logged
 
-from judgeharness_integrations.checking.properties.samples import count_text, ever_text, number_of, of_text, whole_hits
+from judgeharness_integrations.analysis.checking.properties.samples import (
+    count_text,
+    ever_text,
+    number_of,
+    of_text,
+    whole_hits,
+)
 
 if TYPE_CHECKING:
-    from judgeharness_integrations.checking import WorstCase
+    from judgeharness_integrations.analysis.checking import WorstCase
 
 
 def shown(worst: WorstCase) -> tuple[str, str, str]:

@@ -12,14 +12,14 @@ from typing import Any
 import pytest
 from support.rows import sampled
 
-from judgeharness_integrations.cli._plan_money import Asking, input_of, money_notes, usage_before
-from judgeharness_integrations.cli._summary_usage import UsageSums
-from judgeharness_integrations.plan import Plan
-from judgeharness_integrations.prices import Price
+from judgeharness_integrations.analysis.spending import UsageSums
+from judgeharness_integrations.analysis.usage import Price
+from judgeharness_integrations.cli._plan import Asking, input_of, money_notes, usage_before
+from judgeharness_integrations.judging.plan import Plan
 from judgeharness_integrations.verdictlog import SqlLog, VerdictRow, write_log
 
 JUDGES = """
-from judgeharness_integrations.judging import Answer, Judgment
+from judgeharness_integrations.judging.judge import Answer, Judgment
 
 def judgment(**changes):
     used = {"input_tokens": 2000, "output_tokens": 100, "cached_input_tokens": 1200} | changes

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from judgeharness_integrations._errors import ConfigError
-from judgeharness_integrations.calibration import CalibrationReport
+from judgeharness_integrations.analysis.calibration import CalibrationReport
 from judgeharness_integrations.cli import _calibration_output
-from judgeharness_integrations.harness import JudgeHarness
+from judgeharness_integrations.judging.harness import JudgeHarness
 from judgeharness_integrations.verdictlog import VerdictRow, write_log
 
 LLMBAR = Path(__file__).parent.parent / "data" / "llmbar.csv.gz"

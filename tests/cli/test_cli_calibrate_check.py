@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from judgeharness_integrations._errors import ConfigError
-from judgeharness_integrations.calibration import CalibrationReport
+from judgeharness_integrations.analysis.calibration import CalibrationReport
 from judgeharness_integrations.cli import _calibrate_check
-from judgeharness_integrations.harness import JudgeHarness
+from judgeharness_integrations.judging.harness import JudgeHarness
 from judgeharness_integrations.verdictlog import VerdictRow, write_log
 
 Command = Callable[..., Any]

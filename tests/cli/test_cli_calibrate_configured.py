@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from judgeharness_integrations.calibration import CalibrationReport
-from judgeharness_integrations.calibration.saved import last_asked
+from judgeharness_integrations.analysis.calibration import CalibrationReport
+from judgeharness_integrations.analysis.calibration.saved import last_asked
 from judgeharness_integrations.verdictlog import VerdictRow, read_log, write_log
 
 Command = Callable[..., Any]

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from support.rows import sampled
 
-from judgeharness_integrations.calibration import CalibrationReport
+from judgeharness_integrations.analysis.calibration import CalibrationReport
 from judgeharness_integrations.verdictlog import VerdictRow, read_log, write_log
 
 Command = Callable[..., Any]

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from judgeharness_integrations.calibration.saved import DEFAULT_MAX_AGE
-from judgeharness_integrations.certifying import Certificate
-from judgeharness_integrations.schemas import schema
+from judgeharness_integrations.analysis.calibration.saved import DEFAULT_MAX_AGE
+from judgeharness_integrations.analysis.certifying import Certificate
+from judgeharness_integrations.reporting.schemas import schema
 from judgeharness_integrations.verdictlog import read_log, write_log
 
 Command = Callable[..., Any]

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from judgeharness_integrations import HarnessResult, JudgeHarness
-from judgeharness_integrations.certifying import Certificate
-from judgeharness_integrations.config import build_cases, build_harness_options, build_judge, load_config
-from judgeharness_integrations.reporting.runs.reading import read_report
+from judgeharness_integrations.analysis.certifying import Certificate
+from judgeharness_integrations.analysis.runs.reading import read_report
+from judgeharness_integrations.judging.config import build_cases, build_harness_options, build_judge, load_config
 from judgeharness_integrations.verdictlog import read_log
 from judgeharness_integrations.verdictlog.runfolder import read_mark
 

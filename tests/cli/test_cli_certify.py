@@ -13,8 +13,8 @@ from support.certified import gpt4_rows
 from support.rows import sampled
 
 from judgeharness_integrations._errors import ConfigError
-from judgeharness_integrations.certifying import Certificate
-from judgeharness_integrations.prices import same_model
+from judgeharness_integrations.analysis.certifying import Certificate
+from judgeharness_integrations.analysis.usage import same_model
 from judgeharness_integrations.verdictlog import VerdictRow, write_log
 
 Command = Callable[..., Any]

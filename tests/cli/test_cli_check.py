@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.checking import check_judge
 from judgeharness_integrations.cli import _check, _check_parts
 from judgeharness_integrations.cli._stopping import Terminated
 from judgeharness_integrations.cli.check import CheckRequest
-from judgeharness_integrations.config import SendableJudge
-from judgeharness_integrations.execution.budget import Budget
-from judgeharness_integrations.execution.local import LocalExecutor
+from judgeharness_integrations.judging.config import SendableJudge
+from judgeharness_integrations.judging.execution.budget import Budget
+from judgeharness_integrations.judging.execution.local import LocalExecutor
+from judgeharness_integrations.testing.checking.judge import check_judge
 from judgeharness_integrations.verdictlog import VerdictRow, read_log, write_log
 
 LLMBAR = Path(__file__).parents[1] / "data" / "llmbar.csv.gz"

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from judgeharness_integrations.checking import CheckReport, PropertyCheck, WorstCase
-from judgeharness_integrations.checking.page.cards import next_step
+from judgeharness_integrations.analysis.checking import CheckReport, PropertyCheck, WorstCase
 from judgeharness_integrations.cli import _check_tables
 from judgeharness_integrations.cli._check import summary_of
 from judgeharness_integrations.cli._check_tables import parts_of, print_checks
+from judgeharness_integrations.reporting.checkpage.cards import next_step
 from judgeharness_integrations.verdictlog import VerdictRow, write_log
 
 Command = Callable[..., Any]

@@ -12,7 +12,7 @@ import pytest
 from jsonschema import Draft202012Validator
 from support.rows import sampled
 
-from judgeharness_integrations.schemas import schema
+from judgeharness_integrations.reporting.schemas import schema
 from judgeharness_integrations.verdictlog import write_log
 
 Command = Callable[..., Any]

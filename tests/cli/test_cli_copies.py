@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from judgeharness_integrations import CalibrationSet, JudgeHarness
-from judgeharness_integrations.aggregation.copies import CopiedCases, copied_cases, copies_together
+from judgeharness_integrations.analysis.aggregation.grouping import CopiedCases, copied_cases, copies_together
 from judgeharness_integrations.verdictlog import VerdictRow, read_log, write_log
 
 Command = Callable[..., Any]
@@ -127,7 +127,7 @@ def test_one_case_in_two_runs_is_no_copy_and_neither_is_one_without_a_hash() -> 
 
 
 def test_no_more_than_so_many_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("judgeharness_integrations.aggregation.copies._MOST", 1)
+    monkeypatch.setattr("judgeharness_integrations.analysis.aggregation.grouping._MOST", 1)
     copies = CopiedCases()
     for case_id, asked in (("a", "1"), ("b", "2"), ("c", "2"), ("d", "1")):
         copies.add(case_id, asked, None)

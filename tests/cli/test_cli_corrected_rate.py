@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from judgeharness_integrations.calibration import CalibrationReport
+from judgeharness_integrations.analysis.calibration import CalibrationReport
 from judgeharness_integrations.verdictlog import VerdictRow, read_log, write_log
 
 Command = Callable[..., Any]

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from judgeharness_integrations.adapters import Adapter
-from judgeharness_integrations.demo import run_demo
+from judgeharness_integrations.cli.demonstration import run_demo
+from judgeharness_integrations.judging.adapters import Adapter
 from judgeharness_integrations.testing import ScriptedJudge
 
 GOLDEN = json.loads((Path(__file__).parent.parent / "data" / "golden" / "llmbar_aggregate.json").read_text())

@@ -11,9 +11,9 @@ import pytest
 from jsonschema import Draft202012Validator
 from support.rows import sampled
 
-from judgeharness_integrations.cli._step_summary import VARIABLE
-from judgeharness_integrations.config import load_config
-from judgeharness_integrations.schemas import schema
+from judgeharness_integrations.cli._output import VARIABLE
+from judgeharness_integrations.judging.config import load_config
+from judgeharness_integrations.reporting.schemas import schema
 from judgeharness_integrations.verdictlog import write_log
 
 Command = Callable[..., Any]
@@ -177,7 +177,7 @@ def test_a_run_whose_files_cannot_be_read_back_needs_them_for_gates_alone(
     command: Command, config: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from judgeharness_integrations._errors import ConfigError
-    from judgeharness_integrations.cli import _run_gates
+    from judgeharness_integrations.cli import _run_until as _run_gates
 
     def damaged(*_: object) -> None:
         raise ConfigError("results.jsonl: line 1 is damaged.")

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from judgeharness_integrations import CalibrationReport
-from judgeharness_integrations.calibration.sheetfile import item_of
+from judgeharness_integrations.labelling.resultsheets import item_of
 from judgeharness_integrations.verdictlog import read_log
 
 Command = Callable[..., Any]

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from judgeharness_integrations.harness import JudgeHarness
+from judgeharness_integrations.judging.harness import JudgeHarness
 from judgeharness_integrations.verdictlog import VerdictRow, write_log
 
 Command = Callable[..., Any]

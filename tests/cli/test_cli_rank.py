@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 
 from judgeharness_integrations._errors import UnknownNameError
-from judgeharness_integrations.ranking.request import RankRequest
-from judgeharness_integrations.ranking.studying import study
+from judgeharness_integrations.analysis.ranking.studying import RankRequest, study
 from judgeharness_integrations.verdictlog import read_log
 
 ROOT = Path(__file__).parents[2]

@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 
 from judgeharness_integrations import __version__
+from judgeharness_integrations.analysis.replay import replay
 from judgeharness_integrations.cli import main
-from judgeharness_integrations.replay import replay
 from judgeharness_integrations.verdictlog import VerdictRow, read_log, write_log
 
 DATA = Path(__file__).parent.parent / "data"
@@ -152,7 +152,8 @@ def test_help_is_light() -> None:
     program = (
         "import sys, typer; before = set(sys.modules); "
         "from judgeharness_integrations.cli import main; main(['--help']); "
-        "heavy = ('rich', 'yaml', 'judgeharness_integrations.harness', 'judgeharness_integrations.config', 'asyncio'); "
+        "left = 'judgeharness_integrations.judging'; "
+        "heavy = ('rich', 'yaml', f'{left}.harness', f'{left}.config', 'asyncio'); "
         "sys.exit(', '.join(name for name in heavy if name in set(sys.modules) - before) or 0)"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
@@ -163,8 +164,9 @@ def test_replay_asks_nobody_and_needs_no_harness(small: Path) -> None:
     program = (
         "import sys, typer; before = set(sys.modules); from judgeharness_integrations.cli import main; "
         f"main(['replay', {str(small)!r}, '--rule', 'majority', '--json']); "
-        "left = ('rich', 'judgeharness_integrations.harness', 'judgeharness_integrations.execution', 'asyncio'); "
-        "sys.exit(', '.join(name for name in left if name in set(sys.modules) - before) or 0)"
+        "left = 'judgeharness_integrations.judging'; "
+        "heavy = ('rich', f'{left}.harness', f'{left}.execution', 'asyncio'); "
+        "sys.exit(', '.join(name for name in heavy if name in set(sys.modules) - before) or 0)"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")

@@ -16,12 +16,12 @@ from support.measured import measured, shapes
 from support.report_scenes import hostile, several_criteria, typical
 from support.rows import both_orders, sampled
 
-from judgeharness_integrations.cli._printing import console
-from judgeharness_integrations.cli._report_source import Source
+from judgeharness_integrations.analysis.runs import RunReport, run_report
+from judgeharness_integrations.cli._output import MOST_BYTES, VARIABLE, append_summary
+from judgeharness_integrations.cli._report import Source
 from judgeharness_integrations.cli._report_tables import print_report
-from judgeharness_integrations.cli._step_summary import MOST_BYTES, VARIABLE, append_summary
-from judgeharness_integrations.reporting.runs import RunReport, run_report
-from judgeharness_integrations.schemas import schema
+from judgeharness_integrations.reporting.schemas import schema
+from judgeharness_integrations.reporting.terminal import console
 from judgeharness_integrations.verdictlog import SqlLog, write_log
 from judgeharness_integrations.verdictlog.row import VerdictRow
 

@@ -16,14 +16,14 @@ from support.measured import first
 from support.rows import sampled
 
 from judgeharness_integrations import AnswerCase, JudgeHarness
-from judgeharness_integrations.recording import recording, to_file
-from judgeharness_integrations.reporting.runs import read_report
-from judgeharness_integrations.schemas import schema
+from judgeharness_integrations.analysis.runs import read_report
+from judgeharness_integrations.judging.recording import recording, to_file
+from judgeharness_integrations.reporting.schemas import schema
 from judgeharness_integrations.testing import ScriptedJudge
 from judgeharness_integrations.verdictlog import SqlLog, write_log
 
 JUDGES = """
-from judgeharness_integrations.judging import Answer, Judgment
+from judgeharness_integrations.judging.judge import Answer, Judgment
 
 def paid(case):
     answers = (Answer(verdict="PASS" if "good" in case.output else "FAIL"),)

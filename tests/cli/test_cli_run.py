@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from judgeharness_integrations.calibration import CalibrationReport
+from judgeharness_integrations.analysis.calibration import CalibrationReport
 from judgeharness_integrations.cli import _asking
 from judgeharness_integrations.verdictlog import read_log
 
@@ -336,7 +336,7 @@ def test_skipped_perturbations_are_reported(command: Command, configure: Command
 
 def test_warnings_of_a_judge_reach_the_summary(command: Command, configure: Command, folder: Path) -> None:
     (folder / "cli_warning.py").write_text(
-        "from judgeharness_integrations.judging import Answer, Judgment\n"
+        "from judgeharness_integrations.judging.judge import Answer, Judgment\n"
         "def warned(case):\n"
         "    answers, facts = (Answer(verdict='A'),), {'warning': 'cache'}\n"
         "    return Judgment(answers=answers, facts=facts, input_tokens=3, output_tokens=1)\n"

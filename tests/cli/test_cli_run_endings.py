@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from judgeharness_integrations._errors import UsageError
+from judgeharness_integrations.analysis.result import HarnessResult
+from judgeharness_integrations.analysis.runs.reading import read_report
 from judgeharness_integrations.cli._failures import failures, told, without_replay_advice
-from judgeharness_integrations.execution import retrying
-from judgeharness_integrations.harness import JudgeHarness
-from judgeharness_integrations.reporting.runs.reading import read_report
-from judgeharness_integrations.result import HarnessResult
+from judgeharness_integrations.judging.execution import retrying
+from judgeharness_integrations.judging.harness import JudgeHarness
 from judgeharness_integrations.verdictlog import VerdictRow, read_log
 
 Command = Callable[..., Any]
@@ -188,8 +188,8 @@ class Leaking:
 
     @staticmethod
     def load() -> Any:
-        from judgeharness_integrations.adapters import Adapter
-        from judgeharness_integrations.judging import JudgeIdentity
+        from judgeharness_integrations.judging.adapters import Adapter
+        from judgeharness_integrations.judging.judge import JudgeIdentity
         from judgeharness_integrations.testing import ScriptedJudge
 
         def build(spec: Any) -> Any:
@@ -221,7 +221,7 @@ def test_no_secret_of_a_configuration_is_written_or_shown(
     judges = [{"name": "j", "adapter": "fake", "evaluator": "e", "model": "m", "model_options": options}]
     harness = MAJORITY | {"rewriter": {"adapter": "fake", "model": "m", "model_options": {"api_key": rewriter}}}
     path = configure(judges=judges, harness=harness)
-    monkeypatch.setattr("judgeharness_integrations.adapters.entry_points", lambda group: [Leaking])
+    monkeypatch.setattr("judgeharness_integrations.judging.adapters.entry_points", lambda group: [Leaking])
     shown = [command("run", path, "--out", folder / "out", "--json"), command("run", path, "--out", folder / "text")]
     assert [ran.code for ran in shown] == [3, 3]
     assert "RuntimeError: [redacted]" in shown[0].err

@@ -13,7 +13,7 @@ import pytest
 from jsonschema import Draft202012Validator
 from support.openai_server import OpenAIServer, Reply, Request
 
-from judgeharness_integrations.schemas import schema
+from judgeharness_integrations.reporting.schemas import schema
 from judgeharness_integrations.verdictlog import SqlLog, read_log
 
 Command = Callable[..., Any]

@@ -12,16 +12,16 @@ from typing import Any
 import pytest
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.cli._run_spending import Spending, noting_spent
-from judgeharness_integrations.cli._summary_usage import bill_of
-from judgeharness_integrations.execution.budget import Budget
-from judgeharness_integrations.prices import Price
+from judgeharness_integrations.analysis.spending import bill_of
+from judgeharness_integrations.analysis.usage import Price
+from judgeharness_integrations.cli._run_place import Spending, noting_spent
+from judgeharness_integrations.judging.execution.budget import Budget
 from judgeharness_integrations.verdictlog import SqlLog
 from judgeharness_integrations.verdictlog.sql import ModelUsage, RunRecord
 
 JUDGES = """
 import itertools, pathlib
-from judgeharness_integrations.judging import Answer, Judgment
+from judgeharness_integrations.judging.judge import Answer, Judgment
 
 def asked(case):
     path = pathlib.Path(__file__).with_name("asked")

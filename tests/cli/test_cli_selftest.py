@@ -14,7 +14,7 @@ import pytest
 
 from judgeharness_integrations.cli import _selftest
 from judgeharness_integrations.cli._selftest_commands import COMMANDS
-from judgeharness_integrations.schemas import schema
+from judgeharness_integrations.reporting.schemas import schema
 from judgeharness_integrations.testing.selftest import (
     AlarmCheck,
     FailureCheck,

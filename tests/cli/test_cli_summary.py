@@ -9,16 +9,15 @@ from typing import Any
 import pytest
 
 from judgeharness_integrations import JudgeHarness
-from judgeharness_integrations.aggregation import rule
-from judgeharness_integrations.cli import _failures, _summary_judge
+from judgeharness_integrations.analysis.aggregation import rule
+from judgeharness_integrations.analysis.spending import UsageSums, total_usage, used
+from judgeharness_integrations.analysis.usage import Price
+from judgeharness_integrations.cli import _failures
+from judgeharness_integrations.cli import _summary as _summary_judge
 from judgeharness_integrations.cli._failures import FailureKinds
-from judgeharness_integrations.cli._summary import JudgeTally, summary_document
-from judgeharness_integrations.cli._summary_cases import planned_rows
-from judgeharness_integrations.cli._summary_judge import JudgeSums
-from judgeharness_integrations.cli._summary_usage import UsageSums, total_usage, used
-from judgeharness_integrations.config import Config
-from judgeharness_integrations.plan import Plan
-from judgeharness_integrations.prices import Price
+from judgeharness_integrations.cli._summary import JudgeSums, JudgeTally, planned_rows, summary_document
+from judgeharness_integrations.judging.config import Config
+from judgeharness_integrations.judging.plan import Plan
 from judgeharness_integrations.testing import ScriptedJudge
 from judgeharness_integrations.verdictlog import SqlLog, VerdictRow
 

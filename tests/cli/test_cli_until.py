@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from judgeharness_integrations.aggregation import rule
+from judgeharness_integrations.analysis.aggregation import rule
+from judgeharness_integrations.analysis.design import Design
+from judgeharness_integrations.analysis.gates.gate import parse_expression
 from judgeharness_integrations.cli._run_until import unmeasurable
 from judgeharness_integrations.cli.exits import GATE_FAILED, NOT_GRADED, OK, USAGE
-from judgeharness_integrations.design import Design
-from judgeharness_integrations.gates.expression import parse_expression
-from judgeharness_integrations.schemas import schema
+from judgeharness_integrations.reporting.schemas import schema
 
 Command = Callable[..., Any]
 GRADERS = """
@@ -344,7 +344,7 @@ def test_a_run_cut_off_is_not_compared_sequentially(command: Command, place: Pat
 
 
 def test_labels_that_a_judge_declares_and_cases_with_gold_are_measurable() -> None:
-    from judgeharness_integrations.cases import AnswerCase, Criterion
+    from judgeharness_integrations.judging.cases import AnswerCase, Criterion
 
     design = Design(perturbations=("none", "format_change"), repetitions=2, rule=rule("majority"))
     plain, labelled = (AnswerCase(case_id="c", input="q", output="a", gold=gold) for gold in (None, "yes"))

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from support.rows import sampled
 
-from judgeharness_integrations.calibration.saved import CalibrationState
-from judgeharness_integrations.certifying import Certificate, Selection
-from judgeharness_integrations.comparison.comparing import compare
-from judgeharness_integrations.comparison.report import ComparisonReport
-from judgeharness_integrations.reporting.runs import RunReport, run_report
-from judgeharness_integrations.reporting.runs.fromlog import results_of_log
+from judgeharness_integrations.analysis.calibration.saved import CalibrationState
+from judgeharness_integrations.analysis.certifying import Certificate, Selection
+from judgeharness_integrations.analysis.comparison.comparing import compare
+from judgeharness_integrations.analysis.comparison.report import ComparisonReport
+from judgeharness_integrations.analysis.runs import RunReport, run_report
+from judgeharness_integrations.analysis.runs.reading import results_of_log
 
 VALID = CalibrationState(status="valid")
 P, F = "PASS", "FAIL"

@@ -8,10 +8,10 @@ from typing import Any
 from support.comparisons import a_run, rows_of
 from support.measured import calibration
 
-from judgeharness_integrations.calibration import CalibrationState
-from judgeharness_integrations.comparison import ComparisonReport, CriterionComparison, compare
-from judgeharness_integrations.reporting.runs import RunReport, run_report
-from judgeharness_integrations.reporting.runs.fromlog import results_of_log
+from judgeharness_integrations.analysis.calibration import CalibrationState
+from judgeharness_integrations.analysis.comparison import ComparisonReport, CriterionComparison, compare
+from judgeharness_integrations.analysis.runs import RunReport, run_report
+from judgeharness_integrations.analysis.runs.reading import results_of_log
 
 P = "PASS"
 

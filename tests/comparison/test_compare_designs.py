@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from support.comparisons import a_run, joined
 
-from judgeharness_integrations.comparison import ComparisonReport, CriterionComparison, compare
-from judgeharness_integrations.comparison.facts import caveats, details, titled
+from judgeharness_integrations.analysis.comparison import ComparisonReport, CriterionComparison, compare
+from judgeharness_integrations.reporting.comparison import caveats, details, titled
 
 P, F = "PASS", "FAIL"
 

@@ -13,19 +13,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.comparisons import a_run, rows_of
 
-from judgeharness_integrations.aggregation.deciding import decide
-from judgeharness_integrations.aggregation.rules import Rule
-from judgeharness_integrations.comparison.comparing import compare
-from judgeharness_integrations.comparison.countsplits import CountSplits
-from judgeharness_integrations.comparison.exchange import CaseSamples, Side, exchangeable
-from judgeharness_integrations.comparison.noise import NoiseTest, noise_test
-from judgeharness_integrations.comparison.outcomes import CaseOutcomes, null_distribution
-from judgeharness_integrations.comparison.pairing import JudgePair, Pair, paired_criteria
-from judgeharness_integrations.comparison.rowsplits import RowSplits, affordable
-from judgeharness_integrations.comparison.scoresplits import ScoreSplits
-from judgeharness_integrations.comparison.states import State, flipped
-from judgeharness_integrations.reporting.runs import RunReport, run_report
-from judgeharness_integrations.reporting.runs.fromlog import results_of_log
+from judgeharness_integrations.analysis.aggregation.deciding import decide
+from judgeharness_integrations.analysis.aggregation.rules import Rule
+from judgeharness_integrations.analysis.comparison.comparing import compare
+from judgeharness_integrations.analysis.comparison.exchange import (
+    CaseOutcomes,
+    CaseSamples,
+    Side,
+    exchangeable,
+    null_distribution,
+)
+from judgeharness_integrations.analysis.comparison.noise import NoiseTest, noise_test
+from judgeharness_integrations.analysis.comparison.pairing import JudgePair, Pair, State, flipped, paired_criteria
+from judgeharness_integrations.analysis.comparison.splits import CountSplits, RowSplits, ScoreSplits, affordable
+from judgeharness_integrations.analysis.runs import RunReport, run_report
+from judgeharness_integrations.analysis.runs.reading import results_of_log
 
 SAME = JudgePair(before="judge", after="judge")
 P, F = "PASS", "FAIL"

@@ -10,9 +10,8 @@ from support.browser import PHONE, started, visiting
 from support.comparisons import a_run, documented_comparisons, joined
 from support.inert_pages import assert_inert
 
-from judgeharness_integrations.comparison import ComparisonReport, compare
-from judgeharness_integrations.comparison.cards import criterion_card
-from judgeharness_integrations.comparison.page import headline
+from judgeharness_integrations.analysis.comparison import ComparisonReport, compare
+from judgeharness_integrations.reporting.comparisonpage import criterion_card, headline
 
 P, F = "PASS", "FAIL"
 NASTY = "<img src=x onerror=alert(1)><script>window.__pwned=1</script>\u202e{{ 7 * 7 }}"

@@ -11,13 +11,17 @@ from hypothesis import strategies as st
 from scipy.stats import nct, t, ttest_rel
 from statsmodels.stats.contingency_tables import SquareTable
 
-from judgeharness_integrations.comparison.difference import compared_means, compared_shares, power_basis
-from judgeharness_integrations.comparison.family import first_levels
-from judgeharness_integrations.comparison.homogeneity import exchanged_mean, homogeneity_p, stuart_maxwell
-from judgeharness_integrations.comparison.power import PowerBasis
-from judgeharness_integrations.statistics.paired import (
-    tango_interval,
+from judgeharness_integrations.analysis.comparison.comparing import first_levels
+from judgeharness_integrations.analysis.comparison.difference import (
+    PowerBasis,
+    compared_means,
+    compared_shares,
+    exchanged_mean,
+    homogeneity_p,
+    power_basis,
+    stuart_maxwell,
 )
+from judgeharness_integrations.analysis.statistics.paired import tango_interval
 
 
 def test_paired_means_are_those_of_scipy() -> None:

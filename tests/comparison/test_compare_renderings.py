@@ -14,12 +14,12 @@ from jsonschema import Draft202012Validator
 from support.comparisons import a_run, documented_comparisons, rows_of
 from support.live_markdown import HOSTILE_TEXTS, live_parts
 
-from judgeharness_integrations.comparison import ComparisonReport, ConfigurationDifference, compare
-from judgeharness_integrations.comparison.facts import caveats, details, differences, flip_cells, named, titled
-from judgeharness_integrations.comparison.words import interval_text, value_text
-from judgeharness_integrations.reporting.runs import RunReport, run_report
-from judgeharness_integrations.reporting.runs.fromlog import results_of_log
-from judgeharness_integrations.schemas import schema
+from judgeharness_integrations.analysis.comparison import ComparisonReport, ConfigurationDifference, compare
+from judgeharness_integrations.analysis.comparison.report import interval_text, value_text
+from judgeharness_integrations.analysis.runs import RunReport, run_report
+from judgeharness_integrations.analysis.runs.reading import results_of_log
+from judgeharness_integrations.reporting.comparison import caveats, details, differences, flip_cells, named, titled
+from judgeharness_integrations.reporting.schemas import schema
 
 P, F = "PASS", "FAIL"
 NASTY = "<script>alert(1)</script>|[x](http://evil)\x1b[31m@all"

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from support.comparisons import a_run, rows_of
 
 from judgeharness_integrations._errors import UnknownNameError, UsageError
-from judgeharness_integrations.aggregation.decision import Decision, abstained
-from judgeharness_integrations.aggregation.rules import Rule
-from judgeharness_integrations.comparison import ComparisonReport, CriterionComparison, compare
-from judgeharness_integrations.reporting.runs import RunReport, run_report
-from judgeharness_integrations.reporting.runs.fromlog import results_of_log
+from judgeharness_integrations.analysis.aggregation.decision import Decision, abstained
+from judgeharness_integrations.analysis.aggregation.rules import Rule
+from judgeharness_integrations.analysis.comparison import ComparisonReport, CriterionComparison, compare
+from judgeharness_integrations.analysis.runs import RunReport, run_report
+from judgeharness_integrations.analysis.runs.reading import results_of_log
 
 P, F = "PASS", "FAIL"
 

@@ -7,11 +7,11 @@ import pytest
 from support.gated import case, scores
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.comparison import ComparisonReport, compare
-from judgeharness_integrations.comparison.anytime import anytime
-from judgeharness_integrations.comparison.difference import compared_shares
-from judgeharness_integrations.reporting.runs import RunReport, run_report
-from judgeharness_integrations.sequential import log_e_signs
+from judgeharness_integrations.analysis.comparison import ComparisonReport, compare
+from judgeharness_integrations.analysis.comparison.difference import compared_shares
+from judgeharness_integrations.analysis.comparison.values import anytime
+from judgeharness_integrations.analysis.runs import RunReport, run_report
+from judgeharness_integrations.analysis.sequential import log_e_signs
 
 
 def graded(verdicts: str, *, cluster: int | None = None) -> RunReport:

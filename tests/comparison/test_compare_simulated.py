@@ -12,8 +12,8 @@ import pytest
 from scipy.stats import binom
 from support.comparisons import Simulation, drawn_labels
 
-from judgeharness_integrations.comparison import CriterionComparison, compare
-from judgeharness_integrations.reporting.runs import RunReport
+from judgeharness_integrations.analysis.comparison import CriterionComparison, compare
+from judgeharness_integrations.analysis.runs import RunReport
 
 PAIRS = 1000
 ALARMS = {"worse", "better", "different", "flips more than noise"}

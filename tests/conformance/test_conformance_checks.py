@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from support.toy_adapter import Toy, ToyJudge, toy_bench
 
-from judgeharness_integrations.notgraded import all_failed
-from judgeharness_integrations.testing import CHECKS, GARBAGE, Native, check_bench
+from judgeharness_integrations.analysis.result import all_failed
+from judgeharness_integrations.judging.bench import GARBAGE, Native
+from judgeharness_integrations.testing import CHECKS, check_bench
 
 if TYPE_CHECKING:
     from judgeharness_integrations import HarnessResult
-    from judgeharness_integrations.judging import Probe
+    from judgeharness_integrations.judging.judge import Probe
 
 MIRROR = {"A": "B", "B": "A"}
 
@@ -328,7 +329,7 @@ def test_every_check_finds_a_defect() -> None:
 
 
 def test_calls_that_are_made_one_at_a_time_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("judgeharness_integrations.testing.checks.calls._PATIENCE_S", 0.5)
+    monkeypatch.setattr("judgeharness_integrations.testing.checks.results._PATIENCE_S", 0.5)
     with pytest.raises(AssertionError, match="of 2 model calls at a time 1 were in flight"):
         CHECKS["cancellation"](toy_bench(InSeries))
 
@@ -344,7 +345,7 @@ def test_an_evaluation_that_cannot_be_cancelled_is_found(monkeypatch: pytest.Mon
                     continue
             return await task
 
-    monkeypatch.setattr("judgeharness_integrations.testing.checks.calls._PATIENCE_S", 0.5)
+    monkeypatch.setattr("judgeharness_integrations.testing.checks.results._PATIENCE_S", 0.5)
     with pytest.raises(AssertionError, match="the evaluation went on although it was cancelled"):
         CHECKS["cancellation"](toy_bench(Endless))
 

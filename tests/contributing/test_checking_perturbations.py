@@ -11,8 +11,8 @@ import pytest
 
 from judgeharness_integrations import AnswerCase, PairwiseCase
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.cases import map_texts
-from judgeharness_integrations.perturbations import PERTURBATION_NAMES, Perturbation, perturbation
+from judgeharness_integrations.judging.cases import map_texts
+from judgeharness_integrations.judging.perturbations import PERTURBATION_NAMES, Perturbation, perturbation
 from judgeharness_integrations.testing import check_perturbation
 
 ANNA, BOB = "Paris, says **Anna**.\n\nIndeed it is.", 'It may well be Lyon, "says" Bob - or GPT-4.'

@@ -49,7 +49,7 @@ def test_toml_parses(block: Block) -> None:
 
 def test_files_of_a_benchmark_are_read(tmp_path: Path) -> None:
     from judgeharness_integrations.benchmark.taxonomy import load_taxonomy
-    from judgeharness_integrations.cli.benchmark._models import read_model_file
+    from judgeharness_integrations.cli.benchmark._calls import read_model_file
 
     read = []
     for block in of_a_benchmark():
@@ -68,7 +68,7 @@ def of_a_benchmark() -> list[Block]:
 @pytest.mark.parametrize("block", [block for block in data("yml") if block.values[0] not in of_a_benchmark()])
 def test_a_workflow_calls_commands_that_exist_and_gates_are_gates(block: Block) -> None:
     from judgeharness_integrations.cli.app import app
-    from judgeharness_integrations.config.schema import GatesConfig
+    from judgeharness_integrations.judging.config.schema import GatesConfig
 
     workflow = yaml.safe_load(block.text)
     if set(workflow) == {"gates"}:

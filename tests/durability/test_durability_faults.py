@@ -19,9 +19,9 @@ from support.provider_server import Request
 from support.provider_wire import Answer, Tokens
 
 from judgeharness_integrations import JudgeHarness, PairwiseCase
-from judgeharness_integrations.execution.budget import Budget
-from judgeharness_integrations.prices import Price
-from judgeharness_integrations.structured import structured_case
+from judgeharness_integrations.analysis.usage import Price
+from judgeharness_integrations.judging.execution.budget import Budget
+from judgeharness_integrations.judging.structured import structured_case
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
@@ -63,7 +63,7 @@ def own_judge(model: Any) -> Any:
 def chain(model: Any) -> Any:
     from langchain_classic.evaluation import PairwiseStringEvalChain
 
-    from judgeharness_langchain.evaluator_judge import EvaluatorJudge
+    from judgeharness_langchain.evaluators import EvaluatorJudge
 
     return EvaluatorJudge.of(PairwiseStringEvalChain.from_llm(llm=model))
 
@@ -71,7 +71,7 @@ def chain(model: Any) -> Any:
 def openevals(model: Any) -> Any:
     from openevals.llm import create_llm_as_judge
 
-    from judgeharness_openevals.openevals_judge import OpenevalsJudge
+    from judgeharness_openevals.judges import OpenevalsJudge
 
     return OpenevalsJudge.of(create_llm_as_judge(prompt="{inputs} {outputs}?", judge=model))
 

@@ -10,12 +10,11 @@ from types import SimpleNamespace
 import pytest
 
 from judgeharness_integrations import JudgeHarness
-from judgeharness_integrations.execution.attempting import CallPolicy
-from judgeharness_integrations.execution.budget import Budget
-from judgeharness_integrations.execution.limiter import Limiter, limiter_for
-from judgeharness_integrations.execution.limits import Limits
-from judgeharness_integrations.execution.rates import Rates
-from judgeharness_integrations.prices import spent_by
+from judgeharness_integrations.analysis.usage import spent_by
+from judgeharness_integrations.judging.execution.attempting import CallPolicy
+from judgeharness_integrations.judging.execution.budget import Budget
+from judgeharness_integrations.judging.execution.limiter import Limiter, Limits, limiter_for
+from judgeharness_integrations.judging.execution.rates import Rates
 
 
 class FakeTime:

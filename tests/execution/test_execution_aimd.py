@@ -10,7 +10,7 @@ from itertools import count
 
 import pytest
 
-from judgeharness_integrations.execution.aimd import Aimd
+from judgeharness_integrations.judging.execution.rates import Aimd
 
 
 @dataclass

@@ -11,11 +11,11 @@ import pytest
 
 from judgeharness_integrations import JudgeHarness, JudgeIdentity, Judgment
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.execution.attempting import CallPolicy
-from judgeharness_integrations.execution.budget import Budget, BudgetExhausted
-from judgeharness_integrations.judging import Answer, Probe
-from judgeharness_integrations.modelanswer import EmptyAnswerError, ModelAnswer, Tokens
-from judgeharness_integrations.prices import Price, Spent, spent_by
+from judgeharness_integrations.analysis.usage import Price, Spent, spent_by
+from judgeharness_integrations.judging.answer import EmptyAnswerError, ModelAnswer, Tokens
+from judgeharness_integrations.judging.execution.attempting import CallPolicy
+from judgeharness_integrations.judging.execution.budget import Budget, BudgetExhausted
+from judgeharness_integrations.judging.judge import Answer, Probe
 
 
 def test_calls_are_counted_up_to_the_limit() -> None:

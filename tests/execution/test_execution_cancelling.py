@@ -10,8 +10,8 @@ from contextlib import aclosing
 import pytest
 
 from judgeharness_integrations import JudgeHarness, Perturbation
-from judgeharness_integrations.cases import case_id_of
-from judgeharness_integrations.execution.limiter import limiter_for
+from judgeharness_integrations.judging.cases import case_id_of
+from judgeharness_integrations.judging.execution.limiter import limiter_for
 from judgeharness_integrations.verdictlog.log import JsonlLog, MemoryLog
 
 

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from judgeharness_integrations.execution.channel import Channel
+from judgeharness_integrations.judging.execution.agenda import Channel
 
 
 def test_items_come_in_order_and_then_none() -> None:

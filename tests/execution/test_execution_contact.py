@@ -14,12 +14,12 @@ import pytest
 
 from judgeharness_integrations import AnswerCase, HarnessResult, JudgeHarness, Perturbation
 from judgeharness_integrations._errors import JudgeDownError, UsageError
-from judgeharness_integrations.calibration import CalibrationSet
-from judgeharness_integrations.checking import check_judge
-from judgeharness_integrations.execution import Budget
-from judgeharness_integrations.execution.retrying import remedy_of
-from judgeharness_integrations.judging import FunctionJudge, JudgeIdentity
-from judgeharness_integrations.measure import remeasure
+from judgeharness_integrations.analysis.measure import remeasure
+from judgeharness_integrations.judging.execution import Budget
+from judgeharness_integrations.judging.execution.retrying import remedy_of
+from judgeharness_integrations.judging.judge import FunctionJudge, JudgeIdentity
+from judgeharness_integrations.judging.labelset import CalibrationSet
+from judgeharness_integrations.testing.checking.judge import check_judge
 from judgeharness_integrations.verdictlog import SqlLog
 from judgeharness_integrations.verdictlog.log import MemoryLog
 

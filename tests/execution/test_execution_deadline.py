@@ -9,9 +9,8 @@ from typing import Any
 
 import pytest
 
-from judgeharness_integrations.execution.attempting import CallPolicy
-from judgeharness_integrations.execution.budget import Budget
-from judgeharness_integrations.execution.deadline import Deadline, unhurried
+from judgeharness_integrations.judging.execution.attempting import CallPolicy, Deadline, unhurried
+from judgeharness_integrations.judging.execution.budget import Budget
 
 
 class CountingLoop(asyncio.SelectorEventLoop):

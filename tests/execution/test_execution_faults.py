@@ -11,8 +11,8 @@ from support.fault_judge import FaultJudge
 from support.fault_server import FAULTS, FaultServer, FaultServerProcess, twenty_percent
 
 from judgeharness_integrations import AnswerCase, HarnessResult, JudgeHarness
-from judgeharness_integrations.execution.limiter import limiter_for
-from judgeharness_integrations.execution.observing import Span
+from judgeharness_integrations.judging.execution.limiter import limiter_for
+from judgeharness_integrations.judging.execution.observing import Span
 
 _CALLS_A_CASE = 5
 

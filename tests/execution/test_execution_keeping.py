@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from judgeharness_integrations import AnswerCase, JudgeHarness
-from judgeharness_integrations.judging import FunctionJudge, JudgeIdentity
+from judgeharness_integrations.judging.judge import FunctionJudge, JudgeIdentity
 from judgeharness_integrations.verdictlog import SqlLog
 
 DESIGN: dict[str, Any] = {"perturbations": ["none"], "repetitions": 2, "aggregation_rule": "majority", "observers": ()}

@@ -11,10 +11,9 @@ from collections.abc import Iterator
 import pytest
 
 from judgeharness_integrations import JudgeHarness, JudgeIdentity
-from judgeharness_integrations.execution import limiter as limiting
-from judgeharness_integrations.execution.limiter import Limiter, limiter_for
-from judgeharness_integrations.execution.slots import _Waiter
-from judgeharness_integrations.judging import FunctionJudge
+from judgeharness_integrations.judging.execution import limiter as limiting
+from judgeharness_integrations.judging.execution.limiter import Limiter, _Waiter, limiter_for
+from judgeharness_integrations.judging.judge import FunctionJudge
 
 
 class Gauge:

@@ -16,12 +16,12 @@ from types import SimpleNamespace
 import pytest
 
 from judgeharness_integrations import CalibrationSet, HarnessResult, JudgeHarness, PairwiseCase
-from judgeharness_integrations.execution import limiter as limiting
-from judgeharness_integrations.execution import observing
-from judgeharness_integrations.execution.budget import Budget
-from judgeharness_integrations.execution.limiter import limiter_for
-from judgeharness_integrations.execution.observing import ProgressBar, Span, default_observers, model_span
-from judgeharness_integrations.judging import Judgment, Probe
+from judgeharness_integrations.judging.execution import limiter as limiting
+from judgeharness_integrations.judging.execution import observing
+from judgeharness_integrations.judging.execution.budget import Budget
+from judgeharness_integrations.judging.execution.limiter import limiter_for
+from judgeharness_integrations.judging.execution.observing import ProgressBar, Span, default_observers, model_span
+from judgeharness_integrations.judging.judge import Judgment, Probe
 from judgeharness_integrations.testing import ScriptedJudge
 
 PAIR = PairwiseCase(case_id="pair", input="Which?", output="first", output_b="second")

@@ -14,14 +14,14 @@ from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, sto
 
 from judgeharness_integrations import AnswerCase, HarnessResult, JudgeHarness
 from judgeharness_integrations._errors import ConfigError, PlanError
-from judgeharness_integrations.checking import check_judge
-from judgeharness_integrations.config import load_config
-from judgeharness_integrations.execution import Budget, LocalExecutor
-from judgeharness_integrations.execution.attempting import CallPolicy
-from judgeharness_integrations.execution.budget import BudgetExhausted
-from judgeharness_integrations.execution.ray_engine import RayExecutor
-from judgeharness_integrations.judging import FunctionJudge, JudgeIdentity
+from judgeharness_integrations.judging.config import load_config
+from judgeharness_integrations.judging.execution import Budget, LocalExecutor
+from judgeharness_integrations.judging.execution.attempting import CallPolicy
+from judgeharness_integrations.judging.execution.budget import BudgetExhausted
+from judgeharness_integrations.judging.execution.ray_engine import RayExecutor
+from judgeharness_integrations.judging.judge import FunctionJudge, JudgeIdentity
 from judgeharness_integrations.testing import ScriptedJudge
+from judgeharness_integrations.testing.checking.judge import check_judge
 
 
 class BusyError(Exception):

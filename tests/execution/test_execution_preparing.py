@@ -10,11 +10,11 @@ import pytest
 
 from judgeharness_integrations import AnswerCase, JudgeHarness, PairwiseCase, Perturbation
 from judgeharness_integrations._errors import BudgetError
-from judgeharness_integrations.cases import Case
-from judgeharness_integrations.execution import preparing
-from judgeharness_integrations.execution.budget import Budget
-from judgeharness_integrations.execution.preparing import CaseFacts
-from judgeharness_integrations.perturbations.base import Context
+from judgeharness_integrations.judging.cases import Case
+from judgeharness_integrations.judging.execution import preparing
+from judgeharness_integrations.judging.execution.budget import Budget
+from judgeharness_integrations.judging.execution.preparing import CaseFacts
+from judgeharness_integrations.judging.perturbations.base import Context
 from judgeharness_integrations.testing import ScriptedJudge
 
 PAIR = PairwiseCase(case_id="pair", input="Which?", output="first answer", output_b="second answer")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from judgeharness_integrations import JudgeHarness
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.execution.rates import RateGate, Rates
+from judgeharness_integrations.judging.execution.rates import RateGate, Rates
 
 
 def passed(

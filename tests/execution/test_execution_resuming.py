@@ -11,18 +11,18 @@ import pytest
 
 from judgeharness_integrations import AnswerCase, JudgeHarness, PairwiseCase
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.calibration import CalibrationSet
-from judgeharness_integrations.execution import Budget
-from judgeharness_integrations.judging import Answer, JudgeIdentity, Judgment, Probe
-from judgeharness_integrations.perturbations import Perturbation
-from judgeharness_integrations.structured import structured_case
+from judgeharness_integrations.judging.execution import Budget
+from judgeharness_integrations.judging.judge import Answer, JudgeIdentity, Judgment, Probe
+from judgeharness_integrations.judging.labelset import CalibrationSet
+from judgeharness_integrations.judging.perturbations import Perturbation
+from judgeharness_integrations.judging.structured import structured_case
 from judgeharness_integrations.verdictlog import MemoryLog, SqlLog
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from judgeharness_integrations.cases import Criterion
+    from judgeharness_integrations.judging.cases import Criterion
 
 
 @dataclass

@@ -11,16 +11,16 @@ import pytest
 
 from judgeharness_integrations import AnswerCase, JudgeHarness
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.calibration import CalibrationSet
-from judgeharness_integrations.execution import Budget
-from judgeharness_integrations.judging import Answer, JudgeIdentity, Judgment, Probe
+from judgeharness_integrations.judging.execution import Budget
+from judgeharness_integrations.judging.judge import Answer, JudgeIdentity, Judgment, Probe
+from judgeharness_integrations.judging.labelset import CalibrationSet
 from judgeharness_integrations.verdictlog import SqlLog
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from judgeharness_integrations.cases import Criterion
+    from judgeharness_integrations.judging.cases import Criterion
 
 
 @dataclass

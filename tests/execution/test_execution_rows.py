@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from judgeharness_integrations import Criterion, HarnessResult, JudgeHarness, JudgeIdentity, Judgment, VerdictRow
-from judgeharness_integrations.judging import Answer
+from judgeharness_integrations.judging.judge import Answer
 from judgeharness_integrations.testing import ScriptedJudge
 
 

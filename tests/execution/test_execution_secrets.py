@@ -11,10 +11,10 @@ import pytest
 from pydantic import SecretStr
 
 from judgeharness_integrations import AnswerCase, HarnessResult, JudgeHarness, JudgeIdentity, Judgment
-from judgeharness_integrations.execution.observing import Span, Spans, model_span
-from judgeharness_integrations.execution.ray_engine.worker import Failure
-from judgeharness_integrations.judging import Answer, Probe
-from judgeharness_integrations.recording import recording, to_file
+from judgeharness_integrations.judging.execution.observing import Span, Spans, model_span
+from judgeharness_integrations.judging.execution.ray_engine.worker import Failure
+from judgeharness_integrations.judging.judge import Answer, Probe
+from judgeharness_integrations.judging.recording import recording, to_file
 from judgeharness_integrations.redacting import Redactor
 from judgeharness_integrations.verdictlog import MemoryLog
 

@@ -15,10 +15,11 @@ import pytest
 
 from judgeharness_integrations import AnswerCase, JudgeHarness, PairwiseCase
 from judgeharness_integrations._errors import RunBusyError, UsageError
-from judgeharness_integrations.execution import Budget, sharing
-from judgeharness_integrations.execution.sharing import claimed
-from judgeharness_integrations.perturbations import Perturbation, compose, paraphrase, position_swap
-from judgeharness_integrations.perturbations import perturbation as by_name
+from judgeharness_integrations.judging.execution import Budget
+from judgeharness_integrations.judging.execution import limiter as sharing
+from judgeharness_integrations.judging.execution.limiter import claimed
+from judgeharness_integrations.judging.perturbations import Perturbation, compose, paraphrase, position_swap
+from judgeharness_integrations.judging.perturbations import perturbation as by_name
 from judgeharness_integrations.verdictlog import MemoryLog, SqlLog
 
 if TYPE_CHECKING:

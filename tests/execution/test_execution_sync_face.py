@@ -17,9 +17,9 @@ from contextlib import contextmanager
 import pytest
 
 from judgeharness_integrations import JudgeHarness, JudgeHarnessError
-from judgeharness_integrations.cases import case_id_of
-from judgeharness_integrations.execution import loop as sync_face
-from judgeharness_integrations.execution.loop import run_sync, stream_sync
+from judgeharness_integrations.judging.cases import case_id_of
+from judgeharness_integrations.judging.execution import loop as sync_face
+from judgeharness_integrations.judging.execution.loop import run_sync, stream_sync
 from judgeharness_integrations.testing import ScriptedJudge
 from judgeharness_integrations.verdictlog.log import MemoryLog
 
@@ -289,7 +289,7 @@ def test_the_process_ends(program: str) -> None:
 
 def test_nothing_can_be_asked_once_the_loop_was_stopped() -> None:
     program = """
-from judgeharness_integrations.execution import loop
+from judgeharness_integrations.judging.execution import loop
 from judgeharness_integrations._errors import JudgeHarnessError
 async def one(): return 1
 assert loop.run_sync(one()) == 1

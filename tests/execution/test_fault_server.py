@@ -11,9 +11,9 @@ from support.fault_judge import FaultJudge, ServerError
 from support.fault_server import FAULTS, FaultServer, FaultServerProcess
 
 from judgeharness_integrations import JudgeHarness
-from judgeharness_integrations.execution.retrying import is_transient, retry_after_s
-from judgeharness_integrations.judging import Judgment, Probe
-from judgeharness_integrations.perturbations import perturbation
+from judgeharness_integrations.judging.execution.retrying import is_transient, retry_after_s
+from judgeharness_integrations.judging.judge import Judgment, Probe
+from judgeharness_integrations.judging.perturbations import perturbation
 
 
 def asked(judge: FaultJudge, case_id: str = "case") -> Judgment | Exception:

@@ -14,17 +14,17 @@ from support.measured import EXPIRED, VALID, calibration, measured
 from support.rows import both_orders, sampled
 
 from judgeharness_integrations._errors import UnknownNameError, UsageError
-from judgeharness_integrations.aggregation.planned import PLANNED_SAMPLES
-from judgeharness_integrations.calibration import measure_calibration
-from judgeharness_integrations.calibration.rates import Rate
-from judgeharness_integrations.gates import Gate, GateCheck, Gates, check_gates
-from judgeharness_integrations.gates.expression import parse_expression
-from judgeharness_integrations.gates.judging import more_cases
-from judgeharness_integrations.gates.metrics import Measured, measured_rate
-from judgeharness_integrations.measure import measure
-from judgeharness_integrations.reporting.runs import RunReport, run_report
-from judgeharness_integrations.statistics.proportions import clopper_pearson, exact_interval, wilson, wilson_of
-from judgeharness_integrations.statistics.tally import Tally
+from judgeharness_integrations.analysis.aggregation.deciding import PLANNED_SAMPLES
+from judgeharness_integrations.analysis.calibration import measure_calibration
+from judgeharness_integrations.analysis.calibration.rates import Rate
+from judgeharness_integrations.analysis.gates import Gate, GateCheck, Gates, check_gates
+from judgeharness_integrations.analysis.gates.checking import more_cases
+from judgeharness_integrations.analysis.gates.gate import parse_expression
+from judgeharness_integrations.analysis.gates.metrics import Measured, measured_rate
+from judgeharness_integrations.analysis.measure import measure
+from judgeharness_integrations.analysis.runs import RunReport, run_report
+from judgeharness_integrations.analysis.statistics.proportions import clopper_pearson, exact_interval, wilson, wilson_of
+from judgeharness_integrations.analysis.statistics.tally import Tally
 
 
 def only(report: RunReport, gate: str, **options: Any) -> GateCheck:

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.gates import METRICS, Gate, Gates, parse_expression
+from judgeharness_integrations.analysis.gates import METRICS, Gate, Gates, parse_expression
 
 
 @pytest.mark.parametrize(

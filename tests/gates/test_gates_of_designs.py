@@ -10,12 +10,12 @@ from support.measured import TOLD, VALID, calibration, measured
 from support.rows import both_orders
 
 from judgeharness_integrations._errors import ConfigError
-from judgeharness_integrations.gates import GateReport, Gates, check_gates
-from judgeharness_integrations.gates.expression import parse_expression
-from judgeharness_integrations.gates.judging import judged
-from judgeharness_integrations.gates.metrics import Measured
-from judgeharness_integrations.reporting.runs import run_report
-from judgeharness_integrations.result import HarnessResult
+from judgeharness_integrations.analysis.gates import GateReport, Gates, check_gates
+from judgeharness_integrations.analysis.gates.checking import judged
+from judgeharness_integrations.analysis.gates.gate import parse_expression
+from judgeharness_integrations.analysis.gates.metrics import Measured
+from judgeharness_integrations.analysis.result import HarnessResult
+from judgeharness_integrations.analysis.runs import run_report
 
 
 def test_a_judge_that_never_says_pass_is_checked_as_the_others_are() -> None:

@@ -12,13 +12,12 @@ from support.measured import measured
 from support.rows import sampled
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.gates import Gate, GateCheck, GateReport, Gates, check_gates
-from judgeharness_integrations.gates.casevalues import CASE_VALUES
-from judgeharness_integrations.gates.metrics import METRIC_MEASURES
-from judgeharness_integrations.gates.report import AskingOrder
-from judgeharness_integrations.gates.sampling import shuffled
+from judgeharness_integrations.analysis.gates import Gate, GateCheck, GateReport, Gates, check_gates
+from judgeharness_integrations.analysis.gates.metrics import CASE_VALUES, METRIC_MEASURES
+from judgeharness_integrations.analysis.gates.report import AskingOrder
+from judgeharness_integrations.analysis.gates.sequential import shuffled
+from judgeharness_integrations.analysis.runs import RunReport, run_report
 from judgeharness_integrations.reporting.markdown import markdown_report
-from judgeharness_integrations.reporting.runs import RunReport, run_report
 
 
 def only(report: RunReport, gate: str, **options: Any) -> GateCheck:

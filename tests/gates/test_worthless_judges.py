@@ -12,10 +12,10 @@ from support.gated import case, labelled, scores
 from support.measured import TOLD, VALID, calibration
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.calibration import Judged, measure_calibration
-from judgeharness_integrations.gates import GateCheck, Gates, check_gates
-from judgeharness_integrations.gates.expression import parse_expression
-from judgeharness_integrations.reporting.runs import RunReport, run_report
+from judgeharness_integrations.analysis.calibration import Judged, measure_calibration
+from judgeharness_integrations.analysis.gates import GateCheck, Gates, check_gates
+from judgeharness_integrations.analysis.gates.gate import parse_expression
+from judgeharness_integrations.analysis.runs import RunReport, run_report
 
 Verdicts = Callable[[str, random.Random], str]
 

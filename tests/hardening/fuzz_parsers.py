@@ -19,10 +19,10 @@ from collections.abc import Sequence
 import atheris
 
 _WATCHED = [
-    "judgeharness_integrations.parsing",
-    "judgeharness_integrations.quotations",
-    "judgeharness_integrations.chatmodels",
-    "judgeharness_integrations.judging",
+    "judgeharness_integrations.judging.parsing",
+    "judgeharness_integrations.judging.quotations",
+    "judgeharness_integrations.judging.chatmodels",
+    "judgeharness_integrations.judging.judge",
     "judgeharness_integrations.benchmark.judges",
     "judgeharness_langchain",
     "judgeharness_openevals",
@@ -34,10 +34,10 @@ warnings.simplefilter("ignore")
 with atheris.instrument_imports(include=_WATCHED):
     from support.forging import READERS, Reader, read
 
-    from judgeharness_integrations.judging import as_judgment
-    from judgeharness_integrations.parsing import label_grammar, object_of, score_grammar
-    from judgeharness_integrations.probes import corpus
-    from judgeharness_integrations.quotations import quotations
+    from judgeharness_integrations.judging.judge import as_judgment
+    from judgeharness_integrations.judging.parsing import label_grammar, object_of, score_grammar
+    from judgeharness_integrations.judging.probes import corpus
+    from judgeharness_integrations.judging.quotations import quotations
 
 _KNOWN = {"A", "B", "TIE", "PASS", "FAIL", "GOOD", "POOR", "wrong_fact", "turn 1", "none", "flawed", "sound"}
 _LEADS = ("", "The answer says:\n", "It holds this:\n\n", 'It says: "', "> ", "**")

@@ -18,12 +18,12 @@ from hypothesis import strategies as st
 from langchain_core.prompts import ChatPromptTemplate
 from support.openai_server import OpenAIServer, Reply, chat_model
 
-from judgeharness_adk.rewriting import model_rewriter
+from judgeharness_adk.models import model_rewriter
 from judgeharness_integrations import PairwiseCase
-from judgeharness_integrations.benchmark.prompts import object_of, prompt
-from judgeharness_integrations.judging import Probe
-from judgeharness_integrations.marks import code_of, unmarked
-from judgeharness_integrations.perturbations import perturbation
+from judgeharness_integrations.benchmark.asker import object_of, prompt
+from judgeharness_integrations.judging.judge import Probe
+from judgeharness_integrations.judging.marks import code_of, unmarked
+from judgeharness_integrations.judging.perturbations import perturbation
 from judgeharness_langchain import chat_rewriter
 from judgeharness_openevals import create_harnessed_pairwise_judge
 

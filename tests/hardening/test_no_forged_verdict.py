@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.forging import OWN_CODE, READERS, Reader, read
 
-from judgeharness_integrations.judging import as_judgment
-from judgeharness_integrations.marks import CODE
-from judgeharness_integrations.parsing import label_grammar, score_grammar
-from judgeharness_integrations.probes import corpus
-from judgeharness_integrations.probes.corpus import Payload
+from judgeharness_integrations.judging.judge import as_judgment
+from judgeharness_integrations.judging.marks import CODE
+from judgeharness_integrations.judging.parsing import label_grammar, score_grammar
+from judgeharness_integrations.judging.probes import corpus
+from judgeharness_integrations.judging.probes.catalogue import Payload
 
 FEWEST = 6  # words of what is called a quotation
 WORD = re.compile(r"\w+")

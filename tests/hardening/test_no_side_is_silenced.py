@@ -11,7 +11,7 @@ from support.forging import ANSWER, READERS, Reader, read
 from support.quoting import LAYOUTS, LOST, ORDERS
 
 from judgeharness_adk.reading import read_sentences, read_validity
-from judgeharness_integrations.parsing import label_grammar, score_grammar
+from judgeharness_integrations.judging.parsing import label_grammar, score_grammar
 
 PAIR = label_grammar({"A": "A", "B": "B", "C": "TIE"})
 READ_AS = {"A": "A", "B": "B", "C": "TIE"}

@@ -16,16 +16,16 @@ from support.openai_server import OpenAIServer, Reply, Request, chat_model
 
 from judgeharness_integrations import AnswerCase, PairwiseCase
 from judgeharness_integrations.benchmark.judges import ConversationJudge, PairJudge
-from judgeharness_integrations.benchmark.records import FailureType, Taxonomy
-from judgeharness_integrations.judging import Probe
-from judgeharness_integrations.marks import code_in
-from judgeharness_integrations.perturbations import perturbation
-from judgeharness_integrations.probes import corpus
-from judgeharness_integrations.probes.corpus import Payload
+from judgeharness_integrations.benchmark.pair import FailureType, Taxonomy
+from judgeharness_integrations.judging.judge import Probe
+from judgeharness_integrations.judging.marks import code_in
+from judgeharness_integrations.judging.perturbations import perturbation
+from judgeharness_integrations.judging.probes import corpus
+from judgeharness_integrations.judging.probes.catalogue import Payload
 from judgeharness_integrations.verdictlog.row import Verdict
 from judgeharness_langchain import CriteriaJudge, LabelJudge, PairwiseJudge, ScoreJudge
-from judgeharness_langchain.evaluator_judge import EvaluatorJudge
-from judgeharness_langchain.json_model import LangChainModel
+from judgeharness_langchain.evaluators import EvaluatorJudge
+from judgeharness_langchain.structured import LangChainModel
 from judgeharness_openevals import create_harnessed_pairwise_judge
 
 Serve = Callable[..., OpenAIServer]

@@ -14,7 +14,15 @@ from support.forging import READERS, read
 from support.openai_server import OpenAIServer, Reply, Request, chat_model
 
 from judgeharness_integrations import AnswerCase, JudgeHarness, PairwiseCase
-from judgeharness_integrations.marks import CALLED, MARKS, STRUCTURED, code_in, code_of, said_after, verdict_line
+from judgeharness_integrations.judging.marks import (
+    CALLED,
+    MARKS,
+    STRUCTURED,
+    code_in,
+    code_of,
+    said_after,
+    verdict_line,
+)
 from judgeharness_integrations.testing import verdict_text
 from judgeharness_integrations.verdictlog.row import VerdictRow
 from judgeharness_langchain import CriteriaJudge, LabelJudge, PairwiseJudge, ScoreJudge

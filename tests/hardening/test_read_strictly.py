@@ -21,12 +21,12 @@ from support.openai_server import OpenAIServer, Reply, chat_model
 from judgeharness_adk.invocations import invocation_case
 from judgeharness_adk.judges import JUDGES
 from judgeharness_integrations import AnswerCase, JudgeHarness
-from judgeharness_integrations.judging import Judgment, Probe
-from judgeharness_integrations.modelanswer import message_answer
-from judgeharness_integrations.perturbations import perturbation
+from judgeharness_integrations.judging.answer import message_answer
+from judgeharness_integrations.judging.judge import Judgment, Probe
+from judgeharness_integrations.judging.perturbations import perturbation
 from judgeharness_langchain.structured import arguments_of
 from judgeharness_openevals import harness_judge
-from judgeharness_openevals.showing import as_messages
+from judgeharness_openevals.judges import as_messages
 
 Serve = Callable[..., OpenAIServer]
 PROMPT = "Is this right? {inputs} {outputs}"

@@ -15,20 +15,20 @@ from support.provider_wire import Answer
 
 from judgeharness_adk.reading import read_rubrics
 from judgeharness_integrations import AnswerCase, Criterion, JudgeHarness, PairwiseCase
-from judgeharness_integrations.calibration import CalibrationSet
-from judgeharness_integrations.execution import Budget
-from judgeharness_integrations.judging import Answer as Said
-from judgeharness_integrations.judging import Judgment, Probe
-from judgeharness_integrations.marks import code_in
-from judgeharness_integrations.modelanswer import ModelAnswer, message_answer, tokens_of
-from judgeharness_integrations.modelanswer import Tokens as Used
-from judgeharness_integrations.parsing import score_grammar
-from judgeharness_integrations.prices import Price, price_of
-from judgeharness_integrations.structured import structured_case
+from judgeharness_integrations.analysis.usage import Price, price_of
+from judgeharness_integrations.judging.answer import ModelAnswer, message_answer, tokens_of
+from judgeharness_integrations.judging.answer import Tokens as Used
+from judgeharness_integrations.judging.execution import Budget
+from judgeharness_integrations.judging.judge import Answer as Said
+from judgeharness_integrations.judging.judge import Judgment, Probe
+from judgeharness_integrations.judging.labelset import CalibrationSet
+from judgeharness_integrations.judging.marks import code_in
+from judgeharness_integrations.judging.parsing import score_grammar
+from judgeharness_integrations.judging.structured import structured_case
 from judgeharness_integrations.verdictlog.sql import SqlLog
 from judgeharness_langchain import CriteriaJudge, PairwiseJudge, harness_evaluator
-from judgeharness_langchain.evaluator_judge import EvaluatorJudge
-from judgeharness_openevals.openevals_judge import OpenevalsJudge
+from judgeharness_langchain.evaluators import EvaluatorJudge
+from judgeharness_openevals.judges import OpenevalsJudge
 
 Serve = Callable[..., OpenAIServer]
 CASE = PairwiseCase(case_id="c", input="q", output="yes", output_b="no")
@@ -228,7 +228,7 @@ def test_a_reply_without_a_bill_ends_no_budget() -> None:
     replies = iter([None, "A", "A"])
 
     async def judge(case: Any) -> Judgment:
-        from judgeharness_integrations.modelanswer import EmptyAnswerError
+        from judgeharness_integrations.judging.answer import EmptyAnswerError
 
         if (said := next(replies)) is None:
             raise EmptyAnswerError(ModelAnswer())

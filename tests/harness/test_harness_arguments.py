@@ -21,17 +21,17 @@ from judgeharness_integrations import (
     Perturbation,
 )
 from judgeharness_integrations._errors import PlanError, UnknownNameError, UsageError
-from judgeharness_integrations.execution.local import LocalExecutor
-from judgeharness_integrations.execution.observing import ProgressBar
-from judgeharness_integrations.execution.rates import Rates
-from judgeharness_integrations.presets import PRESETS, preset
+from judgeharness_integrations.judging.execution.local import LocalExecutor
+from judgeharness_integrations.judging.execution.observing import ProgressBar
+from judgeharness_integrations.judging.execution.rates import Rates
+from judgeharness_integrations.judging.harness import PRESETS, preset
 from judgeharness_integrations.testing import ScriptedJudge
 
 GOOD: dict[str, Any] = {"perturbations": ["none"], "repetitions": 2, "aggregation_rule": "majority"}
 RICH = 'He said "yes" - and it\'s *done*.\n\n- one\n- two  items\n'
 
 BAD: list[tuple[dict[str, Any], str]] = [
-    ({"budget": {"calls": 2}}, "budget is a Budget of judgeharness_integrations.execution, not dict."),
+    ({"budget": {"calls": 2}}, "budget is a Budget of judgeharness_integrations.judging.execution, not dict."),
     ({"curtail": "yes"}, "curtail is True or False, not 'yes'."),
     ({"reuse": "no"}, "reuse is True or False, not 'no'."),
     ({"run": 5}, "run is a name, or None for a new one each time, not 5."),

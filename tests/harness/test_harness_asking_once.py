@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from judgeharness_integrations import AnswerCase, CalibrationSet, JudgeHarness, JudgeIdentity
-from judgeharness_integrations.aggregation.rules import of_both_kinds, rule
-from judgeharness_integrations.judging import Answer, Judgment, Probe
+from judgeharness_integrations.analysis.aggregation.rules import of_both_kinds, rule
+from judgeharness_integrations.judging.judge import Answer, Judgment, Probe
 from judgeharness_integrations.verdictlog.row import Verdict
 
 CASES = [AnswerCase(case_id=str(n), output="It is **Paris**, of course.") for n in range(3)]

@@ -19,10 +19,10 @@ from judgeharness_integrations import (
     JudgeIdentity,
 )
 from judgeharness_integrations._errors import BudgetError, CaseError, PlanError
-from judgeharness_integrations.calibration.once import Once, SameObject
-from judgeharness_integrations.execution.budget import Budget
-from judgeharness_integrations.judging import FunctionJudge
-from judgeharness_integrations.measure import remeasure
+from judgeharness_integrations.analysis.measure import remeasure
+from judgeharness_integrations.judging.calibrating import Once, SameObject
+from judgeharness_integrations.judging.execution.budget import Budget
+from judgeharness_integrations.judging.judge import FunctionJudge
 from judgeharness_integrations.testing import ScriptedJudge
 from judgeharness_integrations.verdictlog.log import MemoryLog
 from judgeharness_integrations.verdictlog.sql import SqlLog

@@ -11,8 +11,8 @@ import pytest
 
 from judgeharness_integrations import AnswerCase, Criterion, HarnessResult, JudgeHarness, JudgeIdentity, PairwiseCase
 from judgeharness_integrations._errors import AmbiguousResultError, PlanError, UsageError
-from judgeharness_integrations.judging import Judgment, Probe, as_judgment
-from judgeharness_integrations.measure import measure
+from judgeharness_integrations.analysis.measure import measure
+from judgeharness_integrations.judging.judge import Judgment, Probe, as_judgment
 from judgeharness_integrations.testing import ScriptedJudge
 
 CASE = AnswerCase(case_id="case", input="?", output="An **answer** of some length.", gold={"tone": "PASS"})

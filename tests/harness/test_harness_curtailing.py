@@ -10,9 +10,9 @@ import pytest
 
 from judgeharness_integrations import AnswerCase, JudgeHarness, PairwiseCase
 from judgeharness_integrations._errors import PlanError
-from judgeharness_integrations.cases import Criterion
-from judgeharness_integrations.execution import Budget
-from judgeharness_integrations.judging import Answer, JudgeIdentity, Judgment, Probe
+from judgeharness_integrations.judging.cases import Criterion
+from judgeharness_integrations.judging.execution import Budget
+from judgeharness_integrations.judging.judge import Answer, JudgeIdentity, Judgment, Probe
 from judgeharness_integrations.verdictlog import MemoryLog, SqlLog
 
 if TYPE_CHECKING:

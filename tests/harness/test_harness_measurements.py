@@ -20,10 +20,10 @@ from judgeharness_integrations import (
     VerdictRow,
 )
 from judgeharness_integrations._errors import CaseError, UnsupportedEvaluatorError, UsageError
-from judgeharness_integrations.aggregation import position_bias
-from judgeharness_integrations.execution.observing import ProgressBar
-from judgeharness_integrations.execution.retrying import is_transient
-from judgeharness_integrations.measure import remeasure
+from judgeharness_integrations.analysis.aggregation import position_bias
+from judgeharness_integrations.analysis.measure import remeasure
+from judgeharness_integrations.judging.execution.observing import ProgressBar
+from judgeharness_integrations.judging.execution.retrying import is_transient
 from judgeharness_integrations.testing import ScriptedJudge
 
 PAIR = PairwiseCase(case_id="p", output="one", output_b="two", author="gpt-4o", author_b="claude-3")

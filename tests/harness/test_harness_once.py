@@ -9,9 +9,10 @@ from threading import Event
 
 import pytest
 
-from judgeharness_integrations import JudgeHarness, judging
-from judgeharness_integrations._threads import in_thread
-from judgeharness_integrations.judging import as_judge
+from judgeharness_integrations import JudgeHarness
+from judgeharness_integrations.judging import judge as judging
+from judgeharness_integrations.judging.judge import as_judge
+from judgeharness_integrations.judging.threads import in_thread
 from judgeharness_integrations.redacting import redactor
 from judgeharness_integrations.testing import ScriptedJudge
 

@@ -18,16 +18,16 @@ from judgeharness_integrations import (
     Perturbation,
     VerdictRow,
 )
-from judgeharness_integrations.aggregation import rule
-from judgeharness_integrations.aggregation.collapse import Independence
-from judgeharness_integrations.calibration import CalibrationState, CriterionCalibration, LabelledItem, Rate
-from judgeharness_integrations.calibration.classes import ClassRates
-from judgeharness_integrations.calibration.controls import Control, Controls
-from judgeharness_integrations.calibration.population import CriterionPopulation, Population
-from judgeharness_integrations.calibration.riskcoverage import RiskCoverage, RiskPoint
-from judgeharness_integrations.design import Design
-from judgeharness_integrations.result import CriterionResult, PerturbationSummary, Usage
-from judgeharness_integrations.statistics.means import Estimate
+from judgeharness_integrations.analysis.aggregation import rule
+from judgeharness_integrations.analysis.aggregation.statistics import Independence
+from judgeharness_integrations.analysis.calibration import CalibrationState, CriterionCalibration, LabelledItem, Rate
+from judgeharness_integrations.analysis.calibration.controls import Control, Controls
+from judgeharness_integrations.analysis.calibration.measure import ClassRates, RiskCoverage, RiskPoint
+from judgeharness_integrations.analysis.calibration.population import CriterionPopulation, Population
+from judgeharness_integrations.analysis.design import Design
+from judgeharness_integrations.analysis.result import CriterionResult, PerturbationSummary
+from judgeharness_integrations.analysis.statistics.means import Estimate
+from judgeharness_integrations.analysis.usage import Usage
 
 NOW = datetime(2026, 11, 1, tzinfo=UTC)
 VERDICTS = ("PASS", "PASS", "PASS", "FAIL", "PASS", "FAIL", "PASS", "FAIL", "PASS")

@@ -10,9 +10,9 @@ import pytest
 
 from judgeharness_integrations import AnswerCase, JudgeHarness, PairwiseCase
 from judgeharness_integrations._errors import BudgetError, CaseError, PlanError
-from judgeharness_integrations.execution.answering import CallFacts
-from judgeharness_integrations.execution.budget import Budget
-from judgeharness_integrations.execution.local import Asking
+from judgeharness_integrations.judging.execution.answering import CallFacts
+from judgeharness_integrations.judging.execution.budget import Budget
+from judgeharness_integrations.judging.execution.local import Asking
 from judgeharness_integrations.testing import ScriptedJudge
 from judgeharness_integrations.verdictlog.log import MemoryLog
 

@@ -17,7 +17,8 @@ import pytest
 from filelock import FileLock
 
 from judgeharness_integrations._errors import LogFormatError, LogStorageError, RunBusyError
-from judgeharness_integrations.labelling import LabelLog, appending, labellog
+from judgeharness_integrations.labelling import LabelLog, labellog
+from judgeharness_integrations.labelling import labellog as appending
 from judgeharness_integrations.verdictlog import VerdictRow, read_log
 
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from judgeharness_integrations import AnswerCase, CalibrationSet, PairwiseCase
 from judgeharness_integrations._errors import CaseError, UsageError
-from judgeharness_integrations.casefiles import read_cases
+from judgeharness_integrations.judging.cases import read_cases
 from judgeharness_integrations.labelling import calibration_set_from_logs, label_agreement
-from judgeharness_integrations.labelling.goldfile import write_gold_file
+from judgeharness_integrations.labelling.labellog import write_gold_file
 from judgeharness_integrations.verdictlog import VerdictRow
 
 CASES = [AnswerCase(case_id=f"c{place}", output="text") for place in range(4)]

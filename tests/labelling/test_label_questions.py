@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from judgeharness_integrations import AnswerCase, Criterion, PairwiseCase
 from judgeharness_integrations._errors import CaseError, UsageError
-from judgeharness_integrations.calibration.answers import Answers
 from judgeharness_integrations.labelling import Question, parse_answers, questions
-from judgeharness_integrations.labelling.saying import command_keys, command_of, verdict_of
+from judgeharness_integrations.labelling.questions import command_keys, command_of, verdict_of
+from judgeharness_integrations.labelling.resultsheets import Answers
 
 PAIRS = [
     PairwiseCase(case_id=f"c{place}", input="q", output="one", output_b="two", author="gpt", author_b="me", gold="A")

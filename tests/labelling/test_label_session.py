@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from judgeharness_integrations import AnswerCase, Criterion, PairwiseCase
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.labelling import LabelLog, Progress, Session, parse_answers, questions
-from judgeharness_integrations.labelling.screen import shown
+from judgeharness_integrations.labelling.questions import shown
 
 CASES = [AnswerCase(case_id=f"c{place}", output=f"text {place}") for place in range(4)]
 

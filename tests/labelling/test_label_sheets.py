@@ -11,9 +11,8 @@ import pytest
 
 from judgeharness_integrations import AnswerCase, Criterion, PairwiseCase
 from judgeharness_integrations._errors import CaseError, UsageError
-from judgeharness_integrations.calibration import calibration_set_from_sheet, read_labelling_sheet
-from judgeharness_integrations.calibration.sheetfile import item_of
 from judgeharness_integrations.labelling import LabelLog, parse_answers, questions
+from judgeharness_integrations.labelling.resultsheets import calibration_set_from_sheet, item_of, read_labelling_sheet
 from judgeharness_integrations.labelling.sheets import add_rows, rows_of_sheet, write_annotator_sheet
 
 PAIRS = [

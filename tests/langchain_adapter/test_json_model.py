@@ -14,16 +14,16 @@ from langchain_core.language_models.fake_chat_models import FakeListChatModel
 from support.openai_server import OpenAIServer, Reply, Request, chat_model
 from support.provider_wire import Answer, Tokens
 
-from judgeharness_integrations import chatmodels
 from judgeharness_integrations._errors import UnknownNameError, UsageError
+from judgeharness_integrations.analysis.usage import Price, billed
 from judgeharness_integrations.benchmark.asker import Asker, AskError, UnreadableError
 from judgeharness_integrations.benchmark.journal import Journal
-from judgeharness_integrations.chatmodels import ChatModel, Completion, Prompt, parsed_object
-from judgeharness_integrations.execution.attempting import CallPolicy
-from judgeharness_integrations.execution.budget import Budget
-from judgeharness_integrations.execution.loop import run_sync
-from judgeharness_integrations.prices import Price, billed
-from judgeharness_langchain.json_model import LangChainModel
+from judgeharness_integrations.judging import chatmodels
+from judgeharness_integrations.judging.chatmodels import ChatModel, Completion, Prompt, parsed_object
+from judgeharness_integrations.judging.execution.attempting import CallPolicy
+from judgeharness_integrations.judging.execution.budget import Budget
+from judgeharness_integrations.judging.execution.loop import run_sync
+from judgeharness_langchain.structured import LangChainModel
 
 Serve = Callable[..., OpenAIServer]
 SCHEMA = {

@@ -14,13 +14,13 @@ from support.openai_server import OpenAIServer, Reply, chat_model
 from support.provider_wire import Answer, Tokens
 
 from judgeharness_integrations import JudgeHarness, PairwiseCase
-from judgeharness_integrations.execution.budget import Budget
-from judgeharness_integrations.prices import Price
-from judgeharness_integrations.structured import structured_case
+from judgeharness_integrations.analysis.usage import Price
+from judgeharness_integrations.judging.execution.budget import Budget
+from judgeharness_integrations.judging.structured import structured_case
 from judgeharness_integrations.verdictlog.sql import SqlLog
 from judgeharness_langchain import PairwiseJudge
-from judgeharness_langchain.evaluator_judge import EvaluatorJudge
-from judgeharness_openevals.openevals_judge import OpenevalsJudge
+from judgeharness_langchain.evaluators import EvaluatorJudge
+from judgeharness_openevals.judges import OpenevalsJudge
 
 Serve = Callable[..., OpenAIServer]
 CASE = PairwiseCase(case_id="c", input="q", output="yes", output_b="no")

@@ -17,7 +17,7 @@ from pydantic import BaseModel, Field
 from support.openai_server import OpenAIServer, Reply, chat_model
 
 from judgeharness_integrations import AnswerCase, CalibrationSet, JudgeHarness
-from judgeharness_integrations.adapters import JudgeSpec
+from judgeharness_integrations.judging.adapters import JudgeSpec
 from judgeharness_langchain import EvaluatorJudge, harness_evaluator
 from judgeharness_langchain.adapter import ADAPTER
 

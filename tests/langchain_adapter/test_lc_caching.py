@@ -13,9 +13,9 @@ from langchain_core.globals import set_llm_cache
 from support.openai_server import OpenAIServer, Reply, chat_model
 
 from judgeharness_integrations import JudgeHarness
-from judgeharness_integrations.namespacedcache import NamespacedCache
+from judgeharness_integrations.judging.chatmodels import NamespacedCache
 from judgeharness_langchain import PairwiseJudge, ScoreJudge, harness_evaluator
-from judgeharness_langchain.caching import isolated
+from judgeharness_langchain.models import isolated
 
 Serve = Callable[..., OpenAIServer]
 PAIR = {"prediction": "short", "prediction_b": "a much longer answer", "input": "Which one?"}

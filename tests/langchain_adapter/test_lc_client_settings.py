@@ -13,8 +13,8 @@ from support.openai_server import OpenAIServer, Reply, chat_model
 from support.provider_clients import MODELS
 
 from judgeharness_integrations import AnswerCase, HarnessResult, JudgeHarness
-from judgeharness_integrations.execution.loop import run_sync
-from judgeharness_integrations.execution.ownclients import own_client, own_model
+from judgeharness_integrations.judging.execution.loop import run_sync
+from judgeharness_integrations.judging.execution.ownclients import own_client, own_model
 from judgeharness_langchain import ScoreJudge
 
 CASE = AnswerCase(case_id="c1", output="It is Paris.", input="What is the capital of France?")

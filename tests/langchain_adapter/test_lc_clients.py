@@ -23,9 +23,9 @@ from support.openai_server import OpenAIServer, Reply, chat_model
 from support.provider_clients import MODELS, gemini_model
 
 from judgeharness_integrations import AnswerCase, HarnessResult, JudgeHarness
-from judgeharness_integrations.execution import ownclients
-from judgeharness_integrations.execution.loop import background, run_sync
-from judgeharness_integrations.execution.ownclients import own_client, own_model
+from judgeharness_integrations.judging.execution import ownclients
+from judgeharness_integrations.judging.execution.loop import background, run_sync
+from judgeharness_integrations.judging.execution.ownclients import own_client, own_model
 from judgeharness_langchain import ScoreJudge, chat_rewriter, harness_evaluator
 
 TRIES = 12

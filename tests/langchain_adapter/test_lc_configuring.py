@@ -12,7 +12,7 @@ from support.openai_server import OpenAIServer, Reply, longer_wins
 
 from judgeharness_integrations import AnswerCase, JudgeHarness, PairwiseCase
 from judgeharness_integrations._errors import ConfigError, NotInstalledError, UnknownNameError, UsageError
-from judgeharness_integrations.adapters import JudgeSpec, find_adapter
+from judgeharness_integrations.judging.adapters import JudgeSpec, find_adapter
 from judgeharness_langchain import LabelJudge, ScoreJudge, loading
 from judgeharness_langchain.adapter import ADAPTER
 from judgeharness_langchain.configuring import _sentence

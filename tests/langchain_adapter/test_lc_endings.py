@@ -16,11 +16,11 @@ from support.provider_facts import REASON, USED
 from support.provider_wire import Answer, Ending, Tokens
 
 from judgeharness_integrations import JudgeHarness, PairwiseCase, VerdictRow
-from judgeharness_integrations.chatmodels import SEVERAL_CHOICES
-from judgeharness_integrations.structured import structured_case
+from judgeharness_integrations.judging.chatmodels import SEVERAL_CHOICES
+from judgeharness_integrations.judging.structured import structured_case
 from judgeharness_langchain import PairwiseJudge
-from judgeharness_langchain.evaluator_judge import EvaluatorJudge
-from judgeharness_openevals.openevals_judge import OpenevalsJudge
+from judgeharness_langchain.evaluators import EvaluatorJudge
+from judgeharness_openevals.judges import OpenevalsJudge
 
 Serve = Callable[..., OpenAIServer]
 CASE = PairwiseCase(case_id="c", input="q", output="yes", output_b="no")

@@ -11,8 +11,8 @@ from langchain_core.language_models.fake_chat_models import FakeListChatModel
 
 from judgeharness_integrations import AnswerCase, JudgeHarness, PairwiseCase
 from judgeharness_integrations._errors import CaseError, PlanError
-from judgeharness_integrations.judging import Probe
-from judgeharness_integrations.perturbations import perturbation
+from judgeharness_integrations.judging.judge import Probe
+from judgeharness_integrations.judging.perturbations import perturbation
 from judgeharness_langchain import CriteriaJudge, EvaluatorJudge, LabelJudge, PairwiseJudge, ScoreJudge
 
 SINGLE = AnswerCase(case_id="c", output="an answer", input="q", reference="r")

@@ -10,7 +10,7 @@ import pytest
 from support.openai_server import OpenAIServer, Reply, Request, chat_model
 
 from judgeharness_integrations import HarnessResult, JudgeHarness, PairwiseCase
-from judgeharness_integrations.execution import retrying
+from judgeharness_integrations.judging.execution import retrying
 from judgeharness_langchain import PairwiseJudge
 
 Serve = Callable[..., OpenAIServer]

@@ -15,8 +15,9 @@ from langchain_core.caches import InMemoryCache
 from langchain_core.prompts import ChatPromptTemplate
 from support.openai_server import OpenAIServer, Reply, Request, chat_model
 
-from judgeharness_integrations import AnswerCase, JudgeHarness, PairwiseCase, marks
-from judgeharness_integrations.marks import MARKS, code_of, shown
+from judgeharness_integrations import AnswerCase, JudgeHarness, PairwiseCase
+from judgeharness_integrations.judging import marks
+from judgeharness_integrations.judging.marks import MARKS, code_of, shown
 from judgeharness_langchain import PairwiseJudge, ScoreJudge
 
 Serve = Callable[..., OpenAIServer]

@@ -12,9 +12,9 @@ from openai import APIConnectionError, AuthenticationError
 from support.openai_server import OpenAIServer, Reply, Request, always_first, chat_model, longer_wins
 
 from judgeharness_integrations import JudgeHarness
-from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.execution import Budget
-from judgeharness_langchain import NotGradedError, PairwiseJudge, harness_evaluator, load_evaluator
+from judgeharness_integrations._errors import NotGradedError, UsageError
+from judgeharness_integrations.judging.execution import Budget
+from judgeharness_langchain import PairwiseJudge, harness_evaluator, load_evaluator
 
 pytest_plugins = ["pytester"]
 

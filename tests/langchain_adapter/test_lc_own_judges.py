@@ -16,7 +16,7 @@ from support.openai_server import OpenAIServer, Reply, Request, chat_model
 
 from judgeharness_integrations import AnswerCase, JudgeHarness, PairwiseCase
 from judgeharness_integrations._errors import ConfigError, UsageError
-from judgeharness_integrations.marks import code_of
+from judgeharness_integrations.judging.marks import code_of
 from judgeharness_langchain import (
     CriteriaJudge,
     LabelJudge,
@@ -25,7 +25,7 @@ from judgeharness_langchain import (
     chat_rewriter,
     harness_evaluator,
 )
-from judgeharness_langchain.taxonomy import Taxonomy
+from judgeharness_langchain.judges import Taxonomy
 
 Serve = Callable[..., OpenAIServer]
 PAIR = {"prediction": "short", "prediction_b": "a much longer answer"}

@@ -16,7 +16,7 @@ from support.openai_server import OpenAIServer, chat_model, longer_wins
 
 from judgeharness_integrations import CalibrationSet, JudgeHarness, PairwiseCase
 from judgeharness_langchain import EvaluatorJudge, ScoreJudge
-from judgeharness_langchain.parameters import model_parameters
+from judgeharness_langchain.models import model_parameters
 
 Serve = Callable[..., OpenAIServer]
 

@@ -19,7 +19,7 @@ from support.openai_server import OpenAIServer, Reply, Request, always_first, ch
 
 from judgeharness_integrations import AnswerCase, CalibrationSet, JudgeHarness, PairwiseCase
 from judgeharness_integrations._errors import NotGradedError, UnsupportedEvaluatorError, UsageError
-from judgeharness_integrations.execution import retrying
+from judgeharness_integrations.judging.execution import retrying
 from judgeharness_langchain import EvaluatorJudge, harness_evaluator, load_evaluator
 from judgeharness_langchain.kinds import CUSTOM_SCORE
 

@@ -18,7 +18,7 @@ from support.openai_server import OpenAIServer, Reply, chat_model
 
 from judgeharness_integrations import AnswerCase, JudgeHarness
 from judgeharness_integrations._errors import CaseError, PlanError
-from judgeharness_integrations.structured import structured_case
+from judgeharness_integrations.judging.structured import structured_case
 from judgeharness_langsmith import HarnessRunEvaluator
 
 Serve = Callable[..., LangSmithServer]

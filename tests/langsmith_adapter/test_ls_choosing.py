@@ -9,8 +9,8 @@ from support.langsmith_people import a_run
 
 from judgeharness_integrations import Criterion, JudgeHarness
 from judgeharness_integrations._errors import ConfigError, NotInstalledError, UsageError
-from judgeharness_integrations.adapters import Adapter, JudgeSpec
-from judgeharness_integrations.judging import FunctionJudge
+from judgeharness_integrations.judging.adapters import Adapter, JudgeSpec
+from judgeharness_integrations.judging.judge import FunctionJudge
 from judgeharness_integrations.testing import ScriptedJudge
 from judgeharness_langsmith import HarnessRunEvaluator, harness_comparative
 from judgeharness_langsmith.adapter import ADAPTER

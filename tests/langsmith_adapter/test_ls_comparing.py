@@ -133,7 +133,7 @@ def test_private_comparisons_leave_scores_only(langsmith_server: Serve) -> None:
     client = server.client()
 
     def explains(case: PairwiseCase) -> Any:
-        from judgeharness_integrations.judging import Answer, Judgment
+        from judgeharness_integrations.judging.judge import Answer, Judgment
 
         return Judgment(answers=(Answer(verdict="TIE", reasoning="SECRET words"),))
 

@@ -16,10 +16,10 @@ from support.langsmith_server import LangSmithServer
 
 from judgeharness_integrations import AnswerCase, JudgeHarness
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.execution.probehash import content_digest
+from judgeharness_integrations.judging.execution.preparing import content_digest
 from judgeharness_integrations.verdictlog import SqlLog
 from judgeharness_langsmith import HarnessRunEvaluator
-from judgeharness_langsmith.turns import Turns
+from judgeharness_langsmith.evaluating import Turns
 
 Serve = Callable[..., LangSmithServer]
 

@@ -20,9 +20,9 @@ from support.openai_server import OpenAIServer, Reply, chat_model
 
 from judgeharness_integrations import AnswerCase, CalibrationSet, Criterion, HarnessResult, JudgeHarness, JudgeIdentity
 from judgeharness_integrations._errors import CaseError, UsageError
-from judgeharness_integrations.calibration import calibration_set_from_sheet, write_labelling_sheet
-from judgeharness_integrations.execution.observing import ProgressBar
-from judgeharness_integrations.execution.rates import Rates
+from judgeharness_integrations.judging.execution.observing import ProgressBar
+from judgeharness_integrations.judging.execution.rates import Rates
+from judgeharness_integrations.labelling.resultsheets import calibration_set_from_sheet, write_labelling_sheet
 from judgeharness_integrations.testing import ScriptedJudge
 from judgeharness_langsmith import HarnessRunEvaluator, LangSmithTracing
 

@@ -14,8 +14,8 @@ from support.langsmith_server import LangSmithServer
 
 from judgeharness_integrations import AnswerCase, JudgeHarness, PairwiseCase
 from judgeharness_integrations._errors import CaseError, UsageError
-from judgeharness_integrations.calibration.rates import Rate
-from judgeharness_integrations.structured import StructuredCase
+from judgeharness_integrations.analysis.calibration.rates import Rate
+from judgeharness_integrations.judging.structured import StructuredCase
 from judgeharness_integrations.verdictlog import MemoryLog
 from judgeharness_langsmith import HarnessRunEvaluator, HumanLabels, human_labels, queue_abstentions
 

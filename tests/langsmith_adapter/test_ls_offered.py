@@ -17,7 +17,7 @@ from support.langsmith_server import LangSmithServer
 from support.openai_server import OpenAIServer, Reply, always_first, chat_model
 
 from judgeharness_integrations import AnswerCase, JudgeHarness
-from judgeharness_integrations.execution.observing import Span
+from judgeharness_integrations.judging.execution.observing import Span
 from judgeharness_langchain import harness_evaluator
 from judgeharness_langsmith import LangSmithTracing, tracing
 from judgeharness_openevals import harness_judge

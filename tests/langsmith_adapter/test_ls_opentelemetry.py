@@ -12,8 +12,8 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.trace import SpanKind, StatusCode, get_current_span
 
 from judgeharness_integrations import AnswerCase, JudgeHarness, PairwiseCase
-from judgeharness_integrations.execution.observing import Spans, model_span
-from judgeharness_integrations.judging import Answer, Judgment
+from judgeharness_integrations.judging.execution.observing import Spans, model_span
+from judgeharness_integrations.judging.judge import Answer, Judgment
 from judgeharness_langsmith import OpenTelemetry
 
 SECRET = "SECRET"  # noqa: S105 - a text of a case

@@ -20,9 +20,9 @@ from support.langsmith_server import LangSmithServer
 
 from judgeharness_integrations import AnswerCase, CalibrationSet, HarnessResult, JudgeHarness
 from judgeharness_integrations._errors import PlanError, UsageError
-from judgeharness_integrations.cases import PairwiseCase
-from judgeharness_integrations.execution.probehash import content_digest
-from judgeharness_integrations.structured import structured_case
+from judgeharness_integrations.judging.cases import PairwiseCase
+from judgeharness_integrations.judging.execution.preparing import content_digest
+from judgeharness_integrations.judging.structured import structured_case
 from judgeharness_integrations.verdictlog import SqlLog
 from judgeharness_langsmith import HarnessRunEvaluator
 

@@ -18,7 +18,7 @@ from support.openevals_judging import Serve, once, scored, told, without
 
 from judgeharness_integrations import AnswerCase, CalibrationSet, JudgeHarness
 from judgeharness_integrations._errors import PlanError, UnsupportedEvaluatorError
-from judgeharness_integrations.structured import structured_case
+from judgeharness_integrations.judging.structured import structured_case
 from judgeharness_openevals import _seams, harness_judge
 
 SAID = [{"role": "user", "content": "Rain?"}, {"role": "assistant", "content": "It rains in Oslo today."}]

@@ -13,7 +13,7 @@ from support.openai_server import Reply, chat_model
 from support.openevals_judging import CASE, PROMPT, Serve, scored, told
 
 from judgeharness_integrations import JudgeHarness
-from judgeharness_integrations.modelanswer import ModelAnswer
+from judgeharness_integrations.judging.answer import ModelAnswer
 from judgeharness_openevals import harness_judge
 from judgeharness_openevals.asking import unread_by_judge
 from judgeharness_openevals.introspecting import introspect

@@ -16,7 +16,7 @@ from support.openai_server import chat_model
 from support.openevals_judging import CASE, PROMPT, Serve, scored, told
 
 from judgeharness_integrations import JudgeHarness
-from judgeharness_integrations.modelanswer import UNREACHABLE
+from judgeharness_integrations.judging.answer import UNREACHABLE
 from judgeharness_openevals import harness_judge
 
 FACTORIES = pytest.mark.parametrize("factory", [create_llm_as_judge, create_async_llm_as_judge])

@@ -14,7 +14,7 @@ from support.openai_server import OpenAIServer, Reply, chat_model
 from support.openevals_judging import PROMPT, Serve, scored
 
 from judgeharness_integrations import AnswerCase, JudgeHarness
-from judgeharness_integrations.execution.loop import run_sync
+from judgeharness_integrations.judging.execution.loop import run_sync
 from judgeharness_openevals import OpenevalsJudge, create_harnessed_pairwise_judge
 
 HARNESS = JudgeHarness(perturbations=["none"], repetitions=3, aggregation_rule="majority", observers=())

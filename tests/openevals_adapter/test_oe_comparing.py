@@ -20,8 +20,8 @@ from support.openai_server import Reply, chat_model
 from support.openevals_judging import Serve, told, without
 
 from judgeharness_integrations import AnswerCase, CalibrationSet, JudgeHarness
-from judgeharness_integrations.result import HarnessResult
-from judgeharness_integrations.structured import structured_case
+from judgeharness_integrations.analysis.result import HarnessResult
+from judgeharness_integrations.judging.structured import structured_case
 from judgeharness_openevals import OpenevalsJudge, harness_judge
 from judgeharness_openevals.comparing import comparison_of
 

@@ -17,8 +17,8 @@ from typer.testing import CliRunner
 
 from judgeharness_integrations import AnswerCase, JudgeHarness, PairwiseCase
 from judgeharness_integrations._errors import ConfigError, UnknownNameError
-from judgeharness_integrations.adapters import JudgeSpec, find_adapter
 from judgeharness_integrations.cli.app import app
+from judgeharness_integrations.judging.adapters import JudgeSpec, find_adapter
 from judgeharness_openevals.configuring import judge_from_spec
 
 

@@ -16,7 +16,7 @@ from support.openai_server import chat_model
 from support.openevals_judging import Serve, once, scored, told, without
 
 from judgeharness_integrations import AnswerCase, JudgeHarness
-from judgeharness_integrations.structured import structured_case
+from judgeharness_integrations.judging.structured import structured_case
 from judgeharness_openevals import OpenevalsJudge, harness_judge
 
 GOOD = {"answer": "It is a good answer."}

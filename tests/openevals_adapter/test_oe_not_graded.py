@@ -15,15 +15,10 @@ from support.openai_server import OpenAIServer, Reply, chat_model
 from support.openevals_judging import CASE, PROMPT, Serve, by_format, once, told
 
 from judgeharness_integrations import JudgeHarness
-from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.execution import Budget
+from judgeharness_integrations._errors import NotGradedError, UsageError
+from judgeharness_integrations.judging.execution import Budget
 from judgeharness_langsmith import HarnessRunEvaluator
-from judgeharness_openevals import (
-    NotGradedError,
-    create_async_harnessed_pairwise_judge,
-    create_harnessed_pairwise_judge,
-    harness_judge,
-)
+from judgeharness_openevals import create_async_harnessed_pairwise_judge, create_harnessed_pairwise_judge, harness_judge
 
 pytest_plugins = ["pytester"]
 

@@ -15,7 +15,7 @@ from support.openevals_judging import Serve, told
 
 from judgeharness_integrations import AnswerCase, JudgeHarness, PairwiseCase
 from judgeharness_integrations._errors import PlanError, UnsupportedEvaluatorError, UsageError
-from judgeharness_integrations.marks import MARKS
+from judgeharness_integrations.judging.marks import MARKS
 from judgeharness_openevals import create_async_harnessed_pairwise_judge, create_harnessed_pairwise_judge
 
 BOTH = pytest.mark.parametrize("create", [create_harnessed_pairwise_judge, create_async_harnessed_pairwise_judge])

@@ -19,9 +19,9 @@ from typing_extensions import TypedDict
 
 from judgeharness_integrations import Criterion
 from judgeharness_integrations._errors import UnsupportedEvaluatorError
-from judgeharness_integrations.defaulting import shape_of
+from judgeharness_integrations.judging.defaulting import shape_of
 from judgeharness_openevals import OpenevalsJudge, harness_judge
-from judgeharness_openevals.schemas import field_criteria, json_schema
+from judgeharness_openevals.introspecting import field_criteria, json_schema
 
 SCHEMA: dict[str, Any] = {
     "title": "review",

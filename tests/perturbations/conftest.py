@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from judgeharness_integrations.perturbations import Context
+from judgeharness_integrations.judging.perturbations import Context
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from judgeharness_integrations.perturbations import Perturbation
+    from judgeharness_integrations.judging.perturbations import Perturbation
 
 
 async def _rewrite(rewriter: Callable[[str], Any], text: str) -> Any:

@@ -8,10 +8,9 @@ import pytest
 from hypothesis import event, given
 from hypothesis import strategies as st
 
-from judgeharness_integrations.cases import AnswerCase, PairwiseCase
-from judgeharness_integrations.perturbations import format_change
-from judgeharness_integrations.perturbations._text import is_json, looks_like_code
-from judgeharness_integrations.perturbations.markdown import without_markdown
+from judgeharness_integrations.judging.cases import AnswerCase, PairwiseCase
+from judgeharness_integrations.judging.perturbations import format_change
+from judgeharness_integrations.judging.perturbations.formats import is_json, looks_like_code, without_markdown
 
 if TYPE_CHECKING:
     from collections.abc import Callable

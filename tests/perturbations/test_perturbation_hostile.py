@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pytest
 
-from judgeharness_integrations.perturbations import format_change, name_swap, typography, whitespace
+from judgeharness_integrations.judging.perturbations import format_change, name_swap, typography, whitespace
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judgeharness_integrations.cases import AnswerCase, PairwiseCase
-from judgeharness_integrations.perturbations import name_swap
-from judgeharness_integrations.perturbations.model_names import MODEL_NAMES
+from judgeharness_integrations.judging.cases import AnswerCase, PairwiseCase
+from judgeharness_integrations.judging.perturbations import name_swap
+from judgeharness_integrations.judging.perturbations.names import MODEL_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Callable

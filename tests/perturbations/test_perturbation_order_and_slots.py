@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judgeharness_integrations._errors import PlanError
-from judgeharness_integrations.cases import AnswerCase, PairwiseCase, Presentation
-from judgeharness_integrations.perturbations import compose, none, position_swap, slot_names
+from judgeharness_integrations.judging.cases import AnswerCase, PairwiseCase, Presentation
+from judgeharness_integrations.judging.perturbations import compose, none, position_swap, slot_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import judgeharness_integrations.perturbations as room
+import judgeharness_integrations.judging.perturbations as room
 from judgeharness_integrations._errors import PlanError, UnknownNameError, UsageError
-from judgeharness_integrations.cases import PairwiseCase
-from judgeharness_integrations.perturbations import PERTURBATION_NAMES, Perturbation, perturbation
+from judgeharness_integrations.judging.cases import PairwiseCase
+from judgeharness_integrations.judging.perturbations import PERTURBATION_NAMES, Perturbation, perturbation
 
 if TYPE_CHECKING:
     from collections.abc import Callable

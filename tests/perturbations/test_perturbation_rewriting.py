@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judgeharness_integrations._errors import PlanError
-from judgeharness_integrations.cases import AnswerCase, PairwiseCase, Presentation
-from judgeharness_integrations.perturbations import (
+from judgeharness_integrations.judging.cases import AnswerCase, PairwiseCase, Presentation
+from judgeharness_integrations.judging.perturbations import (
     compose,
     paraphrase,
     position_swap,
@@ -20,7 +20,7 @@ from judgeharness_integrations.perturbations import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from judgeharness_integrations.perturbations import Perturbation
+    from judgeharness_integrations.judging.perturbations import Perturbation
 
 Apply: TypeAlias = "Callable[..., Any]"
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judgeharness_integrations.cases import AnswerCase, PairwiseCase
-from judgeharness_integrations.perturbations import typography
+from judgeharness_integrations.judging.cases import AnswerCase, PairwiseCase
+from judgeharness_integrations.judging.perturbations import typography
 
 if TYPE_CHECKING:
     from collections.abc import Callable

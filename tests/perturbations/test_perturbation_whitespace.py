@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judgeharness_integrations.cases import AnswerCase, PairwiseCase
-from judgeharness_integrations.perturbations import whitespace
-from judgeharness_integrations.perturbations._text import chunks
+from judgeharness_integrations.judging.cases import AnswerCase, PairwiseCase
+from judgeharness_integrations.judging.perturbations import whitespace
+from judgeharness_integrations.judging.perturbations.formats import chunks
 
 if TYPE_CHECKING:
     from collections.abc import Callable

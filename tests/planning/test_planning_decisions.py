@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from judgeharness_integrations.aggregation.rules import rule
-from judgeharness_integrations.planning.decisions import Judging, LabelModel, chances_of_cases
+from judgeharness_integrations.analysis.aggregation.rules import rule
+from judgeharness_integrations.analysis.planning.study import Judging, LabelModel, chances_of_cases
 
 CASES = 60_000
 

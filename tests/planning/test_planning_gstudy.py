@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from judgeharness_integrations.planning import GStudy, gstudy
+from judgeharness_integrations.analysis.planning import GStudy, gstudy
 from judgeharness_integrations.verdictlog import VerdictRow, read_log
 
 LLMBAR = Path(__file__).parent.parent / "data" / "llmbar.csv.gz"

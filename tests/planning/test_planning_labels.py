@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.calibration.corrected import corrected_rate_of_counts
-from judgeharness_integrations.planning import corrected_labels, wilson_labels
-from judgeharness_integrations.statistics.proportions import wilson_of
+from judgeharness_integrations.analysis.calibration.corrected import corrected_rate_of_counts
+from judgeharness_integrations.analysis.planning import corrected_labels, wilson_labels
+from judgeharness_integrations.analysis.statistics.proportions import wilson_of
 
 
 @given(st.floats(0, 1), st.sampled_from([0.02, 0.1, 0.5, 0.9]))

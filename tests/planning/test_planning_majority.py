@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judgeharness_integrations.planning import Components, majority_risk
+from judgeharness_integrations.analysis.planning import Components, majority_risk
 
 
 def beta_components(a: float, b: float) -> tuple[float, Components]:

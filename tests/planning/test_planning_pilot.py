@@ -10,7 +10,7 @@ import pytest
 from support.rows import sampled
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.planning import pilot_of
+from judgeharness_integrations.analysis.planning import pilot_of
 from judgeharness_integrations.verdictlog import VerdictRow
 
 

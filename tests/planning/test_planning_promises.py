@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 from scipy.stats import binom
 
-from judgeharness_integrations.comparison.difference import compared_shares
-from judgeharness_integrations.planning import Goal, Pilot, pilot_of, planned, wilson_labels
-from judgeharness_integrations.planning.report import Wanted
-from judgeharness_integrations.planning.study import level_of
+from judgeharness_integrations.analysis.comparison.difference import compared_shares
+from judgeharness_integrations.analysis.planning import Goal, Pilot, pilot_of, planned, wilson_labels
+from judgeharness_integrations.analysis.planning.report import Wanted
+from judgeharness_integrations.analysis.planning.study import level_of
 from judgeharness_integrations.testing.selftest.workflows.planning import (
     cases_planned,
     chances,

@@ -11,7 +11,7 @@ import pytest
 from support.rows import sampled
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.planning import (
+from judgeharness_integrations.analysis.planning import (
     Components,
     Facts,
     Goal,
@@ -23,7 +23,7 @@ from judgeharness_integrations.planning import (
     pilot_of,
     planned,
 )
-from judgeharness_integrations.planning.report import Wanted
+from judgeharness_integrations.analysis.planning.report import Wanted
 
 PARTS = Components(cases=0.1, perturbations=0.04, repetitions=0.06)
 PILOT = pilot_of(

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from support.rows import sampled
 
-from judgeharness_integrations.planning import Goal, Limits, Pilot, pilot_of, planned
-from judgeharness_integrations.planning.report import Wanted
-from judgeharness_integrations.planning.shifts import shifts_of
+from judgeharness_integrations.analysis.planning import Goal, Limits, Pilot, pilot_of, planned
+from judgeharness_integrations.analysis.planning.gstudy import shifts_of
+from judgeharness_integrations.analysis.planning.report import Wanted
 from judgeharness_integrations.verdictlog import VerdictRow
 
 

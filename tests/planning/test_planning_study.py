@@ -9,11 +9,18 @@ import pytest
 from scipy import stats
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.calibration.rates import Rate
-from judgeharness_integrations.planning import Components, Goal, Limits
-from judgeharness_integrations.planning.decisions import Decided
-from judgeharness_integrations.planning.study import Clustered, RateStudy, ScoreStudy, cases_of, level_of, reached_by
-from judgeharness_integrations.statistics.paired import mcnemar_power
+from judgeharness_integrations.analysis.calibration.rates import Rate
+from judgeharness_integrations.analysis.planning import Components, Goal, Limits
+from judgeharness_integrations.analysis.planning.study import (
+    Clustered,
+    Decided,
+    RateStudy,
+    ScoreStudy,
+    cases_of,
+    level_of,
+    reached_by,
+)
+from judgeharness_integrations.analysis.statistics.paired import mcnemar_power
 
 DIFFERENCE = Goal(kind="difference", value=0.1)
 

@@ -12,12 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judgeharness_integrations.cases import AnswerCase, PairwiseCase
-from judgeharness_integrations.perturbations import Context, Perturbation, compose, perturbation, position_swap
-from judgeharness_integrations.perturbations.model_names import MODEL_NAMES
-from judgeharness_integrations.probes import PROBE_PROPERTIES, Payload, Target, corpus, probe, probes
-from judgeharness_integrations.probes.persuasion import MODEL_NAME
+from judgeharness_integrations.judging.cases import AnswerCase, PairwiseCase
+from judgeharness_integrations.judging.perturbations import Context, Perturbation, compose, perturbation, position_swap
+from judgeharness_integrations.judging.perturbations.names import MODEL_NAMES
+from judgeharness_integrations.judging.probes import Payload, Target, corpus, probe, probes
+from judgeharness_integrations.judging.probes.payloads import MODEL_NAME
 from judgeharness_integrations.testing import check_perturbation
+from judgeharness_integrations.verdictlog.row import PROBE_PROPERTIES
 
 ATTACKS = tuple(one for one in probes() if one.expectation == "must_not_change")
 texts = st.text(max_size=200) | st.sampled_from(

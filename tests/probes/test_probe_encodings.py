@@ -8,9 +8,9 @@ import unicodedata
 
 import pytest
 
-from judgeharness_integrations.cases import AnswerCase, PairwiseCase
-from judgeharness_integrations.marks import shown
-from judgeharness_integrations.probes import corpus
+from judgeharness_integrations.judging.cases import AnswerCase, PairwiseCase
+from judgeharness_integrations.judging.marks import shown
+from judgeharness_integrations.judging.probes import corpus
 
 PLAIN = {(entry.slot, entry.text) for entry in corpus() if entry.property == "injection.direct_order"}
 ENCODED = [entry for entry in corpus() if entry.property == "injection.encoded"]

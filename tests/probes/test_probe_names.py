@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from judgeharness_integrations import JudgeHarness
 from judgeharness_integrations._errors import PlanError, UnknownNameError
-from judgeharness_integrations.cases import PairwiseCase
-from judgeharness_integrations.config import load_config
-from judgeharness_integrations.perturbations import perturbation
-from judgeharness_integrations.probes import PROBE_PROPERTIES, AdversarialProbe, probe, probes
-from judgeharness_integrations.verdictlog.row import probe_name
+from judgeharness_integrations.judging.cases import PairwiseCase
+from judgeharness_integrations.judging.config import load_config
+from judgeharness_integrations.judging.perturbations import perturbation
+from judgeharness_integrations.judging.probes import AdversarialProbe, probe, probes
+from judgeharness_integrations.verdictlog.row import PROBE_PROPERTIES, probe_name
 
 PAIR = PairwiseCase(case_id="c", output="x", output_b="y")
 

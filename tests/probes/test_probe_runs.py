@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from judgeharness_integrations import JudgeHarness
-from judgeharness_integrations.cases import AnswerCase, PairwiseCase
-from judgeharness_integrations.probes import probes
+from judgeharness_integrations.judging.cases import AnswerCase, PairwiseCase
+from judgeharness_integrations.judging.probes import probes
 from judgeharness_integrations.testing import ScriptedJudge
 
 PAIR = PairwiseCase(case_id="pair", input="Which?", output="Paris it is.", output_b="Lyon it is.", gold="A")

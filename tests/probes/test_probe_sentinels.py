@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from judgeharness_integrations.cases import AnswerCase, PairwiseCase
-from judgeharness_integrations.perturbations import Context
-from judgeharness_integrations.probes import corpus, probe, probes
-from judgeharness_integrations.structured import structured_case
+from judgeharness_integrations.judging.cases import AnswerCase, PairwiseCase
+from judgeharness_integrations.judging.perturbations import Context
+from judgeharness_integrations.judging.probes import corpus, probe, probes
+from judgeharness_integrations.judging.structured import structured_case
 
 PAIR = PairwiseCase(case_id="pair", input="Which?", output="Paris.", output_b="Lyon.", gold="A")
 ONE = AnswerCase(case_id="one", input="Which?", output="Paris.", gold="PASS")

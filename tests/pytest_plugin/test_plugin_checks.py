@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-import judgeharness_integrations.harness
-import judgeharness_integrations.testing.pytest_plugin.showing
+import judgeharness_integrations.judging.harness
+import judgeharness_integrations.testing.pytest_plugin.ending
 import judgeharness_integrations.testing.pytest_plugin.suite  # noqa: F401 - loaded once, not by each suite anew
 
 pytest_plugins = ["pytester"]
@@ -47,7 +47,7 @@ def test_another_decision_fails_with_a_short_report(run: Run) -> None:
         """
 def reasoned(case):
     from judgeharness_integrations import Judgment
-    from judgeharness_integrations.judging import Answer
+    from judgeharness_integrations.judging.judge import Answer
     seen = "*" in case.output
     verdict, why = ("PASS", "warm \\x1b[31m words") if seen else ("FAIL", "cold words")
     return Judgment(answers=(Answer(criterion="tone", verdict=verdict, reasoning=why),))
@@ -125,7 +125,7 @@ def test_what_is_not_graded_is_an_error(run: Run) -> None:
 def test_an_evaluator_that_is_down_is_an_error_of_the_test_too(run: Run) -> None:
     ran = run(
         """
-from judgeharness_integrations.notgraded import raise_where_all_failed
+from judgeharness_integrations.analysis.result import raise_where_all_failed
 
 def test_it(judgeharness):
     raise_where_all_failed([judgeharness(broken, CASE)])
@@ -193,7 +193,7 @@ def test_a_harness_of_the_test_s_own_is_used(run: Run) -> None:
     ran = run(
         """
 from judgeharness_integrations import JudgeHarness
-from judgeharness_integrations.execution import Budget
+from judgeharness_integrations.judging.execution import Budget
 
 MINE = JudgeHarness.single("labels")
 PAID = JudgeHarness.single("labels", budget=Budget(max_calls=1))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-import judgeharness_integrations.testing.pytest_plugin.showing
+import judgeharness_integrations.testing.pytest_plugin.ending
 import judgeharness_integrations.testing.pytest_plugin.suite  # noqa: F401 - loaded once, not by each suite anew
 
 pytest_plugins = ["pytester"]
@@ -222,9 +222,9 @@ CERTIFIED = """
 import json
 import pytest
 from judgeharness_integrations import AnswerCase, JudgeHarness, JudgeIdentity
-from judgeharness_integrations.certifying import Certificate, Selection
-from judgeharness_integrations.calibration.saved import DEFAULT_MAX_AGE
-from judgeharness_integrations.running import fingerprint_parts
+from judgeharness_integrations.analysis.certifying import Certificate, Selection
+from judgeharness_integrations.analysis.calibration.saved import DEFAULT_MAX_AGE
+from judgeharness_integrations.judging.running import fingerprint_parts
 from judgeharness_integrations.testing import ScriptedJudge
 
 def known(*says):
@@ -232,8 +232,8 @@ def known(*says):
 """
 CERTIFYING = """
 from datetime import UTC, datetime
-from judgeharness_integrations.certifying import Wanted, certify
-from judgeharness_integrations.certifying.measuring import Labels
+from judgeharness_integrations.analysis.certifying import Wanted, certify
+from judgeharness_integrations.analysis.certifying.measuring import Labels
 from judgeharness_integrations.verdictlog import VerdictRow
 
 def test_certify(judgeharness):

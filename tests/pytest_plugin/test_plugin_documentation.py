@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-import judgeharness_integrations.gates
+import judgeharness_integrations.analysis.gates
 import judgeharness_integrations.reporting.html
-import judgeharness_integrations.reporting.runs.document
-import judgeharness_integrations.testing.pytest_plugin.showing
+import judgeharness_integrations.reporting.rundocument
+import judgeharness_integrations.testing.pytest_plugin.ending
 import judgeharness_integrations.testing.pytest_plugin.suite  # noqa: F401 - loaded once, not by each suite anew
 from judgeharness_integrations.testing.pytest_plugin.ending import FILES
 from judgeharness_integrations.testing.pytest_plugin.options import OPTIONS

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-import judgeharness_integrations.gates
-import judgeharness_integrations.reporting.runs.document
-import judgeharness_integrations.testing.pytest_plugin.showing
+import judgeharness_integrations.analysis.gates
+import judgeharness_integrations.reporting.rundocument
+import judgeharness_integrations.testing.pytest_plugin.ending
 import judgeharness_integrations.testing.pytest_plugin.suite  # noqa: F401 - loaded once, not by each suite anew
-from judgeharness_integrations.reporting.runs import read_report
+from judgeharness_integrations.analysis.runs import read_report
 from judgeharness_integrations.testing.pytest_plugin.ending import FILES
 
 pytest_plugins = ["pytester"]
@@ -300,7 +300,7 @@ def test_prices_make_a_bill(run: Run, pytester: pytest.Pytester) -> None:
     )
     tests = """
 from judgeharness_integrations import Judgment
-from judgeharness_integrations.judging import Answer
+from judgeharness_integrations.judging.judge import Answer
 
 def priced(case):
     answers = (Answer(criterion="verdict", verdict="PASS"),)

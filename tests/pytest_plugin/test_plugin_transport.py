@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-import judgeharness_integrations.testing.pytest_plugin.showing
+import judgeharness_integrations.testing.pytest_plugin.ending
 import judgeharness_integrations.testing.pytest_plugin.suite  # noqa: F401 - loaded once, not by each suite anew
-from judgeharness_integrations.reporting.runs import read_report
+from judgeharness_integrations.analysis.runs import read_report
 from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow
 
 pytest_plugins = ["pytester"]

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from judgeharness_integrations.execution.budget import BudgetExhausted
-from judgeharness_integrations.reporting.runs import read_report
-from judgeharness_integrations.testing.pytest_plugin.budgeting import SharedBudget
+from judgeharness_integrations.analysis.runs import read_report
+from judgeharness_integrations.judging.execution.budget import BudgetExhausted
+from judgeharness_integrations.testing.pytest_plugin.fixture import SharedBudget
 
 pytest_plugins = ["pytester"]
 Run = Callable[..., pytest.RunResult]

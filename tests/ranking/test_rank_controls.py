@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from support.rows import both_orders, sampled
 
-from judgeharness_integrations.ranking import RankRequest, rank
+from judgeharness_integrations.analysis.ranking import RankRequest, rank
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
 OTHER = {"A": "B", "B": "A"}

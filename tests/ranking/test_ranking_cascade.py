@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from support.credit_matrices import NONE, matrix
 
 from judgeharness_integrations._errors import UnknownNameError
-from judgeharness_integrations.ranking.cascade import NO_VALUE, CascadeRow, cascade
-from judgeharness_integrations.ranking.curation import curate
+from judgeharness_integrations.analysis.ranking.curation import NO_VALUE, CascadeRow, cascade, curate
 
 ROWS = [
     [1, 0, 0],  # the hardest, with the next

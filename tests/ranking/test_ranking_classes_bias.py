@@ -15,11 +15,9 @@ from support.credit_matrices import answers, decided, logs
 from support.rows import both_orders
 
 from judgeharness_integrations._errors import UnknownNameError, UsageError
-from judgeharness_integrations.ranking.classes.asked import NO_DECISION
-from judgeharness_integrations.ranking.classes.bias import ClassBias, class_bias
-from judgeharness_integrations.ranking.correctness.building import decisions_of
-from judgeharness_integrations.ranking.correctness.policy import Failures, Policy
-from judgeharness_integrations.statistics.paired import tango_interval
+from judgeharness_integrations.analysis.ranking.classes import NO_DECISION, ClassBias, class_bias
+from judgeharness_integrations.analysis.ranking.correctness import Failures, Policy, decisions_of
+from judgeharness_integrations.analysis.statistics.paired import tango_interval
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
 LLMBAR = Path(__file__).parents[1] / "data" / "llmbar.csv.gz"

@@ -13,10 +13,8 @@ from support.credit_matrices import decided, logs
 from support.rows import both_orders
 
 from judgeharness_integrations._errors import UnknownNameError
-from judgeharness_integrations.ranking.classes.asked import NO_DECISION
-from judgeharness_integrations.ranking.classes.confusion import confusions
-from judgeharness_integrations.ranking.correctness.building import decisions_of
-from judgeharness_integrations.ranking.correctness.policy import Failures, Policy
+from judgeharness_integrations.analysis.ranking.classes import NO_DECISION, confusions
+from judgeharness_integrations.analysis.ranking.correctness import Failures, Policy, decisions_of
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
 GOLD = {"p": "A", "q": "A", "r": "C", "s": None}

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.ranking.comparing.against import against
+from judgeharness_integrations.analysis.ranking.comparing import against
 
 HERE = {"gpt": 1620.0, "llama": 1500.0, "qwen@short": 1480.0, "mistral": 1400.0, "only here": 1700.0}
 THERE = {"llama": 1560.0, "gpt": 1510.0, "qwen@short": 1510.0, "mistral": 1420.0}

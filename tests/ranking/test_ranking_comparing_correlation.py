@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from judgeharness_integrations.ranking.comparing.correlation import correlate, correlated
-from judgeharness_integrations.ranking.comparing.topoverlap import top_overlap
+from judgeharness_integrations.analysis.ranking.comparing import correlate, correlated, top_overlap
 
 COARSE = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=3, max_size=14)
 

@@ -7,11 +7,11 @@ import pytest
 from scipy import stats
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.ranking.comparing import leaveout as room
-from judgeharness_integrations.ranking.comparing.leaveout import leave_one_out
-from judgeharness_integrations.ranking.credits import Credits
-from judgeharness_integrations.ranking.curation import curate
-from judgeharness_integrations.ranking.rating import rate
+from judgeharness_integrations.analysis.ranking import firmness as room
+from judgeharness_integrations.analysis.ranking.credits import Credits
+from judgeharness_integrations.analysis.ranking.curation import curate
+from judgeharness_integrations.analysis.ranking.firmness import leave_one_out
+from judgeharness_integrations.analysis.ranking.rating import rate
 
 
 def random_credits(judges: int, pairs: int, seed: int = 0) -> Credits:

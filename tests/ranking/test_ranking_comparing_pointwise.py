@@ -9,10 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.ranking.comparing.pointwise import has_scored_pairs, pairs_of_scores
-from judgeharness_integrations.ranking.correctness.building import decisions_of
-from judgeharness_integrations.ranking.correctness.crediting import credits_of
-from judgeharness_integrations.ranking.correctness.policy import Policy
+from judgeharness_integrations.analysis.ranking.correctness import Policy, credits_of, decisions_of
+from judgeharness_integrations.analysis.ranking.pointwise import has_scored_pairs, pairs_of_scores
 from judgeharness_integrations.verdictlog.files import read_log
 from judgeharness_integrations.verdictlog.row import VerdictRow
 

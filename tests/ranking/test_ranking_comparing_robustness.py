@@ -8,14 +8,11 @@ import numpy as np
 import pytest
 
 from judgeharness_integrations._errors import UnknownNameError, UsageError
-from judgeharness_integrations.ranking.comparing.comparison import Comparison
-from judgeharness_integrations.ranking.comparing.robustness import robustness
-from judgeharness_integrations.ranking.correctness.building import decisions_of
-from judgeharness_integrations.ranking.correctness.crediting import credits_of
-from judgeharness_integrations.ranking.correctness.decisions import Decisions
-from judgeharness_integrations.ranking.correctness.policy import Policy
-from judgeharness_integrations.ranking.curation import curate
-from judgeharness_integrations.ranking.rating import rate
+from judgeharness_integrations.analysis.ranking.comparing import Comparison
+from judgeharness_integrations.analysis.ranking.correctness import Decisions, Policy, credits_of, decisions_of
+from judgeharness_integrations.analysis.ranking.curation import curate
+from judgeharness_integrations.analysis.ranking.firmness import robustness
+from judgeharness_integrations.analysis.ranking.rating import rate
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
 JUDGES = tuple("abcdef")

@@ -8,8 +8,8 @@ import pytest
 from scipy import stats
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.ranking import Material, RankRequest, leaderboard, portfolio_of, study
-from judgeharness_integrations.ranking.comparing.scoregap import score_gaps
+from judgeharness_integrations.analysis.ranking import Material, RankRequest, leaderboard, portfolio_of, study
+from judgeharness_integrations.analysis.ranking.pointwise import score_gaps
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
 

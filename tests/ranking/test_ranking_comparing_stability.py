@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from judgeharness_integrations._errors import UnknownNameError, UsageError
-from judgeharness_integrations.ranking.comparing import stability as room
-from judgeharness_integrations.ranking.comparing.stability import FRACTIONS, StabilityPoint, stability
-from judgeharness_integrations.ranking.credits import Credits
+from judgeharness_integrations.analysis.ranking import firmness as room
+from judgeharness_integrations.analysis.ranking.credits import Credits
+from judgeharness_integrations.analysis.ranking.firmness import FRACTIONS, StabilityPoint, stability
 
 
 def planted(judges: int, pairs: int, *, seed: int = 0, spread: float = 2.0) -> Credits:

@@ -14,11 +14,9 @@ from scipy import special
 from support.drawn_credits import credits_from, rasch_credits, rateable_credits, small_credits
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.ranking.arrays import Floats
-from judgeharness_integrations.ranking.bradleyterry.conditionalfit import fit_conditional
-from judgeharness_integrations.ranking.bradleyterry.patterns import patterns_of
-from judgeharness_integrations.ranking.bradleyterry.symmetric import conditional_moments
-from judgeharness_integrations.ranking.credits import Credits
+from judgeharness_integrations.analysis.ranking.conditionalfit import conditional_moments, fit_conditional
+from judgeharness_integrations.analysis.ranking.credits import Credits, Floats
+from judgeharness_integrations.analysis.ranking.jointfit import patterns_of
 
 POINTS = 400 / np.log(10)
 CELLS = (0.0, 1.0, None)

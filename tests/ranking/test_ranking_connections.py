@@ -10,9 +10,9 @@ import pytest
 from hypothesis import assume, given
 from support.drawn_credits import credits_from, rasch_credits, small_credits
 
-from judgeharness_integrations.ranking.bradleyterry.connections import connections_of
-from judgeharness_integrations.ranking.credits import Credits
-from judgeharness_integrations.ranking.rating import Rating, rate
+from judgeharness_integrations.analysis.ranking.contrasts import connections_of
+from judgeharness_integrations.analysis.ranking.credits import Credits
+from judgeharness_integrations.analysis.ranking.rating import Rating, rate
 
 
 def beats(matrix: Credits, one: int, other: int) -> bool:

@@ -10,12 +10,8 @@ import pytest
 from statsmodels.stats.multitest import multipletests
 from support.drawn_credits import credits_from, rasch_credits
 
-from judgeharness_integrations.ranking.bradleyterry.contrasts import (
-    Contrast,
-    contrasts_of,
-    rank_ranges,
-)
-from judgeharness_integrations.ranking.bradleyterry.jointfit import fit_joint
+from judgeharness_integrations.analysis.ranking.contrasts import Contrast, contrasts_of, rank_ranges
+from judgeharness_integrations.analysis.ranking.jointfit import fit_joint
 
 
 @pytest.fixture

@@ -15,9 +15,14 @@ from support.credit_matrices import NONE, answers, decided, logs
 from support.rows import both_orders, sampled
 
 from judgeharness_integrations._errors import UnknownNameError, UsageError
-from judgeharness_integrations.ranking.correctness.building import decisions_of
-from judgeharness_integrations.ranking.correctness.crediting import by_better_first, credits_of
-from judgeharness_integrations.ranking.correctness.policy import Failures, Policy, Ties
+from judgeharness_integrations.analysis.ranking.correctness import (
+    Failures,
+    Policy,
+    Ties,
+    by_better_first,
+    credits_of,
+    decisions_of,
+)
 from judgeharness_integrations.verdictlog.files import read_log
 from judgeharness_integrations.verdictlog.row import VerdictRow
 

@@ -13,10 +13,14 @@ from support.credit_matrices import answers, logs
 from support.rows import both_orders, sampled
 
 from judgeharness_integrations._errors import UnknownNameError, UsageError
-from judgeharness_integrations.ranking.correctness.building import decisions_of
-from judgeharness_integrations.ranking.correctness.codes import ABSTAINED, FAILED, NOT_ASKED
-from judgeharness_integrations.ranking.correctness.decisions import Decisions
-from judgeharness_integrations.ranking.correctness.policy import Policy
+from judgeharness_integrations.analysis.ranking.correctness import (
+    ABSTAINED,
+    FAILED,
+    NOT_ASKED,
+    Decisions,
+    Policy,
+    decisions_of,
+)
 from judgeharness_integrations.verdictlog.row import EVERY_CRITERION, VerdictRow
 
 ONE = Policy.of("one_order")

@@ -12,7 +12,7 @@ import pytest
 from support.credit_matrices import answers
 
 from judgeharness_integrations._errors import UnknownNameError, UsageError
-from judgeharness_integrations.ranking import RankReport, RankRequest, rank
+from judgeharness_integrations.analysis.ranking import RankReport, RankRequest, rank
 from judgeharness_integrations.verdictlog import VerdictRow
 
 GOLD = {f"p{place}": "AB"[place % 2] for place in range(40)}

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from support.drawn_credits import credits_from, rasch_credits, rateable_credits
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.ranking.credits import Credits
-from judgeharness_integrations.ranking.eip import EipOptions, eip
+from judgeharness_integrations.analysis.ranking.credits import Credits
+from judgeharness_integrations.analysis.ranking.rating import EipOptions, eip
 
 COMPLETE = rateable_credits(cells=(0.0, 1.0, 0.5))
 
@@ -107,7 +107,7 @@ def test_options_under_which_nothing_converges_are_refused(options: Any, sentenc
 
 
 def test_a_tolerance_below_rounding_is_reported_instead_of_running_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("judgeharness_integrations.ranking.eip._MOST_ROUNDS", 2)
+    monkeypatch.setattr("judgeharness_integrations.analysis.ranking.rating._MOST_ROUNDS", 2)
     matrix = rasch_credits(np.random.default_rng(1), [-0.5, 0.0, 0.6], 40)
     with pytest.raises(UsageError, match=r"EIP did not settle to 1e-10 in 2 rounds: raise its tolerance"):
         eip(matrix.of_pairs(~matrix.unanimous))

@@ -9,10 +9,15 @@ import pytest
 from support.rows import both_orders, sampled
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.ranking.correctness.building import decisions_of
-from judgeharness_integrations.ranking.correctness.codes import ABSTAINED, FAILED, NOT_ASKED
-from judgeharness_integrations.ranking.correctness.folding import fold, fold_orders
-from judgeharness_integrations.ranking.correctness.policy import Policy
+from judgeharness_integrations.analysis.ranking.correctness import (
+    ABSTAINED,
+    FAILED,
+    NOT_ASKED,
+    Policy,
+    decisions_of,
+    fold,
+    fold_orders,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,12 +9,9 @@ import pytest
 from support.drawn_credits import DATA, credits_from, golden
 
 from judgeharness_integrations import read_log
-from judgeharness_integrations.ranking.correctness.building import decisions_of
-from judgeharness_integrations.ranking.correctness.crediting import credits_of
-from judgeharness_integrations.ranking.correctness.policy import Policy
-from judgeharness_integrations.ranking.credits import Credits
-from judgeharness_integrations.ranking.eip import eip
-from judgeharness_integrations.ranking.rating import Rating, rate
+from judgeharness_integrations.analysis.ranking.correctness import Policy, credits_of, decisions_of
+from judgeharness_integrations.analysis.ranking.credits import Credits
+from judgeharness_integrations.analysis.ranking.rating import Rating, eip, rate
 
 TOYS = ("toy_full", "toy_partial_half")
 

@@ -10,9 +10,9 @@ import pytest
 from support.drawn_credits import DATA, golden, rasch_credits
 
 from judgeharness_integrations import VerdictRow, read_log
-from judgeharness_integrations.ranking.ranking import rank
-from judgeharness_integrations.ranking.report import RankReport
-from judgeharness_integrations.ranking.request import RankRequest
+from judgeharness_integrations.analysis.ranking.ranking import rank
+from judgeharness_integrations.analysis.ranking.report import RankReport
+from judgeharness_integrations.analysis.ranking.studying import RankRequest
 
 
 @pytest.fixture(scope="module")

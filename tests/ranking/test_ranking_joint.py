@@ -13,10 +13,9 @@ from support.dense_likelihood import POINTS, matches_of
 from support.drawn_credits import credits_from, rasch_credits, rateable_credits
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.ranking.bradleyterry.jointfit import JointFit, fit_joint
-from judgeharness_integrations.ranking.bradleyterry.scale import published_elo
-from judgeharness_integrations.ranking.credits import Credits
-from judgeharness_integrations.ranking.rating import rate
+from judgeharness_integrations.analysis.ranking.credits import Credits
+from judgeharness_integrations.analysis.ranking.jointfit import JointFit, fit_joint, published_elo
+from judgeharness_integrations.analysis.ranking.rating import rate
 
 ANY_CELLS = (0.0, 1.0, 0.5, 0.25, None)
 

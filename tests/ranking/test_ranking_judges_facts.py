@@ -10,9 +10,15 @@ from pathlib import Path
 import pytest
 
 from judgeharness_integrations._errors import ConfigError
-from judgeharness_integrations.prices import Price, Spent
-from judgeharness_integrations.ranking.judges.facts import JudgeFacts, facts_of, family_of, read_judge_facts
-from judgeharness_integrations.ranking.judges.names import model_and_variant, model_names
+from judgeharness_integrations.analysis.ranking.judgefacts import (
+    JudgeFacts,
+    facts_of,
+    family_of,
+    model_and_variant,
+    model_names,
+    read_judge_facts,
+)
+from judgeharness_integrations.analysis.usage import Price, Spent
 
 GPT = JudgeFacts(judge="gpt-4", provider="openai", family="gpt", open=False, input_price=2.5, output_price=10.0)
 LLAMA = JudgeFacts(judge="llama", provider="meta", open=True, input_price=0.2, output_price=0.2)

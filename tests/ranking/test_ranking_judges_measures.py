@@ -15,17 +15,20 @@ from hypothesis.extra import numpy as hnp
 from scipy import stats
 
 from judgeharness_integrations import VerdictRow, read_log
-from judgeharness_integrations.prices import Price
-from judgeharness_integrations.ranking.correctness.building import decisions_of
-from judgeharness_integrations.ranking.correctness.codes import ABSTAINED, FAILED, NOT_ASKED
-from judgeharness_integrations.ranking.correctness.crediting import credits_of
-from judgeharness_integrations.ranking.correctness.decisions import CriterionDecisions
-from judgeharness_integrations.ranking.correctness.policy import Policy
-from judgeharness_integrations.ranking.judges.decidedalike import decided_alike
-from judgeharness_integrations.ranking.judges.facts import JudgeFacts
-from judgeharness_integrations.ranking.judges.measures import JudgeMeasures, judge_measures
-from judgeharness_integrations.replay import replay
-from judgeharness_integrations.statistics.proportions import wilson
+from judgeharness_integrations.analysis.ranking.correctness import (
+    ABSTAINED,
+    FAILED,
+    NOT_ASKED,
+    CriterionDecisions,
+    Policy,
+    credits_of,
+    decisions_of,
+)
+from judgeharness_integrations.analysis.ranking.judgefacts import JudgeFacts
+from judgeharness_integrations.analysis.ranking.judgetable import JudgeMeasures, decided_alike, judge_measures
+from judgeharness_integrations.analysis.replay import replay
+from judgeharness_integrations.analysis.statistics.proportions import wilson
+from judgeharness_integrations.analysis.usage import Price
 
 LLMBAR = Path(__file__).parents[1] / "data" / "llmbar.csv.gz"
 CHOSEN = ("GPT-4/Metrics_Reference", "ChatGPT/CoT", "PaLM2/Vanilla_NoRules", "LLaMA2/Vanilla")

@@ -15,10 +15,9 @@ from support.credit_matrices import NONE, matrix
 from support.drawn_credits import DATA
 
 from judgeharness_integrations import read_log
-from judgeharness_integrations.ranking.judges.panels import Panel, panels
-from judgeharness_integrations.ranking.ranking import rank
-from judgeharness_integrations.ranking.request import RankRequest
-from judgeharness_integrations.ranking.studying import study
+from judgeharness_integrations.analysis.ranking.panels import Panel, panels
+from judgeharness_integrations.analysis.ranking.ranking import rank
+from judgeharness_integrations.analysis.ranking.studying import RankRequest, study
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.ranking.judges.pareto import ParetoPoint, pareto
+from judgeharness_integrations.analysis.ranking.families import ParetoPoint, pareto
 
 PLACES = st.dictionaries(
     st.text("abcdefgh", min_size=1, max_size=2), st.tuples(st.integers(0, 5), st.integers(-3, 3)), max_size=12

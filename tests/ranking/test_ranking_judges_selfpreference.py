@@ -13,11 +13,16 @@ from hypothesis.extra import numpy as hnp
 from scipy import stats
 
 from judgeharness_integrations._errors import UnknownNameError
-from judgeharness_integrations.ranking.correctness.codes import ABSTAINED, FAILED, NOT_ASKED
-from judgeharness_integrations.ranking.correctness.decisions import CriterionDecisions, Decisions
-from judgeharness_integrations.ranking.correctness.policy import Policy
-from judgeharness_integrations.ranking.judges.facts import JudgeFacts
-from judgeharness_integrations.ranking.judges.selfpreference import SelfPreference, self_preference
+from judgeharness_integrations.analysis.ranking.correctness import (
+    ABSTAINED,
+    FAILED,
+    NOT_ASKED,
+    CriterionDecisions,
+    Decisions,
+    Policy,
+)
+from judgeharness_integrations.analysis.ranking.families import SelfPreference, self_preference
+from judgeharness_integrations.analysis.ranking.judgefacts import JudgeFacts
 
 A, B, TIE = 0, 1, 2
 JUDGES = ("gpt@cot", "GPT", "claude", "llama")

@@ -12,9 +12,8 @@ from hypothesis.extra import numpy as hnp
 from scipy import stats
 from statsmodels.stats.contingency_tables import mcnemar
 
-from judgeharness_integrations.ranking.credits import Credits
-from judgeharness_integrations.ranking.judges.paireddifference import PairedDifference, paired_difference
-from judgeharness_integrations.ranking.judges.variants import Variant, variants
+from judgeharness_integrations.analysis.ranking.credits import Credits
+from judgeharness_integrations.analysis.ranking.families import PairedDifference, Variant, paired_difference, variants
 
 NAN = float("nan")
 WHOLE = hnp.arrays(np.float64, (2, 40), elements=st.sampled_from([0.0, 1.0, NAN]))

@@ -14,11 +14,9 @@ from scipy import special
 from support.drawn_credits import DATA, credits_from
 
 from judgeharness_integrations import read_log
-from judgeharness_integrations.ranking.bradleyterry.ordereffect import OrderEffect, order_effect
-from judgeharness_integrations.ranking.correctness.building import decisions_of
-from judgeharness_integrations.ranking.correctness.crediting import by_better_first
-from judgeharness_integrations.ranking.correctness.policy import Policy
-from judgeharness_integrations.ranking.credits import Credits
+from judgeharness_integrations.analysis.ranking.contrasts import OrderEffect, order_effect
+from judgeharness_integrations.analysis.ranking.correctness import Policy, by_better_first, decisions_of
+from judgeharness_integrations.analysis.ranking.credits import Credits
 
 POINTS = 400 / np.log(10)
 Both = tuple[Credits, Credits]

@@ -9,9 +9,19 @@ import pytest
 from support.drawn_credits import rasch_credits
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.ranking.bradleyterry import conditionalfit, conditionalnewton, newton, ordereffect
-from judgeharness_integrations.ranking.bradleyterry.jointfit import fit_joint
-from judgeharness_integrations.ranking.bradleyterry.patterns import joint_model, patterns_of
+from judgeharness_integrations.analysis.ranking import (
+    conditionalfit,
+)
+from judgeharness_integrations.analysis.ranking import (
+    conditionalfit as conditionalnewton,
+)
+from judgeharness_integrations.analysis.ranking import (
+    contrasts as ordereffect,
+)
+from judgeharness_integrations.analysis.ranking import (
+    jointfit as newton,
+)
+from judgeharness_integrations.analysis.ranking.jointfit import fit_joint, joint_model, patterns_of
 
 ABILITY = [-0.5, 0.0, 0.5]
 FIRST = rasch_credits(np.random.default_rng(1), ABILITY, 60)

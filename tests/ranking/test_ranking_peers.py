@@ -17,12 +17,10 @@ from statsmodels.discrete.conditional_models import ConditionalLogit
 from support.dense_likelihood import POINTS, matches_of
 from support.drawn_credits import credits_from, golden, rasch_credits
 
-from judgeharness_integrations.ranking.bradleyterry.conditionalfit import fit_conditional
-from judgeharness_integrations.ranking.bradleyterry.jointfit import fit_joint
-from judgeharness_integrations.ranking.bradleyterry.ordereffect import order_effect
-from judgeharness_integrations.ranking.bradleyterry.patterns import patterns_of
-from judgeharness_integrations.ranking.bradleyterry.symmetric import conditional_moments
-from judgeharness_integrations.ranking.credits import Credits
+from judgeharness_integrations.analysis.ranking.conditionalfit import conditional_moments, fit_conditional
+from judgeharness_integrations.analysis.ranking.contrasts import order_effect
+from judgeharness_integrations.analysis.ranking.credits import Credits
+from judgeharness_integrations.analysis.ranking.jointfit import fit_joint, patterns_of
 
 SUPPORT = Path(__file__).parents[1] / "support"
 

@@ -12,30 +12,34 @@ from support.pictures import drawn, kept_figures, size_of
 from support.ranked_study import FACTS, HOSTILE, SHOWN, board, found
 
 from judgeharness_integrations._errors import NotInstalledError
-from judgeharness_integrations.ranking import RankReport
-from judgeharness_integrations.ranking.comparing.against import Against, against
-from judgeharness_integrations.ranking.comparing.comparison import Comparison
-from judgeharness_integrations.ranking.comparing.correlation import correlate
-from judgeharness_integrations.ranking.comparing.stability import StabilityPoint
-from judgeharness_integrations.ranking.drawing import draw_all
-from judgeharness_integrations.ranking.judges.pareto import pareto
-from judgeharness_integrations.ranking.judges.selfpreference import SelfPreference
-from judgeharness_integrations.ranking.judges.variants import Variant
-from judgeharness_integrations.ranking.plots import leaderboard, robustness, slopes, stability, variants
-from judgeharness_integrations.ranking.plots import pareto as pareto_plots
-from judgeharness_integrations.ranking.plots.forest import right_aligned
-from judgeharness_integrations.ranking.plots.leaderboard import draw_leaderboard
-from judgeharness_integrations.ranking.plots.looks import looks_of
-from judgeharness_integrations.ranking.plots.panels import NONE
-from judgeharness_integrations.ranking.plots.pareto import draw_pareto, named_of
-from judgeharness_integrations.ranking.plots.robustness import draw_robustness
-from judgeharness_integrations.ranking.plots.selfpreference import draw_self_preference
-from judgeharness_integrations.ranking.plots.slopes import draw_slopes
-from judgeharness_integrations.ranking.plots.stability import draw_stability
-from judgeharness_integrations.ranking.plots.variants import draw_variants
-from judgeharness_integrations.ranking.portfolio import Portfolio
+from judgeharness_integrations.analysis.ranking import RankReport
+from judgeharness_integrations.analysis.ranking.analyses import Portfolio
+from judgeharness_integrations.analysis.ranking.comparing import Against, Comparison, against, correlate
+from judgeharness_integrations.analysis.ranking.families import SelfPreference, Variant, pareto
+from judgeharness_integrations.analysis.ranking.firmness import StabilityPoint
 from judgeharness_integrations.reporting import figures
 from judgeharness_integrations.reporting.figures import INK
+from judgeharness_integrations.reporting.rankplots import (
+    families as variants,
+)
+from judgeharness_integrations.reporting.rankplots import (
+    firmness as robustness,
+)
+from judgeharness_integrations.reporting.rankplots import (
+    firmness as slopes,
+)
+from judgeharness_integrations.reporting.rankplots import (
+    firmness as stability,
+)
+from judgeharness_integrations.reporting.rankplots import (
+    leaderboard,
+)
+from judgeharness_integrations.reporting.rankplots import leaderboard as pareto_plots
+from judgeharness_integrations.reporting.rankplots.drawing import draw_all
+from judgeharness_integrations.reporting.rankplots.families import draw_self_preference, draw_variants
+from judgeharness_integrations.reporting.rankplots.firmness import draw_robustness, draw_slopes, draw_stability
+from judgeharness_integrations.reporting.rankplots.leaderboard import draw_leaderboard, draw_pareto, named_of
+from judgeharness_integrations.reporting.rankplots.style import NONE, looks_of, right_aligned
 
 pytestmark = pytest.mark.slow  # they draw
 

@@ -12,19 +12,16 @@ from support.pictures import drawn, kept_figures
 from support.ranked_study import SKILL, found
 
 from judgeharness_integrations._errors import UnknownNameError
-from judgeharness_integrations.ranking.audit import AuditCurve
-from judgeharness_integrations.ranking.classes.asked import NO_DECISION
-from judgeharness_integrations.ranking.classes.bias import ClassBias, class_bias
-from judgeharness_integrations.ranking.classes.confusion import Confusion, confusions
-from judgeharness_integrations.ranking.curation import Curation
-from judgeharness_integrations.ranking.plots import classbias, difficulty
-from judgeharness_integrations.ranking.plots import confusion as confusion_plots
-from judgeharness_integrations.ranking.plots.audit import draw_audit
-from judgeharness_integrations.ranking.plots.classbias import draw_class_bias
-from judgeharness_integrations.ranking.plots.confusion import draw_confusion
-from judgeharness_integrations.ranking.plots.difficulty import draw_difficulty
-from judgeharness_integrations.ranking.plots.panels import NONE
+from judgeharness_integrations.analysis.ranking.classes import NO_DECISION, ClassBias, Confusion, class_bias, confusions
+from judgeharness_integrations.analysis.ranking.curation import Curation
+from judgeharness_integrations.analysis.ranking.studying import AuditCurve
 from judgeharness_integrations.reporting import figures
+from judgeharness_integrations.reporting.rankplots import families as classbias
+from judgeharness_integrations.reporting.rankplots import families as confusion_plots
+from judgeharness_integrations.reporting.rankplots import leaderboard as difficulty
+from judgeharness_integrations.reporting.rankplots.families import draw_class_bias, draw_confusion
+from judgeharness_integrations.reporting.rankplots.leaderboard import draw_audit, draw_difficulty
+from judgeharness_integrations.reporting.rankplots.style import NONE
 
 pytestmark = pytest.mark.slow  # they draw
 
@@ -167,7 +164,7 @@ def test_many_labels_are_colours_alone(tmp_path: Path) -> None:
 
 
 def test_of_many_judges_the_first_are_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(confusion_plots, "_MOST_PANELS", 3)
+    monkeypatch.setattr(confusion_plots, "_CONFUSION_MOST_PANELS", 3)
     made = [confusion(("A",), ((1,),), judge) for judge in (None, *(f"j{place}" for place in range(4)))]
     texts = drawn(draw_confusion(made, tmp_path), "confusion")
     assert "Confusion, the first 2 of 4 judges" in texts

@@ -11,14 +11,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.text import Annotation, Text
 
-from judgeharness_integrations.ranking.plots.forest import right_aligned
-from judgeharness_integrations.ranking.plots.heat import Cell, draw_heat, label_height
-from judgeharness_integrations.ranking.plots.looks import PLAIN, Looks, looks_of
-from judgeharness_integrations.ranking.plots.names import short_name, short_names
-from judgeharness_integrations.ranking.plots.panels import group_title, head, new_panels, signed, title_of
-from judgeharness_integrations.ranking.plots.pareto import along, step_of
-from judgeharness_integrations.ranking.plots.pointlabels import name_points
 from judgeharness_integrations.reporting.figures import COLOURS, GREY, new_figure, styled
+from judgeharness_integrations.reporting.rankplots.leaderboard import along, step_of
+from judgeharness_integrations.reporting.rankplots.style import (
+    PLAIN,
+    Cell,
+    Looks,
+    draw_heat,
+    group_title,
+    head,
+    label_height,
+    looks_of,
+    name_points,
+    new_panels,
+    right_aligned,
+    short_name,
+    short_names,
+    signed,
+    title_of,
+)
 
 
 class Facts(NamedTuple):

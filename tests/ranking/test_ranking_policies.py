@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from judgeharness_integrations._errors import PlanError, UnknownNameError
-from judgeharness_integrations.ranking.correctness.policy import ORDER_RULES, Policy
+from judgeharness_integrations.analysis.ranking.correctness import ORDER_RULES, Policy
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -15,14 +15,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.ranking import RankRequest
-from judgeharness_integrations.ranking.analyses import ANALYSES, Material
-from judgeharness_integrations.ranking.csvfile import flat, write_csv
-from judgeharness_integrations.ranking.portfolio import Portfolio, portfolio_of
-from judgeharness_integrations.ranking.ranking import leaderboard
-from judgeharness_integrations.ranking.studying import study
-from judgeharness_integrations.ranking.tables import tables_of, write_document, write_tables
-from judgeharness_integrations.ranking.versus import versus
+from judgeharness_integrations.analysis.ranking import RankRequest
+from judgeharness_integrations.analysis.ranking.analyses import ANALYSES, Material, Portfolio, portfolio_of
+from judgeharness_integrations.analysis.ranking.ranking import leaderboard, versus
+from judgeharness_integrations.analysis.ranking.studying import study
+from judgeharness_integrations.reporting.ranktables import flat, tables_of, write_csv, write_document, write_tables
 from judgeharness_integrations.verdictlog import VerdictRow
 
 # pairs x judges: who is right; each judge beats each other one somewhere

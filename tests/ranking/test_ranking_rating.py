@@ -7,8 +7,7 @@ import pytest
 from support.credit_matrices import NONE, matrix
 
 from judgeharness_integrations._errors import UnknownNameError
-from judgeharness_integrations.ranking.eip import EipOptions
-from judgeharness_integrations.ranking.rating import METHODS, method_named, rate
+from judgeharness_integrations.analysis.ranking.rating import METHODS, EipOptions, method_named, rate
 
 ROWS = [[1, 0, 0], [1, 1, 0], [0, 1, 1], [1, 0, 1], [1, 1, 0], [0, 0, 1], [1, 0, 0], [1, 1, 1]]
 

@@ -18,8 +18,8 @@ import pytest
 
 from judgeharness_integrations._errors import LogStorageError
 from judgeharness_integrations.cli import main
-from judgeharness_integrations.execution.ray_engine.cluster import Head, place_of
-from judgeharness_integrations.execution.ray_engine.cluster import head as connected_head
+from judgeharness_integrations.judging.execution.ray_engine.cluster import Head, place_of
+from judgeharness_integrations.judging.execution.ray_engine.cluster import head as connected_head
 from judgeharness_integrations.verdictlog import SqlLog
 
 pytest.importorskip("ray")

@@ -25,13 +25,13 @@ from support.severing_proxy import SeveringProxy
 
 from judgeharness_integrations import AnswerCase, JudgeHarness
 from judgeharness_integrations._errors import ClusterError, UsageError
-from judgeharness_integrations.execution import Budget
-from judgeharness_integrations.execution.attempting import CallPolicy
-from judgeharness_integrations.execution.rates import Rates
-from judgeharness_integrations.execution.ray_engine import RayExecutor, limits
-from judgeharness_integrations.execution.ray_engine import executor as engine
-from judgeharness_integrations.execution.ray_engine.limits import NAMESPACE, Begin, KeeperActor
-from judgeharness_integrations.judging import FunctionJudge
+from judgeharness_integrations.judging.execution import Budget
+from judgeharness_integrations.judging.execution.attempting import CallPolicy
+from judgeharness_integrations.judging.execution.rates import Rates
+from judgeharness_integrations.judging.execution.ray_engine import RayExecutor, limits
+from judgeharness_integrations.judging.execution.ray_engine import executor as engine
+from judgeharness_integrations.judging.execution.ray_engine.limits import NAMESPACE, Begin, KeeperActor
+from judgeharness_integrations.judging.judge import FunctionJudge
 from judgeharness_integrations.verdictlog import MemoryLog, SqlLog
 
 ray: Any = pytest.importorskip("ray")
@@ -44,8 +44,8 @@ import sys
 sys.path.insert(0, sys.argv[1])
 from support.line_server import LineJudge
 from support.ray_cluster import cases, harness, measured
-from judgeharness_integrations.execution.rates import Rates
-from judgeharness_integrations.execution.ray_engine import RayExecutor
+from judgeharness_integrations.judging.execution.rates import Rates
+from judgeharness_integrations.judging.execution.ray_engine import RayExecutor
 
 executor = RayExecutor(address=sys.argv[2], workers=1, rates=Rates(requests_per_minute=float(sys.argv[4])))
 print(len(measured(harness(executor), LineJudge(int(sys.argv[3])), cases(2))))

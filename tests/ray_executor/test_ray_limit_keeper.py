@@ -10,10 +10,9 @@ from typing import Any
 
 import pytest
 
-from judgeharness_integrations.execution.aimd import Admission
-from judgeharness_integrations.execution.rates import Rates
-from judgeharness_integrations.execution.ray_engine import limits
-from judgeharness_integrations.execution.ray_engine.limits import (
+from judgeharness_integrations.judging.execution.rates import Admission, Rates
+from judgeharness_integrations.judging.execution.ray_engine import limits
+from judgeharness_integrations.judging.execution.ray_engine.limits import (
     Admit,
     Begin,
     ClusterLimits,
@@ -22,7 +21,7 @@ from judgeharness_integrations.execution.ray_engine.limits import (
     Operation,
     Withdraw,
 )
-from judgeharness_integrations.execution.ray_engine.worker import ClusterLost
+from judgeharness_integrations.judging.execution.ray_engine.worker import ClusterLost
 
 RayActorError = pytest.importorskip("ray").exceptions.RayActorError
 pytestmark = pytest.mark.slow  # with Ray, which the default tests do without

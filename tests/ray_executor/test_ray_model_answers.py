@@ -13,10 +13,10 @@ from support.provider_wire import Answer, Tokens
 from support.ray_cluster import harness, local_ray
 
 from judgeharness_integrations import HarnessResult, PairwiseCase, VerdictRow
-from judgeharness_integrations.execution import Budget
-from judgeharness_integrations.execution.attempting import CallPolicy
-from judgeharness_integrations.execution.ray_engine import RayExecutor
-from judgeharness_integrations.prices import Price
+from judgeharness_integrations.analysis.usage import Price
+from judgeharness_integrations.judging.execution import Budget
+from judgeharness_integrations.judging.execution.attempting import CallPolicy
+from judgeharness_integrations.judging.execution.ray_engine import RayExecutor
 from judgeharness_integrations.verdictlog import SqlLog
 from judgeharness_langchain import PairwiseJudge
 

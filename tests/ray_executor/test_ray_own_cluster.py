@@ -11,8 +11,8 @@ from support.line_server import LineJudge
 from support.ray_cluster import cases, harness
 
 from judgeharness_integrations._errors import ClusterError, NotInstalledError
-from judgeharness_integrations.execution.ray_engine import RayExecutor
-from judgeharness_integrations.execution.ray_engine.cluster import connected
+from judgeharness_integrations.judging.execution.ray_engine import RayExecutor
+from judgeharness_integrations.judging.execution.ray_engine.cluster import connected
 
 pytestmark = pytest.mark.slow
 

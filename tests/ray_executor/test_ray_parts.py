@@ -15,19 +15,20 @@ import pytest
 
 from judgeharness_integrations import AnswerCase, Judgment
 from judgeharness_integrations._errors import ClusterError, UsageError
-from judgeharness_integrations.execution import Budget
-from judgeharness_integrations.execution.attempting import CallPolicy
-from judgeharness_integrations.execution.budget import BudgetExhausted
-from judgeharness_integrations.execution.limiter import Limiter
-from judgeharness_integrations.execution.ray_engine.cluster import (
+from judgeharness_integrations.judging.answer import EmptyAnswerError, ModelAnswer, Tokens
+from judgeharness_integrations.judging.execution import Budget
+from judgeharness_integrations.judging.execution.attempting import CallPolicy
+from judgeharness_integrations.judging.execution.budget import BudgetExhausted
+from judgeharness_integrations.judging.execution.limiter import Limiter
+from judgeharness_integrations.judging.execution.ray_engine.cluster import (
     _begun,
     _OwnConnection,
     connected,
     sent_form,
     unsendable,
 )
-from judgeharness_integrations.execution.ray_engine.executor import RemoteJudge, RemotePolicy
-from judgeharness_integrations.execution.ray_engine.worker import (
+from judgeharness_integrations.judging.execution.ray_engine.executor import RemoteJudge, RemotePolicy
+from judgeharness_integrations.judging.execution.ray_engine.worker import (
     Failure,
     JudgeWorker,
     RemoteFailure,
@@ -41,10 +42,9 @@ from judgeharness_integrations.execution.ray_engine.worker import (
     carried,
     started,
 )
-from judgeharness_integrations.execution.retrying import is_refusal, is_transient, retry_after_s
-from judgeharness_integrations.judging import FunctionJudge, Probe
-from judgeharness_integrations.modelanswer import EmptyAnswerError, ModelAnswer, Tokens
-from judgeharness_integrations.perturbations import compose, position_swap, whitespace
+from judgeharness_integrations.judging.execution.retrying import is_refusal, is_transient, retry_after_s
+from judgeharness_integrations.judging.judge import FunctionJudge, Probe
+from judgeharness_integrations.judging.perturbations import compose, position_swap, whitespace
 
 pytest.importorskip("ray")
 pytestmark = pytest.mark.slow  # with Ray, which the default tests do without

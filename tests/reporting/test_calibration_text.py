@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from support.measured import calibration
 
-from judgeharness_integrations.calibration import CriterionCalibration, Judged, measure_calibration
+from judgeharness_integrations.analysis.calibration import CriterionCalibration, Judged, measure_calibration
 from judgeharness_integrations.reporting import calibration_text
 from judgeharness_integrations.verdictlog.row import Verdict
 

@@ -11,8 +11,8 @@ from support.measured import VALID, calibration, measured, shapes
 from support.report_scenes import hostile, informal, pairs, scored, several_criteria, typical
 from support.rows import sampled
 
-from judgeharness_integrations.reporting.casetable import CASE_COLUMNS
-from judgeharness_integrations.reporting.runs import RunReport, run_report
+from judgeharness_integrations.analysis.runs import RunReport, run_report
+from judgeharness_integrations.reporting.rundocument import CASE_COLUMNS
 from judgeharness_integrations.verdictlog.row import verdict_to_json
 
 REPORTS = {

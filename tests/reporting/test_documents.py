@@ -12,8 +12,8 @@ from jsonschema import Draft202012Validator, ValidationError
 from support.measured import measured, pattern, shapes
 from support.rows import sampled, samples
 
-from judgeharness_integrations.aggregation import Rule
-from judgeharness_integrations.schemas import schema
+from judgeharness_integrations.analysis.aggregation import Rule
+from judgeharness_integrations.reporting.schemas import schema
 from judgeharness_integrations.verdictlog.encoding import COLUMNS, to_record
 from judgeharness_integrations.verdictlog.row import VerdictRow
 

@@ -10,16 +10,15 @@ from support.measured import EXPIRED, calibration, measured, pattern, shapes
 from support.ranked_study import board
 from support.rows import both_orders, sampled
 
-from judgeharness_integrations.agreement import Panel, agreement_table, alt_test
-from judgeharness_integrations.agreement.kappa.bootstrap import Bootstrap
-from judgeharness_integrations.calibration import Judged, measure_calibration
-from judgeharness_integrations.ranking import RankRequest, rank
-from judgeharness_integrations.replay import replay
-from judgeharness_integrations.reporting.boundary import boundary
-from judgeharness_integrations.reporting.fragments.bars import parts_of
-from judgeharness_integrations.reporting.fragments.rendering import rendered
-from judgeharness_integrations.reporting.headline import headline
-from judgeharness_integrations.reporting.runs import run_report
+from judgeharness_integrations.analysis.agreement import Panel, agreement_table, alt_test
+from judgeharness_integrations.analysis.agreement.bootstrap import Bootstrap
+from judgeharness_integrations.analysis.boundary import boundary
+from judgeharness_integrations.analysis.calibration import Judged, measure_calibration
+from judgeharness_integrations.analysis.ranking import RankRequest, rank
+from judgeharness_integrations.analysis.replay import replay
+from judgeharness_integrations.analysis.runs import run_report
+from judgeharness_integrations.reporting.fragments.results import parts_of, rendered
+from judgeharness_integrations.reporting.text import headline
 
 SHAPES = shapes()
 HOSTILE = (

@@ -11,11 +11,11 @@ from support.ranked_study import board
 from support.rows import both_orders, sampled
 
 from judgeharness_integrations._errors import NotInstalledError
-from judgeharness_integrations.agreement import Panel, agreement_table, alt_test
-from judgeharness_integrations.agreement.kappa.bootstrap import Bootstrap
-from judgeharness_integrations.calibration import Judged, measure_calibration
-from judgeharness_integrations.ranking import RankRequest, rank
-from judgeharness_integrations.replay import replay
+from judgeharness_integrations.analysis.agreement import Panel, agreement_table, alt_test
+from judgeharness_integrations.analysis.agreement.bootstrap import Bootstrap
+from judgeharness_integrations.analysis.calibration import Judged, measure_calibration
+from judgeharness_integrations.analysis.ranking import RankRequest, rank
+from judgeharness_integrations.analysis.replay import replay
 from judgeharness_integrations.reporting.frames import results_frame, rows_frame
 from judgeharness_integrations.verdictlog import VerdictRow
 

@@ -11,8 +11,8 @@ from support.measured import EXPIRED, VALID, calibration, measured, shapes
 from support.report_scenes import all_failed, hostile, informal, pairs, scored, several_criteria, typical
 from support.rows import sampled
 
-from judgeharness_integrations.gates import check_gates
-from judgeharness_integrations.reporting.runs import RunReport, run_report
+from judgeharness_integrations.analysis.gates import check_gates
+from judgeharness_integrations.analysis.runs import RunReport, run_report
 
 # element -> attributes it may have, and elements inside it: what Jenkins' and Surefire's schemas have in common
 SHAPE: dict[str, tuple[set[str], set[str]]] = {

@@ -11,10 +11,9 @@ from support.measured import EXPIRED, VALID, calibration, measured, shapes
 from support.report_scenes import all_failed, gates, hostile, informal, pairs, scored, several_criteria, typical
 from support.rows import sampled
 
-from judgeharness_integrations.gates import check_gates
-from judgeharness_integrations.reporting.markdown import markdown_report
-from judgeharness_integrations.reporting.markdown.escaping import escaped, preformatted
-from judgeharness_integrations.reporting.runs import run_report
+from judgeharness_integrations.analysis.gates import check_gates
+from judgeharness_integrations.analysis.runs import run_report
+from judgeharness_integrations.reporting.markdown import escaped, markdown_report, preformatted
 
 # what stands in a report without being anybody's text
 OWN_TAGS = {"<details>", "</details>", "<summary>", "</summary>", "<br>", "<pre>", "</pre>"}

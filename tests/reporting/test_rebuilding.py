@@ -15,12 +15,12 @@ from support.rows import both_orders, sampled, samples
 
 from judgeharness_integrations import AnswerCase, CalibrationSet, JudgeHarness, PairwiseCase
 from judgeharness_integrations._errors import ConfigError
-from judgeharness_integrations.aggregation import Rule
-from judgeharness_integrations.calibration import measure_calibration
-from judgeharness_integrations.design import Design
-from judgeharness_integrations.execution.budget import Budget
-from judgeharness_integrations.measure import measure, remeasure
-from judgeharness_integrations.result import HarnessResult
+from judgeharness_integrations.analysis.aggregation import Rule
+from judgeharness_integrations.analysis.calibration import measure_calibration
+from judgeharness_integrations.analysis.design import Design
+from judgeharness_integrations.analysis.measure import measure, remeasure
+from judgeharness_integrations.analysis.result import HarnessResult
+from judgeharness_integrations.judging.execution.budget import Budget
 from judgeharness_integrations.testing import ScriptedJudge
 from judgeharness_integrations.verdictlog.row import OUTCOMES, Verdict, VerdictRow
 

@@ -15,10 +15,10 @@ from support.report_scenes import (
     typical,
 )
 
-from judgeharness_integrations.gates import Gates, check_gates
-from judgeharness_integrations.reporting.runs import run_report
-from judgeharness_integrations.reporting.runs.document import report_document
-from judgeharness_integrations.schemas import schema
+from judgeharness_integrations.analysis.gates import Gates, check_gates
+from judgeharness_integrations.analysis.runs import run_report
+from judgeharness_integrations.reporting.rundocument import report_document
+from judgeharness_integrations.reporting.schemas import schema
 
 REPORTS = {
     "typical": lambda: typical(cases=12),

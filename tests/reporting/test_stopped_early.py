@@ -13,13 +13,13 @@ from jsonschema import Draft202012Validator, ValidationError
 from support.rows import both_orders, sampled
 
 from judgeharness_integrations._errors import ConfigError
-from judgeharness_integrations.aggregation import rule
-from judgeharness_integrations.design import Design
-from judgeharness_integrations.measure import measure, remeasure
-from judgeharness_integrations.reporting import boundary
-from judgeharness_integrations.reporting.headline import headline
-from judgeharness_integrations.result import HarnessResult
-from judgeharness_integrations.schemas import schema
+from judgeharness_integrations.analysis.aggregation import rule
+from judgeharness_integrations.analysis.boundary import boundary
+from judgeharness_integrations.analysis.design import Design
+from judgeharness_integrations.analysis.measure import measure, remeasure
+from judgeharness_integrations.analysis.result import HarnessResult
+from judgeharness_integrations.reporting.schemas import schema
+from judgeharness_integrations.reporting.text import headline
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
 SCHEMA = Draft202012Validator(schema("result-1"))

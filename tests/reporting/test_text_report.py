@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from support.measured import VALID, calibration, measured, pattern, shapes
 from support.rows import both_orders, sampled
 
-from judgeharness_integrations.calibration import measure_calibration
+from judgeharness_integrations.analysis.calibration import measure_calibration
+from judgeharness_integrations.analysis.result import HarnessResult
 from judgeharness_integrations.reporting import calibration_text, dissent, rationale
-from judgeharness_integrations.reporting.plain import distribution_text, number_text, safe_text
-from judgeharness_integrations.result import HarnessResult
+from judgeharness_integrations.verdictlog.plain import distribution_text, number_text, safe_text
 
 TEN_LINES = """\
 judge_model: gpt-4o

@@ -11,11 +11,11 @@ import pytest
 from scipy import stats
 from support import report_scenes
 
-from judgeharness_integrations.agreement import Panel
-from judgeharness_integrations.agreement.alttest.report import AnnotatorTest
-from judgeharness_integrations.reporting.html.annotators import AnnotatorsSection, Answer, annotators_section
-from judgeharness_integrations.reporting.runs import RunReport, run_report
-from judgeharness_integrations.reporting.runs.annotating import annotated
+from judgeharness_integrations.analysis.agreement import Panel
+from judgeharness_integrations.analysis.agreement.alttestreport import AnnotatorTest
+from judgeharness_integrations.analysis.runs import RunReport, run_report
+from judgeharness_integrations.analysis.runs.labels import annotated
+from judgeharness_integrations.reporting.html.calibrationcards import AnnotatorsSection, Answer, annotators_section
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
 

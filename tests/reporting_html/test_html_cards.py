@@ -9,19 +9,18 @@ from support import report_scenes
 from support.measured import UNVERIFIABLE, VALID, calibration, measured
 from support.rows import both_orders, sampled
 
-from judgeharness_integrations.aggregation import rule
-from judgeharness_integrations.calibration import Judged, measure_calibration
-from judgeharness_integrations.design import Design
-from judgeharness_integrations.measure import measure
+from judgeharness_integrations.analysis.aggregation import rule
+from judgeharness_integrations.analysis.calibration import Judged, measure_calibration
+from judgeharness_integrations.analysis.design import Design
+from judgeharness_integrations.analysis.measure import measure
+from judgeharness_integrations.analysis.result import HarnessResult
+from judgeharness_integrations.analysis.runs import RunReport, run_report
+from judgeharness_integrations.analysis.runs.building import Bill
 from judgeharness_integrations.reporting.html.calibrationcards import CalibrationCard, calibration_card
-from judgeharness_integrations.reporting.html.casedetails import case_details
-from judgeharness_integrations.reporting.html.caserows import case_table
+from judgeharness_integrations.reporting.html.caserows import case_details, case_table
+from judgeharness_integrations.reporting.html.charts import Tones
 from judgeharness_integrations.reporting.html.judgecards import JudgeCard, judge_card
 from judgeharness_integrations.reporting.html.overview import headlines
-from judgeharness_integrations.reporting.html.tones import Tones
-from judgeharness_integrations.reporting.runs import RunReport, run_report
-from judgeharness_integrations.reporting.runs.bill import Bill
-from judgeharness_integrations.result import HarnessResult
 
 
 def card(*results: HarnessResult, **facts: Any) -> JudgeCard:

@@ -8,9 +8,7 @@ from hypothesis import strategies as st
 from support.measured import first, measured
 from support.rows import sampled
 
-from judgeharness_integrations.reporting.html.charts import bar, whisker
-from judgeharness_integrations.reporting.html.scorehistogram import histogram
-from judgeharness_integrations.reporting.html.tones import Tones
+from judgeharness_integrations.reporting.html.charts import Tones, bar, histogram, whisker
 
 COUNTS = st.lists(st.integers(0, 50), min_size=1, max_size=6)
 

@@ -9,7 +9,7 @@ import pytest
 from support import report_scenes
 from support.browser import CONTRAST, PHONE, visiting
 
-from judgeharness_integrations.reporting.runs import run_report
+from judgeharness_integrations.analysis.runs import run_report
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -14,9 +14,9 @@ import pytest
 from support import report_scenes
 from support.measured import shapes
 
-from judgeharness_integrations.gates.report import GateReport
-from judgeharness_integrations.reporting.html.environment import environment
-from judgeharness_integrations.reporting.runs import RunReport, run_report
+from judgeharness_integrations.analysis.gates.report import GateReport
+from judgeharness_integrations.analysis.runs import RunReport, run_report
+from judgeharness_integrations.reporting.html.page import environment
 
 SCENES = (
     *("typical", "several_judges", "scored", "informal", "several_criteria", "pairs", "all_failed"),

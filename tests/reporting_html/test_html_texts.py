@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.report_scenes import HOSTILE
 
-from judgeharness_integrations.reporting.html.safetext import embedded_json, isolated, visible
-from judgeharness_integrations.reporting.html.wording import (
+from judgeharness_integrations.reporting.html.charts import (
     decision_word,
     grouped,
     interval_text,
@@ -19,6 +18,7 @@ from judgeharness_integrations.reporting.html.wording import (
     percent,
     plural,
 )
+from judgeharness_integrations.reporting.html.page import embedded_json, isolated, visible
 
 ANY = st.text(st.characters(), max_size=60)  # lone surrogates, too
 

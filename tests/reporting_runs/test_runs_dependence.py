@@ -10,10 +10,10 @@ from support.gated import case, labelled
 from support.measured import EXPIRED, VALID, calibration, measured
 from support.rows import both_orders, sampled
 
+from judgeharness_integrations.analysis.runs import RunReport, run_report
+from judgeharness_integrations.analysis.runs.summarising import designs_apart
 from judgeharness_integrations.reporting.calibrationtext import anchor_text
-from judgeharness_integrations.reporting.runs import RunReport, run_report
-from judgeharness_integrations.reporting.runs.designs import designs_apart
-from judgeharness_integrations.reporting.runs.document import report_document
+from judgeharness_integrations.reporting.rundocument import report_document
 from judgeharness_integrations.verdictlog.row import EVERY_CRITERION, VerdictRow
 
 ANCHORED: dict[str, Any] = {"calibration": calibration(), "calibration_state": VALID}

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from judgeharness_integrations._errors import ConfigError, UnknownNameError, UsageError
+from judgeharness_integrations.analysis.runs import RunReport, read_report
 from judgeharness_integrations.cli import main
-from judgeharness_integrations.reporting.runs import RunReport, read_report
 from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow
 from judgeharness_integrations.verdictlog.runfolder import log_of, read_mark
 

@@ -10,9 +10,8 @@ from support.rows import both_orders, sampled
 
 from judgeharness_integrations import write_log
 from judgeharness_integrations._errors import UnknownNameError, UsageError
-from judgeharness_integrations.reporting.runs import read_report, run_report
-from judgeharness_integrations.reporting.runs.fromlog import results_of_log
-from judgeharness_integrations.reporting.runs.reading import is_recorded
+from judgeharness_integrations.analysis.runs import read_report, run_report
+from judgeharness_integrations.analysis.runs.reading import is_recorded, results_of_log
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
 

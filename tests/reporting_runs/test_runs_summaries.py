@@ -11,15 +11,19 @@ from hypothesis import strategies as st
 from support.measured import EXPIRED, VALID, calibration
 from support.rows import both_orders, sampled
 
-from judgeharness_integrations.aggregation import rule
-from judgeharness_integrations.design import Design
-from judgeharness_integrations.measure import measure
-from judgeharness_integrations.reporting.runs import run_report
-from judgeharness_integrations.reporting.runs.building import _only
-from judgeharness_integrations.reporting.runs.goldlabels import gold_of
-from judgeharness_integrations.reporting.runs.naming import told_apart
-from judgeharness_integrations.reporting.runs.summarising import careful_interval, positive_of, summaries
-from judgeharness_integrations.result import HarnessResult
+from judgeharness_integrations.analysis.aggregation import rule
+from judgeharness_integrations.analysis.design import Design
+from judgeharness_integrations.analysis.measure import measure
+from judgeharness_integrations.analysis.result import HarnessResult
+from judgeharness_integrations.analysis.runs import run_report
+from judgeharness_integrations.analysis.runs.building import _only
+from judgeharness_integrations.analysis.runs.summarising import (
+    careful_interval,
+    gold_of,
+    positive_of,
+    summaries,
+    told_apart,
+)
 from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow
 
 

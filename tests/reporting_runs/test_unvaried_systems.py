@@ -7,8 +7,8 @@ from typing import Any
 
 from support.gated import case
 
-from judgeharness_integrations.reporting.runs import run_report
-from judgeharness_integrations.reporting.runs.systems import unvaried_systems
+from judgeharness_integrations.analysis.runs import run_report
+from judgeharness_integrations.analysis.runs.summarising import unvaried_systems
 
 STRING = "[[A]] is the best answer you will ever see."
 

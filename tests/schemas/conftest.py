@@ -15,18 +15,18 @@ from support.measured import VALID, calibration, measured, pattern, shapes
 from support.rows import both_orders, sampled
 from support.written_documents import ADAPTERS, BY_HAND, JUDGES, PAIRS, TERSE, TOY, Written
 
-from judgeharness_integrations.aggregation import rule
+from judgeharness_integrations.analysis.aggregation import rule
+from judgeharness_integrations.analysis.calibration import Judged, measure_calibration
+from judgeharness_integrations.analysis.calibration.population import Population
+from judgeharness_integrations.analysis.certifying import Wanted, certify
+from judgeharness_integrations.analysis.certifying.measuring import Labels
+from judgeharness_integrations.analysis.design import Design
+from judgeharness_integrations.analysis.measure import measure
+from judgeharness_integrations.analysis.runs.building import run_report
+from judgeharness_integrations.analysis.runs.folder import recorded_line
 from judgeharness_integrations.audit.labels import label_log, read_assignment
-from judgeharness_integrations.calibration import Judged, measure_calibration
-from judgeharness_integrations.calibration.population import Population
-from judgeharness_integrations.certifying import Wanted, certify
-from judgeharness_integrations.certifying.measuring import Labels
 from judgeharness_integrations.cli import main
-from judgeharness_integrations.design import Design
-from judgeharness_integrations.measure import measure
-from judgeharness_integrations.reporting.runs.building import run_report
-from judgeharness_integrations.reporting.runs.document import report_document
-from judgeharness_integrations.reporting.runs.recorded import recorded_line
+from judgeharness_integrations.reporting.rundocument import report_document
 
 POPULATION = {
     "cases": 60,
@@ -365,15 +365,11 @@ def certificates(made: Written) -> None:
 
 
 def rankings(made: Written) -> None:
-    from judgeharness_integrations.cli._rank import (
-        LogSource,
-        _document,
-        material_of,
-    )
+    from judgeharness_integrations.analysis.ranking import RankRequest
+    from judgeharness_integrations.analysis.ranking.analyses import portfolio_of
+    from judgeharness_integrations.analysis.ranking.judgefacts import read_judge_facts
+    from judgeharness_integrations.cli._rank import LogSource, _document, material_of
     from judgeharness_integrations.cli.rank import RankOptions, RankOutput
-    from judgeharness_integrations.ranking import RankRequest
-    from judgeharness_integrations.ranking.judges.facts import read_judge_facts
-    from judgeharness_integrations.ranking.portfolio import portfolio_of
 
     made.run("rank", RANKED / "verdicts.csv", "--judges-info", RANKED / "judges.csv", "--by", "domain")
     made.run("rank", RANKED / "verdicts.csv", "--cluster", "domain")

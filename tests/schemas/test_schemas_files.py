@@ -11,7 +11,7 @@ from jsonschema import Draft202012Validator
 from support.schema_files import FOLDER, schema_texts
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.schemas import schema, schema_names
+from judgeharness_integrations.reporting.schemas import schema, schema_names
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "judgeharness_integrations"

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from judgeharness_integrations.schemas import schema, schema_names
+from judgeharness_integrations.reporting.schemas import schema, schema_names
 
 pytestmark = [pytest.mark.slow, pytest.mark.untraced]  # other tests cover what is run here
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from judgeharness_integrations.ranking.rating import rate
+from judgeharness_integrations.analysis.ranking.rating import rate
 from judgeharness_integrations.testing.selftest import IntervalCheck, run_selftest
 from judgeharness_integrations.testing.selftest.rankings import RANKINGS, _abilities, _contrast, _drawn, _elo, _fit
 

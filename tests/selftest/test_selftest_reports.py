@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from judgeharness_integrations.checking import check_judge
-from judgeharness_integrations.checking.conformance import check_rows
+from judgeharness_integrations.analysis.checking.conformance import check_rows
+from judgeharness_integrations.testing.checking.judge import check_judge
 from judgeharness_integrations.testing.selftest import AlarmCheck, PowerCheck, judges, run_selftest
 from judgeharness_integrations.testing.selftest.judges import (
     CLEAN,

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from judgeharness_integrations._errors import UnknownNameError, UsageError
-from judgeharness_integrations.statistics.proportions import wilson
+from judgeharness_integrations.analysis.statistics.proportions import wilson
 from judgeharness_integrations.testing.selftest import IntervalCheck, Point, PowerCheck, SizeCheck, run_selftest
 from judgeharness_integrations.testing.selftest.agreement import _standard_error
 from judgeharness_integrations.testing.selftest.check import each_distinct, grid, point_text

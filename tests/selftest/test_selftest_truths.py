@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from sklearn.metrics import f1_score
 
-from judgeharness_integrations.agreement.kappa.bootstrap import Bootstrap
-from judgeharness_integrations.agreement.kappa.coefficients import alpha, cohen, fleiss, gwet
-from judgeharness_integrations.agreement.kappa.ratings import Ratings
-from judgeharness_integrations.statistics.agreement import cohen_kappa
+from judgeharness_integrations.analysis.agreement.bootstrap import Bootstrap
+from judgeharness_integrations.analysis.agreement.kappa import alpha, cohen, fleiss, gwet
+from judgeharness_integrations.analysis.agreement.ratings import Ratings
+from judgeharness_integrations.analysis.statistics.agreement import cohen_kappa
 from judgeharness_integrations.testing.selftest.agreement import (
     _PATTERNS,
     _advantages,

@@ -12,22 +12,23 @@ import pytest
 from support.measured import calibration
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.calibration import LabelledItem
-from judgeharness_integrations.calibration.drift import drift
+from judgeharness_integrations.analysis.calibration import LabelledItem
+from judgeharness_integrations.analysis.calibration.drift import drift
+from judgeharness_integrations.analysis.gates.gate import parse_expression
+from judgeharness_integrations.analysis.gates.sequential import Evidence, weigh
+from judgeharness_integrations.analysis.planning import Goal
 from judgeharness_integrations.cli import _selftest_commands as commands
 from judgeharness_integrations.cli._selftest_commands import COMMANDS, typed
-from judgeharness_integrations.gates.expression import parse_expression
-from judgeharness_integrations.gates.looking import Evidence, weigh
-from judgeharness_integrations.planning import Goal
 from judgeharness_integrations.testing.selftest import PromiseCheck, run_selftest
 from judgeharness_integrations.testing.selftest.workflows import WORKFLOWS
-from judgeharness_integrations.testing.selftest.workflows.certificates import planted_population, violates
-from judgeharness_integrations.testing.selftest.workflows.labelling import (
-    measured_labels,
-    passes_bar,
-    recommended_rate,
+from judgeharness_integrations.testing.selftest.workflows.labelling import measured_labels, passes_bar, recommended_rate
+from judgeharness_integrations.testing.selftest.workflows.looking import (
+    daily_alarms,
+    daily_errors,
+    passes_at_some_look,
+    planted_population,
+    violates,
 )
-from judgeharness_integrations.testing.selftest.workflows.looking import daily_alarms, daily_errors, passes_at_some_look
 from judgeharness_integrations.testing.selftest.workflows.planning import (
     decided,
     is_found,

@@ -8,8 +8,14 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from judgeharness_integrations.sequential import log_e_mean, log_e_rate, log_e_shift, log_e_signs, mean_interval
-from judgeharness_integrations.sequential.mean import STAKES
+from judgeharness_integrations.analysis.sequential import (
+    log_e_mean,
+    log_e_rate,
+    log_e_shift,
+    log_e_signs,
+    mean_interval,
+)
+from judgeharness_integrations.analysis.sequential.processes import STAKES
 
 NEEDED = math.log(40)
 

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
-from judgeharness_integrations.sequential import log_e_rate, rate_interval
-from judgeharness_integrations.sequential.rate import most_below
+from judgeharness_integrations.analysis.sequential import log_e_rate, rate_interval
+from judgeharness_integrations.analysis.sequential.processes import most_below
 
 NEEDED = math.log(40)  # the end of a 95 % interval
 

@@ -15,10 +15,10 @@ from support.rows import sampled
 
 from judgeharness_integrations import JudgeHarness
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.cases import AnswerCase
-from judgeharness_integrations.gates import Gate, Gates
-from judgeharness_integrations.reporting.runs import run_report
-from judgeharness_integrations.until import Until, settled
+from judgeharness_integrations.analysis.gates import Gate, Gates
+from judgeharness_integrations.analysis.runs import run_report
+from judgeharness_integrations.judging.cases import AnswerCase
+from judgeharness_integrations.judging.until import Until, settled
 
 
 def cases(count: int, *, clusters: int | None = None, failing: int = 10) -> list[AnswerCase]:

@@ -6,7 +6,7 @@ import pytest
 
 from judgeharness_integrations import PairwiseCase
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.perturbations import PERTURBATION_NAMES, perturbation
+from judgeharness_integrations.judging.perturbations import PERTURBATION_NAMES, perturbation
 from judgeharness_integrations.testing import SimulatedJudge, simulated_cases
 
 

@@ -14,13 +14,15 @@ from hypothesis import strategies as st
 
 from judgeharness_integrations import AnswerCase, JudgeHarness, PairwiseCase, VerdictRow
 from judgeharness_integrations._errors import CaseError, UnknownNameError, UsageError
-from judgeharness_integrations.aggregation.collapse import independence
-from judgeharness_integrations.checking import check_judge, check_rows
-from judgeharness_integrations.judging import Judge
-from judgeharness_integrations.perturbations import Perturbation, perturbation
-from judgeharness_integrations.probes import PROBE_PROPERTIES, probe
+from judgeharness_integrations.analysis.aggregation.statistics import independence
+from judgeharness_integrations.analysis.checking import check_rows
+from judgeharness_integrations.judging.judge import Judge
+from judgeharness_integrations.judging.perturbations import Perturbation, perturbation
+from judgeharness_integrations.judging.probes import probe
 from judgeharness_integrations.testing import SimulatedJudge, simulated_cases
-from judgeharness_integrations.testing.simulating.shown import on_side
+from judgeharness_integrations.testing.checking.judge import check_judge
+from judgeharness_integrations.testing.simulating.answering import on_side
+from judgeharness_integrations.verdictlog.row import PROBE_PROPERTIES
 
 CHANGES = ("none", "position_swap", "name_swap", "format_change", "format_change+position_swap", "prompt_variant(1)")
 BIASED: dict[str, Any] = {

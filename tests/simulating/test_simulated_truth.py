@@ -13,8 +13,8 @@ from scipy.stats import multivariate_normal, norm
 
 from judgeharness_integrations import VerdictRow
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.aggregation.position import position_bias
-from judgeharness_integrations.cases import AnswerCase, PairwiseCase
+from judgeharness_integrations.analysis.aggregation.position import position_bias
+from judgeharness_integrations.judging.cases import AnswerCase, PairwiseCase
 from judgeharness_integrations.testing import SimulatedJudge, SimulatedTruth
 from judgeharness_integrations.testing.simulating.truth import bivariate_cdf
 

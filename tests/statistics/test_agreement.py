@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from statsmodels.stats.inter_rater import cohens_kappa
 
-from judgeharness_integrations.statistics.agreement import (
+from judgeharness_integrations.analysis.statistics.agreement import (
     chance_corrected,
     clustered_kappa,
     cohen_kappa,

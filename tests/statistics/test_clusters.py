@@ -10,16 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from judgeharness_integrations.statistics.clusters import (
+from judgeharness_integrations.analysis.statistics.clusters import (
     cluster_degrees,
     cluster_sums,
     clustered_error,
     effect_of_copies,
     effective_number,
 )
-from judgeharness_integrations.statistics.means import estimate, t_quantile
-from judgeharness_integrations.statistics.proportions import wilson_of
-from judgeharness_integrations.statistics.tally import Tally
+from judgeharness_integrations.analysis.statistics.means import estimate, t_quantile
+from judgeharness_integrations.analysis.statistics.proportions import wilson_of
+from judgeharness_integrations.analysis.statistics.tally import Tally
 
 
 def test_a_clustered_error_of_singles_is_that_of_a_mean() -> None:

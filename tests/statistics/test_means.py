@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from judgeharness_integrations.statistics.means import (
+from judgeharness_integrations.analysis.statistics.means import (
     Z95,
     estimate,
     items_for_mean,
@@ -19,8 +19,8 @@ from judgeharness_integrations.statistics.means import (
     z_p,
     z_quantile,
 )
-from judgeharness_integrations.statistics.proportions import wilson_of
-from judgeharness_integrations.statistics.tally import share_estimate
+from judgeharness_integrations.analysis.statistics.proportions import wilson_of
+from judgeharness_integrations.analysis.statistics.tally import share_estimate
 
 
 def test_intervals_stay_within_limits_and_fishers_scale_within_one() -> None:

@@ -12,7 +12,7 @@ from scipy import optimize, stats
 from scipy.stats import binom
 from statsmodels.stats.contingency_tables import mcnemar
 
-from judgeharness_integrations.statistics.paired import (
+from judgeharness_integrations.analysis.statistics.paired import (
     items_to_confirm,
     mcnemar_detectable,
     mcnemar_items,

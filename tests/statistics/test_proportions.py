@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
-from judgeharness_integrations.statistics.proportions import (
+from judgeharness_integrations.analysis.statistics.proportions import (
     above_test,
     clopper_pearson,
     exact_interval,

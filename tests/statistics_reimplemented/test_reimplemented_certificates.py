@@ -7,9 +7,9 @@ import math
 import numpy as np
 from scipy.stats import binom
 
-from judgeharness_integrations.aggregation import rule
-from judgeharness_integrations.certifying import Wanted, certify
-from judgeharness_integrations.certifying.measuring import Labels
+from judgeharness_integrations.analysis.aggregation import rule
+from judgeharness_integrations.analysis.certifying import Wanted, certify
+from judgeharness_integrations.analysis.certifying.measuring import Labels
 from judgeharness_integrations.verdictlog import VerdictRow
 
 VOTES = 9

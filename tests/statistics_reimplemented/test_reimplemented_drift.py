@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from scipy.stats import binomtest
 
 from judgeharness_integrations import CalibrationSet, JudgeHarness
-from judgeharness_integrations.calibration.drift import drift
-from judgeharness_integrations.sequential import wrong_evidence
+from judgeharness_integrations.analysis.calibration.drift import drift
+from judgeharness_integrations.analysis.sequential import wrong_evidence
 
 Floats = NDArray[np.float64]
 

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.stats import binom, norm
 
-from judgeharness_integrations.planning import Components, Goal, pilot_of, planned, wilson_labels
-from judgeharness_integrations.planning.report import Wanted
+from judgeharness_integrations.analysis.planning import Components, Goal, pilot_of, planned, wilson_labels
+from judgeharness_integrations.analysis.planning.report import Wanted
 from judgeharness_integrations.verdictlog import VerdictRow
 
 Floats = NDArray[np.float64]

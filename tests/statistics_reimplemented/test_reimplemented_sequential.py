@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betaincc, betaln, gammaln, logsumexp
 
-from judgeharness_integrations.gates.expression import parse_expression
-from judgeharness_integrations.gates.looking import Evidence, weigh
-from judgeharness_integrations.sequential import log_e_rate
+from judgeharness_integrations.analysis.gates.gate import parse_expression
+from judgeharness_integrations.analysis.gates.sequential import Evidence, weigh
+from judgeharness_integrations.analysis.sequential import log_e_rate
 
 Floats = NDArray[np.float64]
 

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
-from judgeharness_integrations.agreement import Panel
-from judgeharness_integrations.agreement.alttest.testing import AltTest, AltTestReport, alt_test
+from judgeharness_integrations.analysis.agreement import Panel
+from judgeharness_integrations.analysis.agreement.alttest import alt_test
+from judgeharness_integrations.analysis.agreement.alttestreport import AltTest, AltTestReport
 
 LABELS = ("a", "b", "c")
 CANDIDATES = ("m1", "m2")

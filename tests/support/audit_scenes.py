@@ -12,20 +12,25 @@ from judgeharness_integrations.audit.source import Answering, CaseView, Choice, 
 from judgeharness_integrations.benchmark.folder import BenchmarkFolder, Settings
 from judgeharness_integrations.benchmark.pair import (
     LAYERS,
+    Behaviour,
     Blueprint,
     Blueprints,
+    Chunk,
     Claim,
     Conditions,
     Conversation,
     Conversations,
+    Document,
+    FailureType,
     LayerResult,
     Pair,
     RoundPlan,
+    Taxonomy,
     Turn,
     TurnGrounding,
     Verification,
+    clean,
 )
-from judgeharness_integrations.benchmark.records import Behaviour, Chunk, Document, FailureType, Taxonomy, clean
 from judgeharness_integrations.verdictlog.row import VerdictRow
 from support.report_scenes import HOSTILE
 

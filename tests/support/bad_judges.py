@@ -18,7 +18,7 @@ from typing import Any
 
 from aiohttp import web
 
-from judgeharness_integrations.marks import code_in
+from judgeharness_integrations.judging.marks import code_in
 from judgeharness_integrations.testing import verdict_text
 from support.judge_orders import ORDERS
 from support.openai_replies import Reply, Request

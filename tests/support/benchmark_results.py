@@ -9,23 +9,27 @@ from pathlib import Path
 from judgeharness_integrations.benchmark.folder import BenchmarkFolder, Settings, digest_of
 from judgeharness_integrations.benchmark.pair import (
     LAYERS,
+    Behaviour,
     Blueprint,
     Blueprints,
+    Chunk,
     Claim,
     Conditions,
     Conversation,
     Conversations,
+    Document,
     Drawing,
+    FailureType,
     Layer,
     LayerResult,
     Pair,
     RoundPlan,
+    Taxonomy,
     Turn,
     TurnGrounding,
     Verification,
     draw_conditions,
 )
-from judgeharness_integrations.benchmark.records import Behaviour, Chunk, Document, FailureType, Taxonomy
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
 __all__ = ["DOCUMENTS", "SKILL", "TAXONOMY", "judged", "make_benchmark", "make_pair", "verification"]

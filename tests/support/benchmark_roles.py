@@ -10,7 +10,7 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from judgeharness_integrations.chatmodels import Completion, FunctionModel, Prompt
+from judgeharness_integrations.judging.chatmodels import Completion, FunctionModel, Prompt
 from support.openai_replies import Reply, Request
 
 if TYPE_CHECKING:

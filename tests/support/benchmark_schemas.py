@@ -7,10 +7,8 @@ from typing import Any
 
 from judgeharness_integrations.audit.labels import Assignment, AuditLabel
 from judgeharness_integrations.benchmark.folder import Settings
-from judgeharness_integrations.benchmark.pair import Pair
-from judgeharness_integrations.benchmark.records import Document, Record
-from judgeharness_integrations.benchmark.results.curation import CurateReport
-from judgeharness_integrations.benchmark.results.export import ExportReport
+from judgeharness_integrations.benchmark.pair import Document, Pair, Record
+from judgeharness_integrations.benchmark.results.curation import CurateReport, ExportReport
 from judgeharness_integrations.benchmark.results.judgments import Judgment
 from judgeharness_integrations.benchmark.stats import StatsReport
 

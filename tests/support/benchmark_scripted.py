@@ -11,10 +11,18 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from judgeharness_integrations.benchmark.pair import Conditions, Drawing, draw_conditions
-from judgeharness_integrations.benchmark.prompts import Material
-from judgeharness_integrations.benchmark.records import Behaviour, Chunk, Document, FailureType, Taxonomy
-from judgeharness_integrations.chatmodels import Completion, FunctionModel, Prompt
+from judgeharness_integrations.benchmark.asker import Material
+from judgeharness_integrations.benchmark.pair import (
+    Behaviour,
+    Chunk,
+    Conditions,
+    Document,
+    Drawing,
+    FailureType,
+    Taxonomy,
+    draw_conditions,
+)
+from judgeharness_integrations.judging.chatmodels import Completion, FunctionModel, Prompt
 
 __all__ = ["KINDS", "LIBRARY", "Scripted", "answer_to", "conditions_of", "material_of", "pieces"]
 

@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from judgeharness_integrations.aggregation import rule
-from judgeharness_integrations.certifying.sequence import certified_steps, fewest_accepted, p_values
-from judgeharness_integrations.certifying.sureness import sureness
-from judgeharness_integrations.replay import case_decisions
+from judgeharness_integrations.analysis.aggregation import rule
+from judgeharness_integrations.analysis.certifying.measuring import sureness
+from judgeharness_integrations.analysis.certifying.sequence import certified_steps, fewest_accepted, p_values
+from judgeharness_integrations.analysis.replay import case_decisions
 from judgeharness_integrations.verdictlog import VerdictRow, read_log
 
 LLMBAR = Path(__file__).parents[1] / "data" / "llmbar.csv.gz"

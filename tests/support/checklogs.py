@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from judgeharness_integrations.checking import check_rows
+from judgeharness_integrations.analysis.checking import check_rows
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from judgeharness_integrations.checking import CheckReport, PropertyCheck
+    from judgeharness_integrations.analysis.checking import CheckReport, PropertyCheck
     from judgeharness_integrations.verdictlog.row import Verdict
 
     Answers = Sequence[Verdict | None] | Callable[[int], Sequence[Verdict | None]]

@@ -6,16 +6,16 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from judgeharness_integrations.reporting.runs import RunReport, run_report
-from judgeharness_integrations.reporting.runs.fromlog import results_of_log
+from judgeharness_integrations.analysis.runs import RunReport, run_report
+from judgeharness_integrations.analysis.runs.reading import results_of_log
 from judgeharness_integrations.verdictlog.row import VerdictRow
 from support.rows import both_orders, sampled
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from judgeharness_integrations.comparison import ComparisonReport
-    from judgeharness_integrations.result import HarnessResult
+    from judgeharness_integrations.analysis.comparison import ComparisonReport
+    from judgeharness_integrations.analysis.result import HarnessResult
     from judgeharness_integrations.verdictlog.row import Verdict
 
 Sampler = Callable[["np.random.Generator", int], list[VerdictRow]]
@@ -73,7 +73,7 @@ def drawn_labels(
 
 def documented_comparisons() -> list[ComparisonReport]:
     """Comparisons of many shapes: together they hold every key of the schema."""
-    from judgeharness_integrations.comparison import compare
+    from judgeharness_integrations.analysis.comparison import compare
 
     passed, failed = ["PASS"] * 3, ["FAIL"] * 3
     graded = {f"c{i}": passed if i % 3 else failed for i in range(24)}

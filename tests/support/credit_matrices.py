@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from hypothesis import strategies as st
 
-from judgeharness_integrations.ranking.correctness.building import decisions_of
-from judgeharness_integrations.ranking.correctness.policy import Policy
-from judgeharness_integrations.ranking.credits import Credits
+from judgeharness_integrations.analysis.ranking.correctness import Policy, decisions_of
+from judgeharness_integrations.analysis.ranking.credits import Credits
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from judgeharness_integrations.ranking.correctness.decisions import Decisions
+    from judgeharness_integrations.analysis.ranking.correctness import Decisions
     from judgeharness_integrations.verdictlog.row import Verdict
 
 NONE = float("nan")

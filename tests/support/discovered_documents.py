@@ -11,7 +11,7 @@ __all__ = ["discoveries"]
 READER = """
 import json
 
-from judgeharness_integrations.chatmodels import Completion
+from judgeharness_integrations.judging.chatmodels import Completion
 
 TEXTS = {"definition": "d", "flaw": "f", "benign": "b", "earliest_round": 1}
 

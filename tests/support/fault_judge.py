@@ -9,10 +9,10 @@ from typing import Any
 from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
 
-from judgeharness_integrations.cases import Criterion
-from judgeharness_integrations.execution.loop import run_sync
-from judgeharness_integrations.judging import Answer, JudgeIdentity, Judgment, Probe
-from judgeharness_integrations.parsing import label_grammar
+from judgeharness_integrations.judging.cases import Criterion
+from judgeharness_integrations.judging.execution.loop import run_sync
+from judgeharness_integrations.judging.judge import Answer, JudgeIdentity, Judgment, Probe
+from judgeharness_integrations.judging.parsing import label_grammar
 
 __all__ = ["FaultJudge", "ServerError"]
 

@@ -41,17 +41,17 @@ from judgeharness_adk.judges import JUDGES
 from judgeharness_adk.judges.sentences import SentencesCase
 from judgeharness_integrations import AnswerCase, PairwiseCase
 from judgeharness_integrations.benchmark.judges import ConversationJudge, PairJudge
-from judgeharness_integrations.benchmark.records import FailureType, Taxonomy
-from judgeharness_integrations.chatmodels import FunctionModel
-from judgeharness_integrations.judging import Probe
-from judgeharness_integrations.marks import CODE, code_in, verdict_line
-from judgeharness_integrations.parsing import object_of
-from judgeharness_integrations.perturbations import perturbation
+from judgeharness_integrations.benchmark.pair import FailureType, Taxonomy
+from judgeharness_integrations.judging.chatmodels import FunctionModel
+from judgeharness_integrations.judging.judge import Probe
+from judgeharness_integrations.judging.marks import CODE, code_in, verdict_line
+from judgeharness_integrations.judging.parsing import object_of
+from judgeharness_integrations.judging.perturbations import perturbation
 from judgeharness_integrations.verdictlog.row import Verdict
 from judgeharness_langchain import CriteriaJudge, LabelJudge, PairwiseJudge, ScoreJudge
-from judgeharness_langchain.evaluator_judge import EvaluatorJudge
+from judgeharness_langchain.evaluators import EvaluatorJudge
 from judgeharness_openevals import create_harnessed_pairwise_judge
-from judgeharness_openevals.openevals_judge import OpenevalsJudge
+from judgeharness_openevals.judges import OpenevalsJudge
 
 __all__ = ["ANSWER", "OTHER", "OWN_CODE", "READERS", "Reader", "prompt_of", "read"]
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from judgeharness_integrations.reporting.runs import RunReport, run_report
-from judgeharness_integrations.result import HarnessResult
+from judgeharness_integrations.analysis.result import HarnessResult
+from judgeharness_integrations.analysis.runs import RunReport, run_report
 from support.measured import measured
 from support.rows import sampled
 

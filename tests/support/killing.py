@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from judgeharness_integrations.judging import Answer, Judgment, Probe
+from judgeharness_integrations.judging.judge import Answer, Judgment, Probe
 from judgeharness_integrations.verdictlog import MemoryLog, SqlLog, VerdictRow
 from support.loopback_cases import canonical_verdict, pairs, shown_verdict
 from support.slim_worker import LoopbackJudge, harness

@@ -19,13 +19,13 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
-from judgeharness_integrations.judging import Answer, JudgeIdentity, Judgment
+from judgeharness_integrations.judging.judge import Answer, JudgeIdentity, Judgment
 
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from judgeharness_integrations.cases import Criterion
-    from judgeharness_integrations.judging import Probe
+    from judgeharness_integrations.judging.cases import Criterion
+    from judgeharness_integrations.judging.judge import Probe
 
 __all__ = ["LineJudge", "LineServer", "ServerError"]
 

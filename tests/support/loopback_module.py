@@ -8,10 +8,10 @@ import os
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
-from judgeharness_integrations.judging import Answer, JudgeIdentity, Judgment
+from judgeharness_integrations.judging.judge import Answer, JudgeIdentity, Judgment
 
 if TYPE_CHECKING:
-    from judgeharness_integrations.judging import Probe
+    from judgeharness_integrations.judging.judge import Probe
 
 PORT = "JUDGEHARNESS_TEST_LOOPBACK_PORT"
 _THREADS = ThreadPoolExecutor(16)  # that of the event loop has fewer threads than there are calls in flight

@@ -5,11 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from judgeharness_integrations.aggregation import rule
-from judgeharness_integrations.calibration import CalibrationReport, CalibrationState, Judged, measure_calibration
-from judgeharness_integrations.design import Design
-from judgeharness_integrations.measure import measure
-from judgeharness_integrations.result import HarnessResult
+from judgeharness_integrations.analysis.aggregation import rule
+from judgeharness_integrations.analysis.calibration import (
+    CalibrationReport,
+    CalibrationState,
+    Judged,
+    measure_calibration,
+)
+from judgeharness_integrations.analysis.design import Design
+from judgeharness_integrations.analysis.measure import measure
+from judgeharness_integrations.analysis.result import HarnessResult
 from judgeharness_integrations.verdictlog.row import VerdictRow
 from support.rows import both_orders, sampled
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from aiohttp import web
 
-from judgeharness_integrations.marks import CODE, code_in
+from judgeharness_integrations.judging.marks import CODE, code_in
 from support.provider_wire import Answer, Billed, Request
 
 if TYPE_CHECKING:

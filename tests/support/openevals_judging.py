@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from judgeharness_integrations import JudgeHarness
-from judgeharness_integrations.execution.loop import run_sync
+from judgeharness_integrations.judging.execution.loop import run_sync
 from support.openai_server import OpenAIServer, Reply, Request
 
 Serve = Callable[..., OpenAIServer]

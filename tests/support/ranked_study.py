@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from judgeharness_integrations.ranking import RankReport, RankRequest
-from judgeharness_integrations.ranking.judges.facts import JudgeFacts
-from judgeharness_integrations.ranking.ranking import leaderboard
-from judgeharness_integrations.ranking.studying import RankStudy, study
+from judgeharness_integrations.analysis.ranking import RankReport, RankRequest
+from judgeharness_integrations.analysis.ranking.judgefacts import JudgeFacts
+from judgeharness_integrations.analysis.ranking.ranking import leaderboard
+from judgeharness_integrations.analysis.ranking.studying import RankStudy, study
 from support.credit_matrices import answers
 
 __all__ = ["FACTS", "HOSTILE", "SHOWN", "SKILL", "board", "found"]

@@ -8,11 +8,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from judgeharness_integrations import AnswerCase, JudgeHarness
-from judgeharness_integrations.execution.ray_engine import RayExecutor
+from judgeharness_integrations.judging.execution.ray_engine import RayExecutor
 
 if TYPE_CHECKING:
-    from judgeharness_integrations.judging import JudgeLike
-    from judgeharness_integrations.result import HarnessResult
+    from judgeharness_integrations.analysis.result import HarnessResult
+    from judgeharness_integrations.judging.judge import JudgeLike
 
 __all__ = ["cases", "harness", "local_ray", "measured"]
 

@@ -7,12 +7,12 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
-from judgeharness_integrations.schemas import schema, schema_names
+from judgeharness_integrations.reporting.schemas import schema, schema_names
 from support.benchmark_schemas import RECORDS, record_schema
 
 __all__ = ["FOLDER", "schema_texts", "write_schemas"]
 
-FOLDER = Path(__file__).parents[2] / "judgeharness_integrations" / "schemas"
+FOLDER = Path(__file__).parents[2] / "judgeharness_integrations" / "reporting" / "schemas"
 
 
 def schema_texts() -> dict[str, str]:

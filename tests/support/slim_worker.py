@@ -20,7 +20,7 @@ import sqlalchemy.dialects.postgresql.psycopg
 import sqlalchemy.dialects.sqlite  # noqa: F401
 
 from judgeharness_integrations import JudgeHarness
-from judgeharness_integrations.judging import Answer, JudgeIdentity, Judgment, Probe
+from judgeharness_integrations.judging.judge import Answer, JudgeIdentity, Judgment, Probe
 from judgeharness_integrations.verdictlog import SqlLog
 from support.loopback_cases import pairs
 

@@ -7,12 +7,12 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from judgeharness_integrations import AnswerCase, Criterion, HarnessResult, JudgeHarness, JudgeIdentity, PairwiseCase
-from judgeharness_integrations.testing import GARBAGE, Bench, Native, Script
+from judgeharness_integrations.judging.bench import GARBAGE, Bench, Native, Script
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from judgeharness_integrations.judging import Probe
+    from judgeharness_integrations.judging.judge import Probe
 
 __all__ = ["Toy", "ToyJudge", "ToyModel", "toy_bench"]
 
@@ -48,7 +48,7 @@ class ToyJudge:
         self.marks: list[tuple[str, int]] = []
 
     async def judge(self, probe: Probe) -> Judged:
-        from judgeharness_integrations.judging import as_judgment
+        from judgeharness_integrations.judging.judge import as_judgment
 
         self.marks.append((probe.perturbation.name, probe.repetition))
         return as_judgment(self.read(await self.ask(probe), probe))

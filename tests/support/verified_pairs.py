@@ -10,22 +10,25 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from judgeharness_integrations.benchmark.asker import Asker
+from judgeharness_integrations.benchmark.asker import Asker, Material
 from judgeharness_integrations.benchmark.journal import Journal
 from judgeharness_integrations.benchmark.pair import (
+    Behaviour,
     Blueprint,
     Blueprints,
+    Chunk,
     Conditions,
     Conversation,
     Conversations,
+    Document,
+    FailureType,
     Pair,
     RoundPlan,
+    Taxonomy,
     Turn,
 )
-from judgeharness_integrations.benchmark.prompts import Material
-from judgeharness_integrations.benchmark.records import Behaviour, Chunk, Document, FailureType, Taxonomy
-from judgeharness_integrations.chatmodels import Completion, Prompt
-from judgeharness_integrations.execution.budget import Budget
+from judgeharness_integrations.judging.chatmodels import Completion, Prompt
+from judgeharness_integrations.judging.execution.budget import Budget
 
 __all__ = [
     "DOCUMENT",

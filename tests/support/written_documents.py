@@ -42,7 +42,7 @@ def lenient(case):
     return "PASS"
 
 def paid(case):
-    from judgeharness_integrations.judging import Answer, Judgment
+    from judgeharness_integrations.judging.judge import Answer, Judgment
 
     answer = Answer(verdict=good(case), reasoning="it is better")
     facts = {"response_id": case.case_id}
@@ -61,7 +61,7 @@ evaluators = [LangChainStringEvaluator("labeled_criteria", config={"criteria": m
 """
 ADAPTERS = "[judgeharness.adapters]\nbroken = nowhere:ADAPTER\ntoy = schema_adapter:ADAPTER\n"
 TOY = """
-from judgeharness_integrations.adapters import Adapter
+from judgeharness_integrations.judging.adapters import Adapter
 from support.toy_adapter import toy_bench
 
 EXTRAS = {"toy": ("json",), "more": ("no_such_module",)}

@@ -16,7 +16,8 @@ from support.databases import administering, fresh_database, fresh_schema
 
 from judgeharness_integrations._errors import LogStorageError, RunBusyError
 from judgeharness_integrations.verdictlog import SqlLog, VerdictRow
-from judgeharness_integrations.verdictlog.sql import schema, store
+from judgeharness_integrations.verdictlog.sql import store
+from judgeharness_integrations.verdictlog.sql import store as schema
 
 
 def rows(run: str, count: int = 3, length: int = 10) -> list[VerdictRow]:

@@ -11,7 +11,7 @@ from sqlalchemy.event import listen
 
 from judgeharness_integrations._errors import UnknownNameError
 from judgeharness_integrations.verdictlog import MemoryLog, SqlLog, VerdictRow
-from judgeharness_integrations.verdictlog.sql.reading import _index_some
+from judgeharness_integrations.verdictlog.sql.rows import _index_some
 
 ROWS = [
     VerdictRow(case_id="c1", verdict="7", run="r1", judge="x", probe_hash="h1", attributes={"n": 1.5, "s": "1.5"}),
@@ -160,7 +160,7 @@ def test_a_call_is_known_whole_or_not_at_all(sql_log: SqlLog) -> None:
 
 
 def test_what_a_log_remembers_of_runs_that_looked_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("judgeharness_integrations.verdictlog.sql.reading._MOST_RUNS", 3)
+    monkeypatch.setattr("judgeharness_integrations.verdictlog.sql.rows._MOST_RUNS", 3)
     with SqlLog(tmp_path / "log.sqlite") as log:
         for number in range(6):
             log.append([answer(f"r{number}", f"h{number}")])
@@ -184,7 +184,7 @@ def test_rows_of_other_runs_are_known_whenever_they_came(database: str) -> None:
 
 
 def test_a_log_indexes_rows_some_at_a_time(sql_log: SqlLog, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("judgeharness_integrations.verdictlog.sql.reading._INDEXED_AT_ONCE", 3)
+    monkeypatch.setattr("judgeharness_integrations.verdictlog.sql.rows._INDEXED_AT_ONCE", 3)
     rows = [answer("r1", f"h{number}", repetition=number) for number in range(8)]
     sql_log.append([*rows, answer("r1", "none", repetition=99, probe_hash=None)])
     assert len(sql_log.known([f"h{number}" for number in range(8)], except_run="mine")) == 8

@@ -10,7 +10,8 @@ from support.databases import administering, fresh_schema, postgres_server
 
 from judgeharness_integrations._errors import LogStorageError, NotInstalledError, UsageError
 from judgeharness_integrations.verdictlog import SqlLog, VerdictRow
-from judgeharness_integrations.verdictlog.sql import schema, store
+from judgeharness_integrations.verdictlog.sql import store
+from judgeharness_integrations.verdictlog.sql import store as schema
 from judgeharness_integrations.verdictlog.sql.engines import address_of
 
 ROW = VerdictRow(case_id="c", verdict="A", probe_hash="h")
@@ -157,7 +158,7 @@ def test_a_schema_that_is_missing_is_told_in_one_sentence() -> None:
 def test_the_columns_that_statements_name_are_those_of_the_tables(database: str) -> None:
     from sqlalchemy import inspect
 
-    from judgeharness_integrations.verdictlog.sql import schema
+    from judgeharness_integrations.verdictlog.sql import store as schema
 
     with SqlLog(database) as log:
         inspector = inspect(log._store.engine)

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from judgeharness_integrations._errors import RunBusyError, UnknownNameError, UsageError
-from judgeharness_integrations.cli._summary_usage import UsageSums
+from judgeharness_integrations.analysis.spending import UsageSums
 from judgeharness_integrations.verdictlog import SqlLog, VerdictRow
 from judgeharness_integrations.verdictlog.sql import ModelUsage, RunRecord
 from judgeharness_integrations.verdictlog.sql.claims import is_claimed, lock_file

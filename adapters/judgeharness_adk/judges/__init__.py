@@ -5,10 +5,14 @@ from types import MappingProxyType
 from typing import Any
 
 from judgeharness_adk.judges.base import MetricJudge, NoQuestionsError, Settled, Unready
-from judgeharness_adk.judges.match import FinalResponseMatchJudge
-from judgeharness_adk.judges.rubrics import FinalResponseQualityJudge, ToolUseQualityJudge, TrajectoryQualityJudge
+from judgeharness_adk.judges.rubrics import (
+    FinalResponseMatchJudge,
+    FinalResponseQualityJudge,
+    ToolUseQualityJudge,
+    TrajectoryQualityJudge,
+)
 from judgeharness_adk.judges.sentences import HallucinationsJudge
-from judgeharness_adk.judges.simulator import UserSimulatorJudge
+from judgeharness_adk.judges.users import UserSimulatorJudge
 
 __all__ = ["JUDGES", "MetricJudge", "NoQuestionsError", "Settled", "Unready"]
 

@@ -26,16 +26,16 @@ from google.genai.types import Content, Part
 from pydantic import ValidationError
 
 from judgeharness_adk import _seams
+from judgeharness_adk.adapter import TESTED
 from judgeharness_adk.hooks import Hooked, Hooks, reread
 from judgeharness_adk.invocations import InvocationCase, Shown, invocation_case, part_name
 from judgeharness_adk.models import JudgeModel
-from judgeharness_adk.versions import TESTED
 from judgeharness_integrations._errors import CaseError, ConfigError
-from judgeharness_integrations.cases import Case, Criterion
-from judgeharness_integrations.execution.attempting import read_apart
-from judgeharness_integrations.judging import Answer, JudgeIdentity, Judgment, Probe, model_family, text_hash
-from judgeharness_integrations.modelanswer import ModelAnswer
-from judgeharness_integrations.versions import VersionRange
+from judgeharness_integrations.judging.adapters import VersionRange
+from judgeharness_integrations.judging.answer import ModelAnswer
+from judgeharness_integrations.judging.cases import Case, Criterion
+from judgeharness_integrations.judging.execution.attempting import read_apart
+from judgeharness_integrations.judging.judge import Answer, JudgeIdentity, Judgment, Probe, model_family, text_hash
 
 __all__ = ["LABELS", "NOTHING_SAID", "Ask", "MetricJudge", "NoQuestionsError", "Settled", "Unready"]
 

@@ -13,9 +13,9 @@ from judgeharness_adk import _seams
 from judgeharness_adk.invocations import InvocationCase, Question
 from judgeharness_adk.judges.base import LABELS, Ask, MetricJudge, Settled, Unready
 from judgeharness_adk.reading import read_sentences, split_sentences
-from judgeharness_integrations.cases import Case, Criterion
-from judgeharness_integrations.judging import Answer
-from judgeharness_integrations.modelanswer import ModelAnswer
+from judgeharness_integrations.judging.answer import ModelAnswer
+from judgeharness_integrations.judging.cases import Case, Criterion
+from judgeharness_integrations.judging.judge import Answer
 
 __all__ = ["HallucinationsJudge", "SentencesCase"]
 

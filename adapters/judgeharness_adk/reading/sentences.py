@@ -1,17 +1,27 @@
-"""The answers of ADK's `hallucinations_v1`: its segmenter's sentences, and its validator -> one `Answer` a sentence."""
+"""The answers of ADK's `hallucinations_v1` and of its judges of validity: one `Answer` each.
+
+The answer of ADK's judges of validity (response match, simulated user) -> one `Answer`. It is asked for JSON with
+`is_the_agent_response_valid` or `is_valid`. Every statement of that key counts: in the JSON objects that parse, and
+anywhere outside them, for models copy the unquoted `[valid]` of the prompt. The key inside a string of such an object
+does not count, and statements that differ are unparsed.
+"""
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 
-from judgeharness_adk.reading._fields import Field, bare, clip, comparable, fields, own_text, stated
-from judgeharness_integrations.judging import Answer
-from judgeharness_integrations.quotations import quotations
+from judgeharness_adk.reading.rubrics import Field, bare, clip, comparable, fields, own_text, stated
+from judgeharness_integrations.judging.judge import Answer
+from judgeharness_integrations.judging.parsing import object_of
+from judgeharness_integrations.judging.quotations import quotations, without_quoted
 from judgeharness_integrations.verdictlog.row import Verdict
 
-__all__ = ["read_sentences", "split_sentences"]
+__all__ = ["read_sentences", "read_validity", "split_sentences"]
+
 
 _NAMES = frozenset({"sentence", "label", "rationale", "supporting_excerpt", "contradicting_excerpt"})
 _VERDICTS: dict[str, Verdict] = dict.fromkeys(("supported", "not_applicable"), "PASS")
@@ -125,3 +135,145 @@ def _why(blocks: Sequence[_Block], labels: Sequence[Field], said: set[str | None
 def _label(line: str) -> str | None:
     word = "_".join(bare(line).casefold().replace("-", " ").replace("_", " ").split())
     return word if word in _VERDICTS else None
+
+
+_VALIDITY_VERDICTS: dict[str, Verdict] = {"valid": "PASS", "true": "PASS", "invalid": "FAIL", "false": "FAIL"}
+_VALIDITY_VERDICTS |= dict.fromkeys(("almost", "partially", "partially_valid"), "FAIL")  # as ADK counts them
+_MISNAMED: dict[str, Verdict] = {"invalid": "FAIL", "true": "FAIL", "valid": "PASS", "false": "PASS"}
+_KEY = "is_the_agent_response_valid"
+_ENDED = (  # value, and an end of the value, without which it goes on: ["valid" or "invalid"]
+    r"[\"'`]?\s*+:[\s\[\"'`*]*+([^\n\"'`,}\]]*+)"
+    r"(?:(?=([ \t\r\"'`*\]]*+(?:\Z|[\n}]|,\s*+(?:\Z|[}`]|[\"']?\w++[\"']?\s*+:))))|)"
+)
+_VALUE = r"[\"'`]?\s*+:[\s\[\"'`*]*+(\w++)"
+_REASONING = re.compile(r"\"reasoning\"\s*+:", re.IGNORECASE)
+_PASSES = re.compile(r"\"passes\"\s*+:", re.IGNORECASE)
+_UNMET = re.compile(  # one of the `criteria`, in the order that the prompt asks for
+    r"\"name\"\s*+:\s*+\"([^\"\n]{0,200})\"\s*+,\s*+\"reasoning\"\s*+:\s*+\"([^\"\n]{0,4000})\"\s*+,\s*+"
+    r"\"passes\"\s*+:\s*+\"?false",
+    re.IGNORECASE,
+)
+_DECODER = json.JSONDecoder(object_pairs_hook=tuple, strict=False)  # pairs, so that a key given twice is seen
+_MOST_OBJECTS = 100  # decoding is tried at so many braces; what stands later is read by its keys
+
+_Pairs = tuple[tuple[str, object], ...]
+
+
+class _Spelling:
+    """A key that ends in `valid`, and the one that says the opposite, wherever an answer states them."""
+
+    def __init__(self, key: str) -> None:
+        opposite = key.removesuffix("valid") + "invalid"
+        name = rf"{re.escape(key.removesuffix('valid'))}(?:in)?valid"
+        self.key = key
+        self.verdicts = {key: _VALIDITY_VERDICTS, opposite: _MISNAMED}
+        self.keyed = re.compile(rf"\b({name}){_ENDED}", re.IGNORECASE)
+        self.stated = re.compile(rf"\b{name}{_VALUE}", re.IGNORECASE)
+        self.member = re.compile(rf"\b({name}){_VALUE}", re.IGNORECASE)  # the key as one word
+
+
+_spelling = lru_cache(maxsize=8)(_Spelling)
+
+
+def read_validity(text: str | None, criterion: str, *, shown: Iterable[str] = (), key: str = _KEY) -> Answer:
+    """Return "PASS" for valid, "FAIL" for invalid (almost and partially valid too), else unparsed and why.
+
+    Args:
+        text: what the judge answered, None for nothing.
+        criterion: the name of the answer's criterion.
+        shown: the texts the judge was shown; a statement inside a passage of one of them is none.
+        key: the key of the answer's JSON object, which ends in `valid`.
+
+    """
+    spelling = _spelling(key)
+    # the key has words enough for a quotation, but in an object as a whole the judge has to write it
+    verdict = spelling.stated if object_of(text or "") is None else spelling.member
+    answered = without_quoted(text or "", shown, verdict.finditer)
+    objects = [(pairs, span) for pairs, span in _objects(answered) if list(_keyed(pairs, spelling))]
+    rest = _without(answered, [span for _, span in objects])
+    stated = [found for pairs, _ in objects for found in _keyed(pairs, spelling)]
+    stated += _stated(rest, spelling)
+    verdicts = {spelling.verdicts[name].get(_word(value)) for name, value in stated}
+    if len(verdicts) == 1 and None not in verdicts:
+        reasoning = _reasoning(objects[0][0]) if objects else _sloppy_reasoning(rest, spelling)
+        return Answer(criterion=criterion, verdict=verdicts.pop(), reasoning=reasoning)
+    return Answer(criterion=criterion, outcome="unparsed", reasoning=_why_of_validity(stated, spelling))
+
+
+def _objects(text: str) -> Iterator[tuple[_Pairs, tuple[int, int]]]:
+    """Yield the JSON objects of a text that stand in no other one, and where."""
+    start = text.find("{")
+    for _ in range(_MOST_OBJECTS):
+        if start < 0:
+            return
+        end = start + 1
+        try:
+            pairs, end = _DECODER.raw_decode(text, start)
+            yield pairs, (start, end)
+        except (ValueError, RecursionError):
+            pass
+        start = text.find("{", end)
+
+
+def _keyed(pairs: _Pairs, spelling: _Spelling) -> Iterator[tuple[str, object]]:
+    return ((key.strip().casefold(), value) for key, value in pairs if key.strip().casefold() in spelling.verdicts)
+
+
+def _stated(text: str, spelling: _Spelling) -> list[tuple[str, object]]:
+    """Return what is said of either key in a text that is no JSON; a value that goes on ends in an ellipsis."""
+    found = spelling.keyed.finditer(text)
+    return [(match[1].casefold(), match[2] + ("\u2026" if match[3] is None else "")) for match in found]
+
+
+def _without(text: str, spans: list[tuple[int, int]]) -> str:
+    starts = [0, *(end for _, end in spans)]
+    ends = [*(start for start, _ in spans), len(text)]
+    return "\n".join(text[start:end] for start, end in zip(starts, ends, strict=True))
+
+
+def _word(value: object) -> str:
+    """Return a value as the tables spell it; "" when it is no text, no boolean and no list of one of them."""
+    if isinstance(value, list) and len(value) == 1:
+        value = value[0]
+    if not isinstance(value, (str, bool)):
+        return ""
+    return "_".join(bare(str(value)).casefold().replace("-", " ").replace("_", " ").split())
+
+
+def _why_of_validity(stated: list[tuple[str, object]], spelling: _Spelling) -> str:
+    if not stated:
+        return f"no {spelling.key} in the answer"
+    unknown = [value for name, value in stated if _word(value) not in spelling.verdicts[name]]
+    if not unknown:
+        return "answered twice: valid and invalid"
+    return (
+        f"validity {clip(unknown[0] if isinstance(unknown[0], str) else repr(unknown[0]))} is neither valid nor invalid"
+    )
+
+
+def _reasoning(pairs: _Pairs) -> str | None:
+    texts = [value for key, value in pairs if key.strip().casefold() == "reasoning"]
+    if texts and isinstance(texts[0], list):
+        texts = texts[0]
+    texts = texts or [*_objections(pairs)]
+    return "\n".join(text for text in texts if isinstance(text, str)).strip() or None
+
+
+def _objections(pairs: _Pairs) -> Iterator[str]:
+    """Yield what is said of each of the `criteria` that the answer says is not met."""
+    listed = next((value for key, value in pairs if key.strip().casefold() == "criteria"), None)
+    for one in listed if isinstance(listed, list) else ():
+        told = {name: value for name, value in one if isinstance(name, str)} if isinstance(one, tuple) else {}
+        if _VALIDITY_VERDICTS.get(_word(told.get("passes"))) == "FAIL":
+            yield f"{told.get('name', '?')}: {told.get('reasoning', '?')}"
+
+
+def _sloppy_reasoning(text: str, spelling: _Spelling) -> str | None:
+    """Return what is said of the criteria that are not met, or what stands between `"reasoning":` and the key."""
+    if unmet := [f"{name}: {why}" for name, why in _UNMET.findall(text)]:
+        return "\n".join(unmet)
+    begin = None if _PASSES.search(text) else _REASONING.search(text)
+    end = spelling.keyed.search(text, begin.end()) if begin else None
+    if begin is None or end is None:
+        return None
+    return text[begin.end() : end.start()].strip(' \t\r\n,[]"') or None

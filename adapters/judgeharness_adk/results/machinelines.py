@@ -23,19 +23,18 @@ from pydantic import Field
 
 from judgeharness_adk.judges import JUDGES
 from judgeharness_adk.rationales import VERSION, counted, headline, machine_line, overall_rationale
-from judgeharness_adk.results.histories import Turn, runs_of
-from judgeharness_adk.results.records import AdkResult
+from judgeharness_adk.results.records import AdkResult, Turn, runs_of
 from judgeharness_integrations import HarnessResult
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations._shapes import Count, Number, Positive, Shape, Short, Text, misplaced
-from judgeharness_integrations.aggregation.collapse import Independence, SampleStatus
-from judgeharness_integrations.aggregation.decision import Status
-from judgeharness_integrations.aggregation.rules import Rule, RuleLike
-from judgeharness_integrations.aggregation.rules import rule as named_rule
-from judgeharness_integrations.aggregation.statistics import modal_share
-from judgeharness_integrations.design import Design
-from judgeharness_integrations.result import CriterionResult, Usage
+from judgeharness_integrations.analysis.aggregation.decision import Status
+from judgeharness_integrations.analysis.aggregation.rules import Rule, RuleLike
+from judgeharness_integrations.analysis.aggregation.rules import rule as named_rule
+from judgeharness_integrations.analysis.aggregation.statistics import Independence, SampleStatus, modal_share
+from judgeharness_integrations.analysis.design import Design
+from judgeharness_integrations.analysis.result import CriterionResult
+from judgeharness_integrations.analysis.usage import Usage
 from judgeharness_integrations.verdictlog.row import ABSTAIN, OUTCOMES
+from judgeharness_integrations.verdictlog.shapes import Count, Number, Positive, Shape, Short, Text, misplaced
 
 __all__ = ["told_results"]
 

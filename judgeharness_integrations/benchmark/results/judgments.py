@@ -9,15 +9,20 @@ from typing import Final, Literal, Self, TypeAlias
 import numpy as np
 from pydantic import Field
 
-from judgeharness_integrations.benchmark.records import Record
+from judgeharness_integrations.analysis.ranking.correctness import (
+    ABSTAINED,
+    FAILED,
+    NOT_ASKED,
+    CriterionDecisions,
+    Decisions,
+    Policy,
+    credits_of,
+    decisions_of,
+)
+from judgeharness_integrations.analysis.ranking.credits import Floats
+from judgeharness_integrations.analysis.statistics.proportions import wilson
+from judgeharness_integrations.benchmark.pair import Record
 from judgeharness_integrations.benchmark.results.rows import CRITERIA, Mode
-from judgeharness_integrations.ranking.arrays import Floats
-from judgeharness_integrations.ranking.correctness.building import decisions_of
-from judgeharness_integrations.ranking.correctness.codes import ABSTAINED, FAILED, NOT_ASKED
-from judgeharness_integrations.ranking.correctness.crediting import credits_of
-from judgeharness_integrations.ranking.correctness.decisions import CriterionDecisions, Decisions
-from judgeharness_integrations.ranking.correctness.policy import Policy
-from judgeharness_integrations.statistics.proportions import wilson
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
 __all__ = [

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, TypeAlias
 
+from judgeharness_integrations.analysis.usage import known_sum
 from judgeharness_integrations.benchmark.pair import Pair, Side
-from judgeharness_integrations.usage import known_sum
 from judgeharness_integrations.verdictlog.row import Outcome, Verdict, VerdictRow, is_number
 
 __all__ = [

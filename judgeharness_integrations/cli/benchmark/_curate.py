@@ -22,13 +22,12 @@ from judgeharness_integrations.benchmark.results.curation import (
 )
 from judgeharness_integrations.benchmark.results.rows import AMBIGUOUS, GROUPS, NOISE
 from judgeharness_integrations.benchmark.verdicts import Results, write_judgments
-from judgeharness_integrations.cli._agreement_printing import Row, number, titled
-from judgeharness_integrations.cli._json import print_json
+from judgeharness_integrations.cli._alttest import Row, number, titled
 from judgeharness_integrations.cli._names import cut_ties_named, failures_named, names_in, one_of
-from judgeharness_integrations.cli._printing import console, percent, safe
-from judgeharness_integrations.cli.benchmark._columns import columns_named, counted, grouped, of
-from judgeharness_integrations.cli.benchmark._failed_calls import print_failed
+from judgeharness_integrations.cli._output import print_json
+from judgeharness_integrations.cli.benchmark._calls import columns_named, counted, grouped, of, print_failed
 from judgeharness_integrations.cli.benchmark.curate import CurateRequest
+from judgeharness_integrations.reporting.terminal import console, percent, safe
 
 __all__ = ["alone_note", "curate_benchmark", "step_table"]
 

@@ -11,21 +11,25 @@ from judgeharness_integrations._errors import ConfigError
 from judgeharness_integrations.audit.labels import read_results
 from judgeharness_integrations.benchmark.folder import BenchmarkFolder
 from judgeharness_integrations.benchmark.judges import pair_case
-from judgeharness_integrations.benchmark.pair import Pair
+from judgeharness_integrations.benchmark.pair import Document, Pair
 from judgeharness_integrations.benchmark.publicformat import public_record
-from judgeharness_integrations.benchmark.records import Document
-from judgeharness_integrations.benchmark.results.curation import curated
-from judgeharness_integrations.benchmark.results.export import HELD_OUT, SCOPE, Exported, ExportReport, Format, exported
+from judgeharness_integrations.benchmark.results.curation import (
+    HELD_OUT,
+    SCOPE,
+    Exported,
+    ExportReport,
+    Format,
+    curated,
+    exported,
+)
 from judgeharness_integrations.benchmark.results.rows import gold_of
 from judgeharness_integrations.benchmark.verdicts import Results
-from judgeharness_integrations.cli._agreement_printing import number, titled
-from judgeharness_integrations.cli._json import print_json
+from judgeharness_integrations.cli._alttest import number, titled
 from judgeharness_integrations.cli._names import failures_named, one_of
-from judgeharness_integrations.cli._printing import console, safe
-from judgeharness_integrations.cli._writing import check_folder
-from judgeharness_integrations.cli.benchmark._columns import counted
-from judgeharness_integrations.cli.benchmark._failed_calls import print_failed
+from judgeharness_integrations.cli._output import check_folder, print_json
+from judgeharness_integrations.cli.benchmark._calls import counted, print_failed
 from judgeharness_integrations.cli.benchmark.export import ExportRequest
+from judgeharness_integrations.reporting.terminal import console, safe
 from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES
 
 __all__ = ["export_benchmark"]

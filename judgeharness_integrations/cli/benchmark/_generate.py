@@ -10,7 +10,7 @@ from typing import Any, Final
 from rich.text import Text
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.benchmark.asker import READINGS, Asker
+from judgeharness_integrations.benchmark.asker import READINGS, Asker, Material
 from judgeharness_integrations.benchmark.documents import read_documents
 from judgeharness_integrations.benchmark.folder import (
     ANSWERS,
@@ -24,23 +24,27 @@ from judgeharness_integrations.benchmark.folder import (
 )
 from judgeharness_integrations.benchmark.generation import generated
 from judgeharness_integrations.benchmark.journal import Journal
-from judgeharness_integrations.benchmark.pair import Conditions, Drawing, Pair, draw_conditions
-from judgeharness_integrations.benchmark.prompts import Material
-from judgeharness_integrations.benchmark.records import Document, Taxonomy
-from judgeharness_integrations.benchmark.results.flow import flow, reasons
+from judgeharness_integrations.benchmark.pair import Conditions, Document, Drawing, Pair, Taxonomy, draw_conditions
+from judgeharness_integrations.benchmark.results.checks import flow, reasons
 from judgeharness_integrations.benchmark.stats import Cost
 from judgeharness_integrations.benchmark.taxonomy import load_taxonomy, read_weights
-from judgeharness_integrations.chatmodels import ChatModel
 from judgeharness_integrations.cli._asking import confirm
-from judgeharness_integrations.cli._json import print_json
-from judgeharness_integrations.cli._printing import console, percent, safe, table
+from judgeharness_integrations.cli._output import print_json
 from judgeharness_integrations.cli._stopping import Terminated, terminable, undisturbed
-from judgeharness_integrations.cli.benchmark._columns import SEVERAL_REASONS, alike, counted
+from judgeharness_integrations.cli.benchmark._calls import (
+    SEVERAL_REASONS,
+    ModelFile,
+    Spending,
+    alike,
+    counted,
+    read_model_file,
+)
 from judgeharness_integrations.cli.benchmark._going import Outcome, ask_all, cost_document, cost_rows, cost_table, ended
-from judgeharness_integrations.cli.benchmark._models import ModelFile, Spending, read_model_file
 from judgeharness_integrations.cli.benchmark.generate import GenerateRequest
-from judgeharness_integrations.execution.budget import Budget
-from judgeharness_integrations.reporting.plain import safe_text
+from judgeharness_integrations.judging.chatmodels import ChatModel
+from judgeharness_integrations.judging.execution.budget import Budget
+from judgeharness_integrations.reporting.terminal import console, percent, safe, table
+from judgeharness_integrations.verdictlog.plain import safe_text
 
 __all__ = ["GeneratePlan", "Generated", "generate_pairs", "print_generated", "print_plan"]
 

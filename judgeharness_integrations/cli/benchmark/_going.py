@@ -14,21 +14,21 @@ import typer
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.benchmark.asker import Unfinished, limited, worked
 from judgeharness_integrations.benchmark.stats import Cost, costs_of_steps, total_cost
-from judgeharness_integrations.chatmodels import ChatModel
-from judgeharness_integrations.cli._printing import safe, table
 from judgeharness_integrations.cli._stopping import Terminated, finishing, terminable
 from judgeharness_integrations.cli.exits import INTERRUPTED, NOT_GRADED, OK, TERMINATED
-from judgeharness_integrations.execution.budget import Budget
-from judgeharness_integrations.execution.loop import run_sync
-from judgeharness_integrations.execution.observing import Spans, default_observers
+from judgeharness_integrations.judging.chatmodels import ChatModel
+from judgeharness_integrations.judging.execution.budget import Budget
+from judgeharness_integrations.judging.execution.loop import run_sync
+from judgeharness_integrations.judging.execution.observing import Spans, default_observers
 from judgeharness_integrations.redacting import without_secrets
-from judgeharness_integrations.reporting.plain import safe_text
+from judgeharness_integrations.reporting.terminal import safe, table
+from judgeharness_integrations.verdictlog.plain import safe_text
 
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from judgeharness_integrations.analysis.usage import Price
     from judgeharness_integrations.benchmark.journal import StepUsage
-    from judgeharness_integrations.prices import Price
 
 __all__ = ["Outcome", "ask_all", "cost_document", "cost_rows", "cost_table", "ended"]
 

@@ -12,11 +12,11 @@ import typer
 from rich.text import Text
 
 from judgeharness_integrations._errors import JudgeHarnessError, UsageError
+from judgeharness_integrations.analysis.spending import used
 from judgeharness_integrations.audit.labels import read_results
 from judgeharness_integrations.benchmark.folder import BenchmarkFolder
 from judgeharness_integrations.benchmark.judges import ConversationJudge, PairJudge, pair_case, side_case
-from judgeharness_integrations.benchmark.pair import Pair
-from judgeharness_integrations.benchmark.records import Document, Taxonomy
+from judgeharness_integrations.benchmark.pair import Document, Pair, Taxonomy
 from judgeharness_integrations.benchmark.results.judgments import (
     FailureKind,
     JudgeDocument,
@@ -29,23 +29,21 @@ from judgeharness_integrations.benchmark.results.judgments import (
 from judgeharness_integrations.benchmark.results.rows import Mode, pair_rows
 from judgeharness_integrations.benchmark.selection import chosen_pairs, in_sample, in_states, sampled_ids, states_named
 from judgeharness_integrations.benchmark.verdicts import write_judgments
-from judgeharness_integrations.cases import AnswerCase
-from judgeharness_integrations.chatmodels import ChatModel
 from judgeharness_integrations.cli._asking import confirm
 from judgeharness_integrations.cli._failures import failures, told
-from judgeharness_integrations.cli._json import print_json
-from judgeharness_integrations.cli._printing import console, percent, safe, table
+from judgeharness_integrations.cli._output import print_json
 from judgeharness_integrations.cli._stopping import Terminated, finishing, terminable, undisturbed
-from judgeharness_integrations.cli._summary_usage import used
-from judgeharness_integrations.cli.benchmark._columns import counted
-from judgeharness_integrations.cli.benchmark._models import ModelFile, read_model_file
+from judgeharness_integrations.cli.benchmark._calls import ModelFile, counted, read_model_file
 from judgeharness_integrations.cli.benchmark.judge import JudgeRequest
 from judgeharness_integrations.cli.exits import INTERRUPTED, NOT_GRADED, OK, TERMINATED
-from judgeharness_integrations.execution.budget import Budget
-from judgeharness_integrations.harness import JudgeHarness
-from judgeharness_integrations.judging import Judge
+from judgeharness_integrations.judging.cases import AnswerCase
+from judgeharness_integrations.judging.chatmodels import ChatModel
+from judgeharness_integrations.judging.execution.budget import Budget
+from judgeharness_integrations.judging.harness import JudgeHarness
+from judgeharness_integrations.judging.judge import Judge
 from judgeharness_integrations.redacting import without_secrets
-from judgeharness_integrations.reporting.plain import safe_text
+from judgeharness_integrations.reporting.terminal import console, percent, safe, table
+from judgeharness_integrations.verdictlog.plain import safe_text
 from judgeharness_integrations.verdictlog.row import VerdictRow
 from judgeharness_integrations.verdictlog.sql.log import SqlLog
 

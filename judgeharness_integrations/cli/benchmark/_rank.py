@@ -8,28 +8,25 @@ from pathlib import Path
 from typing import Final
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.aggregation.rules import RuleLike
+from judgeharness_integrations.analysis.aggregation.rules import RuleLike
+from judgeharness_integrations.analysis.design import RuleFixed
+from judgeharness_integrations.analysis.ranking.comparing import Against, EloChange, OwnSet, Slope
+from judgeharness_integrations.analysis.ranking.contrasts import LEVEL
+from judgeharness_integrations.analysis.ranking.judgefacts import facts_of
+from judgeharness_integrations.analysis.ranking.ranking import versus
+from judgeharness_integrations.analysis.ranking.studying import RankRequest, RankStudy, study
+from judgeharness_integrations.analysis.usage import price_of
 from judgeharness_integrations.audit.labels import read_results
 from judgeharness_integrations.benchmark.folder import BenchmarkFolder
 from judgeharness_integrations.benchmark.results.judgments import in_one_order, order_rule
 from judgeharness_integrations.benchmark.results.rows import AUDIT, CRITERIA, NOISE, Mode
 from judgeharness_integrations.benchmark.selection import sampled_ids
 from judgeharness_integrations.benchmark.verdicts import Results, write_judgments
-from judgeharness_integrations.cli._agreement_printing import Row, limits, number, titled
-from judgeharness_integrations.cli._printing import console, safe
+from judgeharness_integrations.cli._alttest import Row, limits, number, titled
 from judgeharness_integrations.cli._rank import Scores, rank_source, request_of
-from judgeharness_integrations.cli.benchmark._failed_calls import check_answered, print_failed
-from judgeharness_integrations.cli.benchmark._models import read_model_file
+from judgeharness_integrations.cli.benchmark._calls import check_answered, print_failed, read_model_file
 from judgeharness_integrations.cli.benchmark.rank import BenchmarkRankOptions
-from judgeharness_integrations.design import RuleFixed
-from judgeharness_integrations.prices import price_of
-from judgeharness_integrations.ranking.bradleyterry.contrasts import LEVEL
-from judgeharness_integrations.ranking.comparing.against import Against, Slope
-from judgeharness_integrations.ranking.comparing.changes import EloChange, OwnSet
-from judgeharness_integrations.ranking.judges.facts import facts_of
-from judgeharness_integrations.ranking.request import RankRequest
-from judgeharness_integrations.ranking.studying import RankStudy, study
-from judgeharness_integrations.ranking.versus import versus
+from judgeharness_integrations.reporting.terminal import console, safe
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
 __all__ = ["print_against", "rank_benchmark", "with_prices"]

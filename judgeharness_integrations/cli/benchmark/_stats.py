@@ -8,9 +8,10 @@ from typing import Final
 
 from rich.console import Console, RenderableType
 
+from judgeharness_integrations.analysis.usage import Price
 from judgeharness_integrations.audit.labels import read_results
 from judgeharness_integrations.benchmark.folder import ANSWERS, BenchmarkFolder
-from judgeharness_integrations.benchmark.results.flow import FlowRow, Reason, flow, reasons, survival
+from judgeharness_integrations.benchmark.results.checks import FlowRow, Reason, flow, reasons, survival
 from judgeharness_integrations.benchmark.results.rows import GROUPS
 from judgeharness_integrations.benchmark.stats import (
     Audited,
@@ -23,15 +24,20 @@ from judgeharness_integrations.benchmark.stats import (
     total_cost,
 )
 from judgeharness_integrations.benchmark.verdicts import MODES, Results
-from judgeharness_integrations.cli._agreement_printing import Row, number, titled
-from judgeharness_integrations.cli._json import print_json
+from judgeharness_integrations.cli._alttest import Row, number, titled
 from judgeharness_integrations.cli._names import cut_ties_named
-from judgeharness_integrations.cli._printing import console, percent, safe
-from judgeharness_integrations.cli.benchmark._columns import SEVERAL_REASONS, alike, columns_named, counted, grouped
+from judgeharness_integrations.cli._output import print_json
+from judgeharness_integrations.cli.benchmark._calls import (
+    SEVERAL_REASONS,
+    alike,
+    columns_named,
+    counted,
+    grouped,
+    read_model_file,
+)
 from judgeharness_integrations.cli.benchmark._curate import alone_note, step_table
-from judgeharness_integrations.cli.benchmark._models import read_model_file
 from judgeharness_integrations.cli.benchmark.stats import StatsRequest
-from judgeharness_integrations.prices import Price
+from judgeharness_integrations.reporting.terminal import console, percent, safe
 
 __all__ = ["print_stats", "stats_of_benchmark"]
 
@@ -252,10 +258,6 @@ def _costs(home: BenchmarkFolder, prices: Mapping[str, Price]) -> list[Cost]:
 def _audited(home: BenchmarkFolder) -> Audited | None:
     if not home.audit.is_dir():
         return None
-    from judgeharness_integrations.audit.labels import (  # noqa: PLC0415 - of audited benchmarks
-        audited_of,
-        read_assignment,
-        read_labels,
-    )
+    from judgeharness_integrations.audit.labels import audited_of, read_assignment, read_labels  # noqa: PLC0415 - of audited benchmarks
 
     return audited_of(read_labels(home.path), read_assignment(home.path))

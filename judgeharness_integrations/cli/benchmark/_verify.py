@@ -12,26 +12,23 @@ from typing import Any, Final
 from rich.text import Text
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.benchmark.asker import Asker
+from judgeharness_integrations.benchmark.asker import Asker, Material
 from judgeharness_integrations.benchmark.folder import BenchmarkFolder, Settings
 from judgeharness_integrations.benchmark.journal import Journal, KnownModel, known_model
 from judgeharness_integrations.benchmark.pair import Pair
-from judgeharness_integrations.benchmark.prompts import Material
-from judgeharness_integrations.benchmark.results.checks import tallies
-from judgeharness_integrations.benchmark.results.flow import reasons
+from judgeharness_integrations.benchmark.results.checks import reasons, tallies
 from judgeharness_integrations.benchmark.stats import Cost
 from judgeharness_integrations.benchmark.verification import verified
-from judgeharness_integrations.chatmodels import ChatModel
 from judgeharness_integrations.cli._asking import confirm
-from judgeharness_integrations.cli._json import print_json
-from judgeharness_integrations.cli._printing import console, percent, safe, table
+from judgeharness_integrations.cli._output import print_json
 from judgeharness_integrations.cli._stopping import Terminated, terminable, undisturbed
-from judgeharness_integrations.cli.benchmark._columns import SEVERAL_REASONS, alike
+from judgeharness_integrations.cli.benchmark._calls import SEVERAL_REASONS, ModelFile, Spending, alike, read_model_file
 from judgeharness_integrations.cli.benchmark._going import Outcome, ask_all, cost_document, cost_rows, cost_table, ended
-from judgeharness_integrations.cli.benchmark._models import ModelFile, Spending, read_model_file
 from judgeharness_integrations.cli.benchmark.verify import VerifyRequest
-from judgeharness_integrations.execution.budget import Budget
-from judgeharness_integrations.reporting.plain import safe_text
+from judgeharness_integrations.judging.chatmodels import ChatModel
+from judgeharness_integrations.judging.execution.budget import Budget
+from judgeharness_integrations.reporting.terminal import console, percent, safe, table
+from judgeharness_integrations.verdictlog.plain import safe_text
 
 __all__ = ["STEPS", "Verified", "VerifyPlan", "print_plan", "print_verified", "verify_benchmark"]
 

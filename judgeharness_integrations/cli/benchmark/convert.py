@@ -13,10 +13,10 @@ from judgeharness_integrations.benchmark.folder import SETTINGS, BenchmarkFolder
 from judgeharness_integrations.benchmark.publicformat import Imported, read_public
 from judgeharness_integrations.benchmark.taxonomy import load_taxonomy
 from judgeharness_integrations.cli._command import command
-from judgeharness_integrations.cli._printing import console, safe
+from judgeharness_integrations.cli._output import check_folder
 from judgeharness_integrations.cli._shared_options import ForTaxonomy
-from judgeharness_integrations.cli._writing import check_folder
-from judgeharness_integrations.cli.benchmark._columns import counted
+from judgeharness_integrations.cli.benchmark._calls import counted
+from judgeharness_integrations.reporting.terminal import console, safe
 
 __all__ = ["ConvertRequest", "convert", "convert_files"]
 

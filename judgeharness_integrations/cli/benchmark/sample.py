@@ -14,10 +14,10 @@ from rich.text import Text
 from judgeharness_integrations.benchmark.folder import BenchmarkFolder, write_whole
 from judgeharness_integrations.benchmark.selection import COLUMNS, Sample, in_states, states_named, stratified
 from judgeharness_integrations.cli._command import command
-from judgeharness_integrations.cli._json import print_json
-from judgeharness_integrations.cli._printing import console, safe, table
+from judgeharness_integrations.cli._output import print_json
 from judgeharness_integrations.cli._shared_options import SEVERAL, PairStates
-from judgeharness_integrations.cli.benchmark._columns import columns_named
+from judgeharness_integrations.cli.benchmark._calls import columns_named
+from judgeharness_integrations.reporting.terminal import console, safe, table
 
 __all__ = ["SampleRequest", "draw_sample", "sample"]
 

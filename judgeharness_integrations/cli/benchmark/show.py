@@ -16,11 +16,11 @@ from judgeharness_integrations.benchmark.pair import Blueprint, Conversation, La
 from judgeharness_integrations.benchmark.results.judgments import JointCell, JointTable, Said, joint_table, order_rule
 from judgeharness_integrations.benchmark.results.rows import CRITERIA, gold_of
 from judgeharness_integrations.benchmark.verdicts import MODES, Results
-from judgeharness_integrations.cli._agreement_printing import Row, titled
+from judgeharness_integrations.cli._alttest import Row, titled
 from judgeharness_integrations.cli._command import command
-from judgeharness_integrations.cli._printing import console, safe
 from judgeharness_integrations.cli._shared_options import BenchmarkDir
-from judgeharness_integrations.cli.benchmark._columns import counted
+from judgeharness_integrations.cli.benchmark._calls import counted
+from judgeharness_integrations.reporting.terminal import console, safe
 from judgeharness_integrations.verdictlog.row import VerdictRow, verdict_text
 
 __all__ = ["ShowRequest", "conversation_parts", "plan_parts", "reasoning_parts", "show", "show_pair"]

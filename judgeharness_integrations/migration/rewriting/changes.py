@@ -9,13 +9,13 @@ from typing import Literal, TypeAlias
 
 import libcst as cst
 
+from judgeharness_integrations.judging.harness import PRESETS, Shape
 from judgeharness_integrations.migration.evaluators import given_judges, is_wrapper
 from judgeharness_integrations.migration.questions import at_temperature_zero
 from judgeharness_integrations.migration.repetition import judges_made, literal_length
 from judgeharness_integrations.migration.rewriting.edits import Edit, Places, insertion
 from judgeharness_integrations.migration.sites import JudgeSite
 from judgeharness_integrations.migration.view import ModuleView
-from judgeharness_integrations.presets import PRESETS, Shape
 
 __all__ = [
     "ONCE",

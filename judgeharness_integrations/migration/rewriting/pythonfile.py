@@ -10,6 +10,7 @@ from typing import Literal
 
 import libcst as cst
 
+from judgeharness_integrations.judging.harness import Shape
 from judgeharness_integrations.migration.discovery import find_sites
 from judgeharness_integrations.migration.evaluators import reached_from
 from judgeharness_integrations.migration.frameworks import STRING_EVALUATOR
@@ -54,7 +55,6 @@ from judgeharness_integrations.migration.rules.undecided import UNDECIDED_PASSES
 from judgeharness_integrations.migration.sites import JudgeSite
 from judgeharness_integrations.migration.sources import Source, SourceError, may_hold_judges
 from judgeharness_integrations.migration.view import ModuleView
-from judgeharness_integrations.presets import Shape
 
 __all__ = ["rewritten_python"]
 

@@ -1,32 +1,75 @@
-"""Reports as fragments: a title, a table whose denominators and intervals stand in it, and what it does not say."""
+"""The measures of a calibration as rows of a table, those that are defined."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Final
 
-from judgeharness_integrations.reporting.billtext import cost_text
-from judgeharness_integrations.reporting.fragments.calibrations import measured_rows
-from judgeharness_integrations.reporting.fragments.rendering import rendered
-from judgeharness_integrations.reporting.plain import number_text
+from judgeharness_integrations.analysis.calibration.measure import CriterionCalibration
+from judgeharness_integrations.analysis.calibration.rates import Rate
+from judgeharness_integrations.analysis.calibration.saved import CalibrationReport
+from judgeharness_integrations.reporting.fragments.results import rendered
+from judgeharness_integrations.reporting.text import cost_text
+from judgeharness_integrations.verdictlog.plain import number_text
 
 if TYPE_CHECKING:
-    from judgeharness_integrations.agreement.alttest.report import AltTestReport
-    from judgeharness_integrations.agreement.kappa.table import AgreementTable
-    from judgeharness_integrations.calibration.report import CalibrationReport
-    from judgeharness_integrations.ranking.report import RankReport
-    from judgeharness_integrations.replay.report import ReplayReport
-    from judgeharness_integrations.reporting.runs.report import RunReport
-    from judgeharness_integrations.reporting.runs.summary import CriterionSummary
+    from judgeharness_integrations.analysis.agreement.alttestreport import AltTestReport
+    from judgeharness_integrations.analysis.agreement.kappatable import AgreementTable
+    from judgeharness_integrations.analysis.ranking.report import RankReport
+    from judgeharness_integrations.analysis.replay.report import ReplayReport
+    from judgeharness_integrations.analysis.runs.report import RunReport
+    from judgeharness_integrations.analysis.runs.summary import CriterionSummary
 
 __all__ = [
     "agreement_fragment",
     "alttest_fragment",
     "calibration_fragment",
+    "measured_rows",
     "rank_fragment",
     "replay_fragment",
     "report_fragment",
 ]
+
+
+_RATES: Final = ("precision", "recall", "accuracy_decided", "coverage", "specificity")
+_MEASURES: Final = (
+    *_RATES,
+    "balanced_accuracy",
+    "kappa",
+    "lift",
+    "ac1",
+    "macro_f1",
+    "spearman",
+    "kendall",
+    "quadratic_kappa",
+)
+
+
+def measured_rows(report: CalibrationReport) -> list[tuple[str, ...]]:
+    """Return (criterion, measure, value, interval, denominator) of every measure that is defined."""
+    return [row for measured in report.criteria.values() for row in _rows(measured)]
+
+
+def _rows(measured: CriterionCalibration) -> Iterator[tuple[str, ...]]:
+    for name in _MEASURES:
+        value: Any = getattr(measured, name)
+        if value is not None:
+            of = f"{value.successes}/{value.trials}" if isinstance(value, Rate) else f"n={value.n}"
+            yield measured.criterion, name.replace("_", " "), f"{value.value:.3f}", _interval(value), of
+    if (errors := measured.errors) is not None:
+        for name in ("mean_absolute_error", "bias"):
+            ends = getattr(errors, f"{name}_interval")
+            shown = "-" if ends is None else f"{ends[0]:.3f} to {ends[1]:.3f}"
+            yield measured.criterion, name.replace("_", " "), f"{getattr(errors, name):.3f}", shown, f"n={errors.n}"
+
+
+def _interval(value: Any) -> str:
+    low, high = getattr(value, "low", None), getattr(value, "high", None)
+    if low is not None and high is not None:
+        return f"{low:.3f} to {high:.3f}"
+    error = getattr(value, "se", None)
+    return "-" if error is None else f"SE {error:.3f}"
+
 
 _MOST: Final = 40
 _MOST_NOTES: Final = 12
@@ -64,7 +107,7 @@ def _counted(count: int, what: str) -> str:
     return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
-def _interval(ends: _Interval, digits: int = 3) -> str:
+def _interval_of_reports(ends: _Interval, digits: int = 3) -> str:
     low, high = ends or (None, None)
     return _NOTHING if low is None or high is None else f"{low:.{digits}f} to {high:.{digits}f}"
 
@@ -79,7 +122,7 @@ def replay_fragment(report: ReplayReport) -> str:
             str(one.abstained),
             str(one.not_graded),
             _NOTHING if one.correct is None else f"{_number(one.accuracy_decided)} ({one.correct}/{one.labelled})",
-            _interval(one.accuracy_interval),
+            _interval_of_reports(one.accuracy_interval),
             _number(one.consistency_rate),
             _number(one.position_consistency),
         )
@@ -134,7 +177,7 @@ def _summary(one: CriterionSummary) -> tuple[str, ...]:
         str(one.replay.abstained),
         str(one.replay.not_graded),
         _NOTHING if shown is None else f"{what} {shown.value:.3f}",
-        _NOTHING if shown is None else _interval((shown.low, shown.high)),
+        _NOTHING if shown is None else _interval_of_reports((shown.low, shown.high)),
         _right(one),
         _number(one.consistency_rate),
     )
@@ -155,7 +198,7 @@ def rank_fragment(report: RankReport) -> str:
             _NOTHING if one.rank is None else str(one.rank),
             one.judge,
             one.place if one.elo is None else _number(one.elo, 0),
-            _interval(one.ci95, 0),
+            _interval_of_reports(one.ci95, 0),
             "{}-{}".format(*one.rank_range) if one.rank_range else _NOTHING,
             f"{_number(one.accuracy)} ({one.correct:g}/{one.n})",
             *([_number(one.eip)] if report.method == "eip" else []),
@@ -194,7 +237,7 @@ def alttest_fragment(report: AltTestReport) -> str:
             f"{one.epsilon:g}{' x' if one.multiplicative else ''}",
             _NOTHING if one.omega is None else f"{_number(one.omega)} ({one.n_rejected}/{one.m_tested})",
             _number(one.rho),
-            _interval(one.rho_interval),
+            _interval_of_reports(one.rho_interval),
             str(one.n_instances),
         )
         for one in report.candidates
@@ -213,13 +256,13 @@ def agreement_fragment(table: AgreementTable) -> str:
             pair.second,
             pair.role,
             _number(pair.coefficient.value),
-            _interval(pair.coefficient.interval),
+            _interval_of_reports(pair.coefficient.interval),
             str(pair.coefficient.items),
         )
         for pair in table.pairs
     ]
     mean = "" if table.human_mean is None else f"mean of pairs of humans {_number(table.human_mean)}"
-    mean += f" [{_interval(table.human_interval)}]" if mean and table.human_interval else ""
+    mean += f" [{_interval_of_reports(table.human_interval)}]" if mean and table.human_interval else ""
     groups = (f"{one.title}, all humans: {number_text(one.value)} ({one.items} items)" for one in table.groups)
     intervals = table.intervals and f"intervals: {table.intervals}"
     columns = ("rater", "and", "role", table.coefficient, "interval", "items")

@@ -6,23 +6,32 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from judgeharness_integrations.calibration.controls import Controls
-from judgeharness_integrations.replay.report import JudgeReplay
-from judgeharness_integrations.reporting.billtext import tokens_text
-from judgeharness_integrations.reporting.certificatetext import held_text
+from judgeharness_integrations.analysis.calibration.controls import Controls
+from judgeharness_integrations.analysis.certifying.wording import held_text
+from judgeharness_integrations.analysis.replay.report import JudgeReplay
+from judgeharness_integrations.analysis.result import HarnessResult
+from judgeharness_integrations.analysis.runs.report import JudgeSection
+from judgeharness_integrations.analysis.runs.summarising import design_key, gold_of
+from judgeharness_integrations.analysis.runs.summary import CriterionSummary, FlipRate
+from judgeharness_integrations.analysis.usage import Usage
 from judgeharness_integrations.reporting.html.calibrationcards import CalibrationCard, calibration_card
-from judgeharness_integrations.reporting.html.charts import Bar, Whisker, bar, whisker
+from judgeharness_integrations.reporting.html.charts import (
+    Bar,
+    Histogram,
+    Tones,
+    Whisker,
+    bar,
+    decision_word,
+    grouped,
+    histogram,
+    interval_text,
+    percent,
+    plural,
+    whisker,
+)
 from judgeharness_integrations.reporting.html.overview import informal_of
-from judgeharness_integrations.reporting.html.scorehistogram import Histogram, histogram
-from judgeharness_integrations.reporting.html.tones import Tones
-from judgeharness_integrations.reporting.html.wording import decision_word, grouped, interval_text, percent, plural
-from judgeharness_integrations.reporting.plain import number_text
-from judgeharness_integrations.reporting.runs.designs import design_key
-from judgeharness_integrations.reporting.runs.goldlabels import gold_of
-from judgeharness_integrations.reporting.runs.report import JudgeSection
-from judgeharness_integrations.reporting.runs.summary import CriterionSummary, FlipRate
-from judgeharness_integrations.result import HarnessResult
-from judgeharness_integrations.usage import Usage
+from judgeharness_integrations.reporting.text import tokens_text
+from judgeharness_integrations.verdictlog.plain import number_text
 from judgeharness_integrations.verdictlog.row import OUTCOMES, is_number
 
 __all__ = ["CriterionCard", "Fact", "Flip", "JudgeCard", "judge_card"]

@@ -1,20 +1,20 @@
-"""The head of the page: what was judged, by whom, under which rule, and what it comes to."""
+"""The head of the page: what was judged, by whom, under which rule, what it comes to, and what was not measured."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from judgeharness_integrations.calibration.rates import Rate
-from judgeharness_integrations.reporting.html.charts import Whisker, whisker
-from judgeharness_integrations.reporting.html.wording import interval_text, percent, plural
-from judgeharness_integrations.reporting.plain import number_text
-from judgeharness_integrations.reporting.runs.report import RunReport
-from judgeharness_integrations.reporting.runs.summary import CriterionSummary
-from judgeharness_integrations.statistics.means import Estimate
+from judgeharness_integrations.analysis.calibration.rates import Rate
+from judgeharness_integrations.analysis.runs.report import RunReport
+from judgeharness_integrations.analysis.runs.summary import CriterionSummary
+from judgeharness_integrations.analysis.statistics.means import Estimate
+from judgeharness_integrations.reporting.html.charts import Whisker, grouped, interval_text, percent, plural, whisker
+from judgeharness_integrations.verdictlog.plain import number_text
 from judgeharness_integrations.verdictlog.row import verdict_text
 
-__all__ = ["Headline", "Measure", "column_names", "headlines", "informal_of"]
+__all__ = ["Headline", "Limit", "Measure", "column_names", "headlines", "informal_of", "limits"]
+
 
 _NAMES = {"PASS": "Pass rate", "A": "A preferred"}
 
@@ -148,3 +148,30 @@ def _right(summary: CriterionSummary) -> Measure:
     if summary.accuracy is None:
         return Measure(name=name, value=None, note="no decided case has a gold label")
     return _share(name, summary.accuracy, "{} decided cases with gold")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limit:
+    """One sentence, of whom it holds, and of how many of their results."""
+
+    sentence: str
+    judges: tuple[str, ...]
+    cases: str
+
+
+def limits(report: RunReport) -> list[Limit]:
+    """Return the boundary, what holds most often first; `judges` is empty where it holds for all of them."""
+    found: dict[str, dict[str, int]] = {}
+    for section in report.judges:
+        for sentence, count in section.not_measured.items():
+            found.setdefault(sentence, {})[section.judge] = count
+    sizes = {section.judge: section.cases for section in report.judges}
+    ordered = sorted(found.items(), key=lambda pair: -sum(pair[1].values()))
+    return [
+        Limit(
+            sentence=sentence,
+            judges=() if len(counts) == len(sizes) else tuple(counts),
+            cases=f"{grouped(sum(counts.values()))} of {grouped(sum(sizes[name] for name in counts))}",
+        )
+        for sentence, counts in ordered
+    ]

@@ -3,22 +3,18 @@
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from judgeharness_integrations.testing.bench import Bench
-from judgeharness_integrations.testing.checks.calls import (
+from judgeharness_integrations.judging.bench import Bench
+from judgeharness_integrations.testing.checks.results import (
     check_cache_safety,
+    check_calibration,
     check_callbacks_and_tags,
     check_cancellation,
+    check_equality_with_bare,
+    check_failures_are_outcomes,
+    check_json,
+    check_original_frame,
     check_repeated_use,
     check_running_loop,
-)
-from judgeharness_integrations.testing.checks.results import (
-    check_calibration,
-    check_equality_with_bare,
-    check_json,
-)
-from judgeharness_integrations.testing.checks.verdicts import (
-    check_failures_are_outcomes,
-    check_original_frame,
     check_tie_is_no_abstention,
 )
 

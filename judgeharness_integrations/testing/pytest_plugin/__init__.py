@@ -13,11 +13,11 @@ from judgeharness_integrations._lazy import lazy
 
 if TYPE_CHECKING:
     from judgeharness_integrations._errors import NotGradedError
-    from judgeharness_integrations.testing.pytest_plugin.asking import Asking
+    from judgeharness_integrations.testing.pytest_plugin.fixture import Asking
 
 __all__ = ["Asking", "NotGradedError", "judgeharness", "pytest_addoption", "pytest_configure"]
 
-__getattr__ = lazy(__name__, {"Asking": "asking", "NotGradedError": "asking"})
+__getattr__ = lazy(__name__, {"Asking": "fixture", "NotGradedError": ".._errors"})
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -10,7 +10,7 @@ import pytest
 from judgeharness_integrations.testing.pytest_plugin.options import OPTIONS, option
 
 if TYPE_CHECKING:
-    from judgeharness_integrations.testing.pytest_plugin.asking import Asking
+    from judgeharness_integrations.testing.pytest_plugin.fixture import Asking
     from judgeharness_integrations.testing.pytest_plugin.suite import Suite
 
 __all__ = ["Hooks", "asking", "start"]
@@ -36,7 +36,7 @@ def start(config: pytest.Config) -> None:
 
 def asking(request: pytest.FixtureRequest) -> Asking:
     """Return what a test asks judges with."""
-    from judgeharness_integrations.testing.pytest_plugin.asking import Asking as Fixture  # noqa: PLC0415 - loads late
+    from judgeharness_integrations.testing.pytest_plugin.fixture import Asking as Fixture  # noqa: PLC0415 - loads late
 
     hooks: Any = request.config.pluginmanager.get_plugin(_NAME)
     return Fixture(request.node, hooks.suite())
@@ -132,7 +132,7 @@ class Hooks:
         """Show what the session's judges came to."""
         if self._suite is None or not self._suite.worth_showing:
             return
-        from judgeharness_integrations.testing.pytest_plugin.showing import shown  # noqa: PLC0415 - loads rich
+        from judgeharness_integrations.testing.pytest_plugin.ending import shown  # noqa: PLC0415 - loads rich
 
         terminalreporter.section("judgeharness")
         for line in shown(self._suite, width=terminalreporter._tw.fullwidth):  # noqa: SLF001 - nothing public says it

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from judgeharness_integrations.config.importing import imported_rule
-from judgeharness_integrations.reporting.runs.recorded import recorded_line, recorded_result
-from judgeharness_integrations.result import HarnessResult
+from judgeharness_integrations.analysis.result import CriterionResult, HarnessResult
+from judgeharness_integrations.analysis.runs.folder import recorded_line, recorded_result
+from judgeharness_integrations.judging.config.building import imported_rule
+from judgeharness_integrations.verdictlog.plain import distribution_text, number_text, safe_text
+from judgeharness_integrations.verdictlog.row import verdict_text
 
-__all__ = ["Record", "as_line", "from_line", "texts_by_case"]
+__all__ = ["Record", "as_line", "from_line", "properties", "texts_by_case"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,3 +59,38 @@ def texts_by_case(records: Iterable[Record]) -> dict[str, Mapping[str, str]]:
         if found.setdefault(case, record.texts) != record.texts:
             differ.add(case)
     return {case: texts for case, texts in found.items() if texts and case not in differ}
+
+
+def properties(result: HarnessResult, *, number: int = 1) -> Iterator[tuple[str, str]]:
+    """Yield names and values: `judgeharness.verdict` and so on.
+
+    The second measurement of a test is `judgeharness.2.verdict`; with several criteria each is named as well, as in
+    `judgeharness.politeness.verdict`.
+    """
+    start = "judgeharness" if number == 1 else f"judgeharness.{number}"
+    yield f"{start}.case", safe_text(result.case_id)
+    yield f"{start}.judge", safe_text(result.judge)
+    if result.judge_model is not None:
+        yield f"{start}.judge_model", safe_text(result.judge_model)
+    yield f"{start}.rule", "informal" if result.informal else safe_text(result.aggregation_rule)
+    yield f"{start}.calls", str(result.usage.calls)
+    yield f"{start}.calibration", _calibration(result)
+    for name, measured in result.criteria.items():
+        criterion = f"{start}.{safe_text(name, 60)}" if len(result.criteria) > 1 else start
+        for what, value in _measurement(measured):
+            yield f"{criterion}.{what}", value
+
+
+def _measurement(measured: CriterionResult) -> Iterator[tuple[str, str]]:
+    yield "verdict", "none" if measured.verdict is None else safe_text(verdict_text(measured.verdict))
+    yield "status", measured.status
+    yield "distribution", distribution_text(measured.sample_distribution)
+    yield "samples", f"{measured.valid} valid of {measured.planned}"
+    yield "consistency", number_text(measured.consistency_rate)
+
+
+def _calibration(result: HarnessResult) -> str:
+    report, state = result.calibration, result.calibration_state
+    if report is None or state is None:
+        return "uncalibrated"
+    return safe_text(f"{report.word} on {report.name}" if state.valid else f"calibration {state}")

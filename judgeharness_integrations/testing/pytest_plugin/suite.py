@@ -13,23 +13,24 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from judgeharness_integrations._errors import JudgeHarnessError, NotGradedError, UsageError
-from judgeharness_integrations.pricetable import prices_of
-from judgeharness_integrations.recording import asked_by, case_texts, recording
+from judgeharness_integrations.judging.prices import prices_of
+from judgeharness_integrations.judging.recording import asked_by, case_texts, recording
 from judgeharness_integrations.redacting import redactor
-from judgeharness_integrations.testing.pytest_plugin.budgeting import (
+from judgeharness_integrations.testing.pytest_plugin.ending import Ending, check_writable, ended
+from judgeharness_integrations.testing.pytest_plugin.fixture import (
+    Designer,
     calls_allowed,
     check_shareable,
+    marker_keys,
     session_budget,
 )
-from judgeharness_integrations.testing.pytest_plugin.designing import Designer, marker_keys
-from judgeharness_integrations.testing.pytest_plugin.ending import Ending, check_writable, ended
 from judgeharness_integrations.testing.pytest_plugin.records import Record, as_line, from_line
 from judgeharness_integrations.testing.pytest_plugin.settings import Settings
 
 if TYPE_CHECKING:
-    from judgeharness_integrations.cases import Case
-    from judgeharness_integrations.reporting.runs.report import OnAbstain
-    from judgeharness_integrations.result import HarnessResult
+    from judgeharness_integrations.analysis.result import HarnessResult
+    from judgeharness_integrations.analysis.runs.report import OnAbstain
+    from judgeharness_integrations.judging.cases import Case
 
 __all__ = ["Suite"]
 

@@ -8,20 +8,23 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeharness_integrations.agreement.alttest.advantage import Advantage, Tally, advantage
-from judgeharness_integrations.agreement.alttest.ballots import Ballots, Replies
-from judgeharness_integrations.agreement.alttest.hypothesis import clustered_test, t_test, tango_test
-from judgeharness_integrations.agreement.alttest.scores import closeness
-from judgeharness_integrations.agreement.alttest.winningrate import rho_difference, winning_rate
-from judgeharness_integrations.agreement.kappa.bootstrap import Bootstrap
-from judgeharness_integrations.agreement.kappa.coefficient import Coefficient
-from judgeharness_integrations.agreement.kappa.coefficients import alpha, cohen, fleiss, gwet
-from judgeharness_integrations.agreement.kappa.ratings import Ratings
-from judgeharness_integrations.agreement.panels.panel import Panel
-from judgeharness_integrations.calibration.classes import macro_f1
-from judgeharness_integrations.calibration.judged import Judged
-from judgeharness_integrations.statistics.agreement import clustered_kappa, cohen_kappa, gwet_ac1
-from judgeharness_integrations.statistics.means import t_quantile
+from judgeharness_integrations.analysis.agreement.advantage import Advantage, Ballots, Replies, Tally, advantage
+from judgeharness_integrations.analysis.agreement.bootstrap import Bootstrap, Coefficient
+from judgeharness_integrations.analysis.agreement.closeness import closeness
+from judgeharness_integrations.analysis.agreement.hypothesis import (
+    clustered_test,
+    rho_difference,
+    t_test,
+    tango_test,
+    winning_rate,
+)
+from judgeharness_integrations.analysis.agreement.kappa import alpha, cohen, fleiss, gwet
+from judgeharness_integrations.analysis.agreement.panel import Panel
+from judgeharness_integrations.analysis.agreement.ratings import Ratings
+from judgeharness_integrations.analysis.calibration.items import Judged
+from judgeharness_integrations.analysis.calibration.measure import macro_f1
+from judgeharness_integrations.analysis.statistics.agreement import clustered_kappa, cohen_kappa, gwet_ac1
+from judgeharness_integrations.analysis.statistics.means import t_quantile
 from judgeharness_integrations.testing.selftest.check import (
     Check,
     Floats,

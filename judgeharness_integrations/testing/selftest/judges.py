@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from judgeharness_integrations.cases import AnswerCase
-from judgeharness_integrations.checking.conformance import check_rows
+from judgeharness_integrations.analysis.checking.conformance import check_rows
+from judgeharness_integrations.judging.cases import AnswerCase
 from judgeharness_integrations.testing.selftest.check import (
     AlarmCheck,
     Alarms,
@@ -26,7 +26,7 @@ from judgeharness_integrations.testing.simulating.judge import SimulatedJudge
 from judgeharness_integrations.verdictlog.row import PROBE_PROPERTIES
 
 if TYPE_CHECKING:
-    from judgeharness_integrations.testing.simulating.scale import Kind
+    from judgeharness_integrations.testing.simulating.answering import Kind
 
 
 __all__ = ["CLEAN", "FAULTS", "Planted", "alarms", "failed", "named", "varied_cases"]

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeharness_integrations.calibration.rates import Rate
-from judgeharness_integrations.checking.statistics import excess_interval, excess_test
-from judgeharness_integrations.statistics.paired import tango_interval
-from judgeharness_integrations.statistics.proportions import above_test, clopper_pearson, sign_test, wilson
+from judgeharness_integrations.analysis.calibration.rates import Rate
+from judgeharness_integrations.analysis.checking.statistics import excess_interval, excess_test
+from judgeharness_integrations.analysis.statistics.paired import tango_interval
+from judgeharness_integrations.analysis.statistics.proportions import above_test, clopper_pearson, sign_test, wilson
 from judgeharness_integrations.testing.selftest.check import (
     Check,
     Floats,

@@ -7,14 +7,12 @@ from functools import partial
 import numpy as np
 from scipy import special
 
-from judgeharness_integrations.ranking.bradleyterry.conditionalfit import ConditionalFit
-from judgeharness_integrations.ranking.bradleyterry.contrasts import Contrast, contrasts_of
-from judgeharness_integrations.ranking.bradleyterry.jointfit import JointFit
-from judgeharness_integrations.ranking.bradleyterry.ordereffect import order_effect
-from judgeharness_integrations.ranking.bradleyterry.scale import ELO_POINTS
-from judgeharness_integrations.ranking.credits import Credits
-from judgeharness_integrations.ranking.rating import Method, rate
-from judgeharness_integrations.statistics.means import Z95
+from judgeharness_integrations.analysis.ranking.conditionalfit import ConditionalFit
+from judgeharness_integrations.analysis.ranking.contrasts import Contrast, contrasts_of, order_effect
+from judgeharness_integrations.analysis.ranking.credits import Credits
+from judgeharness_integrations.analysis.ranking.jointfit import ELO_POINTS, JointFit
+from judgeharness_integrations.analysis.ranking.rating import Method, rate
+from judgeharness_integrations.analysis.statistics.means import Z95
 from judgeharness_integrations.testing.selftest.check import (
     Check,
     Floats,

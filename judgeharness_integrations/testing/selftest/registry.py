@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from judgeharness_integrations.testing.selftest.agreement import ALT_TESTS, CATEGORIES, KAPPAS
 from judgeharness_integrations.testing.selftest.check import Check
-from judgeharness_integrations.testing.selftest.correctedrates import CORRECTED_RATES
+from judgeharness_integrations.testing.selftest.correctedrates import CORRECTED_RATES, SCORES
 from judgeharness_integrations.testing.selftest.judges import CLEAN, FAULTS
 from judgeharness_integrations.testing.selftest.proportions import EXCESSES, PROPORTIONS
 from judgeharness_integrations.testing.selftest.rankings import RANKINGS
 from judgeharness_integrations.testing.selftest.rules import FAILURES
-from judgeharness_integrations.testing.selftest.scores import SCORES
 from judgeharness_integrations.testing.selftest.workflows import WORKFLOWS
 
 __all__ = ["CHECKS"]

@@ -2,12 +2,42 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from itertools import pairwise
+from typing import Any, Final, Literal, TypeAlias
 
-from judgeharness_integrations.testing.selftest.check import Named, point_text
+from scipy.special import bdtr, bdtrc
 
-__all__ = ["CheckFound", "Kind", "PointFound", "SelftestReport", "Verdict"]
+from judgeharness_integrations.analysis.statistics.proportions import clopper_pearson
+from judgeharness_integrations.testing.selftest.check import (
+    AlarmCheck,
+    Check,
+    FailureCheck,
+    IntervalCheck,
+    Named,
+    Point,
+    PowerCheck,
+    PromiseCheck,
+    point_text,
+)
+
+__all__ = [
+    "CRITERIA",
+    "LEVEL",
+    "CheckFound",
+    "Kind",
+    "PointFound",
+    "SelftestReport",
+    "Verdict",
+    "judged",
+    "kept",
+    "kind_of",
+    "most_broken",
+    "told",
+]
+
 
 Kind: TypeAlias = Literal["coverage", "size", "power", "false_alarms", "failures", "promises"]
 Verdict: TypeAlias = Literal["ok", "conservative", "narrow", "unclear", "miss", "kept", "not told", "broken"]
@@ -119,3 +149,255 @@ class SelftestReport:
             "passed": self.passed,
             "checks": [check.to_dict() for check in self.checks],
         }
+
+
+LEVEL: Final = (
+    0.001  # of one point: a self-test of 50 points whose promises are met exactly errs in 5 % of seeds at most
+)
+_LUCK: Final = 0.05
+_ORDER: Final = ("kept", "not told", "broken")
+
+
+def kept(point: Point, hits: int, replicates: int, *, undefined: int, promised: float, at_least: bool) -> PointFound:
+    """Return what studies delivered at a point, and whether that is what was promised.
+
+    The test is the exact one-sided binomial test against the promised share. A promise is `broken` where it rejects,
+    `kept` where what happened is at least (or at most) as frequent as promised, else `not told`. It is not told either
+    where studies are so few that the best they could have shown happens in 5 % of them by luck at the promised share.
+
+    Args:
+        point: the planted truth.
+        hits: studies in which it happened.
+        replicates: studies.
+        undefined: how many of them promised nothing.
+        promised: the share of studies.
+        at_least: whether it is to happen at least so often, or at most.
+
+    """
+    studies = replicates - undefined
+    if not studies:
+        return PointFound(
+            point=point, replicates=replicates, undefined=undefined, rate=None, promised=promised, verdict="not told"
+        )
+    low, high = clopper_pearson(hits, studies)
+    p = _p(hits, studies, promised, at_least=at_least)
+    luck = promised**studies if at_least else (1 - promised) ** studies
+    verdict: Verdict = "not told"
+    if p <= LEVEL:
+        verdict = "broken"
+    elif luck <= _LUCK and (hits >= promised * studies if at_least else hits <= promised * studies):
+        verdict = "kept"
+    return PointFound(
+        point=point,
+        replicates=replicates,
+        undefined=undefined,
+        rate=hits / studies,
+        promised=promised,
+        low=low,
+        high=high,
+        p=p,
+        verdict=verdict,
+    )
+
+
+def _p(hits: int, studies: int, promised: float, *, at_least: bool) -> float:
+    """Return the chance of so few (or so many) where exactly the promised share holds."""
+    if at_least:
+        return float(bdtr(hits, studies, promised))
+    return float(bdtrc(hits - 1, studies, promised)) if hits else 1.0
+
+
+def most_broken(points: Sequence[PointFound]) -> PointFound:
+    """Return the point that speaks most against the promise."""
+    return max(points, key=lambda one: (_ORDER.index(one.verdict or "not told"), -(1.0 if one.p is None else one.p)))
+
+
+def told(points: Sequence[PointFound], *, at_least: bool) -> str:
+    """Return a sentence with every point at which the promise is not shown to be kept; empty without any."""
+    word = "least" if at_least else "most"
+    parts = []
+    for one in points:
+        if one.verdict == "kept" or one.promised is None:
+            continue
+        if one.rate is None or one.low is None or one.high is None:
+            parts.append(f"nothing was promised in {one.replicates} studies at {one}")
+            continue
+        studies = one.replicates - one.undefined
+        parts.append(
+            f"{one.verdict}: {one.rate:.4f} [{one.low:.4f}, {one.high:.4f}] of {studies} studies at {one}, promised at "
+            f"{word} {one.promised:g}"
+        )
+    return "; ".join(parts)
+
+
+_MEAN = (0.935, 0.97)  # where the mean coverage of a nominal 95 % interval is to lie
+_WORST = 0.91  # what no point may fall below
+_SIZE = 0.065  # what a test at nominal 5 % may reject at most
+_TIMID = 0.03  # a test that rejects less often than that on average is called conservative
+_POWER = 0.8  # how often a fault of declared strength is to be named
+_ALARMS = 0.05  # how often a report may fail what is without a fault
+_NOISE = 3.0  # power falls when it falls by more than so many standard errors of a difference
+CRITERIA: dict[Kind, str] = {
+    "coverage": f"mean {100 * _MEAN[0]:g} to {100 * _MEAN[1]:g} %, no point below {100 * _WORST:g} %",
+    "size": f"no point above {100 * _SIZE:g} %",
+    "power": f"named by {100 * _POWER:g} % of reports where marked *, not less often as the fault grows, and other "
+    f"properties failed by at most {100 * _ALARMS:g} %",
+    "false_alarms": f"no judge failed by more than {100 * _ALARMS:g} % of reports",
+    "failures": "no sequence breaks the promise",
+    "promises": "kept where what was promised happened often enough, broken where a binomial test tells that it did "
+    f"not (p up to {LEVEL:g}), else not told at this number of studies",
+}
+_Beyond = tuple[Verdict, str]
+
+
+def kind_of(check: Check) -> Kind:
+    """Return what kind of check it is, as reports call it."""
+    if isinstance(check, IntervalCheck):
+        return "coverage"
+    if isinstance(check, PowerCheck):
+        return "power"
+    if isinstance(check, AlarmCheck):
+        return "false_alarms"
+    if isinstance(check, PromiseCheck):
+        return "promises"
+    return "failures" if isinstance(check, FailureCheck) else "size"
+
+
+def judged(check: Check, points: tuple[PointFound, ...], *, errors: float) -> CheckFound:
+    """Return what a check found; what is beyond a limit by less than `errors` standard errors is unclear."""
+    rates = [one.rate for one in points if one.rate is not None]
+    mean = math.fsum(rates) / len(rates) if rates else None
+    if isinstance(check, PromiseCheck):
+        return _promised(check, points, mean)
+    unmeasured = next((one for one in points if one.rate is None), None)
+    worst = unmeasured or _worst(check, points)
+    if mean is None or unmeasured is not None:
+        verdict, reason = _miss(f"nothing is defined at {worst}")
+    else:
+        verdict, reason = _beyond(check, points, mean, worst, errors=errors)
+        if verdict != "miss" and errors:
+            strictly, told = _beyond(check, points, mean, worst, errors=0.0)
+            if strictly == "miss":
+                verdict, reason = "unclear", f"{told}, but so few replicates cannot tell: see --full"
+    return CheckFound(
+        name=check.name,
+        kind=kind_of(check),
+        points=points,
+        mean=mean,
+        worst=worst,
+        verdict=verdict,
+        reason=reason,
+        note=check.note,
+    )
+
+
+def _promised(check: PromiseCheck, points: tuple[PointFound, ...], mean: float | None) -> CheckFound:
+    worst = most_broken(points)
+    return CheckFound(
+        name=check.name,
+        kind="promises",
+        points=points,
+        mean=mean,
+        worst=worst,
+        verdict=worst.verdict or "not told",
+        reason=told(points, at_least=check.at_least),
+        note=check.note,
+        promise=check.promise,
+        at_least=check.at_least,
+    )
+
+
+def _worst(check: Check, points: tuple[PointFound, ...]) -> PointFound:
+    if isinstance(check, PowerCheck):
+        return min((one for one in points if one.declared), key=_rate)
+    return min(points, key=_rate) if isinstance(check, IntervalCheck) else max(points, key=_rate)
+
+
+def _rate(found: PointFound) -> float:
+    return found.rate or 0.0
+
+
+def _beyond(check: Check, points: tuple[PointFound, ...], mean: float, worst: PointFound, *, errors: float) -> _Beyond:
+    if isinstance(check, IntervalCheck):
+        return _coverage(check, mean, worst, total=sum(one.replicates for one in points), errors=errors)
+    if isinstance(check, PowerCheck):
+        return _power(points, worst, errors=errors)
+    if isinstance(check, AlarmCheck):
+        return _alarms(worst, errors=errors)
+    return _failures(worst) if isinstance(check, FailureCheck) else _size(mean, worst, errors=errors)
+
+
+def _coverage(check: IntervalCheck, mean: float, worst: PointFound, *, total: int, errors: float) -> _Beyond:
+    low, high = _MEAN[0] - errors * _error(_MEAN[0], total), _MEAN[1] + errors * _error(_MEAN[1], total)
+    least = _WORST - errors * _error(_WORST, worst.replicates - worst.undefined)
+    if check.narrow:
+        return _narrow(mean, worst)
+    if mean < low:
+        return _miss(f"mean coverage {mean:.4f} is below {low:.4f}")
+    if _rate(worst) < least:
+        return _miss(f"coverage {worst.rate:.4f} at {worst} is below {least:.4f}")
+    if mean > high and not check.conservative:
+        return _miss(f"mean coverage {mean:.4f} is above {high:.4f}, and it is not declared conservative")
+    return ("conservative", "covers more than its nominal 95 %") if mean > _MEAN[1] else ("ok", "")
+
+
+def _narrow(mean: float, worst: PointFound) -> _Beyond:
+    if mean >= _MEAN[0] and _rate(worst) >= _WORST:
+        return _miss("it is declared narrow and covers what it says")
+    return "narrow", "covers less than its nominal 95 %"
+
+
+def _size(mean: float, worst: PointFound, *, errors: float) -> _Beyond:
+    most = _SIZE + errors * _error(_SIZE, worst.replicates)
+    if _rate(worst) > most:
+        return _miss(f"rejects {worst.rate:.4f} at {worst}, more than {most:.4f}")
+    return ("conservative", "rejects less often than its nominal 5 %") if mean < _TIMID else ("ok", "")
+
+
+def _power(points: tuple[PointFound, ...], worst: PointFound, *, errors: float) -> _Beyond:
+    least = _POWER - errors * _error(_POWER, worst.replicates)
+    if _rate(worst) < least:
+        return _miss(f"named by {worst.rate:.4f} of reports at {worst}, less than {least:.4f}")
+    for weaker, stronger in pairwise(points):
+        if _rate(stronger) < _rate(weaker) - _NOISE * _error_of_difference(weaker, stronger):
+            return _miss(f"named by {weaker.rate:.4f} of reports at {weaker}, by {stronger.rate:.4f} at {stronger}")
+    return _beside(points, errors=errors)
+
+
+def _beside(points: tuple[PointFound, ...], *, errors: float) -> _Beyond:
+    """Judge what else reports on a fault fail, over all its strengths."""
+    total = sum(one.replicates for one in points)
+    share = sum((one.others or 0.0) * one.replicates for one in points) / total
+    most = _ALARMS + errors * _error(_ALARMS, total)
+    if share > most:
+        return _miss(f"{share:.4f} of reports fail another property, more than {most:.4f}")
+    return "ok", ""
+
+
+def _alarms(worst: PointFound, *, errors: float) -> _Beyond:
+    most = _ALARMS + errors * _error(_ALARMS, worst.replicates)
+    if _rate(worst) > most:
+        return _miss(f"{worst.rate:.4f} of reports fail a judge without a fault at {worst}, more than {most:.4f}")
+    return "ok", ""
+
+
+def _failures(worst: PointFound) -> _Beyond:
+    if _rate(worst):
+        return _miss(f"broken by {worst.rate:.4f} of sequences at {worst}: {worst.example}")
+    return "ok", ""
+
+
+def _miss(reason: str) -> _Beyond:
+    return "miss", reason
+
+
+def _error(share: float, trials: int) -> float:
+    """Return the standard error of a share over independent trials."""
+    return math.sqrt(share * (1 - share) / max(trials, 1))
+
+
+def _error_of_difference(one: PointFound, other: PointFound) -> float:
+    """Return the standard error of two shares' difference, were they the same share."""
+    total = one.replicates + other.replicates
+    share = (_rate(one) * one.replicates + _rate(other) * other.replicates) / total
+    return math.sqrt(share * (1 - share) * (1 / one.replicates + 1 / other.replicates))

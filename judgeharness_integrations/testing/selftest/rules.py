@@ -7,9 +7,9 @@ from functools import lru_cache
 from itertools import combinations, product
 from typing import TypeAlias
 
-from judgeharness_integrations.aggregation.deciding import decide, quorum
-from judgeharness_integrations.aggregation.decision import Decision
-from judgeharness_integrations.aggregation.rules import Rule, rule
+from judgeharness_integrations.analysis.aggregation.deciding import decide, quorum
+from judgeharness_integrations.analysis.aggregation.decision import Decision
+from judgeharness_integrations.analysis.aggregation.rules import Rule, rule
 from judgeharness_integrations.testing.selftest.check import Check, Enumeration, FailureCheck, Named
 from judgeharness_integrations.verdictlog.row import OUTCOMES, Outcome, Verdict, VerdictRow
 

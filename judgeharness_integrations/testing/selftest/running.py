@@ -18,8 +18,7 @@ from judgeharness_integrations.testing.selftest.check import (
     SizeCheck,
     point_text,
 )
-from judgeharness_integrations.testing.selftest.criteria import judged, kept
-from judgeharness_integrations.testing.selftest.report import CheckFound, PointFound, SelftestReport
+from judgeharness_integrations.testing.selftest.report import CheckFound, PointFound, SelftestReport, judged, kept
 
 __all__ = ["FAST_REPLICATES", "FULL_REPLICATES", "measured", "run_selftest"]
 

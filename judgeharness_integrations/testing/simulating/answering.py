@@ -1,43 +1,250 @@
-"""What a simulated judge answers: the mean of its preference in a case, what overrides it, and calls as arrays."""
+"""Cases as simulated judges are shown them, remembered: replicates of a simulation ask about the same ones."""
 
 from __future__ import annotations
 
 import math
+import random
 import re
-from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Awaitable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from functools import cached_property, lru_cache
 from hashlib import blake2b
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.cases import AnswerCase, PairwiseCase
-from judgeharness_integrations.testing.simulating.scale import gold_difference
-from judgeharness_integrations.verdictlog.row import ProbeName, probe_name
+from judgeharness_integrations.analysis.aggregation.statistics import within
+from judgeharness_integrations.judging.cases import AnswerCase, Case, Criterion, PairwiseCase, case_id_of
+from judgeharness_integrations.judging.execution.preparing import CaseFacts
+from judgeharness_integrations.judging.perturbations import Context, Perturbation, Rewriter, perturbation
+from judgeharness_integrations.verdictlog.row import ProbeName, Verdict, is_probe, probe_name
 
 if TYPE_CHECKING:
-    from judgeharness_integrations.cases import Case
-    from judgeharness_integrations.testing.simulating.parameters import JudgeParameters
-    from judgeharness_integrations.verdictlog.row import Outcome
+    from judgeharness_integrations.judging.probes import AdversarialProbe
+    from judgeharness_integrations.verdictlog.row import Outcome, Side
 
     Floats = NDArray[np.float64]
     Keys = NDArray[np.uint64]
 
 __all__ = [
+    "KINDS",
     "OUTCOME_OF",
     "QUALITY",
     "Asked",
+    "JudgeParameters",
+    "Kind",
+    "Known",
+    "Scale",
     "answers",
     "asked",
     "evidence",
+    "gold_difference",
+    "known",
+    "named",
     "obedience",
+    "on_side",
     "raw_text",
     "reads_texts",
+    "same",
+    "scale_of",
     "sentinel_difference",
     "shift",
+    "shown",
 ]
+
+
+_T = TypeVar("_T")
+_MOST = 20_000
+_OTHER_WORDS = ("Say what you think of it.",) * 9  # of prompt_variant(1) to (9); nobody reads them
+_FORMATS = frozenset(
+    {"none", "position_swap", "format_change", "whitespace", "typography", "name_swap", "slot_names", "prompt_variant"}
+)
+
+
+class _Same:
+    """A case as a key: the object itself, since its attributes cannot be hashed."""
+
+    __slots__ = ("case",)
+
+    def __init__(self, case: Case) -> None:
+        self.case = case
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and self.case is other.case
+
+    def __hash__(self) -> int:
+        return id(self.case)
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A case and what all its rows repeat; `alike`: its answers differ in formatting alone, and may become equal."""
+
+    case: Case
+    case_id: str
+    facts: CaseFacts
+    alike: bool
+
+
+def known(case: Case) -> Known:
+    """Return a case with what all its rows repeat."""
+    return _known(_Same(case))
+
+
+def shown(one: Known, change: Perturbation, *, seed: int, reads_texts: bool) -> Case | None:
+    """Return a case under a perturbation, None where that does not fit; the texts stay where nobody would notice.
+
+    Raises:
+        UsageError: the perturbation waits for something.
+
+    """
+    noticed = reads_texts or one.alike or not _is_format(change.name)
+    return _shown(_Same(one.case), change, seed if noticed else None)
+
+
+@lru_cache(maxsize=1024)
+def named(name: str) -> Perturbation:
+    """Return the perturbation of a name, always the same object; a rewriter gives back what it is given.
+
+    Raises:
+        UnknownNameError: there is none.
+
+    """
+    return perturbation(name, rewriter=_as_it_is, instructions=_OTHER_WORDS)
+
+
+@lru_cache(maxsize=1024)
+def on_side(probe: AdversarialProbe, side: Side | None) -> Perturbation:
+    """Return a probe on one side, always the same object."""
+    return probe.on(side)
+
+
+@lru_cache(maxsize=_MOST)
+def _known(same: _Same) -> Known:
+    case = same.case
+    return Known(case, case_id_of(case), CaseFacts.of(case), _same_letters(case))
+
+
+@lru_cache(maxsize=_MOST)
+def _shown(same: _Same, change: Perturbation, seed: int | None) -> Case | None:
+    if change.fits(same.case):
+        return None
+    if seed is None:
+        return same.case
+    source = random.Random(f"{seed}|{case_id_of(same.case)}|{change.name}")  # noqa: S311 - as a harness draws it
+    return _at_once(change.applied(same.case, Context(random=source, rewrite=_rewritten)), change.name)
+
+
+def _same_letters(case: Case) -> bool:
+    if not isinstance(case, PairwiseCase):
+        return False
+    first, second = ([mark for mark in text if mark.isalnum()] for text in case.texts())
+    return first == second
+
+
+def _is_format(name: str) -> bool:
+    """Whether a perturbation cannot make two answers equal that differ in more than formatting."""
+    return all(part.partition("(")[0] in _FORMATS or is_probe(part) for part in name.split("+"))
+
+
+def _at_once(work: Awaitable[_T], name: str) -> _T:
+    """Run a coroutine that waits for nothing."""
+    steps: Any = work.__await__()
+    try:
+        next(steps)
+    except StopIteration as done:
+        result: _T = done.value
+        return result
+    steps.close()
+    raise UsageError(f"perturbation {name!r} waits for something: ask the judge through JudgeHarness.")
+
+
+async def _rewritten(rewriter: Rewriter, text: str) -> str:
+    reworded = rewriter(text)
+    return reworded if isinstance(reworded, str) else await reworded
+
+
+def _as_it_is(text: str) -> str:
+    return text
+
+
+Kind: TypeAlias = Literal["pairwise", "graded", "scores"]
+KINDS: tuple[Kind, ...] = ("pairwise", "graded", "scores")
+
+_CENTER, _SLOPE = 5.5, 2.0  # a score is 5.5 + 2 z, rounded, from 1 to 10
+_LOWEST, _HIGHEST = 1, 10
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scale:
+    """Verdicts from the worst for A (or for the only answer) to the best, and the edges of z between them.
+
+    A preference is above an edge when it is greater, at a `closed` one also when it is equal.
+    """
+
+    verdicts: tuple[str | int, ...]
+    edges: tuple[float, ...]
+    closed: tuple[bool, ...]
+    criterion: Criterion
+
+    def places(self, preference: NDArray[np.float64]) -> NDArray[np.intp]:
+        """Return the place among `verdicts` of each preference (n,)."""
+        found = np.zeros(len(preference), dtype=np.intp)
+        for edge, closed in zip(self.edges, self.closed, strict=True):
+            found += preference >= edge if closed else preference > edge
+        return found
+
+    @property
+    def top(self) -> int:
+        """The place of the best verdict."""
+        return len(self.verdicts) - 1
+
+
+def scale_of(kind: Kind, ties: float) -> Scale:
+    """Return the scale of a kind of judge; `ties` is half the width of the band in which a pair ties."""
+    if kind == "pairwise":
+        return Scale(
+            verdicts=("B", "TIE", "A"),
+            edges=(-ties, ties),
+            closed=(True, False),
+            criterion=Criterion(name="verdict", labels=("A", "B", "TIE")),
+        )
+    if kind == "graded":
+        return Scale(
+            verdicts=("FAIL", "PASS"),
+            edges=(0.0,),
+            closed=(False,),
+            criterion=Criterion(name="verdict", labels=("PASS", "FAIL")),
+        )
+    scores = tuple(range(_LOWEST, _HIGHEST + 1))
+    return Scale(
+        verdicts=scores,
+        edges=tuple((score - 0.5 - _CENTER) / _SLOPE for score in scores[1:]),
+        closed=(True,) * (len(scores) - 1),
+        criterion=Criterion(name="verdict", scale=(_LOWEST, _HIGHEST)),
+    )
+
+
+_SIGNS: Mapping[object, float] = {"A": 1.0, "PASS": 1.0, "B": -1.0, "FAIL": -1.0, "TIE": 0.0}
+
+
+def gold_difference(gold: object, default: float) -> float:
+    """Return the quality difference a gold label stands for: the default with its sign; of a score its place."""
+    if isinstance(gold, Mapping):
+        gold = gold.get("verdict")
+    if isinstance(gold, (int, float)) and not isinstance(gold, bool):
+        return (gold - _CENTER) / _SLOPE
+    return default * _SIGNS.get(gold, 1.0) if isinstance(gold, str) else default
+
+
+def same(one: Verdict, other: Verdict, tolerance: float) -> bool:
+    """Whether two verdicts count as the same: scores within a tolerance do."""
+    if isinstance(one, (int, float)) and isinstance(other, (int, float)):
+        return within(one, other, tolerance)
+    return one == other
+
 
 QUALITY = "quality_difference"
 _FORMATTING = frozenset({"format_change", "whitespace", "typography"})
@@ -262,3 +469,66 @@ def normals(keys: Keys, counter: NDArray[np.uint64] | int = 0) -> Floats:
 
     drawn: Floats = ndtri(uniforms(keys, counter))
     return drawn
+
+
+_SHARES = ("case_correlation", "refusal", "garbage")
+_SIZES = ("noise", "ties", "formatting", "wording")
+_OF_PAIRS = ("position", "ties")
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgeParameters:
+    """The numbers of a simulated judge, explained by `SimulatedJudge`: answers and truth follow from them."""
+
+    name: str = "simulated"
+    kind: Kind = "pairwise"
+    quality_difference: float = 1.0
+    noise: float = 1.0
+    case_correlation: float = 0.0
+    position: float = 0.0
+    ties: float = 0.0
+    names: Mapping[str, float] = field(default_factory=dict)
+    length: float = 0.0
+    formatting: float = 0.0
+    wording: float = 0.0
+    drift: float = 0.0
+    obeys: Mapping[str, float] = field(default_factory=dict)
+    refusal: float = 0.0
+    garbage: float = 0.0
+    copies: bool = False
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        """Refuse what no judge can be."""
+        if self.kind not in KINDS:
+            raise UsageError(f"a simulated judge is {', '.join(KINDS)}, not {self.kind!r}.")
+        _check_shares({name: getattr(self, name) for name in _SHARES})
+        _check_shares({f"obeys[{name!r}]": share for name, share in self.obeys.items()})
+        _check_names(self.names)
+        for one in fields(self):
+            value = getattr(self, one.name)
+            if isinstance(value, float) and not math.isfinite(value):
+                raise UsageError(f"{one.name} of a simulated judge must be a finite number, not {value}.")
+            if one.name in _SIZES and value < 0:
+                raise UsageError(f"{one.name} of a simulated judge cannot be below 0, as {value} is.")
+            if one.name in _OF_PAIRS and value and self.kind != "pairwise":
+                raise UsageError(f"{one.name} belongs to pairs: leave it out of a {self.kind} judge.")
+        if self.refusal + self.garbage > 1:
+            raise UsageError("refusal and garbage are chances that exclude each other: together at most 1.")
+
+    @cached_property
+    def scale(self) -> Scale:
+        """Its verdicts and where they begin."""
+        return scale_of(self.kind, self.ties)
+
+
+def _check_shares(shares: Mapping[str, float]) -> None:
+    for name, value in shares.items():
+        if not 0 <= value <= 1:
+            raise UsageError(f"{name} of a simulated judge is a share from 0 to 1, not {value}.")
+
+
+def _check_names(names: Mapping[str, float]) -> None:
+    for name, bonus in names.items():
+        if not name.strip() or not math.isfinite(bonus):
+            raise UsageError(f"names of a simulated judge map a name to a finite number, not {name!r} to {bonus}.")

@@ -8,9 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.cases import AnswerCase, PairwiseCase
-from judgeharness_integrations.testing.simulating.answering import QUALITY
-from judgeharness_integrations.testing.simulating.scale import KINDS, Kind, scale_of
+from judgeharness_integrations.judging.cases import AnswerCase, PairwiseCase
+from judgeharness_integrations.testing.simulating.answering import KINDS, QUALITY, Kind, scale_of
 
 __all__ = ["simulated_cases"]
 

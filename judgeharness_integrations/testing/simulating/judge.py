@@ -10,27 +10,31 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from judgeharness_integrations._errors import CaseError, UsageError
-from judgeharness_integrations.cases import Criterion, PairwiseCase
-from judgeharness_integrations.judging import DEFAULT_CRITERION, Answer, JudgeIdentity, Judgment, Probe
+from judgeharness_integrations.judging.cases import Criterion, PairwiseCase
+from judgeharness_integrations.judging.judge import DEFAULT_CRITERION, Answer, JudgeIdentity, Judgment, Probe
 from judgeharness_integrations.testing.simulating.answering import (
     OUTCOME_OF,
     Asked,
+    JudgeParameters,
+    Known,
     answers,
     asked,
     evidence,
+    known,
+    named,
+    on_side,
     raw_text,
     reads_texts,
+    shown,
 )
-from judgeharness_integrations.testing.simulating.parameters import JudgeParameters
-from judgeharness_integrations.testing.simulating.shown import Known, known, named, on_side, shown
 from judgeharness_integrations.testing.simulating.truth import SimulatedTruth
 from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow
 
 if TYPE_CHECKING:
-    from judgeharness_integrations.cases import Case
-    from judgeharness_integrations.perturbations import Perturbation
-    from judgeharness_integrations.probes import AdversarialProbe
-    from judgeharness_integrations.testing.simulating.scale import Scale
+    from judgeharness_integrations.judging.cases import Case
+    from judgeharness_integrations.judging.perturbations import Perturbation
+    from judgeharness_integrations.judging.probes import AdversarialProbe
+    from judgeharness_integrations.testing.simulating.answering import Scale
     from judgeharness_integrations.verdictlog.row import Verdict
 
 __all__ = ["SimulatedJudge"]
@@ -218,7 +222,7 @@ def _attacks(
     """Return what is asked once the judge has said what it thinks of the cases as they are."""
     if not probes:
         return []
-    from judgeharness_integrations.probes import probes as probes_named  # noqa: PLC0415 - most simulate no attack
+    from judgeharness_integrations.judging.probes import probes as probes_named  # noqa: PLC0415 - most simulate no attack
 
     attacks = probes_named(probes)
     said: dict[str, Verdict] = {}

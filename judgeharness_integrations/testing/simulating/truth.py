@@ -11,9 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.testing.simulating.answering import obedience, sentinel_difference, shift
-from judgeharness_integrations.testing.simulating.parameters import JudgeParameters
-from judgeharness_integrations.testing.simulating.scale import same, scale_of
+from judgeharness_integrations.testing.simulating.answering import (
+    JudgeParameters,
+    obedience,
+    same,
+    scale_of,
+    sentinel_difference,
+    shift,
+)
 from judgeharness_integrations.verdictlog.row import Verdict, probe_name
 
 if TYPE_CHECKING:

@@ -6,10 +6,9 @@ from judgeharness_integrations._lazy import lazy
 
 if TYPE_CHECKING:
     from judgeharness_integrations.verdictlog.sql.log import SqlLog
-    from judgeharness_integrations.verdictlog.sql.records import RunRecord, RunState
-    from judgeharness_integrations.verdictlog.sql.runs import ModelUsage
+    from judgeharness_integrations.verdictlog.sql.runs import ModelUsage, RunRecord, RunState
 
 __all__ = ["ModelUsage", "RunRecord", "RunState", "SqlLog"]
 
 # Loaded at first use: reading a file should not pay for SQLAlchemy.
-__getattr__ = lazy(__name__, {"ModelUsage": "runs", "RunRecord": "records", "RunState": "records", "SqlLog": "log"})
+__getattr__ = lazy(__name__, {"ModelUsage": "runs", "RunRecord": "runs", "RunState": "runs", "SqlLog": "log"})

@@ -20,10 +20,9 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from judgeharness_integrations._errors import LogStorageError, RunBusyError
 from judgeharness_integrations.verdictlog.encoding import stored
+from judgeharness_integrations.verdictlog.sql.rows import insert_new
 from judgeharness_integrations.verdictlog.sql.runs import now
-from judgeharness_integrations.verdictlog.sql.schema import CLAIMS
-from judgeharness_integrations.verdictlog.sql.store import Store
-from judgeharness_integrations.verdictlog.sql.writing import insert_new
+from judgeharness_integrations.verdictlog.sql.store import CLAIMS, Store
 
 __all__ = ["Claims", "is_claimed", "lock_file", "lock_key"]
 

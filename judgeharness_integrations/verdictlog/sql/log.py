@@ -9,12 +9,13 @@ from types import TracebackType
 from typing import Any, ClassVar, Self
 
 from judgeharness_integrations.verdictlog.row import VerdictRow
-from judgeharness_integrations.verdictlog.sql import reading, runs, writing
+from judgeharness_integrations.verdictlog.sql import rows as reading
+from judgeharness_integrations.verdictlog.sql import rows as writing
+from judgeharness_integrations.verdictlog.sql import runs
 from judgeharness_integrations.verdictlog.sql.claims import Claims, is_claimed
 from judgeharness_integrations.verdictlog.sql.engines import Synchronous, address_of
-from judgeharness_integrations.verdictlog.sql.reading import ProbeIndex, set_aside
-from judgeharness_integrations.verdictlog.sql.records import RunRecord
-from judgeharness_integrations.verdictlog.sql.runs import ModelUsage, usage_of
+from judgeharness_integrations.verdictlog.sql.rows import ProbeIndex, set_aside
+from judgeharness_integrations.verdictlog.sql.runs import ModelUsage, RunRecord, usage_of
 from judgeharness_integrations.verdictlog.sql.store import Store
 
 __all__ = ["SqlLog"]

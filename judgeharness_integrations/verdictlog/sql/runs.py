@@ -1,12 +1,12 @@
-"""Run records in a database, and what a run used, summed by the database."""
+"""What a log knows of a run besides its rows."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Final, Literal, TypeAlias, get_args
 
 from sqlalchemy import ColumnElement, Select, and_, case, distinct, func, literal, or_, select, union_all, update
 from sqlalchemy.engine import Connection
@@ -14,11 +14,75 @@ from sqlalchemy.engine import Connection
 from judgeharness_integrations._errors import UnknownNameError, UsageError
 from judgeharness_integrations.verdictlog.encoding import restored, stored
 from judgeharness_integrations.verdictlog.row import TOKENS
-from judgeharness_integrations.verdictlog.sql.records import RunRecord, check_state
-from judgeharness_integrations.verdictlog.sql.schema import RUNS, VERDICTS
-from judgeharness_integrations.verdictlog.sql.store import Store
+from judgeharness_integrations.verdictlog.sql.store import RUNS, VERDICTS, Store
 
-__all__ = ["ModelUsage", "add_record", "change_record", "now", "read_record", "read_records", "run_ids", "usage_of"]
+__all__ = [
+    "ORDER_SEED",
+    "RUN_STATES",
+    "ModelUsage",
+    "RunRecord",
+    "RunState",
+    "add_record",
+    "change_record",
+    "check_state",
+    "now",
+    "read_record",
+    "read_records",
+    "run_ids",
+    "usage_of",
+]
+
+
+RunState: TypeAlias = Literal["running", "complete", "budget_exhausted", "interrupted", "judge_down", "failed"]
+ORDER_SEED: Final = "order_seed"  # among the parts: whoever continues a run that is watched asks in the same order
+RUN_STATES: tuple[RunState, ...] = get_args(RunState)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunRecord:
+    """A run of a log. Times are ISO 8601 in UTC; what is not known is None.
+
+    `config` (no secrets in it) and `parts` (what the answers depend on) are JSON objects, and so is `prices`.
+    """
+
+    run: str
+    state: RunState
+    created_at: str
+    updated_at: str
+    version: str
+    config: Mapping[str, Any] = field(default_factory=dict)
+    parts: Mapping[str, Any] = field(default_factory=dict)
+    planned_cases: int | None = None
+    planned_calls: int | None = None
+    prices: Any = None
+    attempts_spent: int | None = None
+
+    @property
+    def until(self) -> bool:
+        """Whether it asks until its gates are settled: its cases may be as many as its answers asked for."""
+        return ORDER_SEED in self.parts
+
+    @property
+    def cases_a_judge(self) -> int | None:
+        """How many cases each of its judges was to be asked about; None where that was not noted."""
+        judges = len(self.config.get("judges", ()))
+        return None if not judges or self.planned_cases is None else self.planned_cases // judges
+
+    @property
+    def cases_digest(self) -> str | None:
+        """The digest of the content of its cases, in their order; None where it was not noted."""
+        found = self.parts.get("cases", {}).get("content")
+        return None if found is None else str(found)
+
+    def __post_init__(self) -> None:
+        """Refuse a state that does not exist."""
+        check_state(self.state)
+
+
+def check_state(state: str) -> None:
+    """Raise an UnknownNameError unless runs can be in this state."""
+    if state not in RUN_STATES:
+        raise UnknownNameError("run state", state, RUN_STATES)
 
 
 _JSON = ("config", "parts", "prices")

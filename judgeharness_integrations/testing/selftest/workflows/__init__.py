@@ -6,9 +6,8 @@ To add one, declare a `PromiseCheck` beside a function that simulates studies of
 from __future__ import annotations
 
 from judgeharness_integrations.testing.selftest.check import Check
-from judgeharness_integrations.testing.selftest.workflows.certificates import CERTIFYING
 from judgeharness_integrations.testing.selftest.workflows.labelling import CHOOSING, LABELLING
-from judgeharness_integrations.testing.selftest.workflows.looking import DRIFTING, LOOKING
+from judgeharness_integrations.testing.selftest.workflows.looking import CERTIFYING, DRIFTING, LOOKING
 from judgeharness_integrations.testing.selftest.workflows.planning import PLANNING
 
 __all__ = ["WORKFLOWS"]

@@ -8,14 +8,14 @@ from typing import Final
 
 import numpy as np
 
-from judgeharness_integrations.calibration.corrected import corrected_rate
-from judgeharness_integrations.calibration.judged import Judged
-from judgeharness_integrations.calibration.measure import CriterionCalibration, measure_calibration
-from judgeharness_integrations.calibration.rates import Rate
-from judgeharness_integrations.gates.expression import parse_expression
-from judgeharness_integrations.gates.judging import judged
-from judgeharness_integrations.gates.looking import ALPHA
-from judgeharness_integrations.gates.metrics import measured_rate
+from judgeharness_integrations.analysis.calibration.corrected import corrected_rate
+from judgeharness_integrations.analysis.calibration.items import Judged
+from judgeharness_integrations.analysis.calibration.measure import CriterionCalibration, measure_calibration
+from judgeharness_integrations.analysis.calibration.rates import Rate
+from judgeharness_integrations.analysis.gates.checking import judged
+from judgeharness_integrations.analysis.gates.gate import parse_expression
+from judgeharness_integrations.analysis.gates.metrics import measured_rate
+from judgeharness_integrations.analysis.gates.sequential import ALPHA
 from judgeharness_integrations.testing.selftest.check import (
     Check,
     Floats,

@@ -17,11 +17,11 @@ from scipy.optimize import root_scalar
 from scipy.special import betaincinv
 from scipy.stats import betabinom
 
-from judgeharness_integrations.calibration.rates import Rate
-from judgeharness_integrations.planning import Goal, Pilot, pilot_of
-from judgeharness_integrations.planning.report import Wanted, truths_of
-from judgeharness_integrations.planning.study import cases_of, level_of
-from judgeharness_integrations.statistics.paired import mcnemar_p
+from judgeharness_integrations.analysis.calibration.rates import Rate
+from judgeharness_integrations.analysis.planning import Goal, Pilot, pilot_of
+from judgeharness_integrations.analysis.planning.report import Wanted, truths_of
+from judgeharness_integrations.analysis.planning.study import cases_of, level_of
+from judgeharness_integrations.analysis.statistics.paired import mcnemar_p
 from judgeharness_integrations.testing.selftest.check import Check, Floats, Point, PromiseCheck, grid
 from judgeharness_integrations.testing.selftest.proportions import clustered_hits, equal_clusters
 from judgeharness_integrations.verdictlog.row import VerdictRow

@@ -1,0 +1,324 @@
+"""A LangChain evaluator as a judge of the harness, and what makes it the same one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from importlib import import_module
+from typing import Any, ClassVar
+
+from langchain_core.caches import BaseCache
+from langchain_core.exceptions import OutputParserException
+
+from judgeharness_integrations.judging.adapters import VersionRange
+from judgeharness_integrations.judging.answer import UNREACHABLE, EmptyAnswerError, ModelAnswer, answer_behind
+from judgeharness_integrations.judging.byrule import identified, rule_identity
+from judgeharness_integrations.judging.capturing import captured
+from judgeharness_integrations.judging.cases import AnswerCase, Case, Criterion, PairwiseCase
+from judgeharness_integrations.judging.chatmodels import SEVERAL_CHOICES, namespace_of, single_choice
+from judgeharness_integrations.judging.chatmodels import model_name as given_name
+from judgeharness_integrations.judging.execution.attempting import read_apart
+from judgeharness_integrations.judging.execution.ownclients import own_model
+from judgeharness_integrations.judging.functionsource import UnreadableError
+from judgeharness_integrations.judging.harness import Shape
+from judgeharness_integrations.judging.judge import Answer, JudgeIdentity, Judgment, Probe
+from judgeharness_integrations.judging.structured import StructuredCase, own_copy
+from judgeharness_integrations.verdictlog.row import Verdict
+from judgeharness_langchain.kinds import (
+    LANGCHAIN,
+    CallOptions,
+    Kind,
+    compares_by_rule,
+    kind_of,
+    own_classes,
+    short_name,
+)
+from judgeharness_langchain.models import (
+    active_cache,
+    family_of,
+    fitting_case,
+    innermost,
+    isolated,
+    misfit,
+    model_name,
+    model_parameters,
+    prompt_hash,
+    relabelled,
+    template_texts,
+)
+from judgeharness_langchain.versions import TESTED
+
+__all__ = ["EvaluatorJudge", "Sample", "identity_of"]
+
+
+_CLASSIC, _CORE = "langchain_classic", "langchain_core"
+_PACKAGES: Mapping[str, tuple[str, ...]] = {  # besides the evaluator's own, what decides its scores
+    "EmbeddingDistanceEvalChain": ("numpy",),
+    "JsonEditDistanceEvaluator": (_CORE, "rapidfuzz"),
+    "JsonEqualityEvaluator": (_CORE,),
+    "JsonSchemaEvaluator": (_CORE, "jsonschema"),
+    "JsonValidityEvaluator": (_CORE,),
+    "PairwiseEmbeddingDistanceEvalChain": ("numpy",),
+    "PairwiseStringDistanceEvalChain": ("rapidfuzz",),
+    "StringDistanceEvalChain": ("rapidfuzz",),
+}
+_OF_EMBEDDINGS = ("dimensions", "encode_kwargs", "model_kwargs", "task_type")  # beside what any model has
+
+
+def identity_of(evaluator: Any) -> JudgeIdentity:
+    """Return the model of an evaluator, its parameters and prompt; of one that compares by rule, how it compares.
+
+    Raises:
+        UnreadableError: how it compares cannot be compared with another one.
+
+    """
+    if compares_by_rule(evaluator):
+        return _of_rule(evaluator)
+    model = getattr(evaluator, "llm", None)
+    return JudgeIdentity(
+        name=type(evaluator).__name__,
+        model=model_name(model) if model is not None else None,
+        parameters=model_parameters(model, getattr(evaluator, "llm_kwargs", None)),
+        prompt_hash=prompt_hash(getattr(evaluator, "prompt", None)),
+        family=family_of(model) if model is not None else None,
+    )
+
+
+def _of_rule(evaluator: Any) -> JudgeIdentity:
+    kinds = type(evaluator).__mro__
+    home = next((package for kind in kinds if (package := _package(kind)) in LANGCHAIN), _CLASSIC)
+    extra = next((_PACKAGES[kind.__name__] for kind in kinds if kind.__name__ in _PACKAGES), ())
+    settings = dict(_settings(evaluator, kinds)) | dict(_own_code(evaluator))
+    embeddings = settings.pop("embeddings", None)
+    model = given_name(embeddings)
+    if embeddings is not None:
+        if model is None:
+            raise UnreadableError(f"its embedding model, a {type(embeddings).__name__}, does not tell its name")
+        told = model_parameters(embeddings, {name: getattr(embeddings, name, None) for name in _OF_EMBEDDINGS})
+        settings["embeddings"] = {"class": type(embeddings).__qualname__, **told}
+    return rule_identity(type(evaluator).__name__, packages=(home, *extra), parameters=settings, model=model)
+
+
+def _package(kind: type) -> str:
+    return kind.__module__.partition(".")[0]
+
+
+def _settings(evaluator: Any, kinds: tuple[type, ...]) -> Iterator[tuple[str, Any]]:
+    """Yield how an evaluator is set: its attributes; the fields of a chain which not every chain has."""
+    chain: Any = next((kind for kind in kinds if kind.__name__ == "Chain"), None)
+    of_kind = getattr(type(evaluator), "model_fields", {})
+    for name in vars(evaluator) if chain is None else of_kind.keys() - chain.model_fields.keys():
+        value = getattr(evaluator, name)
+        yield name, "DamerauLevenshtein" if name == "_string_distance" and value is _default_distance() else value
+
+
+def _default_distance() -> object:
+    """Return what LangChain measures the distance of JSON texts with; where that is not installed, nothing is it."""
+    try:
+        return import_module("rapidfuzz.distance").DamerauLevenshtein.normalized_distance
+    except ImportError:
+        return object()
+
+
+def _own_code(evaluator: object) -> Iterator[tuple[str, Any]]:
+    """Yield what classes of the caller's own add to one of LangChain's."""
+    for kind in own_classes(evaluator):
+        for name, value in vars(kind).items():
+            if name in ("__init__", "__call__") or not name.startswith(("__", "_abc_")):
+                code = value.fget if isinstance(value, property) else getattr(value, "__func__", value)
+                yield f"{kind.__qualname__}.{name}", code
+
+
+_RUN = "__run"
+_MOST_STEPS = 30_000_000  # characters an opening bracket looks at, of all of them together; tenths of a second
+
+
+@dataclass
+class Sample:
+    """What one call of the evaluator itself returned or raised."""
+
+    answer: dict[str, Any] | None = None
+    error: Exception | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvaluatorJudge:
+    """Asks an evaluator with `evaluate_string_pairs` or `evaluate_strings`.
+
+    Its text is read by our grammar where the evaluator has its stock parser, and every difference is counted as a
+    parser conflict; with `own_parser` the evaluator's reading is taken as it is. Build it with `EvaluatorJudge.of`.
+    """
+
+    tested: ClassVar[Mapping[str, VersionRange]] = TESTED
+
+    evaluator: Any
+    kind: Kind
+    name: str
+    identity: JudgeIdentity | None
+    unidentified: str | None = None
+    criteria: tuple[Criterion, ...]
+    options: CallOptions = field(default_factory=CallOptions)
+    own_parser: bool = False
+    samples: dict[tuple[str, str, int], Sample] = field(default_factory=dict, compare=False, repr=False)
+    _variants: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
+
+    @classmethod
+    def of(cls, evaluator: Any, *, name: str | None = None, shape: Shape | None = None) -> EvaluatorJudge:
+        """Wrap an evaluator.
+
+        Args:
+            evaluator: the evaluator.
+            name: the judge's name in the log; the evaluation's by default, as `correctness` or `pairwise_string`.
+            shape: `labels` or `scores` for a string evaluator of the caller's own.
+
+        Raises:
+            UnsupportedEvaluatorError: it cannot be harnessed; the sentence says why.
+
+        """
+        kind = kind_of(evaluator, shape)
+        criterion = str(getattr(evaluator, "criterion_name", None) or "verdict")
+        identity, unidentified = identified(lambda: identity_of(evaluator))
+        return cls(
+            evaluator=evaluator,
+            kind=kind,
+            name=name or short_name(evaluator),
+            identity=identity,
+            unidentified=unidentified,
+            criteria=(Criterion(name=criterion, labels=kind.labels, scale=_scale(evaluator, kind)),),
+        )
+
+    @property
+    def supports(self) -> frozenset[str]:
+        """`slot_names`, where the evaluator's prompt names the two answers Assistant A and Assistant B."""
+        prompt = getattr(self.evaluator, "prompt", None)
+        renamed = prompt is not None and relabelled(prompt, ("1", "2")) is not None
+        return frozenset({"slot_names"}) if renamed else frozenset()
+
+    @property
+    def asked_once(self) -> str | None:
+        """Why one unperturbed call says all there is to know; None for a judge that is to be sampled."""
+        return self.kind.asked_once
+
+    def bound(self, options: CallOptions, *, own_parser: bool) -> EvaluatorJudge:
+        """Return the judge for one evaluation: with the caller's options and its own samples."""
+        return replace(self, options=options, own_parser=own_parser, samples={})
+
+    def fits(self, case: Case) -> str | None:
+        """Return why the evaluator cannot judge a case, None when it can."""
+        return misfit(case, self.evaluator, pairwise=self.kind.pairs)
+
+    async def judge(self, probe: Probe) -> Judgment:
+        """Ask the evaluator once."""
+        case = fitting_case(self, probe.case)
+        sample = self.samples[probe.case_id, probe.perturbation.name, probe.repetition] = Sample()
+        evaluator, warnings = self._isolated(probe, case.presentation.slot_names)
+        with captured() as capture:
+            try:
+                sample.answer = await self._evaluate(own_model(evaluator), probe)
+            except Exception as error:
+                sample.error = error
+                if capture.empty is not None:
+                    raise EmptyAnswerError(capture.empty.answer) from error
+                answer = capture.last or answer_behind(error)
+                if answer is None:  # the call failed, not the reading of its answer
+                    raise
+            else:
+                answer = capture.last
+        return await read_apart(answer.text if answer else "", self._judgment, case, sample, answer, warnings)
+
+    async def _evaluate(self, evaluator: Any, probe: Probe) -> dict[str, Any]:
+        config = self.options.for_sample(probe)
+        arguments: dict[str, Any] = {**self._given(probe.case), **self.options.extra}
+        arguments |= {key: config.get(key) for key in ("callbacks", "tags", "metadata")}
+        arguments["include_run_info"] = True
+        name = "aevaluate_string_pairs" if self.kind.pairs else "aevaluate_strings"
+        # The harnessed evaluator has checked and warned about the arguments once; the samples need not again.
+        call = getattr(evaluator, f"_{name}", None) or getattr(evaluator, name)
+        return dict(await call(**arguments))
+
+    def _given(self, case: AnswerCase) -> Mapping[str, Any]:
+        """Return the texts of a case; to what compares by rule, its values."""
+        texts = {"prediction": case.output, "reference": case.reference, "input": case.input}
+        if isinstance(case, StructuredCase) and self.asked_once is not None:
+            values = {"prediction": case.outputs, "reference": case.reference_outputs, "input": case.inputs}
+            return {name: own_copy(value) for name, value in values.items()}
+        return texts | ({"prediction_b": case.output_b} if isinstance(case, PairwiseCase) else {})
+
+    def _isolated(self, probe: Probe, slots: tuple[str, str] | None) -> tuple[Any, tuple[str, ...]]:
+        """Return the evaluator for one sample: its own cache entries, one choice, and the answers' names."""
+        model = getattr(self.evaluator, "llm", None)
+        cache = active_cache(model)
+        key = (id(cache), namespace_of(probe) if cache is not None else "", slots)
+        if key not in self._variants:
+            self._variants[key] = self._variant(model, cache, key[1], slots)
+        return self._variants[key]  # type: ignore[no-any-return]
+
+    def _variant(
+        self, model: Any, cache: BaseCache | None, namespace: str, slots: tuple[str, str] | None
+    ) -> tuple[Any, tuple[str, ...]]:
+        changes: dict[str, Any] = {} if slots is None else {"prompt": relabelled(self.evaluator.prompt, slots)}
+        parser, copy = getattr(self.evaluator, "output_parser", None), getattr(self.evaluator, "model_copy", None)
+        if hasattr(parser, "model_copy"):
+            changes["output_parser"] = linear_parser(parser)
+        own = None if model is None or copy is None else isolated(model, namespace)
+        if own is not None:
+            changes["llm"] = own
+        warnings = [UNREACHABLE] if own is None and cache is not None else []
+        if own is not None and single_choice(innermost(model)) is not innermost(model):
+            warnings.append(SEVERAL_CHOICES)
+        return (copy(update=changes) if copy and changes else self.evaluator), tuple(warnings)
+
+    def _judgment(
+        self, case: AnswerCase, sample: Sample, answer: ModelAnswer | None, warnings: Sequence[str]
+    ) -> Judgment:
+        native, said = sample.answer or {}, answer or ModelAnswer()
+        theirs = self.kind.verdict(native) if sample.answer is not None else None
+        verdict, conflict = self._read(case, theirs, answer)
+        reasoning, run, name = native.get("reasoning"), native.get(_RUN), self.criteria[0].name
+        read = said.unusable(name) or Answer(
+            criterion=name,
+            verdict=verdict,
+            outcome="ok" if verdict is not None else "unparsed",
+            reasoning=None if reasoning is None else str(reasoning),
+        )
+        return said.judgment(
+            [read],
+            warnings=warnings,
+            parser_conflict=1 if conflict else None,
+            run_id=None if run is None else str(run.run_id),
+        )
+
+    def _read(
+        self, case: AnswerCase, theirs: Verdict | None, answer: ModelAnswer | None
+    ) -> tuple[Verdict | None, bool]:
+        """Return the verdict, and whether our reading of the answer differs from the evaluator's."""
+        if answer is not None and answer.problem is not None:
+            return None, theirs is not None  # what a half answer says is not where it would have ended
+        stock = type(getattr(self.evaluator, "output_parser", None)).__name__ == self.kind.parser
+        if self.own_parser or answer is None or not stock:
+            return theirs, False
+        ours = self.kind.reread(answer.text, case.all_texts(), template_texts(getattr(self.evaluator, "prompt", None)))
+        divisor = getattr(self.evaluator, "normalize_by", None)
+        if isinstance(ours, (int, float)) and divisor:
+            ours = ours / divisor
+        return ours, ours != theirs
+
+
+def linear_parser(parser: Any) -> Any:
+    """Return a copy of a parser that refuses texts on which LangChain's patterns take quadratic time."""
+    copy, parse = parser.model_copy(), parser.parse
+
+    def bounded(text: str) -> Any:
+        if len(text) * text.count("[[") > _MOST_STEPS:
+            raise OutputParserException("the answer is too long for the evaluator's own parser")
+        return parse(text)
+
+    object.__setattr__(copy, "parse", bounded)  # a parser takes no new attributes
+    return copy
+
+
+def _scale(evaluator: Any, kind: Kind) -> tuple[float, float] | None:
+    if kind.shape != "scores" or kind.grammar is None:
+        return None
+    divisor = getattr(evaluator, "normalize_by", None) or 1.0
+    return (1.0 / divisor, 10.0 / divisor)

@@ -1,1 +1,0 @@
-"""The alternative annotator test: may a judge stand in for human annotators?"""

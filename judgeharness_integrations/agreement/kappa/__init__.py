@@ -1,1 +1,0 @@
-"""Coefficients of agreement beyond chance, their intervals, and who agrees with whom."""

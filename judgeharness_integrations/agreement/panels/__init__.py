@@ -1,1 +1,0 @@
-"""Panels: who said what about which item, from logs, annotation JSON and tables."""

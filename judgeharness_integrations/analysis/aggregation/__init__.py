@@ -1,0 +1,41 @@
+"""Named rules: the rows of one case and criterion -> a decision, and the statistics that belong beside it."""
+
+from judgeharness_integrations.analysis.aggregation.curtailing import curtails, needed, settled
+from judgeharness_integrations.analysis.aggregation.deciding import decide, quorum
+from judgeharness_integrations.analysis.aggregation.decision import Decision, Status, abstained, decided, not_graded
+from judgeharness_integrations.analysis.aggregation.position import PositionBias, position_bias
+from judgeharness_integrations.analysis.aggregation.rules import RULE_NAMES, Rule, RuleLike, rule
+from judgeharness_integrations.analysis.aggregation.statistics import (
+    VarianceSplit,
+    agreement,
+    chance_consistency,
+    modal_share,
+    variance_split,
+)
+from judgeharness_integrations.analysis.statistics.proportions import sign_test, wilson
+
+__all__ = [
+    "RULE_NAMES",
+    "Decision",
+    "PositionBias",
+    "Rule",
+    "RuleLike",
+    "Status",
+    "VarianceSplit",
+    "abstained",
+    "agreement",
+    "chance_consistency",
+    "curtails",
+    "decide",
+    "decided",
+    "modal_share",
+    "needed",
+    "not_graded",
+    "position_bias",
+    "quorum",
+    "rule",
+    "settled",
+    "sign_test",
+    "variance_split",
+    "wilson",
+]

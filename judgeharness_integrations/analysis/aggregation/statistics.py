@@ -1,0 +1,293 @@
+"""Statistics of the samples of a case: consistency, independence, and where their spread comes from."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from operator import mul
+from typing import Final, Literal, TypeAlias
+
+from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow, is_number
+
+__all__ = [
+    "Independence",
+    "SampleStatus",
+    "VarianceSplit",
+    "agreement",
+    "chance_consistency",
+    "distance_share",
+    "independence",
+    "independence_of",
+    "modal_share",
+    "pair_disagreement",
+    "response_of",
+    "variance_split",
+]
+
+
+_LARGEST_N: Final = 200
+_PAIR: Final = 2
+_NEGLIGIBLE: Final = 1e-17
+
+
+def modal_share(distribution: Mapping[Verdict, int]) -> float | None:
+    """Return the share of the most frequent verdict among valid samples; None without any."""
+    total = sum(distribution.values())
+    return max(distribution.values()) / total if total else None
+
+
+def agreement(distribution: Mapping[Verdict, int]) -> float | None:
+    """Return the share of agreeing pairs of samples, sum k(k-1) / (N(N-1)); unbiased. None below two samples."""
+    total = sum(distribution.values())
+    if total < _PAIR:
+        return None
+    return sum(count * (count - 1) for count in distribution.values()) / (total * (total - 1))
+
+
+@lru_cache(maxsize=1024)
+def chance_consistency(samples: int, labels: int) -> float | None:
+    """Return the expected modal share of a judge that picks one of `labels` uniformly at random.
+
+    E[max] / N = sum_{m<N} P(max > m) / N over a multinomial; None for N = 0 and beyond 200 samples.
+    """
+    if not 0 < samples <= _LARGEST_N or labels < 1:
+        return None
+    least = -(-samples // labels)  # some label is drawn at least that often
+    expected = float(least)
+    for most in range(least, samples):
+        above = _some_above(samples, labels, most)
+        if above < _NEGLIGIBLE:
+            break
+        expected += above
+    return expected / samples
+
+
+def _some_above(samples: int, labels: int, most: int) -> float:
+    """Return P(some label is drawn more than `most` times)."""
+    if 2 * (most + 1) > samples:  # then it is one label alone
+        return labels * math.fsum(_binomial(samples, 1, labels)[samples][most + 1 :])
+    return 1 - _none_above(samples, labels, most)[samples]
+
+
+def _none_above(samples: int, labels: int, most: int) -> list[float]:
+    """Return P(no label is drawn more than `most` times) for 0 .. `samples` draws, joining two groups of labels."""
+    if labels == 1:
+        return [1.0] * (most + 1) + [0.0] * (samples - most)
+    part = labels // 2 if labels % 2 == 0 else labels - 1
+    first = _none_above(samples, part, most)
+    second = first if 2 * part == labels else _none_above(samples, labels - part, most)
+    draws = _binomial(samples, part, labels)
+    return [math.fsum(map(mul, map(mul, row, first), second[len(row) - 1 :: -1])) for row in draws]
+
+
+@lru_cache(maxsize=16)
+def _binomial(samples: int, part: int, labels: int) -> list[list[float]]:
+    """Return, for n = 0 .. `samples` draws, the chances that 0 .. n of them fall on `part` of the labels."""
+    share = part / labels
+    return [[math.comb(n, k) * share**k * (1 - share) ** (n - k) for k in range(n + 1)] for n in range(samples + 1)]
+
+
+def within(score: float, other: float, tolerance: float) -> bool:
+    """Whether two scores lie within a tolerance, rounding forgiven: 0.7 and 0.8 are one tenth apart."""
+    return abs(score - other) <= tolerance * (1 + 1e-9) + 1e-12
+
+
+def distance_share(scores: Iterable[float], center: float, tolerance: float) -> float | None:
+    """Return the share of scores within `tolerance` of `center`; None without scores."""
+    near = [within(score, center, tolerance) for score in scores]
+    return sum(near) / len(near) if near else None
+
+
+def pair_disagreement(
+    first: Mapping[Verdict, int], second: Mapping[Verdict, int], *, tolerance: float | None = None
+) -> float | None:
+    """Return the share of pairs (one sample of each) whose verdicts differ; None when either is empty.
+
+    With a `tolerance`, scores differ when they lie farther apart than that.
+    """
+    pairs = sum(first.values()) * sum(second.values())
+    if not pairs:
+        return None
+    differing = sum(
+        count * other_count
+        for verdict, count in first.items()
+        for other, other_count in second.items()
+        if verdict != other and not _close(verdict, other, tolerance)
+    )
+    return differing / pairs
+
+
+def _close(verdict: Verdict, other: Verdict, tolerance: float | None) -> bool:
+    if tolerance is None or not isinstance(verdict, (int, float)) or not isinstance(other, (int, float)):
+        return False
+    return within(verdict, other, tolerance)
+
+
+SampleStatus: TypeAlias = Literal["independent", "collapsed", "cannot tell", "not repeated"]
+_IDS = frozenset({"response_id", "cached"})
+_LONG_TEXT = 200  # characters: two independent answers of this length do not coincide by chance
+
+
+@dataclass(frozen=True, kw_only=True)
+class Independence:
+    """Whether samples under one perturbation are copies of each other.
+
+    `effective` counts the valid samples without proven copies; `evidence` says what proved them.
+    """
+
+    status: SampleStatus
+    effective: int
+    evidence: tuple[str, ...] = ()
+
+
+def independence(rows: Iterable[VerdictRow], *, temperature: float | None = None) -> Independence:
+    """Look for evidence of collapse among the valid samples of one case and criterion.
+
+    Evidence is a cache hit, a repeated response id of the same answer, an identical text of 200 characters or more, or
+    identical answers at temperature 0. Identical short texts prove nothing: `cannot tell`; nor does an id that
+    different answers share.
+    """
+    groups: dict[str, list[VerdictRow]] = {}
+    for row in rows:
+        if row.verdict is not None:
+            groups.setdefault(row.perturbation, []).append(row)
+    return independence_of(groups.values(), temperature=temperature)
+
+
+def independence_of(groups: Collection[Sequence[VerdictRow]], *, temperature: float | None = None) -> Independence:
+    """Look for evidence of collapse among valid samples that are grouped by perturbation; see `independence`."""
+    repeated = [group for group in groups if len(group) > 1]
+    valid = sum(map(len, groups))
+    if not repeated:
+        return Independence(status="not repeated", effective=valid)
+    copies = [reason for group in repeated for reason in _copies(group, temperature)]
+    if copies:
+        evidence = tuple(sorted(set(copies)))
+        return Independence(status="collapsed", effective=valid - len(copies), evidence=evidence)
+    known = all(len({_text(row) for row in group} - {None}) > 1 for group in repeated)
+    return Independence(status="independent" if known else "cannot tell", effective=valid)
+
+
+def response_of(row: VerdictRow) -> tuple[object, object] | None:
+    """Return what only copies of one response share: its id and its text, or the verdict where no text was kept.
+
+    None without an id. An id alone proves nothing: some servers give every response the same one.
+    """
+    response = row.attributes.get("response_id")
+    if response is None:
+        return None
+    text = _text(row)
+    return response, row.verdict if text is None else text
+
+
+def _text(row: VerdictRow) -> str | None:
+    return row.raw if row.raw is not None else row.reasoning
+
+
+def _copies(group: Sequence[VerdictRow], temperature: float | None) -> Iterator[str]:
+    """Yield why a sample is a copy of another one of the group, for each that is, in whatever order the group came."""
+    if temperature != 0 and not any(map(_tells, group)):
+        return
+    first, *others = sorted(group, key=_age)
+    seen_responses, seen_texts = {response_of(first)}, {_text(first)}
+    frozen = temperature == 0 and all((_text(row), row.verdict) == (_text(first), first.verdict) for row in others)
+    for row in others:
+        response, text = response_of(row), _text(row)
+        if row.attributes.get("cached") == "shared":
+            yield "cache hit"
+        elif response is not None and response in seen_responses:
+            yield "repeated response id"
+        elif text is not None and len(text) >= _LONG_TEXT and text in seen_texts:
+            yield "identical long texts"
+        elif frozen:
+            yield "temperature 0"
+        seen_responses.add(response)
+        seen_texts.add(text)
+
+
+def _tells(row: VerdictRow) -> bool:
+    """Whether there is anything of a row that only a copy can share."""
+    text = _text(row)
+    return (text is not None and len(text) >= _LONG_TEXT) or not _IDS.isdisjoint(row.attributes)
+
+
+def _age(row: VerdictRow) -> tuple[bool, int]:
+    return (row.attributes.get("cached") == "shared", row.repetition)
+
+
+@dataclass(frozen=True, kw_only=True)
+class VarianceSplit:
+    """Variance components of one criterion, in squared units of the score (or of the 0/1 indicator).
+
+    None means not estimable: one case only, one perturbation a case, one repetition. Components that came out
+    negative are 0 and named in `clipped`.
+    """
+
+    between_cases: float | None
+    between_perturbations: float | None
+    between_repetitions: float | None
+    clipped: tuple[str, ...] = ()
+
+    @property
+    def reliability(self) -> float | None:
+        """ICC(1) of a single sample: the share of the variance that lies between cases."""
+        parts = (self.between_cases, self.between_perturbations or 0.0, self.between_repetitions or 0.0)
+        if parts[0] is None or not (total := sum(part for part in parts if part is not None)):
+            return None
+        return parts[0] / total
+
+
+def _spread(values: Sequence[float]) -> float:
+    center = sum(values) / len(values)
+    return sum((value - center) ** 2 for value in values)
+
+
+def _numbers(rows: Iterable[VerdictRow], positive: Verdict) -> dict[str, dict[str, list[float]]]:
+    table: dict[str, dict[str, list[float]]] = {}
+    for row in rows:
+        if row.verdict is not None:
+            value = float(row.verdict) if is_number(row.verdict) else float(row.verdict == positive)  # type: ignore[arg-type]
+            table.setdefault(row.case_id, {}).setdefault(row.perturbation, []).append(value)
+    return table
+
+
+def variance_split(rows: Iterable[VerdictRow], *, positive: Verdict = "PASS") -> VarianceSplit:
+    """Split the variance of one judge and criterion by nested ANOVA with moments (unbalanced sizes allowed).
+
+    Labels enter as the indicator of `positive`. Source: Searle, Casella, McCulloch, Variance Components, ch. 3.
+    """
+    table = _numbers(rows, positive)
+    cells = [cell for case in table.values() for cell in case.values()]
+    cases = [[value for cell in case.values() for value in cell] for case in table.values()]
+    everything = [value for case in cases for value in case]
+    total, n_cells, n_cases = len(everything), len(cells), len(cases)
+    within = sum(map(_spread, cells)) / (total - n_cells) if total > n_cells else None
+    squares = {
+        "cells": sum(len(cell) ** 2 for cell in cells) / max(total, 1),
+        "cases": sum(len(case) ** 2 for case in cases) / max(total, 1),
+        "nested": sum(
+            sum(len(cell) ** 2 for cell in case.values()) / sum(map(len, case.values())) for case in table.values()
+        ),
+    }
+    between_perturbations: float | None = None
+    if n_cells > n_cases and within is not None:
+        mean_square = (sum(map(_spread, cases)) - sum(map(_spread, cells))) / (n_cells - n_cases)
+        between_perturbations = (mean_square - within) * (n_cells - n_cases) / (total - squares["nested"])
+    between_cases: float | None = None
+    if n_cases > 1 and within is not None:
+        mean_square = (_spread(everything) - sum(map(_spread, cases))) / (n_cases - 1)
+        lower = within + (between_perturbations or 0.0) * (squares["nested"] - squares["cells"]) / (n_cases - 1)
+        between_cases = (mean_square - lower) * (n_cases - 1) / (total - squares["cases"])
+    return _clipped(between_cases, between_perturbations, within)
+
+
+def _clipped(cases: float | None, perturbations: float | None, repetitions: float | None) -> VarianceSplit:
+    parts = {"cases": cases, "perturbations": perturbations, "repetitions": repetitions}
+    return VarianceSplit(
+        between_cases=None if cases is None else max(0.0, cases),
+        between_perturbations=None if perturbations is None else max(0.0, perturbations),
+        between_repetitions=repetitions,
+        clipped=tuple(name for name, value in parts.items() if value is not None and value < 0),
+    )

@@ -1,0 +1,59 @@
+"""Calibration: a rule's decisions against labels, and until when that holds; label sets and labelling sheets."""
+
+from typing import TYPE_CHECKING
+
+from judgeharness_integrations._lazy import lazy
+
+if TYPE_CHECKING:
+    from judgeharness_integrations.analysis.calibration.items import Judged, LabelledItem
+    from judgeharness_integrations.analysis.calibration.measure import (
+        ClassRates,
+        CriterionCalibration,
+        RiskCoverage,
+        RiskPoint,
+        measure_calibration,
+    )
+    from judgeharness_integrations.analysis.calibration.rates import Rate, ScoreErrors
+    from judgeharness_integrations.analysis.calibration.saved import CalibrationReport, CalibrationState
+    from judgeharness_integrations.analysis.statistics.agreement import Kappa
+    from judgeharness_integrations.analysis.statistics.means import Estimate
+
+__all__ = [
+    "CalibrationReport",
+    "CalibrationState",
+    "ClassRates",
+    "CriterionCalibration",
+    "Estimate",
+    "Judged",
+    "Kappa",
+    "LabelledItem",
+    "Rate",
+    "RiskCoverage",
+    "RiskPoint",
+    "ScoreErrors",
+    "measure_calibration",
+]
+
+# Loaded at first use: what is right of the verdict log does not load labelled cases and their sheets.
+_HOMES = {
+    "CalibrationReport": "saved",
+    "CalibrationState": "saved",
+    "ClassRates": "measure",
+    "CriterionCalibration": "measure",
+    "Estimate": ".statistics.means",
+    "Judged": "items",
+    "Kappa": ".statistics.agreement",
+    "LabelledItem": "items",
+    "Rate": "rates",
+    "RiskCoverage": "measure",
+    "RiskPoint": "measure",
+    "ScoreErrors": "rates",
+    "measure_calibration": "measure",
+}
+
+
+__getattr__ = lazy(__name__, _HOMES)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

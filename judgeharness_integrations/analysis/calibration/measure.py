@@ -1,0 +1,579 @@
+"""Decisions of a rule against gold labels: a calibration of one criterion."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import groupby
+from typing import Any, TypeAlias, cast
+
+from judgeharness_integrations._errors import CaseError
+from judgeharness_integrations.analysis.calibration.controls import Controls, controls_of
+from judgeharness_integrations.analysis.calibration.holdout import plain_intervals, simultaneous_level
+from judgeharness_integrations.analysis.calibration.items import (
+    BINARY,
+    Judged,
+    check_labels,
+    cluster_keys,
+    graded_label,
+    read_labels,
+)
+from judgeharness_integrations.analysis.calibration.rates import Rate, ScoreErrors
+from judgeharness_integrations.analysis.calibration.selection import WITHHELD, Selection
+from judgeharness_integrations.analysis.calibration.strata import Strata, strata_of
+from judgeharness_integrations.analysis.statistics.agreement import Kappa, clustered_kappa, gwet_ac1, too_rare_for_a_bar
+from judgeharness_integrations.analysis.statistics.means import Z95, Estimate
+from judgeharness_integrations.analysis.statistics.tally import Tally, share_estimate
+from judgeharness_integrations.verdictlog.row import Verdict, is_number, verdict_text
+
+__all__ = [
+    "ClassRates",
+    "CriterionCalibration",
+    "Judged",
+    "RiskCoverage",
+    "RiskPoint",
+    "balanced_accuracy",
+    "class_rates",
+    "graded_label",
+    "macro_f1",
+    "measure_calibration",
+    "risk_coverage",
+    "stratified",
+    "too_rare",
+]
+
+
+_FEWEST = 5
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClassRates:
+    """How one label fares: `precision` of the decisions that name it, `recall` of the `support` items that have it.
+
+    Abstained and not graded items count as not named.
+    """
+
+    precision: Rate | None
+    recall: Rate | None
+    support: int
+
+
+def _labels(verdict: Verdict | None) -> frozenset[str]:
+    """Return the labels a verdict names: its own, or those of the set."""
+    if verdict is None:
+        return frozenset()
+    return verdict if isinstance(verdict, frozenset) else frozenset({verdict_text(verdict)})
+
+
+def _sides(items: Sequence[Judged]) -> tuple[list[frozenset[str]], list[frozenset[str]], list[str]]:
+    golds = [_labels(item.gold) for item in items]
+    named = [_labels(item.verdict if item.status == "decided" else None) for item in items]
+    return golds, named, sorted(frozenset[str]().union(*golds, *named))
+
+
+def class_rates(
+    items: Sequence[Judged], clusters: Sequence[Hashable], *, confidence: float = 0.95
+) -> dict[str, ClassRates]:
+    """Return label -> its rates, for every label somebody or the rule gave; of sets, each label by itself."""
+    golds, named, labels = _sides(items)
+    rates: dict[str, ClassRates] = {}
+    for label in labels:
+        said = [place for place, names in enumerate(named) if label in names]
+        true = [place for place, names in enumerate(golds) if label in names]
+        rates[label] = ClassRates(
+            precision=Rate.over(
+                [label in golds[place] for place in said], [clusters[place] for place in said], confidence=confidence
+            ),
+            recall=Rate.over(
+                [label in named[place] for place in true], [clusters[place] for place in true], confidence=confidence
+            ),
+            support=len(true),
+        )
+    return rates
+
+
+def balanced_accuracy(
+    items: Sequence[Judged],
+    clusters: Sequence[Hashable],
+    *,
+    positive: str | None = None,
+    confidence: float = 0.95,
+) -> Estimate | None:
+    """Return the mean over the gold labels of the share of their items that is judged right; None below two labels.
+
+    A judge that always answers the same has 1 / labels, whatever the mix. With a positive label it is the mean of
+    sensitivity and specificity, where abstained and not graded count as not positive; without one they are not right.
+    The interval is made of the exact ones of the shares (MOVER: Zou and Donner 2008, eq. 9), so that a label of which
+    there are few tells little: a judge whose answers have nothing to do with the labels has a lower end above
+    1 / labels in at most .02 of samples. With Wilson's ends it is .16 at one item of the rarer label and .09 at five.
+    Where a cluster holds several labels the shares depend on each other, and their margins are added up.
+    """
+    tallies: dict[str, Tally] = {}
+    where: dict[Hashable, set[str]] = {}
+    for item, cluster in zip(items, clusters, strict=True):
+        said = item.verdict if item.status == "decided" else None
+        label = verdict_text(item.gold) if positive is None else str(item.gold == positive)
+        hit = said == item.gold if positive is None else (said == positive) == (item.gold == positive)
+        tallies.setdefault(label, Tally()).add(hit=hit, cluster=cluster)
+        where.setdefault(cluster, set()).add(label)
+    if len(tallies) <= 1:
+        return None
+    rates = [(one.successes / one.trials, one.exact_interval(confidence) or (0.0, 1.0)) for one in tallies.values()]
+    value = math.fsum(rate for rate, _ in rates) / len(rates)
+    mixed = any(len(labels) > 1 for labels in where.values())
+    margins = ([abs(rate - ends[side]) for rate, ends in rates] for side in (0, 1))
+    below, above = ((math.fsum(one) if mixed else math.hypot(*one)) / len(rates) for one in margins)
+    return Estimate(value=value, low=max(0.0, value - below), high=min(1.0, value + above), n=len(items))
+
+
+def macro_f1(items: Sequence[Judged], clusters: Sequence[Hashable], *, confidence: float = 0.95) -> Estimate | None:
+    """Return the mean over all labels of F1 = 2 hits / (items that have it + decisions that name it); None without any.
+
+    Its interval is Wilson's with the number of trials that the linearised, clustered standard error is worth, at most
+    those it is worth after half an error and half a hit are added to every label: a rare label without an error so far
+    is not taken for one that is never missed. There is none where a label is `too_rare`.
+    """
+    golds, named, labels = _sides(items)
+    if not labels:
+        return None
+    n = len(items)
+    total = 0.0
+    influence = [0.0] * n
+    counts: list[tuple[int, int]] = []
+    for label in labels:
+        true, said = ([label in names for names in side] for side in (golds, named))
+        hits = [both == 2 for both in map(sum, zip(true, said, strict=True))]  # noqa: PLR2004 - both
+        size = sum(true) + sum(said)
+        counts.append((sum(hits), size - 2 * sum(hits)))
+        score = 2 * sum(hits) / size
+        total += score
+        for place in range(n):
+            if true[place] or said[place]:
+                influence[place] += n * (2 * hits[place] - score * (true[place] + said[place])) / size
+    share = [value / len(labels) for value in influence]
+    value = total / len(labels)
+    if too_rare(items, clusters):
+        return Estimate(value=value, low=None, high=None, n=n)
+    return share_estimate(value, share, clusters, most=_careful(counts), confidence=confidence)
+
+
+def too_rare(items: Sequence[Judged], clusters: Sequence[Hashable]) -> str | None:
+    """Return why macro F1 has no interval, None where it has one: five clusters or more hold each of several labels."""
+    golds, _, labels = _sides(items)
+    support = {
+        label: len({key for key, names in zip(clusters, golds, strict=True) if label in names}) for label in labels
+    }
+    rarest = min(support, key=support.__getitem__, default=None)
+    if len(support) == 1:
+        return f"every label and decision is {rarest!r:.60}: nothing tells how the others fare"
+    if rarest is None or support[rarest] >= _FEWEST:
+        return None
+    return f"{support[rarest]} labelled items are {rarest!r:.60}: fewer than {_FEWEST} tell no interval"
+
+
+def _careful(counts: Sequence[tuple[int, int]]) -> float:
+    """Return the trials a macro F1 is worth after half a hit and half an error are added to each label.
+
+    Args:
+        counts: of each label, the hits, and the items that have it or are named it but not both.
+
+    """
+    shares = [((hits + 0.5) / (hits + errors + 1), hits + errors + 1) for hits, errors in counts]
+    value = sum(2 * share / (1 + share) for share, _ in shares) / len(shares)
+    slopes = [(2 / (1 + share) ** 2, share * (1 - share) / trials) for share, trials in shares]
+    variance = sum(slope * slope * spread for slope, spread in slopes) / len(shares) ** 2
+    return value * (1 - value) / variance
+
+
+@dataclass(frozen=True, kw_only=True)
+class RiskPoint:
+    """Only decisions of at least `threshold` confidence are taken.
+
+    `n` are taken, a share `coverage` of all labelled items; `accuracy` of them are right, with its interval: at 95 %
+    unless another level is given.
+    """
+
+    threshold: float
+    n: int
+    coverage: float
+    accuracy: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class RiskCoverage:
+    """Accuracy against coverage, from the surest decisions to all of them (El-Yaniv and Wiener 2010).
+
+    One point a confidence: equal confidences are one step. Coverage is of all `n` labelled items, so an abstention is
+    never covered; `unordered` decisions have no confidence and are not covered either. `aurc` is the mean risk
+    (1 - accuracy) over the decisions in the curve, each counted with the risk at its own step. The curve describes: a
+    threshold chosen by it fares worse on new cases, and `certifying` is for one that has to keep a promise.
+    """
+
+    points: tuple[RiskPoint, ...]
+    aurc: float
+    n: int
+    unordered: int
+
+
+def risk_coverage(
+    items: Sequence[Judged], clusters: Sequence[Hashable], *, confidence: float = 0.95
+) -> RiskCoverage | None:
+    """Return the curve of labelled decisions, intervals at a level; None when none of them says how sure it is."""
+    decided = [place for place, item in enumerate(items) if item.status == "decided"]
+    ordered = [(sure, place) for place in decided if (sure := items[place].confidence) is not None]
+    if not ordered:
+        return None
+    ordered.sort(reverse=True)
+    points: list[RiskPoint] = []
+    taken = Tally()
+    risks: list[float] = []
+    for threshold, step in groupby(ordered, key=lambda pair: pair[0]):
+        before = taken.trials
+        for _, place in step:
+            taken.add(hit=items[place].verdict == items[place].gold, cluster=clusters[place])
+        points.append(_point(threshold, taken, len(items), confidence))
+        risks.append((1 - points[-1].accuracy) * (taken.trials - before))
+    aurc = math.fsum(risks) / taken.trials
+    return RiskCoverage(points=tuple(points), aurc=aurc, n=len(items), unordered=len(decided) - len(ordered))
+
+
+def _point(threshold: float, taken: Tally, items: int, confidence: float) -> RiskPoint:
+    rate = cast("Rate", Rate.of_tally(taken, confidence=confidence))  # a step takes at least one decision
+    return RiskPoint(
+        threshold=threshold,
+        n=rate.trials,
+        coverage=rate.trials / items,
+        accuracy=rate.value,
+        low=rate.low,
+        high=rate.high,
+    )
+
+
+NOT_GRADED = "NOT_GRADED"
+_OLD = "it was measured by an earlier version, without balanced accuracy: calibrate again"
+_MOST_NAMED = 4
+_NO_RATES = "scores have no precision and recall; give the rule a threshold (pass_at) or read the errors"
+
+Confusion: TypeAlias = dict[str, dict[str, int]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CriterionCalibration:
+    """How the rule's decision compares with the gold labels of one criterion.
+
+    `n` items carry a gold label. With a `positive` label: precision = true positives / decided positives, recall =
+    `sensitivity` = true positives / positives, `specificity` = negatives that were not judged positive / negatives;
+    abstained and not graded count as not positive. Without one (pairwise): precision = correct / decided, recall =
+    correct / all. `confusion` maps gold -> decision -> count, with columns `ABSTAIN` and `NOT_GRADED`. `kappa` and
+    `ac1` are over decided items, `per_class` and `macro_f1` over all; scores have `errors`, rank correlations and
+    `quadratic_kappa`. All intervals are at 95 %, clustered where items share one of the `clusters` (None: each stands
+    alone). Of one of several candidates they are at `simultaneous_level`, and `plain` has some of them at 95 %.
+    `balanced_accuracy` is the mean over gold labels of the share of their items that is judged right: 1 / labels for a
+    judge that always answers the same. `controls` are judges that read nothing, on the decided items. What is undefined
+    is None; `reason` says why for scores, and `undefined` for single measures.
+    `selection` is the test whether the labelled cases were selected by what was decided, where there are cases without
+    a label; where it fires, what it spoils is withheld. `strata` are the rates by the values of a column, where one was
+    named.
+    """
+
+    criterion: str
+    n: int
+    positive: str | None
+    confusion: Mapping[str, Mapping[str, int]]
+    precision: Rate | None
+    recall: Rate | None
+    accuracy_decided: Rate | None
+    coverage: Rate | None
+    base_rate: Rate | None
+    kappa: Kappa | None
+    errors: ScoreErrors | None = None
+    reason: str = ""
+    sensitivity: Rate | None = None
+    specificity: Rate | None = None
+    ac1: Estimate | None = None
+    per_class: Mapping[str, ClassRates] = field(default_factory=dict)
+    macro_f1: Estimate | None = None
+    spearman: Estimate | None = None
+    kendall: Estimate | None = None
+    quadratic_kappa: Estimate | None = None
+    risk_coverage: RiskCoverage | None = None
+    undefined: Mapping[str, str] = field(default_factory=dict)
+    clusters: int | None = None
+    balanced_accuracy: Estimate | None = None
+    controls: Controls | None = None
+    selection: Selection | None = None
+    plain: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    strata: Strata | None = None
+
+    @property
+    def lift(self) -> Estimate | None:
+        """How much more often decided items are right than by always answering the commonest label; None of scores."""
+        return None if self.controls is None or self.controls.scored else self.controls.control("constant").advantage
+
+    @property
+    def withheld(self) -> tuple[str, ...]:
+        """The measures that are not given, as the labelled cases were selected by what was decided."""
+        return tuple(name for name, why in self.undefined.items() if why == WITHHELD)
+
+    @property
+    def untold(self) -> str:
+        """Why the judge is not known to be better than one that always answers the same; empty where it is.
+
+        Of labels, the lower end of balanced accuracy must lie above 1 / labels; of scores, that of Spearman's
+        correlation above 0, and its permutation z = rho sqrt(n - 1) above 1.96, which holds for few scores and a
+        correlation of 1, too. Where labels were selected by verdict they tell nothing of it.
+        """
+        if self.selection is not None and self.selection.found:
+            return self.selection.sentence
+        why = _untold_scores(self) if self.reason else _untold_labels(self)
+        if self.inverted:
+            what = "gives high scores for low ones" if self.reason else "is worse than a constant one"
+            return f"this judge is reliably wrong, it {what}: {why}"
+        return why and f"the labels cannot tell this judge from a constant one: {why}"
+
+    @property
+    def inverted(self) -> bool:
+        """Whether labels tell the judge from a constant one, and it is the worse of the two: reliably wrong."""
+        if self.selection is not None and self.selection.found:
+            return False
+        if self.reason:
+            return _apart(self, -1)
+        found = self.balanced_accuracy
+        return found is not None and found.high is not None and found.high < 1 / _kinds(self)
+
+
+def _kinds(measured: CriterionCalibration) -> int:
+    """Return the labels there are: without a positive one as many as people gave."""
+    return len(measured.confusion) if measured.positive is None else 2
+
+
+def _untold_labels(measured: CriterionCalibration) -> str:
+    found, golds = measured.balanced_accuracy, {gold: sum(row.values()) for gold, row in measured.confusion.items()}
+    if found is None:
+        return measured.undefined.get("balanced_accuracy", _OLD if measured.n else "no item is labelled")
+    kinds = _kinds(measured)
+    if found.low is not None and found.low > 1 / kinds:
+        return ""
+    counts = sorted(golds.items(), key=lambda pair: -pair[1])
+    rarer = ", ".join(f"{count} {label:.60}" for label, count in counts[:_MOST_NAMED])
+    more = f" and {len(golds) - _MOST_NAMED} more" if len(golds) > _MOST_NAMED else ""
+    return f"balanced accuracy {found} over {rarer}{more}, where a constant judge has {1 / kinds:.3f}"
+
+
+def _untold_scores(measured: CriterionCalibration) -> str:
+    found = measured.spearman
+    if found is None:
+        return measured.undefined.get("spearman", "no score was decided")
+    if _apart(measured, 1):
+        return ""
+    said = "is below 0" if measured.inverted else "may be 0"
+    return f"Spearman's correlation {found} {said}, that of a constant judge's scores"
+
+
+def _apart(measured: CriterionCalibration, sign: int) -> bool:
+    """Whether Spearman's correlation of scores is on this side of 0."""
+    found = measured.spearman
+    if found is None:
+        return False
+    value, end = sign * found.value, found.low if sign > 0 else found.high
+    apart = value * math.sqrt(max(0, (measured.clusters or found.n) - 1)) > Z95
+    return apart and (value == 1 or (end is not None and sign * end > 0))
+
+
+def measure_calibration(
+    items: Sequence[Judged],
+    *,
+    criterion: str = "verdict",
+    positive: str | None = None,
+    scale: tuple[float, float] | None = None,
+    candidates: int = 1,
+) -> CriterionCalibration:
+    """Measure the decisions of one criterion against gold labels.
+
+    Args:
+        items: one a labelled case.
+        criterion: its name.
+        positive: the label precision and recall are about; PASS when all gold labels are PASS or FAIL, else none.
+        scale: lowest and highest score of the criterion, where they are declared.
+        candidates: how many judges, prompts and rules were measured on these labels, this one included, of which one
+            is chosen: all of their intervals hold together at 95 % (Sidak).
+
+    Raises:
+        CaseError: gold scores against decided labels or the other way round, or an unknown positive label.
+
+    """
+    items = read_labels(items)
+    decided = [item for item in items if item.status == "decided"]
+    check_labels(items, decided, criterion)
+    chosen = None if any(is_number(item.gold) for item in items) else _positive(items, positive)
+
+    def measures(confidence: float) -> dict[str, Any]:
+        if any(is_number(item.gold) for item in items):
+            return _scores(items, decided, scale, confidence)
+        return _labels_of_measure(items, chosen, confidence)
+
+    found = measures(simultaneous_level(candidates))
+    shared = len(set(cluster_keys(items)))
+    return CriterionCalibration(
+        criterion=criterion,
+        n=len(items),
+        clusters=shared if shared < len(items) else None,
+        plain={} if candidates == 1 else plain_intervals(measures(simultaneous_level(1))),
+        **found,
+    )
+
+
+def stratified(
+    measured: CriterionCalibration,
+    items: Sequence[Judged],
+    strata: Sequence[str | None],
+    column: str,
+    *,
+    candidates: int = 1,
+) -> CriterionCalibration:
+    """Return a calibration, of one of so many candidates, with its rates by stratum; see `strata_of`."""
+    if measured.reason:
+        return replace(measured, strata=Strata(column=column, listed=(), p={}, reason=measured.reason))
+
+    def rates(some: Sequence[Judged]) -> tuple[Rate | None, Rate | None]:
+        found = _rates(_Rated(some, simultaneous_level(candidates)), measured.positive)
+        return found["precision"], found["recall"]
+
+    return replace(measured, strata=strata_of(read_labels(items), strata, column, rates))
+
+
+def _confusion(items: Iterable[Judged]) -> Confusion:
+    table: Confusion = {}
+    for item in items:
+        row = table.setdefault(verdict_text(item.gold), {})
+        column = NOT_GRADED if item.status == "not_graded" else verdict_text(item.verdict)
+        row[column] = row.get(column, 0) + 1
+    return table
+
+
+def _positive(items: Sequence[Judged], declared: str | None) -> str | None:
+    labels = {item.gold for item in items}
+    if declared is not None:
+        graded = labels <= BINARY and declared in BINARY  # nobody failed: FAIL is a label all the same
+        if not graded and declared not in labels | {item.verdict for item in items}:
+            raise CaseError(f"the positive label {declared!r} occurs neither among the labels nor among the decisions.")
+        return declared
+    return "PASS" if labels and labels <= BINARY else None
+
+
+class _Rated:
+    """Items and the clusters they are in, for rates over some of them."""
+
+    def __init__(self, items: Sequence[Judged], confidence: float) -> None:
+        self.confidence = confidence
+        self.items: list[tuple[Judged, Hashable]] = list(zip(items, cluster_keys(items), strict=True))
+
+    def rate(self, among: Callable[[Judged], bool], hit: Callable[[Judged], bool]) -> Rate | None:
+        """Return the share of hits among some of the items."""
+        chosen = [(hit(item), key) for item, key in self.items if among(item)]
+        return Rate.over([one for one, _ in chosen], [key for _, key in chosen], confidence=self.confidence)
+
+
+def _labels_of_measure(items: Sequence[Judged], positive: str | None, confidence: float) -> dict[str, Any]:
+    rated, keys = _Rated(items, confidence), cluster_keys(items)
+    places = [place for place, item in enumerate(items) if item.status == "decided"]
+    pairs = [(verdict_text(items[place].gold), verdict_text(items[place].verdict)) for place in places]
+    their = [keys[place] for place in places]
+    kappa = clustered_kappa(pairs, their, confidence=confidence)
+    binary = {label for pair in pairs for label in pair} <= BINARY
+    return {
+        "positive": positive,
+        "confusion": _confusion(items),
+        **_rates(rated, positive),
+        "accuracy_decided": rated.rate(_is_decided, _is_correct),
+        "coverage": rated.rate(_any, _is_decided),
+        "kappa": kappa,
+        "ac1": gwet_ac1(pairs, their, labels=len(BINARY) if binary else None, confidence=confidence),
+        "per_class": class_rates(items, keys, confidence=confidence),
+        "macro_f1": macro_f1(items, keys, confidence=confidence),
+        "risk_coverage": risk_coverage(items, keys, confidence=confidence),
+        "balanced_accuracy": balanced_accuracy(items, keys, positive=positive, confidence=confidence),
+        "controls": _controls([items[place] for place in places], their, confidence),
+        "undefined": _undefined(items, keys, positive, kappa),
+    }
+
+
+def _undefined(
+    items: Sequence[Judged], keys: Sequence[Hashable], positive: str | None, kappa: Kappa | None
+) -> dict[str, str]:
+    """Return why a measure of labels, or its interval, is missing."""
+    golds = {verdict_text(item.gold) if positive is None else item.gold == positive for item in items}
+    found: dict[str, str] = {}
+    if len(golds) == 1:
+        label = verdict_text(items[0].gold) if positive is None or items[0].gold == positive else f"not {positive}"
+        found["balanced_accuracy"] = f"every label is {label!r:.60}, and of other items they say nothing"
+    if kappa is not None and kappa.low is None:
+        found["kappa_interval"] = "all items are of one cluster, which tells nothing of others"
+    if kappa and (rare := too_rare_for_a_bar(_confusion(item for item in items if item.status == "decided"))):
+        found["kappa_bar"] = rare
+    if few := too_rare(items, keys):
+        found["macro_f1_interval"] = few
+    return found
+
+
+def _controls(decided: Sequence[Judged], keys: Sequence[Hashable], confidence: float) -> Controls | None:
+    golds, verdicts = [item.gold for item in decided], [item.verdict for item in decided if item.verdict is not None]
+    return controls_of(golds, verdicts, keys, longer=[item.longer for item in decided], confidence=confidence)
+
+
+def _rates(rated: _Rated, positive: str | None) -> dict[str, Rate | None]:
+    if positive is None:
+        return {
+            "precision": rated.rate(_is_decided, _is_correct),
+            "recall": rated.rate(_any, _is_correct),
+            "base_rate": None,
+        }
+
+    def true(item: Judged) -> bool:
+        return item.gold == positive
+
+    def said(item: Judged) -> bool:
+        return item.status == "decided" and item.verdict == positive
+
+    recall = rated.rate(true, said)
+    return {
+        "precision": rated.rate(said, true),
+        "recall": recall,
+        "sensitivity": recall,
+        "specificity": rated.rate(lambda item: not true(item), lambda item: not said(item)),
+        "base_rate": rated.rate(_any, true),
+    }
+
+
+def _any(_: Judged) -> bool:
+    return True
+
+
+def _is_decided(item: Judged) -> bool:
+    return item.status == "decided"
+
+
+def _is_correct(item: Judged) -> bool:
+    return item.status == "decided" and item.verdict == item.gold
+
+
+def _scores(
+    items: Sequence[Judged], decided: Sequence[Judged], scale: tuple[float, float] | None, confidence: float
+) -> dict[str, Any]:
+    from judgeharness_integrations.analysis.calibration.scores import score_measures  # noqa: PLC0415 - numpy, for scores alone
+
+    keys = [key for item, key in zip(items, cluster_keys(items), strict=True) if item.status == "decided"]
+    pairs = [(float(item.gold), float(item.verdict)) for item in decided]  # type: ignore[arg-type]
+    rates = ("precision", "recall", "accuracy_decided", "base_rate", "kappa")
+    return {
+        "positive": None,
+        "confusion": {},
+        **dict.fromkeys(rates),
+        "coverage": _Rated(items, confidence).rate(_any, _is_decided),
+        "reason": _NO_RATES,
+        "controls": _controls(decided, keys, confidence),
+        **score_measures(pairs, keys, scale=scale, confidence=confidence),
+    }

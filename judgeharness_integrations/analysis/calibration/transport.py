@@ -1,0 +1,245 @@
+"""Whether the cases of a run are like those a calibration was measured on: a test of what both look like."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Final
+
+from judgeharness_integrations.analysis.calibration.population import CHARACTERS, Population, length_start
+from judgeharness_integrations.analysis.calibration.saved import CalibrationState
+from judgeharness_integrations.analysis.calibration.strata import SMALLEST_EXPECTED, homogeneity_p, stratum_text
+from judgeharness_integrations.analysis.statistics.multiplicity import holm
+
+__all__ = ["ALPHA", "FEWEST", "STOPPED", "ShiftFeature", "ShiftTest", "shift_test", "transported"]
+
+ALPHA: Final = 0.01  # a report is made of every run: one in a hundred is called shifted by chance
+FEWEST: Final = 20
+STOPPED: Final = "the run ended once its own gate was settled, which cases that look like success do sooner"
+_MOST_NAMED: Final = 3
+_MOST_CATEGORIES: Final = 10
+_OTHERS: Final = "others"
+_CONSTANT: Final = "it is the same in every case"
+_UNCOUNTED: Final = "the calibration was saved by an earlier version, without what its cases are like: calibrate again"
+_WHAT_TO_DO: Final = "label cases of this run and measure again on them"
+
+_Counts = Mapping[str, int]
+_Group = tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShiftFeature:
+    """One thing in which labelled cases and the run's are compared.
+
+    `feature` is `decisions` or `consistency` of the criterion `of`, `lengths` by the measure `of`, or `strata` of the
+    column `of`. `p` is of chi square or an exact test (`homogeneity_p`), `p_adjusted` of Holm's adjustment over all
+    features. `category` is where the two differ most: it holds `labelled` of the labelled cases and `run` of the run's,
+    as shares of `labelled_cases` and `run_cases`. Without a p-value `reason` says why.
+    """
+
+    feature: str
+    of: str
+    labelled_cases: int
+    run_cases: int
+    category: str = ""
+    labelled: float | None = None
+    run: float | None = None
+    p: float | None = None
+    p_adjusted: float | None = None
+    reason: str = ""
+
+    @property
+    def name(self) -> str:
+        """The feature and what it is of."""
+        return f"lengths in {self.of}" if self.feature == "lengths" else f"{self.feature} of {self.of}"
+
+    def __str__(self) -> str:
+        """Return what differs, by how much, and how likely that is by chance."""
+        shares = f"{100 * (self.labelled or 0):.0f} % of {self.labelled_cases} labelled cases"
+        here = f"{100 * (self.run or 0):.0f} % of {self.run_cases} here"
+        return f"{self.name} ({stratum_text(self.category)}: {shares}, {here}, p {self.p_adjusted or 0.0:.2g})"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShiftTest:
+    """Whether a run's cases are `shifted` against labelled ones; None, with the `reason`, where it was not tested."""
+
+    shifted: bool | None
+    features: tuple[ShiftFeature, ...] = ()
+    reason: str = ""
+
+    @property
+    def sentence(self) -> str:
+        """What was found, in one sentence."""
+        if self.shifted is None:
+            return f"whether this run's cases are like the labelled ones was not measured: {self.reason}"
+        tested = [one for one in self.features if one.p_adjusted is not None]
+        if not self.shifted:
+            least = min(one.p_adjusted or 0.0 for one in tested)
+            what = ", ".join(one.name for one in tested)
+            left = ", ".join(one.name for one in self.features if one.reason not in {"", _CONSTANT})
+            apart_from = f"; not compared: {left}" if left else ""
+            return f"this run's cases are like the labelled ones in {what} (smallest p {least:.2g}){apart_from}"
+        apart = sorted(one for one in ((f.p_adjusted or 0.0, n) for n, f in enumerate(tested)) if one[0] <= ALPHA)
+        named = ", ".join(str(tested[place]) for _, place in apart[:_MOST_NAMED])
+        more = f" and {len(apart) - _MOST_NAMED} more features" if len(apart) > _MOST_NAMED else ""
+        return f"this run's cases are not like the labelled ones in {named}{more}: {_WHAT_TO_DO}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the test as JSON keeps it."""
+        return asdict(self) | {"features": [asdict(one) for one in self.features]}
+
+
+def transported(state: CalibrationState, test: ShiftTest) -> CalibrationState:
+    """Return the state of a calibration for a whole run: what holds case by case does not where the run is shifted."""
+    if test.shifted and state.status in {"valid", "unverifiable"}:
+        return CalibrationState(status="shifted", reason=test.sentence)
+    return state
+
+
+def shift_test(labelled: Population | None, run: Population, *, tests: int = 1) -> ShiftTest:
+    """Test whether a run's cases are of the population of the labelled ones.
+
+    Every feature that both sides have is tested on its counts; Holm's adjustment keeps the level of .01 over all of
+    them. Labelled cases that are in the run as well make the two more alike, which makes the test more careful.
+
+    Args:
+        labelled: what a calibration keeps of its cases; None of one that an earlier version saved.
+        run: the same of the run.
+        tests: how many such tests are made of one run; the level is that of all of them together (Bonferroni).
+
+    """
+    if labelled is None:
+        return ShiftTest(shifted=None, reason=_UNCOUNTED)
+    for whose, one in (("labelled", labelled), ("run's", run)):
+        if one.worth < FEWEST:
+            worth = f"{one.cases} cases" if one.copies <= 1 else f"{one.cases} cases in clusters worth {one.worth:.0f}"
+            return ShiftTest(shifted=None, reason=f"the {whose} cases are too few: {worth}, {FEWEST} are needed")
+    copies = max(labelled.copies, run.copies)
+    features = list(_features(labelled, run, copies))
+    tested = [place for place, one in enumerate(features) if one.p is not None]
+    for place, adjusted in zip(tested, holm([features[place].p or 0.0 for place in tested]), strict=True):
+        features[place] = replace(features[place], p_adjusted=min(tests * adjusted, 1.0))
+    if not tested:
+        reason = "; ".join(dict.fromkeys(f"{one.name}: {one.reason}" for one in features))
+        return ShiftTest(shifted=None, features=tuple(features), reason=reason)
+    shifted = any((features[place].p_adjusted or 0.0) <= ALPHA for place in tested)
+    return ShiftTest(shifted=shifted, features=tuple(features))
+
+
+def _features(labelled: Population, run: Population, copies: float) -> Iterator[ShiftFeature]:
+    for name in labelled.criteria:
+        if name in run.criteria:
+            mine, theirs = labelled.criteria[name], run.criteria[name]
+            yield _feature("decisions", name, (mine.decisions, theirs.decisions), copies, _decision_groups)
+            yield _feature("consistency", name, (mine.consistency, theirs.consistency), copies, _tenths)
+    measure = next((name for name in labelled.lengths if name in run.lengths), None)
+    if measure is not None:
+        yield _feature("lengths", measure, (labelled.lengths[measure], run.lengths[measure]), copies, _lengths)
+    else:
+        why = "nothing says how long cases are on both sides: give texts, token counts or length columns"
+        yield _unmeasured("lengths", next(iter(labelled.lengths), CHARACTERS), labelled, run, why)
+    if labelled.column is None:
+        return
+    if run.strata:
+        yield _feature("strata", labelled.column, (labelled.strata, run.strata), copies, _nominal)
+    else:
+        yield _unmeasured("strata", labelled.column, labelled, run, "no case of the run has this column")
+
+
+def _unmeasured(feature: str, of: str, labelled: Population, run: Population, reason: str) -> ShiftFeature:
+    return ShiftFeature(feature=feature, of=of, labelled_cases=labelled.cases, run_cases=run.cases, reason=reason)
+
+
+_Grouping = Callable[[_Counts, float], list[tuple[str, _Group]]]
+
+
+def _feature(feature: str, of: str, sides: tuple[_Counts, _Counts], copies: float, groups: _Grouping) -> ShiftFeature:
+    """Test one feature; categories are chosen by the pooled counts alone, which keeps the level."""
+    labelled, run = sides
+    sizes = [sum(counts.values()) for counts in sides]
+    found = ShiftFeature(feature=feature, of=of, labelled_cases=sizes[0], run_cases=sizes[1])
+    if min(sizes) / copies < FEWEST:
+        return replace(found, reason=f"known of {sizes[0]} labelled cases and {sizes[1]} of the run, too few")
+    pooled = {name: labelled.get(name, 0) + run.get(name, 0) for name in {*labelled, *run}}
+    if len(pooled) == 1:
+        return replace(found, reason=_CONSTANT)
+    least = SMALLEST_EXPECTED * copies * sum(sizes) / min(sizes)  # what a category needs for chi square
+    listed = groups(pooled, least)
+    listed = _folded(listed, pooled, least) if copies > 1 else listed
+    table = [[sum(counts.get(name, 0) for name in members) for _, members in listed] for counts in sides]
+    p = homogeneity_p(table, copies=copies) if len(listed) > 1 else None
+    if p is None:
+        return replace(found, reason="too few cases of all but one category")
+    shares = [[count / size for count in row] for row, size in zip(table, sizes, strict=True)]
+    place = max(range(len(listed)), key=lambda one: abs(shares[0][one] - shares[1][one]))
+    return replace(found, p=p, category=listed[place][0], labelled=shares[0][place], run=shares[1][place])
+
+
+def _decision_groups(pooled: _Counts, least: float) -> list[tuple[str, _Group]]:
+    """Return decisions as categories: scores in their order, labels as they are."""
+    scores = {name: value for name in pooled if (value := _number(name)) is not None}
+    if len(scores) <= 1:
+        return _nominal(pooled, least)
+    others = [(name, (name,)) for name in sorted(pooled.keys() - scores)]
+    ordered = sorted(scores, key=scores.__getitem__)
+    merged = _merged(ordered, pooled, least)
+    return [*((_span(one, lambda name: name), one) for one in merged), *others]
+
+
+def _number(name: str) -> float | None:
+    try:
+        value = float(name)
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None
+
+
+def _nominal(pooled: _Counts, least: float) -> list[tuple[str, _Group]]:
+    """Return the most frequent categories, and all others as one."""
+    names = sorted(pooled, key=lambda name: (-pooled[name], name))
+    kept = [name for name in names[:_MOST_CATEGORIES] if pooled[name] >= least] if len(names) > 2 else names  # noqa: PLR2004
+    kept = kept or names[:1]
+    rest = tuple(name for name in names if name not in kept)
+    listed: list[tuple[str, _Group]] = [(name, (name,)) for name in kept]
+    return [*listed, (rest[0] if len(rest) == 1 else _OTHERS, rest)] if rest else listed
+
+
+def _tenths(pooled: _Counts, least: float) -> list[tuple[str, _Group]]:
+    return [(_span(one, str), one) for one in _merged(sorted(pooled, key=float), pooled, least)]
+
+
+def _lengths(pooled: _Counts, least: float) -> list[tuple[str, _Group]]:
+    merged = _merged(sorted(pooled, key=int), pooled, least)
+    return [(f"{length_start(one[0]):.0f} to {length_start(one[-1], after=True):.0f}", one) for one in merged]
+
+
+def _span(members: _Group, text: Callable[[str], str]) -> str:
+    return text(members[0]) if len(members) == 1 else f"{text(members[0])} to {text(members[-1])}"
+
+
+def _folded(listed: list[tuple[str, _Group]], pooled: _Counts, least: float) -> list[tuple[str, _Group]]:
+    """Return categories of which each holds enough for chi square: the rarest are taken together."""
+    by_size = sorted(listed, key=lambda one: -sum(pooled[name] for name in one[1]))
+    while len(by_size) > 1 and sum(pooled[name] for name in by_size[-1][1]) < least:
+        rarest, next_rarest = by_size.pop(), by_size.pop()
+        by_size.append((_OTHERS, next_rarest[1] + rarest[1]))
+    return by_size
+
+
+def _merged(ordered: Sequence[str], pooled: _Counts, least: float) -> list[_Group]:
+    """Merge neighbours until each holds a tenth of all cases, and enough for chi square."""
+    enough = max(least, sum(pooled.values()) / _MOST_CATEGORIES)
+    groups: list[list[str]] = [[]]
+    for name in ordered:
+        if sum(pooled[one] for one in groups[-1]) >= enough:
+            groups.append([])
+        groups[-1].append(name)
+    if len(groups) > 1 and sum(pooled[one] for one in groups[-1]) < enough:
+        last = groups.pop()
+        groups[-1] += last
+    if len(groups) > 1:
+        return [tuple(one) for one in groups]
+    mode = max(ordered, key=pooled.__getitem__)  # hardly anything else occurs
+    return [(mode,), tuple(name for name in ordered if name != mode)]

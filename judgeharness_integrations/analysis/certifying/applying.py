@@ -1,0 +1,239 @@
+"""A certificate in use: decisions it does not certify are left to people."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+from judgeharness_integrations.analysis.aggregation.grouping import by_criterion, is_numeric
+from judgeharness_integrations.analysis.calibration.facts import facts_of_decisions
+from judgeharness_integrations.analysis.calibration.population import (
+    CaseFacts,
+    Population,
+    PopulationCount,
+    column_text,
+)
+from judgeharness_integrations.analysis.calibration.saved import CalibrationReport, CalibrationState
+from judgeharness_integrations.analysis.calibration.strata import stratum_text
+from judgeharness_integrations.analysis.calibration.transport import STOPPED, ShiftTest, shift_test, transported
+from judgeharness_integrations.analysis.certifying.certificate import Certificate, HeldCertificate
+from judgeharness_integrations.analysis.certifying.measuring import counted_samples, sureness
+from judgeharness_integrations.analysis.certifying.wording import promise_text
+from judgeharness_integrations.analysis.design import Design
+from judgeharness_integrations.analysis.replay.deciding import CaseDecision, Withheld, decided_case
+from judgeharness_integrations.analysis.result import CriterionResult, HarnessResult
+from judgeharness_integrations.verdictlog.plain import number_text
+from judgeharness_integrations.verdictlog.row import ABSTAIN, VerdictRow
+
+__all__ = [
+    "CertifiedCases",
+    "UncertifiedCases",
+    "certificate_on_run",
+    "certified",
+    "certified_cases",
+    "uncertified_where",
+    "withheld",
+    "withheld_of",
+]
+
+
+def withheld(certificate: Certificate, state: CalibrationState) -> Withheld:
+    """Return what says of a decision why it is not certified; of one about a criterion without labels, nothing."""
+
+    def why(criterion: str, case: CaseDecision) -> str | None:
+        if case.decision.status != "decided" or not certificate.of(criterion):
+            return None
+        if not state.valid:
+            return f"the certificate on {certificate.name} is {state}"
+        return _unsure(case, certificate, criterion)
+
+    return why
+
+
+def certified(result: HarnessResult, certificate: Certificate, state: CalibrationState) -> HarnessResult:
+    """Return a result whose decisions abstain where the certificate does not hold for them, and say why.
+
+    Criteria without labels of the certificate stay as they are, which is a warning of the result, as it is where those
+    labels cannot tell the judge from a constant one.
+    """
+    groups, asked = by_criterion(result.rows), withheld(certificate, state)
+    criteria = {
+        name: _criterion(measured, groups.get(name, ()), result.design, asked)
+        for name, measured in result.criteria.items()
+    }
+    unusable = () if state.valid else (f"the certificate on {certificate.name} is {state}: its decisions abstain",)
+    warnings = tuple(dict.fromkeys((*result.warnings, *unusable, *certificate.warnings(criteria))))
+    return replace(result, criteria=criteria, certificate=certificate, certificate_state=state, warnings=warnings)
+
+
+def withheld_of(result: HarnessResult) -> Withheld | None:
+    """Return what says which decisions about the rows of a result do not stand; None where nothing is certified."""
+    if result.certificate is None or result.certificate_state is None:
+        return None
+    return withheld(result.certificate, result.certificate_state)
+
+
+def _criterion(
+    measured: CriterionResult, rows: Sequence[VerdictRow], design: Design, asked: Withheld
+) -> CriterionResult:
+    if measured.status != "decided":
+        return measured
+    case = decided_case(rows, design.rule, planned=measured.planned, min_valid=design.min_valid)
+    why = asked(measured.criterion, case)
+    if why is None:
+        return measured
+    return replace(measured, verdict=ABSTAIN, status="abstained", reason=f"{measured.reason}; {why}")
+
+
+def uncertified_where(certificate: Certificate, criterion: str, rows: Sequence[VerdictRow]) -> str | None:
+    """Return why no decision about a criterion is certified where the rows of a case belong; None where some are."""
+    selections = certificate.of(criterion)
+    if not selections:
+        return None
+    where, stratum = "", None
+    if certificate.stratum is not None:
+        stratum = column_text(rows, certificate.stratum)
+        where = f" where {certificate.stratum} is {None if stratum is None else stratum_text(stratum)}"
+    selection = selections.get(stratum)
+    if selection is not None and selection.threshold is not None:
+        return None
+    why = "has no labels" if selection is None else "was refused"
+    return f"no decision is certified{where}: the certificate on {certificate.name} {why} there"
+
+
+class UncertifiedCases:
+    """Counts the cases of strata in which a certificate certifies nothing."""
+
+    def __init__(self) -> None:
+        """Start without cases."""
+        self._cases: Counter[tuple[str, str]] = Counter()
+
+    def add(self, certificate: Certificate, criterion: str, rows: Sequence[VerdictRow]) -> None:
+        """Count a case that was asked about, by its rows about a criterion."""
+        if rows and (why := uncertified_where(certificate, criterion, rows)) is not None:
+            self._cases[criterion, why] += 1
+
+    @property
+    def warnings(self) -> list[str]:
+        """What is to be said of them, a sentence a criterion and stratum."""
+        return [
+            f"{criterion}: {why} ({count} {'case' if count == 1 else 'cases'})"
+            for (criterion, why), count in self._cases.items()
+        ]
+
+
+def _unsure(case: CaseDecision, certificate: Certificate, criterion: str) -> str | None:
+    """Return why a decision is not certified; None where it is."""
+    if (why := uncertified_where(certificate, criterion, case.rows)) is not None:
+        return why
+    stratum = None if certificate.stratum is None else column_text(case.rows, certificate.stratum)
+    selection = certificate.of(criterion)[stratum]
+    graded = counted_samples(case, certificate.score)
+    if selection.samples is not None and graded < selection.samples:
+        return (
+            f"{graded} graded {'sample' if graded == 1 else 'samples'}, fewer than the {selection.samples} that were "
+            "certified: fewer agree more often by chance"
+        )
+    sure = sureness(case, certificate.score, numeric=bool(is_numeric(case.rows)), tolerance=certificate.tolerance)
+    if sure is not None and selection.threshold is not None and sure >= selection.threshold:
+        return None
+    return (
+        f"{certificate.score} {number_text(sure)} is below {number_text(selection.threshold)}, from which on decisions "
+        f"{promise_text(certificate)}"
+    )
+
+
+_UNCOUNTED: Final = "the certificate was saved by an earlier version, without what its cases are like: certify again"
+
+
+class CertifiedCases:
+    """Counts the cases of a run by criterion and stratum, as a certificate keeps counts of its labelled ones.
+
+    Only where decisions are certified: a certificate that promises nothing needs no cases that are like its own.
+    """
+
+    def __init__(self, certificate: Certificate) -> None:
+        """Start without cases."""
+        self.certificate = certificate
+        self._labelled: dict[tuple[str, str | None], Population] = {
+            (one.criterion, one.stratum): one.population
+            for one in certificate.selections
+            if one.threshold is not None and one.population is not None
+        }
+        self._counts = {place: PopulationCount() for place in self._labelled}
+
+    def add(self, case: CaseFacts) -> None:
+        """Count a case, whose `stratum` is the value of the certificate's column."""
+        for criterion, decided in case.criteria.items():
+            count = self._counts.get((criterion, case.stratum))
+            if count is not None:
+                count.add(replace(case, criteria={criterion: decided}))
+
+    def state(self, own: CalibrationState) -> tuple[CalibrationState, bool]:
+        """Return what a certificate of this state is worth for all of these cases, and whether that was tested at all.
+
+        The level is that of all criteria and strata together. A valid one says in its reason what was not tested.
+        """
+        untested: list[str] = []
+        for (criterion, stratum), labelled in self._labelled.items():
+            test = shift_test(labelled, self._counts[criterion, stratum].finish(), tests=len(self._labelled))
+            where = "" if stratum is None else f"{self.certificate.stratum} {stratum_text(stratum)}: "
+            state = transported(own, test)
+            if state != own:
+                return replace(state, reason=where + state.reason), True
+            if test.shifted is None:
+                untested.append(where + test.sentence)
+        if not self._labelled and self.certificate.granted:
+            untested.append(ShiftTest(shifted=None, reason=_UNCOUNTED).sentence)
+        more = len(untested) - 1
+        also = f"; nor in {more} {'other' if more == 1 else 'others'}" if more > 0 else ""
+        told = replace(own, reason=untested[0] + also) if untested else own
+        return told, len(untested) < len(self._labelled)
+
+
+def certified_cases(certificate: Certificate, decided: Mapping[str, Iterable[CaseDecision]]) -> CertifiedCases:
+    """Return the counts of the cases of a log.
+
+    Args:
+        certificate: whose strata count.
+        decided: criterion -> the rule's decisions.
+
+    """
+    cases = CertifiedCases(certificate)
+    for case in facts_of_decisions(decided, column=certificate.stratum):
+        cases.add(case)
+    return cases
+
+
+def certificate_on_run(
+    held: HeldCertificate,
+    cases: CertifiedCases | None,
+    calibration: CalibrationReport | None,
+    state: CalibrationState | None,
+) -> HeldCertificate:
+    """Return a certificate as it stands for a whole run: on cases unlike the labelled ones it promises nothing.
+
+    Decisions that were made under it stay as they are. Where its own labelled cases could not be compared, those of a
+    calibration beside it that holds speak for them, and without one the state says that nothing was compared.
+
+    Args:
+        held: the certificate, and whether it holds case by case.
+        cases: those of the run; None where its end hung on what was answered, so that they cannot be compared.
+        calibration: the one beside it.
+        state: what that is worth for the run.
+
+    """
+    given, own = held
+    if not own.valid:
+        return held
+    if cases is None:
+        now, tested = replace(own, reason=ShiftTest(shifted=None, reason=STOPPED).sentence), False
+    else:
+        now, tested = cases.state(own)
+    if tested or calibration is None or state is None or state.status not in {"shifted", "valid"}:
+        return given, now
+    if state.valid:
+        return held
+    return given, replace(state, reason=f"by the calibration on {calibration.name}, {state.reason}")

@@ -1,0 +1,460 @@
+"""How sure a decision is: the score that a certificate's threshold is about."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+from judgeharness_integrations._errors import UnknownNameError, UsageError
+from judgeharness_integrations.analysis.aggregation.deciding import samples_planned
+from judgeharness_integrations.analysis.aggregation.grouping import CLUSTER, by_criterion, cluster_of, is_numeric
+from judgeharness_integrations.analysis.aggregation.rules import Rule
+from judgeharness_integrations.analysis.calibration.facts import facts_of_decisions
+from judgeharness_integrations.analysis.calibration.holdout import check_candidates
+from judgeharness_integrations.analysis.calibration.items import Judged, LabelledItem, check_labels, read_labels
+from judgeharness_integrations.analysis.calibration.measure import measure_calibration
+from judgeharness_integrations.analysis.calibration.population import column_text, population_of
+from judgeharness_integrations.analysis.calibration.saved import design_of_rows
+from judgeharness_integrations.analysis.calibration.selection import selection_of_items
+from judgeharness_integrations.analysis.certifying.certificate import Certificate, Refusal, Selection, Step
+from judgeharness_integrations.analysis.certifying.sequence import (
+    Curve,
+    agreed_votes,
+    fewest_accepted,
+    labels_needed,
+    step_tests,
+    votes_needed,
+)
+from judgeharness_integrations.analysis.replay.deciding import CaseDecision, case_consistency, case_decisions, scores_of
+from judgeharness_integrations.verdictlog.encoding import check_columns
+from judgeharness_integrations.verdictlog.row import LARGEST_SCORE, Verdict, VerdictRow, is_number
+
+__all__ = ["COLUMN", "Labels", "Wanted", "certify", "check_numbers", "check_score", "counted_samples", "sureness"]
+
+
+COLUMN: Final = "column:"
+SCORES: Final = ("consistency", "margin")
+
+
+def check_score(score: str, rows: Sequence[VerdictRow], *, numeric: bool) -> None:
+    """Refuse a score that is none, or that the rows of a criterion do not have.
+
+    Raises:
+        UsageError: saying which scores there are.
+
+    """
+    if score.startswith(COLUMN):
+        column = score.removeprefix(COLUMN)
+        known = {name for row in rows for name in row.attributes}
+        if column not in known:
+            raise UnknownNameError("column", column, known)
+    elif score not in SCORES:
+        raise UsageError(f"a score is consistency, margin or column:NAME, not {score!r:.60}.")
+    elif numeric and score == "margin":
+        raise UsageError("verdicts that are numbers have no margin: use the score consistency, or column:NAME.")
+
+
+def check_numbers(score: str, cases: Iterable[CaseDecision]) -> None:
+    """Refuse a column that says something else than a number of a case: nobody could tell how sure that is.
+
+    Raises:
+        UsageError: naming the first such case.
+
+    """
+    column = score.removeprefix(COLUMN)
+    for case in cases if score.startswith(COLUMN) else ():
+        for value in (row.attributes[column] for row in case.rows if column in row.attributes):
+            if _number(value) is None:
+                raise UsageError(
+                    f"case {case.case_id!r:.80} says {str(value)!r:.40} in column {column!r:.60}, which tells nobody "
+                    "how sure its decision is: give finite numbers, or leave the cell empty."
+                )
+
+
+def counted_samples(case: CaseDecision, score: str) -> int:
+    """Return on how many samples the score of a decision stands, those that early stopping spared included.
+
+    Failed ones are none, except of the margin, which they lower: a judge that fails where it is in doubt agrees with
+    itself on what is left.
+    """
+    failed = 0 if score == "margin" else sum(row.verdict is None for row in case.rows)
+    return (samples_planned(case.rows) or len(case.rows)) - failed
+
+
+def sureness(case: CaseDecision, score: str, *, numeric: bool, tolerance: float) -> float | None:
+    """Return how sure a decision is, higher being surer; None where the case does not say.
+
+    Args:
+        case: the decision and its rows.
+        score: `consistency` (`replay.case_consistency`); `margin`: by how many votes the most frequent label
+            leads the next one, as a share of all votes, failures included; `column:NAME`: the mean of a numeric column
+            of the rows.
+        numeric: whether verdicts are numbers.
+        tolerance: how far two scores agree, for their consistency.
+
+    """
+    if score.startswith(COLUMN):
+        return _mean(case.rows, score.removeprefix(COLUMN))
+    if score == "margin":
+        votes = Counter(row.verdict for row in case.rows if row.verdict is not None).most_common(2)
+        lead = [count for _, count in votes] + [0, 0]
+        return (lead[0] - lead[1]) / len(case.rows) if case.rows else None
+    return case_consistency(case, numeric=numeric, tolerance=tolerance)
+
+
+def _mean(rows: Sequence[VerdictRow], column: str) -> float | None:
+    found = [value for row in rows if (value := _number(row.attributes.get(column))) is not None]
+    return math.fsum(found) / len(found) if found else None
+
+
+def _number(value: str | float | None) -> float | None:
+    try:
+        number = math.nan if value is None else float(value)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wanted:
+    """What is to be certified.
+
+    Args:
+        agreement: how often certified decisions have to agree with the labels.
+        delta: 1 - confidence.
+        score: how sure a decision is: `consistency`, `margin` or `column:NAME`.
+        tolerance: how far decided scores may lie from the label, and samples from the decision.
+        stratum: a column of strata, each of which has a threshold of its own; several, with commas between, divide
+            together.
+        cluster: a column whose equal values belong together; `cluster` when None.
+        candidates: how many judges, rules or scores were looked at with these labels, of which one is chosen: each is
+            tested at delta / candidates (Bonferroni), so that the confidence is that of all of them together.
+
+    Raises:
+        UsageError: a number is out of range.
+
+    """
+
+    agreement: float = 0.9
+    delta: float = 0.1
+    score: str = "consistency"
+    tolerance: float = 1.0
+    stratum: str | None = None
+    cluster: str | None = None
+    candidates: int = 1
+
+    def __post_init__(self) -> None:
+        """Check the numbers."""
+        fewest_accepted(agreement=self.agreement, delta=self.delta)
+        check_candidates(self.candidates)
+        if not 0 <= self.tolerance <= LARGEST_SCORE:
+            raise UsageError(f"tolerance must be a number of at least 0, not {self.tolerance:g}.")
+
+    @property
+    def level(self) -> float:
+        """The level at which this candidate is tested: that of all its criteria and strata together."""
+        return self.delta / self.candidates
+
+
+@dataclass(frozen=True, kw_only=True)
+class Labels:
+    """Where the labels in rows come from; see `calibration.CalibrationSet`."""
+
+    name: str
+    source: str = "human"
+    consensus: str = "majority"
+    ties: int = 0
+
+
+class _Item(NamedTuple):
+    """A case: its score where it is decided, and whether its decision disagrees with its label where it has one.
+
+    `thin`: it has fewer graded samples than most, and no score.
+    """
+
+    score: float | None
+    thin: bool
+    wrong: bool | None
+    cluster: Hashable
+    stratum: str | None
+    case: CaseDecision
+
+
+class _Place(NamedTuple):
+    """The cases of one criterion, or of one stratum of it, about which something is certified or refused."""
+
+    criterion: str
+    stratum: str | None
+    items: Sequence[_Item]
+    samples: int
+
+
+def certify(
+    rows: Sequence[VerdictRow],
+    rule: Rule,
+    wanted: Wanted,
+    labels: Labels,
+    *,
+    measured_at: str,
+    parts: Mapping[str, Any] | None = None,
+    min_valid: int | None = None,
+) -> Certificate:
+    """Certify the decisions of a rule about the rows of one judge, by the gold labels some of them carry.
+
+    Criteria and strata with enough labels for a test share delta equally (Bonferroni), so that all of them that are
+    certified keep the promise at once, with confidence 1 - delta.
+
+    The labelled cases have to be a random sample of those the certificate is to hold for: nothing is certified where
+    they were labelled by what was decided about them (`calibration.selection`).
+
+    Args:
+        rows: of one judge.
+        rule: what decides.
+        wanted: what is to be certified.
+        labels: where the gold labels come from.
+        measured_at: now, as an ISO 8601 time with offset.
+        parts: the fingerprint of judge and design; None where that is not known.
+        min_valid: the quorum; see `replay`.
+
+    Raises:
+        UsageError: the rows hold no labels, or full samples beside ones that were stopped early or more of them, or no
+            such column of numbers.
+        CaseError: labels cannot be compared with decisions.
+
+    """
+    places = [
+        place
+        for criterion, group in by_criterion(rows).items()
+        for place in _places(criterion, group, rule, wanted, min_valid)
+    ]
+    if not places:
+        raise UsageError("no row carries a gold label: a certificate needs labels.")
+    tests = max(1, sum(_testable(place, wanted) for place in places))
+    return Certificate(
+        name=labels.name,
+        judge=rows[0].judge,
+        source=labels.source,
+        consensus=labels.consensus,
+        excluded_ties=labels.ties,
+        measured_at=measured_at,
+        parts=parts,
+        design=design_of_rows(rows, rule.name),
+        agreement=wanted.agreement,
+        delta=wanted.delta,
+        score=wanted.score,
+        tolerance=wanted.tolerance,
+        stratum=wanted.stratum,
+        curtailed=any(item.case.curtailed for place in places for item in place.items),
+        candidates=wanted.candidates,
+        tests=tests,
+        selections=tuple(_selected(place, wanted, wanted.level / tests) for place in places),
+    )
+
+
+def _places(
+    criterion: str, rows: Sequence[VerdictRow], rule: Rule, wanted: Wanted, min_valid: int | None
+) -> Iterator[_Place]:
+    """Yield the strata of a criterion that hold labels; without strata there is one. None where nothing is labelled."""
+    numeric = bool(is_numeric(rows))
+    cases = list(case_decisions(rows, rule, min_valid=min_valid))
+    if all(case.gold is None for case in cases):
+        return
+    check_score(wanted.score, rows, numeric=numeric)
+    check_numbers(wanted.score, cases)
+    _check_whole(cases)
+    samples = _samples(cases, wanted.score)
+    items = _items(cases, criterion, wanted, samples=samples, numeric=numeric)
+    for stratum, mine in _strata(items, wanted.stratum):
+        yield _Place(criterion=criterion, stratum=stratum, items=mine, samples=samples)
+
+
+def _testable(place: _Place, wanted: Wanted) -> bool:
+    """Whether enough decisions have a label for a test that could pass: what labels say does not come into it."""
+    labelled = {item.cluster for item in place.items if item.score is not None and item.wrong is not None}
+    return len(labelled) >= fewest_accepted(agreement=wanted.agreement, delta=wanted.level)
+
+
+def _check_whole(cases: Sequence[CaseDecision]) -> None:
+    """Refuse full samples beside ones that were stopped early: the same consistency says another thing of each."""
+    early = sum(case.curtailed for case in cases)
+    if 0 < early < len(cases):
+        raise UsageError(
+            f"{early} of {len(cases)} cases were asked with early stopping, the others in full: how sure their "
+            "decisions are cannot be compared; choose one run with --run."
+        )
+
+
+def _samples(cases: Sequence[CaseDecision], score: str) -> int:
+    """Return how many graded samples most cases have, of equals the most; those with fewer are not certified.
+
+    Raises:
+        UsageError: some were asked more often than most: two designs, of which each needs a certificate of its own.
+
+    """
+    asked = Counter(samples_planned(case.rows) or len(case.rows) for case in cases)
+    usual = max(asked, key=lambda count: (asked[count], count))
+    if more := sum(many for count, many in asked.items() if count > usual):
+        raise UsageError(
+            f"{more} of {len(cases)} cases hold more samples than the commonest number, {usual}: how sure decisions on "
+            "different numbers of samples are cannot be compared; certify a log of one design, or one run with --run."
+        )
+    graded = Counter(counted_samples(case, score) for case in cases)
+    return max(graded, key=lambda count: (graded[count], count))
+
+
+def _items(
+    cases: Sequence[CaseDecision], criterion: str, wanted: Wanted, *, samples: int, numeric: bool
+) -> list[_Item]:
+    wrong = _wrong(cases, criterion, wanted.tolerance)
+    known = {name for case in cases for row in case.rows for name in row.attributes}
+    check_columns(wanted.cluster, known)
+    check_columns(wanted.stratum, known)
+    return [
+        _Item(
+            score=sureness(case, wanted.score, numeric=numeric, tolerance=wanted.tolerance)
+            if case.decision.status == "decided" and counted_samples(case, wanted.score) >= samples
+            else None,
+            thin=counted_samples(case, wanted.score) < samples,
+            wrong=wrong.get(place),
+            cluster=cluster_of(case.case_id, case.rows, wanted.cluster or CLUSTER),
+            stratum=None if wanted.stratum is None else column_text(case.rows, wanted.stratum),
+            case=case,
+        )
+        for place, case in enumerate(cases)
+    ]
+
+
+def _wrong(cases: Sequence[CaseDecision], criterion: str, tolerance: float) -> dict[int, bool]:
+    """Return place of a labelled case -> whether it is decided and its decision does not agree with the label."""
+    labelled = {place: _judged(case, case.gold) for place, case in enumerate(cases) if case.gold is not None}
+    items = read_labels(list(labelled.values()))
+    check_labels(items, [item for item in items if item.status == "decided"], criterion)
+    return {
+        place: item.status == "decided" and not _agrees(item, tolerance)
+        for place, item in zip(labelled, items, strict=True)
+    }
+
+
+def _agrees(item: Judged, tolerance: float) -> bool:
+    if is_number(item.gold):
+        return abs(float(item.gold) - float(item.verdict)) <= tolerance + 1e-9  # type: ignore[arg-type]
+    return item.verdict == item.gold
+
+
+def _strata(items: Sequence[_Item], column: str | None) -> Iterator[tuple[str | None, list[_Item]]]:
+    """Yield the strata that hold labels; a case without a value is in none."""
+    if column is None:
+        yield None, list(items)
+        return
+    for name in dict.fromkeys(item.stratum for item in items if item.stratum is not None and item.wrong is not None):
+        yield name, [item for item in items if item.stratum == name]
+
+
+def _selected(place: _Place, wanted: Wanted, level: float) -> Selection:
+    criterion, name, items, samples = place
+    scores = [item.score for item in items if item.score is not None]
+    labelled = [
+        (item.score, item.wrong, item.cluster) for item in items if item.score is not None and item.wrong is not None
+    ]
+    steps, last = step_tests(labelled, scores, agreement=wanted.agreement, delta=level)
+    chosen = _chosen(items, criterion)
+    if chosen is not None:
+        steps, last = (), None
+    return Selection(
+        criterion=criterion,
+        stratum=name,
+        cases=len(items),
+        labelled=sum(item.wrong is not None for item in items),
+        clusters=len({item.cluster for item in items if item.wrong is not None}),
+        samples=samples,
+        thin=sum(item.thin for item in items),
+        levels=len(set(scores)),
+        of_scores=any(is_number(item.case.gold) for item in items),
+        threshold=None if last is None else steps[last].threshold,
+        covered=0 if last is None else steps[last].covered,
+        steps=steps,
+        refusal=chosen or (_refusal(items, steps, wanted, level) if last is None else None),
+        untold=_untold(items, criterion),
+        population=population_of(
+            facts_of_decisions({criterion: [item.case for item in items if item.wrong is not None]}, column=None)
+        ),
+    )
+
+
+def _chosen(items: Sequence[_Item], criterion: str) -> Refusal | None:
+    """Return the refusal where cases were labelled by what was decided about them: labels speak for no others then."""
+    cases = [
+        LabelledItem(
+            case_id=case.case_id,
+            criterion=criterion,
+            gold=case.gold,
+            verdict=case.decision.verdict,
+            status=case.decision.status,
+        )
+        for case in (item.case for item in items)
+    ]
+    found = selection_of_items(cases, criterion, {item.case.case_id: item.cluster for item in items})
+    if found is None or not found.found:
+        return None
+    return Refusal(reason=found.told("no certificate stands on them"), labels=None, votes=None)
+
+
+def _untold(items: Sequence[_Item], criterion: str) -> str:
+    """Return why the labels cannot tell the decisions from always the same one; empty where they can."""
+    judged = [_judged(one.case, one.case.gold, one.cluster) for one in items if one.case.gold is not None]
+    measured = measure_calibration(judged, criterion=criterion)
+    if measured.controls is None or not measured.untold:
+        return ""
+    return (
+        "the certificate says how often decisions agree with labels, not that the judge tells anything: decisions are "
+        f"{measured.controls.sentence}; {measured.untold}"
+    )
+
+
+def _judged(case: CaseDecision, gold: Verdict, cluster: Hashable = None) -> Judged:
+    return Judged(
+        gold=gold,
+        verdict=case.decision.verdict,
+        status=case.decision.status,
+        cluster=cluster,
+        scored=bool(scores_of(case)),
+    )
+
+
+def _refusal(items: Sequence[_Item], steps: Sequence[Step], wanted: Wanted, level: float) -> Refusal:
+    labelled = [item for item in items if item.wrong is not None]
+    if len({item.cluster for item in labelled}) < len(labelled):  # prices are of labels that are independent
+        return Refusal(reason=_why(steps, wanted, level), labels=None, votes=None)
+    limits = {"agreement": wanted.agreement, "delta": level}
+    hoped = (1 - wanted.agreement) / 2  # where no decision was wrong; half an error may be too much already
+    curve: Curve = [
+        (step.labelled / len(labelled), (step.wrong or min(0.5, hoped * step.labelled)) / step.labelled)
+        for step in steps
+        if step.labelled
+    ]
+    by_votes = wanted.score in {"consistency", "margin"} and not any(item.case.curtailed for item in items)
+    votes = votes_needed(agreed_votes(item.case.rows for item in labelled), labels=len(labelled), **limits)
+    asked = max(len(item.case.rows) for item in items)
+    return Refusal(
+        reason=_why(steps, wanted, level),
+        labels=labels_needed(curve, **limits),
+        votes=votes if by_votes and votes is not None and votes > asked else None,
+    )
+
+
+def _why(steps: Sequence[Step], wanted: Wanted, level: float) -> str:
+    tested = next((step for step in steps if step.p is not None), None)
+    if tested is None:
+        fewest = fewest_accepted(agreement=wanted.agreement, delta=level)
+        most = max((step.clusters for step in steps), default=0)
+        shared = any(step.clusters < step.labelled for step in steps)
+        ending = "" if most == 1 else "s"
+        what = f"cluster{ending} of labelled decisions" if shared else f"labelled decision{ending}"
+        return f"{most} {what}, at least {fewest} are needed to certify {wanted.agreement:g} at all"
+    return (
+        f"of the {tested.labelled} surest labelled decisions that were tested first {tested.wrong} disagree: that they "
+        f"agree {wanted.agreement:g} of the time is not shown (p {tested.p:.2g}, needed {level:.3g})"
+    )

@@ -1,0 +1,85 @@
+"""The design of a measurement: what is asked of every case and how the answers are folded."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeAlias
+
+from judgeharness_integrations.analysis.aggregation.rules import Rule, of_both_kinds
+from judgeharness_integrations.verdictlog.row import is_probe
+
+__all__ = ["Design", "Fingerprint", "RuleFixed"]
+
+
+RuleFixed: TypeAlias = Literal["before", "after"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Design:
+    """Perturbations x repetitions, the rule and its quorum.
+
+    `min_valid` None means at least half of the planned samples. `tolerance` is how far two scores may lie apart
+    and still agree, in units of the score. `rule_fixed` says whether the rule was chosen before the samples.
+    `wordings` identifies what rewords texts: digests of given instructions, the rewriter's name. `curtail`: a case gets
+    no further samples once its decision can no longer change; `stopping_rule` names the rule that stopped them where
+    `rule` is another one, chosen later.
+    """
+
+    perturbations: tuple[str, ...]
+    repetitions: int
+    rule: Rule
+    min_valid: int | None = None
+    tolerance: float = 1.0
+    rule_fixed: RuleFixed = "before"
+    wordings: tuple[str, ...] = ()
+    curtail: bool = False
+    stopping_rule: str | None = None
+
+    def asking_once(self) -> Design:
+        """Return the design of a judge of which one unperturbed call says all there is to know."""
+        once = replace(self, perturbations=("none",), repetitions=1, min_valid=None, wordings=(), curtail=False)
+        return replace(once, rule=of_both_kinds(self.rule))
+
+    def parts(self) -> Mapping[str, object]:
+        """Return what of the design belongs to a fingerprint.
+
+        Early stopping does not: every decision is the one all samples would give, so a calibration holds with and
+        without it. Adversarial probes do not either: they have no vote.
+        """
+        wordings = {"wordings": list(self.wordings)} if self.wordings else {}
+        return wordings | {
+            "perturbations": [name for name in self.perturbations if not is_probe(name)],
+            "repetitions": self.repetitions,
+            "rule": self.rule.name,
+            "failure policy": "failures count in shares; quorum "
+            + ("half of the planned samples" if self.min_valid is None else f"{self.min_valid} samples"),
+        }
+
+
+@dataclass(frozen=True)
+class Fingerprint:
+    """The parts of a configuration that decide what a verdict means.
+
+    `parts` maps what people call a part (`model`, `prompt`, `perturbations`, `rule`, ...) to a JSON value.
+    """
+
+    parts: Mapping[str, Any]
+
+    @property
+    def digest(self) -> str:
+        """A short SHA-256 over the canonical JSON of the parts."""
+        canonical = json.dumps(self.parts, sort_keys=True, default=str)
+        return hashlib.sha256(canonical.encode()).hexdigest()[:16]
+
+    def changes(self, other: Mapping[str, Any]) -> tuple[str, ...]:
+        """Return the names of the parts whose values differ from those of `other`."""
+        mine, theirs = _canonical(self.parts), _canonical(other)
+        missing = object()
+        return tuple(name for name in sorted({*mine, *theirs}) if mine.get(name, missing) != theirs.get(name, missing))
+
+
+def _canonical(parts: Mapping[str, Any]) -> dict[str, Any]:
+    return dict(json.loads(json.dumps(parts, sort_keys=True, default=str)))

@@ -1,0 +1,179 @@
+"""A result as JSON: `schemas/result-1.json`."""
+
+from __future__ import annotations
+
+import json
+from operator import attrgetter
+from typing import Any
+
+from judgeharness_integrations._errors import UsageError
+from judgeharness_integrations.analysis.aggregation.rules import rule
+from judgeharness_integrations.analysis.boundary import boundary
+from judgeharness_integrations.analysis.calibration.saved import SavedMeasurement
+from judgeharness_integrations.analysis.design import Design
+from judgeharness_integrations.analysis.result import CriterionResult, Distribution, HarnessResult
+from judgeharness_integrations.verdictlog.encoding import COLUMNS, field_record
+from judgeharness_integrations.verdictlog.row import VerdictRow, is_number, verdict_to_json
+
+__all__ = ["EVIDENCE_TEXTS", "RESULT_SCHEMA", "calibration_record", "result_document", "row_record"]
+
+RESULT_SCHEMA = "judgeharness.result/1"
+EVIDENCE_TEXTS = ("call_id", "reasoning", "raw", "model", "error", "asked_at", "probe_hash")
+_texts = attrgetter(*EVIDENCE_TEXTS)
+
+
+def result_document(result: HarnessResult, *, rows: bool = False) -> dict[str, Any]:
+    """Return the result as JSON-able data; a distribution is a list of `{verdict, count}`, so numbers stay numbers.
+
+    With `rows` it holds everything a result is rebuilt from (`reporting.rebuilding`).
+    """
+    document: dict[str, Any] = {
+        "schema": RESULT_SCHEMA,
+        "case_id": result.case_id,
+        "judge": result.judge,
+        "judge_model": result.judge_model,
+        "criteria": {name: _criterion(measured, result) for name, measured in result.criteria.items()},
+        "perturbations": list(result.perturbations),
+        "skipped": dict(result.skipped),
+        "repetitions": result.repetitions,
+        "aggregation_rule": None if result.informal else result.aggregation_rule,
+        "rule_fixed": None if result.informal else result.rule_fixed,
+        "informal": result.informal,
+        "state": result.state,
+        "fingerprint": result.fingerprint,
+        "calibration": _calibration(result),
+        "usage": dict(vars(result.usage)),
+        "warnings": list(result.warnings),
+        "not_measured": list(boundary(result)),
+        "design": _design(result.design),
+        "temperature": result.temperature if is_number(result.temperature) else None,  # whatever a client calls it
+        "model_families": list(result.model_families),
+    }
+    if result.unasked:
+        document["unasked"] = list(result.unasked)
+    if result.untested:
+        document["untested"] = list(result.untested)
+    if result.ended is not None:
+        document["ended"] = result.ended
+    if result.certificate is not None and result.certificate_state is not None:
+        document["certificate"] = result.certificate.record(result.certificate_state)
+    if result.test is not None:
+        document["test"] = result.test
+    if rows:
+        document["calibration_report"] = calibration_record(result.calibration)
+        if result.certificate is not None:
+            document["certificate_report"] = calibration_record(result.certificate)
+        document["rows"] = [row_record(row) for row in (*result.rows, *result.probe_rows)]
+    return document
+
+
+def _design(design: Design) -> dict[str, Any]:
+    """Return what the rest of the document does not say of the design, as it also is for a single sample."""
+    return {
+        "perturbations": list(design.perturbations),
+        "rule": design.rule.name if _has_its_name(design) else None,
+        "rule_fixed": design.rule_fixed,
+        "min_valid": design.min_valid,
+        "tolerance": design.tolerance,
+        "wordings": list(design.wordings),
+        "curtail": design.curtail,
+        "stopping_rule": design.stopping_rule,
+    }
+
+
+def _has_its_name(design: Design) -> bool:
+    """Whether the rule's name brings it back; a function of the caller's own may be called `majority`, too."""
+    try:
+        return rule(design.rule.name) == design.rule
+    except UsageError:
+        return False
+
+
+def calibration_record(calibration: SavedMeasurement | None) -> dict[str, Any] | None:
+    """Return a calibration or certificate as JSON-able data, from which `from_dict` makes it again."""
+    if calibration is None:
+        return None
+    report: dict[str, Any] = json.loads(json.dumps(calibration.to_dict(), default=str))  # as its digest reads it
+    return report
+
+
+def row_record(row: VerdictRow) -> dict[str, Any]:
+    """Return a row as a log keeps it, and what a log loses: empty texts, attributes named `model` or `model_`."""
+    record, texts = field_record(row), _texts(row)
+    if "" in texts:
+        record |= {name: "" for name, text in zip(EVIDENCE_TEXTS, texts, strict=True) if text == ""}
+    if row.attributes:
+        given = row.attributes.items()
+        record |= {f"{name}_" if name.rstrip("_") in COLUMNS else name: value for name, value in given}
+    return record
+
+
+def _distribution(distribution: Distribution) -> list[dict[str, Any]]:
+    return [{"verdict": verdict_to_json(verdict), "count": count} for verdict, count in distribution.items()]
+
+
+def _criterion(measured: CriterionResult, result: HarnessResult) -> dict[str, Any]:
+    aggregated = not result.informal  # of a single sample nothing was folded
+    return {
+        "verdict": verdict_to_json(measured.verdict),
+        "status": measured.status,
+        "reason": measured.reason if aggregated or measured.status != "decided" else "",
+        "kind": "numbers" if measured.numeric else "labels",
+        "sample_distribution": _distribution(measured.sample_distribution),
+        "outcomes": dict(measured.outcomes),
+        "planned": measured.planned,
+        "taken": measured.taken,
+        "censored": measured.censored,
+        "unbiased_rate": measured.unbiased_rate,
+        "consistency_rate": measured.consistency_rate if aggregated else None,
+        "chance_consistency": measured.chance_consistency if aggregated else None,
+        "label_count": measured.label_count,
+        "agreement": measured.agreement,
+        "sd": measured.sd,
+        "tolerance": measured.tolerance,
+        "perturbations": [
+            {
+                "name": p.name,
+                "asked": p.asked,
+                "valid": p.valid,
+                "swapped": p.swapped,
+                "sample_distribution": _distribution(p.sample_distribution),
+                "flip_rate": p.flip_rate,
+            }
+            for p in measured.perturbations
+        ],
+        "prompt_sensitivity": dict(measured.prompt_sensitivity),
+        "samples": measured.independence.status,
+        "effective_samples": measured.independence.effective,
+        "collapse_evidence": list(measured.independence.evidence),
+        "parser_conflicts": measured.parser_conflicts,
+    }
+
+
+def _calibration(result: HarnessResult) -> dict[str, Any] | None:
+    report, state = result.calibration, result.calibration_state
+    if report is None or state is None:
+        return None
+    return {
+        "source": report.name,
+        "labels": report.source,
+        "word": report.word,
+        "status": state.status,
+        "reason": state.reason,
+        "measured_at": report.measured_at,
+        "criteria": {
+            name: {
+                "n": measured.n,
+                "positive": measured.positive,
+                "precision": _rate(measured.precision) if state.valid else None,
+                "recall": _rate(measured.recall) if state.valid else None,
+                "coverage": _rate(measured.coverage) if state.valid else None,
+                "untold": measured.untold,
+            }
+            for name, measured in report.criteria.items()
+        },
+    }
+
+
+def _rate(rate: Any) -> dict[str, Any] | None:
+    return None if rate is None else {"value": rate.value, "low": rate.low, "high": rate.high, "n": rate.trials}

@@ -1,0 +1,418 @@
+"""The metrics of gates: each a number over cases with its interval, or the reason why it was not measured."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from judgeharness_integrations.analysis.aggregation.decision import Status
+from judgeharness_integrations.analysis.aggregation.statistics import agreement, modal_share
+from judgeharness_integrations.analysis.calibration.items import read_gold_alone
+from judgeharness_integrations.analysis.calibration.rates import Rate
+from judgeharness_integrations.analysis.runs.summarising import (
+    accuracy_of,
+    careful_interval,
+    clusters_of,
+    design_key,
+    designs_apart,
+    gold_of,
+)
+from judgeharness_integrations.analysis.statistics.means import Estimate
+from judgeharness_integrations.analysis.statistics.proportions import exact_interval, worth_of
+from judgeharness_integrations.analysis.statistics.tally import bounded_estimate
+from judgeharness_integrations.verdictlog.row import is_number, verdict_text
+
+if TYPE_CHECKING:
+    from judgeharness_integrations.analysis.calibration.measure import CriterionCalibration
+    from judgeharness_integrations.analysis.result import CriterionResult, HarnessResult
+    from judgeharness_integrations.analysis.runs.report import JudgeSection, RunReport
+    from judgeharness_integrations.analysis.runs.summary import CriterionSummary
+    from judgeharness_integrations.verdictlog.row import Verdict
+
+__all__ = [
+    "CASE_VALUES",
+    "METRIC_MEASURES",
+    "CaseValue",
+    "CriterionCases",
+    "Measured",
+    "case_value",
+    "criteria_of",
+    "measured_rate",
+    "unanchored",
+    "untested",
+    "value_without",
+]
+
+
+CaseValue = Callable[["HarnessResult", "CriterionResult", str | None], float | None]
+
+
+def case_value(metric: str, result: HarnessResult, measured: CriterionResult, argument: str | None) -> float | None:
+    """Return what a case counts for: shares from 0 to 1, scores as they are; None where it does not count."""
+    return CASE_VALUES[metric](result, measured, argument)
+
+
+def _decided_so(_: HarnessResult, measured: CriterionResult, label: str | None) -> float:
+    return float(measured.status == "decided" and verdict_text(measured.verdict) == label)
+
+
+def _status(name: Status) -> CaseValue:
+    return lambda _, measured, __: float(measured.status == name)
+
+
+def _right(result: HarnessResult, measured: CriterionResult, _: str | None) -> float | None:
+    gold = gold_of(result, measured.criterion)
+    if measured.status != "decided" or is_number(measured.verdict) or gold is None:
+        return None
+    label = read_gold_alone(gold, measured.verdict)  # of a report all labels are read already
+    return None if label is None else float(measured.verdict == label)
+
+
+def _score(_: HarnessResult, measured: CriterionResult, __: str | None) -> float | None:
+    return float(measured.verdict) if is_number(measured.verdict) else None  # type: ignore[arg-type]
+
+
+def _flips(_: HarnessResult, measured: CriterionResult, perturbation: str | None) -> float | None:
+    return next((part.flip_rate for part in measured.perturbations if part.name == perturbation), None)
+
+
+CASE_VALUES: Final[dict[str, CaseValue]] = {
+    "pass_rate": lambda result, measured, _: _decided_so(result, measured, "PASS"),
+    "rate": _decided_so,
+    "accuracy": _right,
+    "coverage": _status("decided"),
+    "abstention": _status("abstained"),
+    "not_graded": _status("not_graded"),
+    "consistency": lambda _, measured, __: measured.consistency_rate if measured.valid > 1 else None,
+    "agreement": lambda _, measured, __: measured.agreement,
+    "mean_score": _score,
+    "position_flip": lambda result, measured, _: _flips(result, measured, "position_swap"),
+    "flip_rate": _flips,
+}
+
+_WITHOUT_CRITERION: Final[dict[str, float]] = {
+    "pass_rate": 0.0,
+    "rate": 0.0,
+    "coverage": 0.0,
+    "abstention": 0.0,
+    "not_graded": 1.0,
+}
+
+
+def value_without(metric: str) -> float | None:
+    """Return what a case counts for whose answers are not about the criterion; None where it does not count."""
+    return _WITHOUT_CRITERION.get(metric)
+
+
+_VOCABULARIES = (frozenset({"PASS", "FAIL"}), frozenset({"A", "B", "TIE"}))
+
+
+@dataclass(frozen=True, kw_only=True)
+class CriterionCases:
+    """One judge and criterion under one design: what it comes to, and the cases behind that, in order.
+
+    `missing` planned cases have no result about it; they count as not graded. `design` tells its design from others of
+    the judge; empty where there is one alone. `others` are results of the judge that are not about the criterion.
+    """
+
+    section: JudgeSection
+    summary: CriterionSummary
+    pairs: tuple[tuple[HarnessResult, CriterionResult], ...]
+    design: str = ""
+    others: tuple[HarnessResult, ...] = ()
+
+    @property
+    def missing(self) -> int:
+        """Number of planned cases without a result."""
+        return self.summary.cases - len(self.pairs)
+
+    @property
+    def clusters(self) -> list[Hashable]:
+        """The cluster of every case with a result (row attribute `cluster`), then of every missing one."""
+        return clusters_of(self.pairs, missing=self.missing)
+
+    @property
+    def scored(self) -> bool:
+        """Whether decisions are scores; with `pass_at` scores become PASS or FAIL."""
+        return self.summary.numeric and "pass_at" not in self.summary.design.rule.name
+
+    @property
+    def sampled(self) -> bool:
+        """Whether any sample holds a verdict."""
+        return any(measured.valid for _, measured in self.pairs)
+
+    @property
+    def labels(self) -> dict[str, None]:
+        """Every label that a decision can be, as far as that is known, in order of appearance; none of scores."""
+        if self.scored:
+            return {}
+        seen: dict[str, None] = {}
+        for _, measured in self.pairs:
+            given = () if measured.numeric else measured.sample_distribution
+            seen.update(dict.fromkeys(map(verdict_text, given)))
+            if measured.status == "decided":
+                seen[verdict_text(measured.verdict)] = None
+        for vocabulary in _VOCABULARIES:
+            if seen and vocabulary.issuperset(seen):
+                return seen | dict.fromkeys(sorted(vocabulary))
+        return seen
+
+
+def criteria_of(report: RunReport) -> Iterator[CriterionCases]:
+    """Yield every judge's criteria with their cases."""
+    groups: dict[Hashable, list[HarnessResult]] = {}
+    for result in report.results:
+        groups.setdefault((result.judge, design_key(result.design)), []).append(result)
+    for section in report.judges:
+        names = designs_apart(summary.design for summary in section.criteria)
+        for summary in section.criteria:
+            key = design_key(summary.design)
+            found, name = groups.get((summary.judge, key), []), summary.criterion
+            pairs = tuple((one, one.criteria[name]) for one in found if name in one.criteria)
+            others = tuple(one for one in found if name not in one.criteria)
+            yield CriterionCases(section=section, summary=summary, pairs=pairs, design=names[key], others=others)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measured:
+    """A metric over `n` of `of`; `missing` says why there is no value, or else no interval; `note` is for readers.
+
+    `controls`: how it stands beside judges that read nothing. `worth`: how many independent cases its interval, then
+    Clopper and Pearson's, is worth; None of other intervals.
+    """
+
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    n: int = 0
+    of: str = "cases"
+    missing: str = ""
+    note: str = ""
+    controls: str = ""
+    worth: float | None = None
+
+
+def _share(
+    cases: CriterionCases, metric: str, argument: str | None = None, *, missing: bool = False, note: str = ""
+) -> Measured:
+    """Return a share of all planned cases; `missing` says whether one without a result is a hit."""
+    hits = [bool(case_value(metric, *pair, argument)) for pair in cases.pairs] + [missing] * cases.missing
+    return measured_rate(Rate.over(hits, cases.clusters), note=note)
+
+
+def measured_rate(
+    rate: Rate | None, *, of: str = "cases", missing: str = "there is no case", note: str = ""
+) -> Measured:
+    """Return a rate as gates look at it."""
+    if rate is None:
+        return Measured(of=of, missing=missing)
+    return _exactly(Measured(n=rate.trials, of=of, note=note), rate.value, rate.low, rate.high)
+
+
+def _exactly(measured: Measured, value: float, low: float, high: float) -> Measured:
+    """Return a share with Clopper and Pearson's interval instead of Wilson's over as many independent cases.
+
+    Only it is a test whose level is never more than stated: Wilson's lower end lies above a true share of .17 of 55
+    cases in 3.8 % of studies, where 2.5 % are meant.
+    """
+    worth = worth_of(value, low, high)
+    low, high = exact_interval(value, worth)
+    return replace(measured, value=value, low=low, high=high, worth=worth)
+
+
+def _pass_rate(cases: CriterionCases, _: str | None) -> Measured | None:
+    if not cases.scored and not cases.sampled:
+        return Measured(missing="no sample holds a verdict")
+    return _label_rate(cases, "PASS") if cases.labels.keys() & {"PASS", "FAIL"} else None
+
+
+def _rate(cases: CriterionCases, label: str | None) -> Measured | None:
+    if cases.scored:
+        return None
+    if not cases.sampled:
+        return Measured(missing="no sample holds a verdict")
+    if label not in cases.labels:
+        return Measured(missing=f"no sample says {label}; there are {', '.join(cases.labels)}")
+    return _label_rate(cases, str(label))
+
+
+def _label_rate(cases: CriterionCases, label: str) -> Measured:
+    undecided = cases.missing + sum(one.status != "decided" for _, one in cases.pairs)
+    note = f"{undecided} of {cases.summary.cases} are not decided and count as not {label}" if undecided else ""
+    return _share(cases, "rate", label, note=note)
+
+
+def _accuracy(cases: CriterionCases, _: str | None) -> Measured | None:
+    if cases.scored:
+        return None
+    rate, controls = accuracy_of(cases.pairs, cases.clusters), cases.summary.controls
+    count = cases.summary.replay.unread
+    unread = f"{count} {'gold label' if count == 1 else 'gold labels'} could not be read" if count else ""
+    missing = "; ".join(filter(None, ("no decided case holds a gold label", unread)))
+    measured = measured_rate(rate, of="decided cases with gold", missing=missing, note=unread)
+    return replace(measured, controls="" if controls is None else controls.sentence)
+
+
+def _consistency(cases: CriterionCases, _: str | None) -> Measured:
+    if cases.summary.replay.curtailed:
+        return Measured(missing="early stopping shows more consistency than all samples would")
+    if all(one.planned <= 1 for _, one in cases.pairs):
+        return Measured(missing="one sample a case shows no consistency")
+    shares = [one.consistency_rate if one.valid > 1 else None for _, one in cases.pairs]  # one agrees with itself
+    return _mean_share(cases, shares, "no case holds two valid samples", least=modal_share)
+
+
+def _agreement(cases: CriterionCases, _: str | None) -> Measured | None:
+    if cases.summary.numeric:
+        return None
+    why = "early stopping leaves it open" if cases.summary.replay.curtailed else "no case holds two valid samples"
+    return _mean_share(cases, [one.agreement for _, one in cases.pairs], why, least=agreement)
+
+
+def _mean_share(
+    cases: CriterionCases,
+    values: Sequence[float | None],
+    missing: str,
+    *,
+    least: Callable[[Mapping[Verdict, int]], float | None],
+) -> Measured:
+    """Return the mean over the cases that have a value, each weighing the same; least of samples split evenly."""
+    known = [
+        (value, key, one.valid)
+        for value, key, (_, one) in zip(values, cases.clusters, cases.pairs, strict=False)
+        if value is not None
+    ]
+    if not known:
+        return Measured(missing=missing)
+    shares, keys, samples = zip(*known, strict=True)
+    labels = max(2, len(cases.labels) or max(samples))
+    evenly: list[Mapping[Verdict, int]] = [
+        {str(place): (valid + place) // labels for place in range(labels)} for valid in set(samples)
+    ]
+    found = bounded_estimate(shares, keys, least=min(*shares, *(least(split) or 0.0 for split in evenly)))
+    without = cases.summary.cases - len(known)
+    return _of_estimate(found, f"{without} of {cases.summary.cases} cases have none" if without else "")
+
+
+def _of_estimate(found: Estimate, note: str = "") -> Measured:
+    why = "" if found.low is not None else "one case or cluster, or equal values, tell nothing about others"
+    return Measured(value=found.value, low=found.low, high=found.high, n=found.n, missing=why, note=note)
+
+
+def _mean_score(cases: CriterionCases, _: str | None) -> Measured | None:
+    if not cases.scored:
+        return None if cases.sampled or cases.summary.numeric else Measured(missing="no sample holds a verdict")
+    found = cases.summary.mean_score
+    if found is None:
+        return Measured(missing="no case is decided")
+    undecided = cases.summary.cases - found.n
+    note = f"{undecided} of {cases.summary.cases} are not decided and do not count" if undecided else ""
+    return _of_estimate(found, note)
+
+
+def _flip_rate(cases: CriterionCases, perturbation: str | None) -> Measured | None:
+    asked = {part.name for _, one in cases.pairs for part in one.perturbations}
+    if perturbation not in (asked or cases.summary.design.perturbations):
+        return None
+    rates = [
+        (part.flip_rate, key)
+        for (_, one), key in zip(cases.pairs, cases.clusters, strict=False)
+        for part in one.perturbations
+        if part.name == perturbation and part.flip_rate is not None
+    ]
+    if not rates:
+        return Measured(missing=f"no case holds samples with and without {perturbation} to compare")
+    value = math.fsum(rate for rate, _ in rates) / len(rates)
+    low, high = careful_interval(value, [key for _, key in rates])
+    if len({key for _, key in rates}) == len(rates):
+        return _exactly(Measured(n=len(rates)), value, low, high)
+    # of clusters it is careful already: their cases count as copies
+    return Measured(value=value, low=low, high=high, n=len(rates))
+
+
+def _uncalibrated(section: JudgeSection, criterion: str) -> str:
+    """Return why no calibration holds for a judge's criterion; empty where one does."""
+    report, state = section.calibration, section.calibration_state
+    if report is None or state is None:
+        return "uncalibrated: no labels say how often this rule is right"
+    if not state.valid:
+        return f"the calibration on {report.name} is {state}"
+    if not report.calibrated:
+        return f"{report.word}: the labels are a model's, not people's"
+    return "" if criterion in report.criteria else f"{report.name} holds no label of it"
+
+
+def unanchored(section: JudgeSection, criterion: str) -> str:
+    """Return why a judge's criterion is not anchored: no calibration holds, or its labels tell it from no constant."""
+    why = _uncalibrated(section, criterion)
+    return why if why or section.calibration is None else section.calibration.untold(criterion)
+
+
+def untested(section: JudgeSection) -> str:
+    """Return that nobody could compare the run's cases with the labelled ones, and why; empty where they were."""
+    return "" if section.shift is None or section.shift.shifted is not None else section.shift.sentence
+
+
+def _calibrated(name: str) -> Callable[[CriterionCases, str | None], Measured | None]:
+    def measure(cases: CriterionCases, _: str | None) -> Measured | None:
+        if cases.scored:
+            return None
+        section, criterion = cases.section, cases.summary.criterion
+        why = _uncalibrated(section, criterion)
+        if why or section.calibration is None:
+            return Measured(missing=why)
+        source, found = section.calibration.name, section.calibration.criteria[criterion]
+        value = getattr(found, name)
+        of, missing = f"labelled cases of {source}", f"it is undefined on {source}{_why(found, name)}"
+        controls = "" if found.controls is None else found.controls.sentence
+        strata = "" if found.strata is None else found.strata.sentence
+        note = "; ".join(filter(None, (controls, found.untold, strata, untested(section))))
+        if value is None or isinstance(value, Rate):
+            return measured_rate(value, of=of, missing=missing, note=note)
+        no_interval = found.undefined.get(f"{name}_interval", "one cluster or equal cases tell nothing about others")
+        bar = found.undefined.get(f"{name}_bar", "")
+        told = value.low is not None and not bar
+        return Measured(
+            value=value.value,
+            low=value.low if told else None,
+            high=value.high if told else None,
+            n=value.n,
+            of=of,
+            missing="" if told else bar or no_interval,
+            note=note,
+        )
+
+    return measure
+
+
+def _why(found: CriterionCalibration, name: str) -> str:
+    """Return why a measure is undefined, as far as that is known."""
+    why = found.undefined.get(name, "")
+    if name == "specificity" and not why and found.positive is None:
+        why = "no label is the positive one: gate on balanced_accuracy, the mean over all labels"
+    if name == "kappa" and not why:
+        why = "labels or decisions are all the same, so that chance alone could agree as much"
+    return f": {why}" if why else ""
+
+
+METRIC_MEASURES: Final[dict[str, Callable[[CriterionCases, str | None], Measured | None]]] = {
+    "pass_rate": _pass_rate,
+    "rate": _rate,
+    "accuracy": _accuracy,
+    "coverage": lambda cases, _: _share(cases, "coverage"),
+    "abstention": lambda cases, _: _share(cases, "abstention"),
+    "not_graded": lambda cases, _: _share(cases, "not_graded", missing=True),
+    "consistency": _consistency,
+    "agreement": _agreement,
+    "mean_score": _mean_score,
+    "position_flip": lambda cases, _: _flip_rate(cases, "position_swap"),
+    "flip_rate": _flip_rate,
+    "precision": _calibrated("precision"),
+    "recall": _calibrated("recall"),
+    "specificity": _calibrated("specificity"),
+    "balanced_accuracy": _calibrated("balanced_accuracy"),
+    "kappa": _calibrated("kappa"),
+    "lift": _calibrated("lift"),
+}

@@ -1,0 +1,44 @@
+"""Which judge to use: judges and pairs ranked by who was right about what."""
+
+from typing import TYPE_CHECKING
+
+from judgeharness_integrations._lazy import lazy
+
+if TYPE_CHECKING:
+    from judgeharness_integrations.analysis.ranking.analyses import Material, portfolio_of
+    from judgeharness_integrations.analysis.ranking.credits import Credits
+    from judgeharness_integrations.analysis.ranking.judgefacts import read_judge_facts
+    from judgeharness_integrations.analysis.ranking.ranking import leaderboard, rank
+    from judgeharness_integrations.analysis.ranking.rating import rate
+    from judgeharness_integrations.analysis.ranking.report import RankReport
+    from judgeharness_integrations.analysis.ranking.studying import RankRequest, study
+
+__all__ = [
+    "Credits",
+    "Material",
+    "RankReport",
+    "RankRequest",
+    "leaderboard",
+    "portfolio_of",
+    "rank",
+    "rate",
+    "read_judge_facts",
+    "study",
+]
+
+# Loaded at first use: numpy and scipy are for those who rank.
+__getattr__ = lazy(
+    __name__,
+    {
+        "Credits": "credits",
+        "Material": "analyses",
+        "RankReport": "report",
+        "RankRequest": "studying",
+        "leaderboard": "ranking",
+        "portfolio_of": "analyses",
+        "rank": "ranking",
+        "rate": "rating",
+        "read_judge_facts": "judgefacts",
+        "study": "studying",
+    },
+)

@@ -1,0 +1,349 @@
+"""Judges by family, price and prompt: fronts that nothing beats, self-preference, variants of a prompt."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from judgeharness_integrations._errors import UsageError
+from judgeharness_integrations.analysis.ranking.correctness import Decisions
+from judgeharness_integrations.analysis.ranking.credits import Credits, Floats, Marks
+from judgeharness_integrations.analysis.ranking.judgefacts import JudgeFacts, family_of, model_and_variant, plain_record
+from judgeharness_integrations.analysis.ranking.judgetable import chosen_first
+from judgeharness_integrations.analysis.statistics.means import mean_interval, t_p, z_p
+from judgeharness_integrations.analysis.statistics.multiplicity import step_up
+from judgeharness_integrations.analysis.statistics.paired import tango_interval
+
+__all__ = [
+    "PairedDifference",
+    "ParetoPoint",
+    "SelfPreference",
+    "Variant",
+    "paired_difference",
+    "pareto",
+    "self_preference",
+    "variants",
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ParetoPoint:
+    """A judge at `x` (tokens or money, little is good) and `y` (Elo or accuracy, much is good)."""
+
+    judge: str
+    x: float
+    y: float
+    on_front: bool
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the point as JSON keeps it."""
+        return plain_record(self)
+
+
+def pareto(points: Mapping[str, tuple[float, float]]) -> tuple[ParetoPoint, ...]:
+    """Return judges by rising x, then falling y, with the front marked.
+
+    A judge is on the front where no other has at most its x and at least its y, one of them better. Judges at the
+    same point are on it together.
+
+    Raises:
+        UsageError: a coordinate is not finite.
+
+    """
+    for judge, place in points.items():
+        if not all(map(math.isfinite, place)):
+            raise UsageError(f"judge {judge!r} has no finite place {place}: leave it out.")
+    best, front_x = -math.inf, math.nan
+    found: list[ParetoPoint] = []
+    for judge, (x, y) in sorted(points.items(), key=lambda item: (item[1][0], -item[1][1], item[0])):
+        on_front = y > best or (y == best and x == front_x)
+        if on_front:
+            best, front_x = y, x
+        found.append(ParetoPoint(judge=judge, x=x, y=y, on_front=on_front))
+    return tuple(found)
+
+
+_AUTHORS = ("author", "author_b")
+_ENOUGH = 2  # pairs of which there is a spread
+
+
+@dataclass(frozen=True, kw_only=True)
+class SelfPreference:
+    """One judge on the `pairs` of which exactly one answer is of its `family`.
+
+    `own_rate`: share on which it chose that answer, `others_rate`: mean share at which judges of other families did, on
+    the same pairs; a tie and no decision count half, failures are left out. `difference` with its standard error and
+    Student's 95 % interval, one value a pair. `judges`: how many others decided any of the pairs; those of the rival's
+    family are among them. `reason`: why nothing was measured.
+    """
+
+    judge: str
+    family: str
+    pairs: int
+    own_rate: float | None
+    others_rate: float | None
+    difference: float | None
+    se: float | None
+    ci95: tuple[float, float] | None
+    judges: int
+    reason: str | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the entry as JSON keeps it."""
+        return plain_record(self)
+
+
+def self_preference(
+    decisions: Decisions, criterion: str, facts: Mapping[str, JudgeFacts] | None = None
+) -> tuple[SelfPreference, ...]:
+    """Compare each judge with judges of other families, where the log says who wrote both answers.
+
+    Empty without columns `author` and `author_b`, and for a criterion that is no choice between A and B.
+
+    Args:
+        decisions: of all judges.
+        criterion: the choice between A and B.
+        facts: judge or author -> facts; see `family_of` for how families are told.
+
+    Raises:
+        UnknownNameError: the criterion is not known.
+
+    """
+    entry = decisions.criterion(criterion)
+    if not entry.pairwise or not all(name in decisions.columns for name in _AUTHORS):
+        return ()
+    families = [family_of(judge, facts) for judge in decisions.judges]
+    authors = [_families(decisions.columns[name], facts) for name in _AUTHORS]
+    chosen = chosen_first(entry, undecided=0.5)
+    return tuple(_measured(decisions.judges, families, place, chosen, authors) for place in range(len(families)))
+
+
+def _families(authors: Sequence[str | float | None], facts: Mapping[str, JudgeFacts] | None) -> tuple[str | None, ...]:
+    known = {cell: None if cell is None else family_of(str(cell), facts).casefold() for cell in set(authors)}
+    return tuple(known[cell] for cell in authors)
+
+
+def _measured(
+    judges: Sequence[str], families: Sequence[str], place: int, chosen: Floats, authors: Sequence[Sequence[str | None]]
+) -> SelfPreference:
+    family = families[place].casefold()
+    first, second = (np.array([one == family for one in side], np.bool_) for side in authors)
+    known = np.array([None not in pair for pair in zip(*authors, strict=True)], np.bool_)
+    sided = known & (first != second)
+    chosen = np.where(first[:, None], chosen, 1 - chosen)[sided]
+    others = np.array([other.casefold() != family for other in families], np.bool_)
+    return _entry(judges[place], families[place], chosen[:, place], chosen[:, others])
+
+
+def _entry(judge: str, family: str, mine: Floats, theirs: Floats) -> SelfPreference:
+    """Compare choices of one family's answer, `mine` (pairs,) with `theirs` (pairs, judges)."""
+    counted: Marks = ~np.isnan(theirs)
+    both = ~np.isnan(mine) & counted.any(axis=1)
+    mine, theirs, counted = mine[both], theirs[both], counted[both]
+    n = len(mine)
+    if not n:
+        reason = _reason(both, theirs.shape[1])
+        return SelfPreference(
+            judge=judge,
+            family=family,
+            pairs=0,
+            own_rate=None,
+            others_rate=None,
+            difference=None,
+            se=None,
+            ci95=None,
+            judges=0,
+            reason=reason,
+        )
+    shares = np.where(counted, theirs, 0.0).sum(axis=1) / counted.sum(axis=1)
+    differences = mine - shares
+    return SelfPreference(
+        judge=judge,
+        family=family,
+        pairs=n,
+        own_rate=float(mine.mean()),
+        others_rate=float(shares.mean()),
+        difference=float(differences.mean()),
+        se=float(differences.std(ddof=1)) / n**0.5 if n >= _ENOUGH else None,
+        ci95=mean_interval(differences),
+        judges=int(counted.any(axis=0).sum()),
+        reason=None,
+    )
+
+
+def _reason(sided: Marks, others: int) -> str:
+    if not len(sided):
+        return "no pair has exactly one answer of its family"
+    if not others:
+        return "no judge of another family to compare with"
+    return "it and a judge of another family decided none of the pairs with one answer of its family"
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairedDifference:
+    """Mean credit of one judge minus that of another over the `n` pairs both were asked about.
+
+    `ci95` and the two-sided `p` go together: Tango's score interval and McNemar's test (without correction) for whole
+    credits, Student's for fractional ones. None where nothing varies, as far as the method then tells nothing.
+    """
+
+    n: int
+    mean: float
+    ci95: tuple[float, float] | None
+    p: float | None
+
+
+def paired_difference(one: Floats, other: Floats) -> PairedDifference | None:
+    """Return the difference of two judges' credits (pairs,), NaN where not asked; None where they share no pair."""
+    shared = ~(np.isnan(one) | np.isnan(other))
+    one, other = one[shared], other[shared]
+    if not len(one):
+        return None
+    if np.isin(np.concatenate([one, other]), (0.0, 1.0)).all():
+        return _whole(int(np.sum(one > other)), int(np.sum(one < other)), len(one))
+    return _fractional(one - other)
+
+
+def _whole(gained: int, lost: int, n: int) -> PairedDifference:
+    discordant = gained + lost
+    z = abs(gained - lost) / math.sqrt(discordant) if discordant else None
+    return PairedDifference(
+        n=n,
+        mean=(gained - lost) / n,
+        ci95=tango_interval(gained, lost, n),
+        p=None if z is None else float(z_p(z)),
+    )
+
+
+def _fractional(differences: Floats) -> PairedDifference:
+    n, mean = len(differences), float(differences.mean())
+    interval = mean_interval(differences)
+    if interval is None:
+        return PairedDifference(n=n, mean=mean, ci95=None, p=None)
+    t = abs(mean) * math.sqrt(n) / float(differences.std(ddof=1))
+    return PairedDifference(n=n, mean=mean, ci95=interval, p=t_p(t, n - 1))
+
+
+_BASE = "base"
+_COMPARED = 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class Variant:
+    """One prompt of a model; `variant` is empty for the model's bare name.
+
+    `accuracy`: mean credit over `pairs`. `difference`: accuracy minus that of the base over the `pairs_compared` both
+    were asked about, with its 95 % interval and p-value; see `PairedDifference`. `p_adjusted` over all variants
+    (Benjamini-Hochberg). `on_front`: no variant of any model is as accurate for fewer tokens; `step`: its place on that
+    front, from the fewest tokens. The base itself has no difference.
+    """
+
+    judge: str
+    model: str
+    variant: str
+    is_base: bool
+    pairs: int
+    accuracy: float | None
+    elo: float | None
+    tokens: float | None
+    pairs_compared: int
+    difference: float | None
+    ci95: tuple[float, float] | None
+    p: float | None
+    p_adjusted: float | None
+    on_front: bool
+    step: int | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the variant as JSON keeps it."""
+        return plain_record(self)
+
+
+def variants(
+    matrix: Credits, elo: Mapping[str, float | None], tokens: Mapping[str, float | None]
+) -> tuple[Variant, ...]:
+    """Return the variants of every model that has several, the base first.
+
+    The base of a model is the judge of its bare name, else `model@base`, else its first judge.
+
+    Args:
+        matrix: pairs x judges.
+        elo: judge -> Elo, of those that are rated.
+        tokens: judge -> mean tokens a pair.
+
+    """
+    bases = _bases(matrix.judges)
+    chosen = matrix.of_judges(tuple(bases))
+    credit = dict(zip(chosen.judges, chosen.values.T, strict=True))
+    compared = {
+        judge: None if judge == base else paired_difference(credit[judge], credit[base])
+        for judge, base in bases.items()
+    }
+    adjusted = _adjusted(compared)
+    accuracy = {judge: _mean(values) for judge, values in credit.items()}
+    steps = _steps(accuracy, tokens)
+    return tuple(
+        Variant(
+            judge=judge,
+            model=model_and_variant(judge)[0],
+            variant=model_and_variant(judge)[1],
+            is_base=judge == base,
+            pairs=int(np.sum(~np.isnan(credit[judge]))),
+            accuracy=accuracy[judge],
+            elo=elo.get(judge),
+            tokens=tokens.get(judge),
+            p_adjusted=adjusted[judge],
+            on_front=judge in steps,
+            step=steps.get(judge),
+            **_of(compared[judge]),
+        )
+        for judge, base in bases.items()
+    )
+
+
+def _bases(judges: Sequence[str]) -> dict[str, str]:
+    """Return judge -> base of its model, model by model, of models with several judges."""
+    models: dict[str, list[str]] = {}
+    for judge in judges:
+        models.setdefault(model_and_variant(judge)[0], []).append(judge)
+    bases: dict[str, str] = {}
+    for model, mine in models.items():
+        if len(mine) < _COMPARED:
+            continue
+        base = next((name for name in (model, f"{model}@{_BASE}") if name in mine), mine[0])
+        bases |= dict.fromkeys([base, *mine], base)
+    return bases
+
+
+def _adjusted(compared: Mapping[str, PairedDifference | None]) -> dict[str, float | None]:
+    p = np.array([np.nan if one is None or one.p is None else one.p for one in compared.values()], np.float64)
+    values = step_up(p).tolist()
+    return {judge: None if np.isnan(value) else value for judge, value in zip(compared, values, strict=True)}
+
+
+def _mean(values: Floats) -> float | None:
+    asked = values[~np.isnan(values)]
+    return float(asked.mean()) if len(asked) else None
+
+
+def _steps(accuracy: Mapping[str, float | None], tokens: Mapping[str, float | None]) -> dict[str, int]:
+    points: dict[str, tuple[float, float]] = {}
+    for judge, y in accuracy.items():
+        x = tokens.get(judge)
+        if x is not None and y is not None:
+            points[judge] = (x, y)
+    front = [point.judge for point in pareto(points) if point.on_front]
+    return {judge: step for step, judge in enumerate(front)}
+
+
+def _of(found: PairedDifference | None) -> dict[str, Any]:
+    return {
+        "pairs_compared": 0 if found is None else found.n,
+        "difference": None if found is None else found.mean,
+        "ci95": None if found is None else found.ci95,
+        "p": None if found is None else found.p,
+    }

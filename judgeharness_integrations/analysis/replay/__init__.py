@@ -1,0 +1,30 @@
+"""Any verdict log under any rule, without asking anybody again."""
+
+from judgeharness_integrations.analysis.aggregation.deciding import PLANNED_SAMPLES
+from judgeharness_integrations.analysis.replay.deciding import CaseDecision, case_consistency, case_decisions
+from judgeharness_integrations.analysis.replay.folds import CriterionFold, JudgeFold
+from judgeharness_integrations.analysis.replay.replaying import (
+    replay,
+    replay_cases,
+    replay_criterion,
+    rows_about,
+    rows_of_judges,
+)
+from judgeharness_integrations.analysis.replay.report import REPLAY_SCHEMA, JudgeReplay, ReplayReport
+
+__all__ = [
+    "PLANNED_SAMPLES",
+    "REPLAY_SCHEMA",
+    "CaseDecision",
+    "CriterionFold",
+    "JudgeFold",
+    "JudgeReplay",
+    "ReplayReport",
+    "case_consistency",
+    "case_decisions",
+    "replay",
+    "replay_cases",
+    "replay_criterion",
+    "rows_about",
+    "rows_of_judges",
+]

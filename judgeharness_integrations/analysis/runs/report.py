@@ -1,0 +1,172 @@
+"""How a run ended, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+
+from judgeharness_integrations._rendering import Rendered, renderer
+from judgeharness_integrations.analysis.calibration.saved import CalibrationReport, CalibrationState
+from judgeharness_integrations.analysis.calibration.transport import ShiftTest
+from judgeharness_integrations.analysis.certifying.certificate import HeldCertificate
+from judgeharness_integrations.analysis.gates.report import GateReport
+from judgeharness_integrations.analysis.result import HarnessResult
+from judgeharness_integrations.analysis.runs.summary import CriterionSummary
+from judgeharness_integrations.analysis.usage import Usage
+
+if TYPE_CHECKING:
+    from judgeharness_integrations.analysis.agreement.alttestreport import AltTestReport
+else:
+    AltTestReport = Any  # NumPy and SciPy load with it; whoever evaluates type hints sees Any
+
+__all__ = ["NOT_DRAWN", "JudgeSection", "OnAbstain", "ReportState", "RunReport", "never_asked", "state_text"]
+
+
+def state_text(state: str, *, not_graded: int, cases: int) -> str:
+    """Return how a run ended; one that asked everything is complete only where every case got a grade.
+
+    Args:
+        state: the run's state, as `budget_exhausted`.
+        not_graded: how many cases ended not graded.
+        cases: of how many; those of each judge count.
+
+    """
+    if state == "complete" and not_graded:
+        return f"all asked, {not_graded} of {cases} cases not graded"
+    return state.replace("_", " ")
+
+
+def never_asked(count: int, cases: int) -> str:
+    """Return that some of all planned cases were never asked."""
+    return f"{count} of {cases} {'case was' if count == 1 else 'cases were'} never asked"
+
+
+NOT_DRAWN: Final = "have no answer, and those that have one are not drawn at random"
+OnAbstain: TypeAlias = Literal["failure", "skipped", "passed"]
+ReportState: TypeAlias = Literal["complete", "budget_exhausted", "interrupted", "judge_down", "failed", "unfinished"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgeSection:
+    """One judge of a report: who it is, its anchor, its criteria, its bill, and what was not measured of it.
+
+    `not_measured` maps a sentence of the boundary to the number of cases it holds for. `cost` is in the currency of
+    the prices that were given and belongs to `usage`; None without prices. What labelled cases took for a calibration
+    stands apart, in `calibration_usage` and `calibration_cost`. `cost_remarks` say why a cost is not known, where it is
+    the most it can be, and whose prices it is by. `models` are the models that answered. `alerts` is said of it before
+    any number. `shift` tests whether the cases are like those the calibration was measured on; where they are not, the
+    calibration's state is `shifted`. `certificates` are those its decisions stand under, and whether they held.
+    """
+
+    judge: str
+    models: tuple[str, ...]
+    fingerprint: str | None
+    calibration: CalibrationReport | None
+    calibration_state: CalibrationState | None
+    criteria: tuple[CriterionSummary, ...]
+    cases: int
+    not_asked: int
+    usage: Usage
+    cost: float | None
+    skipped: Mapping[str, int]
+    warnings: tuple[str, ...]
+    not_measured: Mapping[str, int]
+    calibration_usage: Usage | None = None
+    calibration_cost: float | None = None
+    alerts: tuple[str, ...] = ()
+    cost_remarks: tuple[str, ...] = ()
+    shift: ShiftTest | None = None
+    certificates: tuple[HeldCertificate, ...] = ()
+
+    @property
+    def calibrated(self) -> bool:
+        """Whether a calibration on people's or executed labels holds for what was measured."""
+        state, report = self.calibration_state, self.calibration
+        return state is not None and state.valid and report is not None and report.calibrated
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunReport(Rendered):
+    """A run, a log or the results of a session: `results` has one entry a judge and case, in order of appearance.
+
+    `source` says for people where it was read. `case_texts` maps a case to what was judged, field by field, where that
+    was given; reports show it. `annotators` is the alternative annotator test of the judges' decisions against people,
+    and `annotators_reason` says why there is none. `gates` is what the run's own gates said at its end; formats show
+    it where they are given no other. `arguments` are those with which `judgeharness report` makes it again, as far as
+    that is known, and `cases_digest` is of the content of all cases the run was given, in their order.
+    `unknown_certificate` says that decisions stood under a certificate which the log does not hold. `of_known_size`:
+    how many cases were to be asked is known.
+    """
+
+    source: str
+    results: tuple[HarnessResult, ...] = field(repr=False)
+    judges: tuple[JudgeSection, ...]
+    run: str | None = None
+    state: ReportState = "complete"
+    created_at: str | None = None
+    case_texts: Mapping[str, Mapping[str, str]] = field(default_factory=dict, repr=False)
+    annotators: AltTestReport | None = None
+    annotators_reason: str | None = None
+    gates: GateReport | None = None
+    arguments: tuple[str, ...] = ()
+    cases_digest: str | None = None
+    unknown_certificate: str = ""
+    of_known_size: bool = True
+
+    @property
+    def summaries(self) -> tuple[CriterionSummary, ...]:
+        """Every judge's criteria, in order."""
+        return tuple(summary for section in self.judges for summary in section.criteria)
+
+    @property
+    def cases(self) -> int:
+        """Number of different cases."""
+        return len({result.case_id for result in self.results})
+
+    @property
+    def state_text(self) -> str:
+        """How the run ended, in words: one with cases that are not graded is not called complete."""
+        results = [any(one.status == "not_graded" for one in result.criteria.values()) for result in self.results]
+        never = sum(section.not_asked for section in self.judges)
+        return state_text(self.state, not_graded=sum(results) + never, cases=len(results) + never)
+
+    @property
+    def graded(self) -> bool:
+        """Whether any case got a grade, be it an abstention."""
+        return any(one.graded for one in self.summaries)
+
+    @property
+    def stopped(self) -> bool:
+        """Whether the run ended because its own gates were settled: how many cases it asked hangs on the answers."""
+        return self.gates is not None and self.gates.stopped
+
+    def unanswered(self, judge: str) -> tuple[int, int]:
+        """Return how many cases of a judge have no answer at all, and of how many."""
+        (section,) = (one for one in self.judges if one.judge == judge)
+        silent = sum(not result.rows for result in self.results if result.judge == judge)
+        return silent + section.not_asked, section.cases + section.not_asked
+
+    @property
+    def informal(self) -> bool:
+        """Whether every result is a single sample: verdicts as they came, nothing was measured."""
+        return bool(self.results) and all(result.informal for result in self.results)
+
+    def to_html(self, *, gates: GateReport | None = None) -> str:
+        """Return one HTML page that needs nothing else: no network, no other file."""
+        return str(renderer(self, "html")(self, gates=gates))
+
+    def to_markdown(self, *, gates: GateReport | None = None) -> str:
+        """Return the report as GitHub's Markdown."""
+        return str(renderer(self, "markdown")(self, gates=gates))
+
+    def to_junit(self, *, on_abstain: OnAbstain = "failure", gates: GateReport | None = None) -> str:
+        """Return the report as JUnit XML: a test case a judge, case and criterion.
+
+        PASS passes, FAIL fails, what could not be graded is an error, an abstention is what `on_abstain` says.
+        """
+        return str(renderer(self, "junit")(self, on_abstain=on_abstain, gates=gates))
+
+    def to_csv(self) -> str:
+        """Return a table with a line a judge, case and criterion, which no spreadsheet takes for formulas."""
+        return str(renderer(self, "csv")(self))

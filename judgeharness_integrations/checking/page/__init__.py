@@ -1,5 +1,0 @@
-"""A check as one HTML page: cards, the forest plot, words."""
-
-from judgeharness_integrations.checking.page.rendering import check_page, headline
-
-__all__ = ["check_page", "headline"]

@@ -1,8 +1,0 @@
-"""Asking judges: concurrency, limits, retries, budgets, observers."""
-
-from judgeharness_integrations.execution.answering import Keep
-from judgeharness_integrations.execution.budget import Budget
-from judgeharness_integrations.execution.local import Executor, LocalExecutor
-from judgeharness_integrations.execution.observing import Observer, ProgressBar, Span
-
-__all__ = ["Budget", "Executor", "Keep", "LocalExecutor", "Observer", "ProgressBar", "Span"]

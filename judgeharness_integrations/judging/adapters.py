@@ -1,0 +1,275 @@
+"""Which versions of a framework an adapter was tried with, and what is said of others."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache, lru_cache
+from importlib.metadata import EntryPoint, PackageNotFoundError, entry_points, version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from judgeharness_integrations._errors import NotInstalledError, UnknownNameError, UsageError
+from judgeharness_integrations.judging.cases import AnswerCase
+from judgeharness_integrations.judging.perturbations import Perturbation, Rewriter
+
+if TYPE_CHECKING:
+    from judgeharness_integrations.judging.bench import Bench
+    from judgeharness_integrations.judging.chatmodels import ChatModel
+    from judgeharness_integrations.judging.execution.observing import Observer
+    from judgeharness_integrations.judging.judge import Judge
+
+__all__ = [
+    "Adapter",
+    "JudgeSpec",
+    "VersionRange",
+    "adapters",
+    "beyond_tested",
+    "find_adapter",
+    "installed_version",
+    "load_adapter",
+    "observer_factories",
+    "recognised",
+    "seam",
+    "untested",
+]
+
+
+_NUMBER = re.compile("[0-9]+")
+
+
+@dataclass(frozen=True, kw_only=True)
+class VersionRange:
+    """The lowest and the newest release series that were tried, as `major.minor`."""
+
+    lowest: str
+    newest: str
+
+    def __str__(self) -> str:
+        """Return the range in words."""
+        return self.lowest if self.lowest == self.newest else f"{self.lowest} to {self.newest}"
+
+    def beside(self, found: str) -> str | None:
+        """Return `older` or `newer` of a version outside of the range, None of one inside."""
+        if _series(found) < _series(self.lowest):
+            return "older"
+        return "newer" if _series(found) > _series(self.newest) else None
+
+
+def _series(found: str) -> tuple[int, int]:
+    begun = (_NUMBER.match(part) for part in found.split(".")[:2])  # 12rc1 of 2.12rc1 is of the series 2.12
+    major, minor, *_ = (*(int(number[0]) if number else 0 for number in begun), 0, 0)
+    return major, minor
+
+
+@cache
+def installed_version(package: str) -> str | None:
+    """Return the version of a distribution; None where it is not installed."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def untested(tested: Mapping[str, VersionRange]) -> tuple[str, ...]:
+    """Return a sentence for each installed distribution whose version was not tried.
+
+    Args:
+        tested: distribution -> the versions tried.
+
+    """
+    return tuple(sentence for package, series in tested.items() if (sentence := _beside(package, series)))
+
+
+@cache
+def _beside(package: str, series: VersionRange) -> str | None:
+    found = installed_version(package)
+    beside = None if found is None else series.beside(found)
+    return None if beside is None else f"{package} {found} is {beside} than the versions tried here ({series})"
+
+
+def beyond_tested(parts: Iterable[object]) -> tuple[str, ...]:
+    """Return the sentences of what takes part in a measurement: a judge and who watches it.
+
+    A part says in `tested` what it was tried with; one that does not is of no framework.
+    """
+    return tuple(dict.fromkeys(sentence for part in parts for sentence in untested(_tested(part))))
+
+
+def _tested(part: object) -> dict[str, VersionRange]:
+    told = getattr(part, "tested", None)  # a judge of somebody else's may call something of its own so
+    ranges = told if isinstance(told, Mapping) else {}
+    return {package: series for package, series in ranges.items() if isinstance(series, VersionRange)}
+
+
+def seam(holder: object, name: str, *, package: str, tested: Mapping[str, VersionRange], extra: str = "") -> Any:
+    """Return an attribute that the makers of a framework did not make public.
+
+    Raises:
+        UsageError: the installed version does not have it; the sentence names that one and the newest that was tried.
+
+    """
+    try:
+        return getattr(holder, name)
+    except AttributeError as error:
+        owner = getattr(holder, "__name__", type(holder).__name__)
+        raise UsageError(
+            f"{package} {installed_version(package)} has no {owner}.{name}: "
+            f"install the newest that was tried, pip install '{package}{extra}=={tested[package].newest}.*'."
+        ) from error
+
+
+GROUP = "judgeharness.adapters"
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgeSpec:
+    """One judge of a configuration file, as an adapter gets it; relative paths in its options start at `folder`."""
+
+    name: str
+    evaluator: str
+    model: str | None = None
+    model_options: Mapping[str, Any]
+    evaluator_options: Mapping[str, Any]
+    folder: Path = Path()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Adapter:
+    """One framework.
+
+    Args:
+        name: as it stands in configuration files.
+        extras: extra -> modules it brings; the first one is what the adapter needs at least.
+        build_judge: a judge of a configuration -> a core Judge.
+        build_rewriter: (model, model options) -> a rewriter, where the framework has chat models.
+        build_model: (model, model options) -> a chat model that answers prompts with JSON, likewise.
+        read_cases: a `.json` file of the framework's own kind -> cases its judges take.
+        perturbations: name -> what makes it, for perturbations of those cases that the core does not have.
+        recognise: an evaluator of the framework -> the judge in it; None for anything else.
+        benches: the adapter's evaluators as `testing.check_adapter` puts them on the bench.
+        tested: distribution of the framework -> the versions the adapter was tried with.
+        observer: what watches every measurement while the framework's tracing is on, else None; asked once a
+            measurement where LangSmith is imported or a variable `..._TRACING` is set, so it must be quick, and must
+            import nothing of the framework while tracing is off.
+
+    """
+
+    name: str
+    extras: Mapping[str, tuple[str, ...]]
+    build_judge: Callable[[JudgeSpec], Judge]
+    build_rewriter: Callable[[str, Mapping[str, Any]], Rewriter] | None = None
+    build_model: Callable[[str, Mapping[str, Any]], ChatModel] | None = None
+    read_cases: Callable[[Path], list[AnswerCase]] | None = None
+    perturbations: Mapping[str, Callable[[], Perturbation]] = field(default_factory=dict)
+    recognise: Callable[[object], Judge | None] | None = None
+    benches: Callable[[], Sequence[Bench]] | None = None
+    tested: Mapping[str, VersionRange] = field(default_factory=dict)
+    observer: Callable[[], Observer | None] | None = None
+
+    def missing(self) -> dict[str, tuple[str, ...]]:
+        """Return extra -> modules of it that are not installed."""
+        found = {extra: tuple(m for m in modules if not _installed(m)) for extra, modules in self.extras.items()}
+        return {extra: modules for extra, modules in found.items() if modules}
+
+    def require(self, extra: str | None = None) -> None:
+        """Raise a NotInstalledError with the pip line unless an extra, the first one by default, is installed."""
+        extra = extra or next(iter(self.extras))
+        if extra in self.missing():
+            raise NotInstalledError(f"{self.name} ({', '.join(self.missing()[extra])})", extra)
+
+
+def _installed(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except (ImportError, ValueError):
+        return False
+
+
+def load_adapter(point: EntryPoint) -> Adapter:
+    """Return the adapter behind an entry point; whatever is wrong with a broken one is raised.
+
+    Raises:
+        TypeError: it is no `Adapter`.
+
+    """
+    loaded = point.load()
+    if not isinstance(loaded, Adapter):
+        raise TypeError(f"its entry point is no Adapter but a {type(loaded).__name__}")
+    return loaded
+
+
+def _broken(name: str, error: Exception) -> str:
+    reason = f"{type(error).__name__}: {error}".rstrip(": ")
+    return f"adapter {name!r} cannot be loaded ({reason}): update or uninstall the package it is from."
+
+
+def _points() -> dict[str, EntryPoint]:
+    return {point.name: point for point in sorted(entry_points(group=GROUP), key=lambda point: point.name)}
+
+
+def adapters() -> dict[str, Adapter]:
+    """Return every adapter that is registered, by name; none of their frameworks is imported.
+
+    A broken one is left out with a warning.
+    """
+    found: dict[str, Adapter] = {}
+    for name, adapter in _loaded():
+        if isinstance(adapter, Adapter):
+            found[name] = adapter
+        else:
+            warnings.warn(_broken(name, adapter), RuntimeWarning, stacklevel=2)
+    return found
+
+
+def _loaded() -> Iterator[tuple[str, Adapter | Exception]]:
+    """Yield every name with its adapter, or with what is wrong with it."""
+    for name, point in _points().items():
+        try:
+            yield name, load_adapter(point)
+        except Exception as error:  # noqa: BLE001 - it is somebody else's, and anything may be wrong with it
+            yield name, error
+
+
+def find_adapter(name: str) -> Adapter:
+    """Return the adapter of that name, its framework installed; no other one is loaded.
+
+    Raises:
+        UnknownNameError: there is no such adapter.
+        NotInstalledError: its framework is not installed.
+        UsageError: it is broken.
+
+    """
+    points = _points()
+    if name not in points:
+        raise UnknownNameError("adapter", name, points)
+    try:
+        adapter = load_adapter(points[name])
+    except Exception as error:
+        raise UsageError(_broken(name, error)) from error
+    adapter.require()
+    return adapter
+
+
+def recognised(evaluator: object) -> Judge | None:
+    """Return the judge in an evaluator of any installed framework, harnessed or not; None when none knows it."""
+    for adapter in adapters().values():
+        if adapter.recognise is not None and next(iter(adapter.extras)) not in adapter.missing():
+            judge = adapter.recognise(evaluator)
+            if judge is not None:
+                return judge
+    return None
+
+
+def observer_factories() -> tuple[Callable[[], Observer | None], ...]:
+    """Return what makes the observers that adapters offer, looked for once; a broken adapter offers none."""
+    return _factories(entry_points)
+
+
+@lru_cache(maxsize=4)
+def _factories(_source: Callable[..., object]) -> tuple[Callable[[], Observer | None], ...]:
+    loaded = (adapter for _, adapter in _loaded() if isinstance(adapter, Adapter))
+    return tuple(adapter.observer for adapter in loaded if adapter.observer is not None)

@@ -1,0 +1,31 @@
+"""Configuration files of `judgeharness run` and `judgeharness calibrate`: YAML, TOML or JSON through one schema."""
+
+from judgeharness_integrations.judging.config.building import (
+    SendableJudge,
+    build_calibration,
+    build_cases,
+    build_certificate,
+    build_executor,
+    build_harness_options,
+    build_judge,
+    cases_digest,
+    import_object,
+    imported_rule,
+)
+from judgeharness_integrations.judging.config.schema import Config, JudgeConfig, load_config
+
+__all__ = [
+    "Config",
+    "JudgeConfig",
+    "SendableJudge",
+    "build_calibration",
+    "build_cases",
+    "build_certificate",
+    "build_executor",
+    "build_harness_options",
+    "build_judge",
+    "cases_digest",
+    "import_object",
+    "imported_rule",
+    "load_config",
+]

@@ -1,0 +1,400 @@
+"""Objects that configuration files name as `module:function`."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib import import_module, invalidate_caches
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from judgeharness_integrations._errors import ConfigError, JudgeHarnessError
+from judgeharness_integrations.analysis.aggregation.rules import Rule, rule
+from judgeharness_integrations.analysis.calibration import CalibrationReport
+from judgeharness_integrations.analysis.certifying import Certificate
+from judgeharness_integrations.judging.adapters import Adapter, JudgeSpec, find_adapter
+from judgeharness_integrations.judging.cases import AnswerCase, CaseFile, Criterion
+from judgeharness_integrations.judging.config.schema import Config, JudgeConfig, RewriterConfig, load_config
+from judgeharness_integrations.judging.execution.attempting import CallPolicy
+from judgeharness_integrations.judging.execution.local import LocalExecutor
+from judgeharness_integrations.judging.execution.preparing import content_digest
+from judgeharness_integrations.judging.execution.rates import Rates
+from judgeharness_integrations.judging.harness import preset
+from judgeharness_integrations.judging.judge import (
+    FunctionJudge,
+    Judge,
+    JudgeIdentity,
+    Judgment,
+    Probe,
+    model_family,
+    text_hash,
+)
+from judgeharness_integrations.judging.labelset import CalibrationSet
+from judgeharness_integrations.judging.perturbations import Perturbation, perturbation
+from judgeharness_integrations.redacting import without_secrets
+
+if TYPE_CHECKING:
+    from judgeharness_integrations.judging.execution import Executor
+    from judgeharness_integrations.judging.perturbations import Rewriter
+
+__all__ = [
+    "SendableJudge",
+    "build_calibration",
+    "build_cases",
+    "build_certificate",
+    "build_executor",
+    "build_harness_options",
+    "build_judge",
+    "cases_digest",
+    "import_file",
+    "import_object",
+    "imported_rule",
+]
+
+
+@contextmanager
+def _importing_from(folder: Path) -> Iterator[None]:
+    """Put a folder on the import path, only while importing."""
+    entry = str(folder.resolve())
+    sys.path.insert(0, entry)
+    invalidate_caches()
+    try:
+        yield
+    finally:
+        sys.path.remove(entry)
+
+
+def import_object(path: str, *, folder: Path, where: str) -> Any:
+    """Return what `module:attribute` names; modules beside the configuration are found too.
+
+    Raises:
+        ConfigError: it is malformed, the module cannot be imported, or it has no such attribute.
+
+    """
+    module_name, _, attribute = path.partition(":")
+    if not module_name or not attribute:
+        raise ConfigError(f"{where}: {path!r} is no import path, write module:function.")
+    try:
+        with _importing_from(folder):
+            found: Any = import_module(module_name)
+    except Exception as error:
+        reason = f"{type(error).__name__}: {error}"
+        raise ConfigError(f"{where}: module {module_name!r} cannot be imported ({reason}).") from error
+    return _part(found, attribute, f"{where}: {module_name!r}")
+
+
+def import_file(path: Path, attribute: str, *, where: str) -> Any:
+    """Return what stands in a Python file under a name; modules beside the file are found while it is read.
+
+    It is read once in a process, and is no module of its name: another one that is called alike stays what it is.
+
+    Raises:
+        ConfigError: it does not exist or cannot be imported, or has no such attribute.
+
+    """
+    if not path.is_file():
+        raise ConfigError(f"{where}: {path} does not exist.")
+    try:
+        found: Any = _module_of(path.resolve())
+    except Exception as error:
+        reason = f"{type(error).__name__}: {error}"
+        raise ConfigError(f"{where}: {path} cannot be imported ({reason}).") from error
+    return _part(found, attribute, f"{where}: {path}")
+
+
+@cache
+def _module_of(path: Path) -> ModuleType:
+    name = f"{path.stem}@{path}"
+    spec = spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise ImportError("it is no Python file")
+    module = module_from_spec(spec)
+    sys.modules[name] = module  # where dataclasses and the like look their module up
+    try:
+        with _importing_from(path.parent):
+            spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module
+
+
+def _part(found: Any, attribute: str, where: str) -> Any:
+    for part in attribute.split("."):
+        if not hasattr(found, part):
+            raise ConfigError(f"{where} has no {attribute!r}.")
+        found = getattr(found, part)
+    return found
+
+
+def imported_rule(spec: str, *, folder: Path, where: str) -> Rule:
+    """Return the rule of a name, or of a function given as `module:function`, which then is its name."""
+    if ":" not in spec:
+        return rule(spec)
+    function = import_object(spec, folder=folder, where=where)
+    if isinstance(function, Rule):
+        return function
+    if not callable(function):
+        raise ConfigError(f"{where}: {spec!r} is not a function of rows.")
+    return Rule(spec, function)
+
+
+_ASKING = {"max_concurrency", "timeout_s", "max_attempts", "requests_per_minute", "tokens_per_minute"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Renamed:
+    """A judge under the name the configuration gives it."""
+
+    name: str
+    judge_itself: Judge
+
+    @property
+    def identity(self) -> JudgeIdentity | None:
+        return self.judge_itself.identity
+
+    @property
+    def criteria(self) -> tuple[Criterion, ...] | None:
+        return self.judge_itself.criteria
+
+    async def judge(self, probe: Probe) -> Judgment:
+        return await self.judge_itself.judge(probe)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.judge_itself, name)  # optional attributes such as `supports`
+
+
+def build_judge(config: Config, place: int) -> Judge:
+    """Return the judge at a place of the configuration's list.
+
+    Raises:
+        UsageError: its adapter is unknown or not installed, or it cannot be built.
+
+    """
+    judge, where = config.judges[place], f"judges[{place}]"
+    if judge.callable is None:
+        return _named(_from_adapter(judge, where, config.folder), judge.name)
+    found = import_object(judge.callable, folder=config.folder, where=f"{where}.callable")
+    if isinstance(found, Judge) and not isinstance(found, type):
+        return _named(found, judge.name)
+    if not callable(found):
+        raise ConfigError(f"{where}.callable: {judge.callable!r} is neither a function nor a judge.")
+    if judge.model is None:
+        return FunctionJudge.of(found, judge.name)
+    return FunctionJudge(function=found, name=judge.name, identity=_identity(judge, found, judge.model))
+
+
+def _named(judge: Judge, name: str) -> Judge:
+    return judge if judge.name == name else _Renamed(name=name, judge_itself=judge)
+
+
+def _identity(judge: JudgeConfig, function: Any, model: str) -> JudgeIdentity | None:
+    """Return what makes a function with a declared model the same judge: the model, its name and its module."""
+    try:
+        source = Path(inspect.getsourcefile(inspect.unwrap(function)) or "").read_text(encoding="utf-8")
+    except (OSError, TypeError, ValueError):
+        return None
+    prompt_hash = text_hash(f"{judge.callable}\n{source}")  # one module may hold several judges
+    return JudgeIdentity(name=judge.name, model=model, prompt_hash=prompt_hash, family=model_family(model))
+
+
+@contextmanager
+def _told(what: str, options: Mapping[str, Any]) -> Iterator[None]:
+    """Turn what a framework says about options into our errors, without the secrets among them."""
+    try:
+        yield
+    except JudgeHarnessError as error:
+        error.args = (without_secrets(str(error), options),)
+        raise
+    except Exception as error:  # a framework refuses options in its own words
+        first_line = (str(error).splitlines() or [""])[0]  # the lines after it may repeat options, keys among them
+        reason = without_secrets(f"{type(error).__name__}: {first_line}".rstrip(": "), options)
+        raise ConfigError(f"{what} cannot be built ({reason}).") from error
+
+
+def _from_adapter(judge: JudgeConfig, where: str, folder: Path) -> Judge:
+    adapter = find_adapter(str(judge.adapter))
+    spec = JudgeSpec(
+        name=judge.name,
+        evaluator=str(judge.evaluator),
+        model=judge.model,
+        model_options=judge.model_options,
+        evaluator_options=judge.evaluator_options,
+        folder=folder,
+    )
+    with _told(f"{where}: judge {judge.name!r}", {"model": judge.model_options, "evaluator": judge.evaluator_options}):
+        return adapter.build_judge(spec)
+
+
+def _rewriter(rewriter: RewriterConfig) -> Rewriter:
+    adapter = find_adapter(rewriter.adapter)
+    if adapter.build_rewriter is None:
+        raise ConfigError(f"harness.rewriter: adapter {adapter.name!r} has no chat models.")
+    with _told("harness.rewriter:", rewriter.model_options):
+        return adapter.build_rewriter(rewriter.model, rewriter.model_options)
+
+
+def build_cases(config: Config) -> list[AnswerCase] | CaseFile:
+    """Return the cases of the file the configuration names, checked; they are read anew each time they are iterated.
+
+    A file that ends in `.json` is read as a whole, by a judge's adapter.
+    """
+    if config.cases is None:
+        raise ConfigError("key 'cases' is missing: the path of a CSV or JSONL file with case_id, input, output.")
+    path = config.resolve(config.cases)
+    if path.suffix.lower() == ".json":
+        for adapter in _used_adapters(config):
+            if adapter.read_cases is not None:
+                return adapter.read_cases(path)
+    cases = CaseFile(path)
+    cases.check()
+    return cases
+
+
+def cases_digest(cases: list[AnswerCase] | CaseFile) -> dict[str, Any]:
+    """Return how many cases there are and a digest of their content."""
+    if isinstance(cases, CaseFile):
+        found = cases.check()
+        return {"count": found.count, "content": found.digest}
+    contents = [content_digest(replace(case, gold=None)) or b"" for case in cases]
+    joined = b"".join(contents) + repr([(case.case_id, case.gold) for case in cases]).encode(errors="surrogatepass")
+    return {"count": len(cases), "content": hashlib.blake2b(joined, digest_size=16).hexdigest()}
+
+
+def build_executor(config: Config, options: Mapping[str, Any], *, engine: str | None = None) -> Executor | None:
+    """Return what asks from elsewhere than this process; None for the local engine.
+
+    Args:
+        config: the configuration.
+        options: the arguments of the harness, for limits and retries.
+        engine: `local` or `ray`, instead of the configuration's.
+
+    Raises:
+        NotInstalledError: Ray is missing.
+
+    """
+    execution = config.execution
+    if (engine or execution.engine) == "local":
+        return None
+    from judgeharness_integrations.judging.execution.ray_engine import RayExecutor  # noqa: PLC0415 - Ray is an extra
+
+    def given(*names: str) -> dict[str, Any]:
+        return {name: options[name] for name in names if name in options}
+
+    workers = execution.ray.workers
+    return RayExecutor(
+        address=execution.ray.address,
+        workers=workers,
+        concurrency_per_worker=max(1, -(-options.get("max_concurrency", LocalExecutor.max_concurrency) // workers)),
+        rates=Rates(**given("requests_per_minute", "tokens_per_minute")),
+        policy=CallPolicy(**given("timeout_s", "max_attempts")),
+    )
+
+
+def _used_adapters(config: Config) -> Iterator[Adapter]:
+    for name in dict.fromkeys(judge.adapter for judge in config.judges if judge.adapter is not None):
+        yield find_adapter(name)
+
+
+def _perturbations(config: Config, specs: Sequence[str], rewriter: Rewriter | None) -> Sequence[str | Perturbation]:
+    """Return the perturbations, those that an adapter's own cases have made by it."""
+    own = {name: make for adapter in _used_adapters(config) for name, make in adapter.perturbations.items()}
+    if not own:
+        return specs
+    instructions = config.harness.instructions or ()
+    return [perturbation(spec, rewriter=rewriter, instructions=instructions, more=own) for spec in specs]
+
+
+def build_harness_options(config: Config) -> dict[str, Any]:
+    """Return the arguments of `JudgeHarness` a configuration stands for.
+
+    What may be spent, the engine and the log are not among them: they are the run's.
+    """
+    harness, execution = config.harness, config.execution
+    options: dict[str, Any] = {}
+    if harness.shape is not None:
+        options |= preset(harness.preset or "standard", harness.shape)
+    given = harness.model_dump(exclude_none=True, exclude={"preset", "shape", "rewriter", "aggregation_rule"})
+    asked = execution.model_dump(exclude_none=True, include=_ASKING)
+    options |= given | asked | {"keep": config.keep, "reuse": config.reuse}
+    if harness.aggregation_rule is not None:
+        options["aggregation_rule"] = imported_rule(
+            harness.aggregation_rule, folder=config.folder, where="harness.aggregation_rule"
+        )
+    if harness.rewriter is not None:
+        options["rewriter"] = _rewriter(harness.rewriter)
+    options["perturbations"] = _perturbations(config, options["perturbations"], options.get("rewriter"))
+    return options
+
+
+def build_calibration(config: Config) -> dict[str, Any]:
+    """Return the `JudgeHarness` argument a configuration's calibration stands for."""
+    calibration = config.calibration
+    if calibration is None:
+        return {}
+    if calibration.file is not None:
+        return {"calibration": CalibrationReport.load(config.resolve(calibration.file))}
+    labels = CalibrationSet.from_file(
+        config.resolve(str(calibration.labels)),
+        name=calibration.name,
+        source=str(calibration.source),
+        positive=calibration.positive,
+        by=calibration.by,
+    )
+    return {"calibration_set": labels}
+
+
+def build_certificate(config: Config) -> dict[str, Any]:
+    """Return the `JudgeHarness` argument a configuration's certificate stands for."""
+    if config.certificate is None:
+        return {}
+    return {"certificate": Certificate.load(config.resolve(config.certificate))}
+
+
+class SendableJudge:
+    """A judge that is pickled as (configuration file, place in its list), so that clients and keys stay where they are.
+
+    Whoever unpickles it must find the file under the same path, and the judge's module beside it.
+    """
+
+    def __init__(self, judge: Judge, config: Config, place: int) -> None:
+        """Stand for the judge at a place of a configuration."""
+        self._judge, self._path, self._place = judge, str(config.path.resolve()), place
+
+    @property
+    def name(self) -> str:
+        """The judge's name."""
+        return self._judge.name
+
+    @property
+    def identity(self) -> JudgeIdentity | None:
+        """The judge's identity."""
+        return self._judge.identity
+
+    @property
+    def criteria(self) -> tuple[Criterion, ...] | None:
+        """The questions the judge answers."""
+        return self._judge.criteria
+
+    async def judge(self, probe: Probe) -> Judgment:
+        """Answer one probe."""
+        return await self._judge.judge(probe)
+
+    def __getattr__(self, name: str) -> Any:
+        """Return an optional attribute of the judge, such as `supports`."""
+        return getattr(self._judge, name)
+
+    def __reduce__(self) -> tuple[Any, tuple[str, int]]:
+        """Be built anew."""
+        return _built, (self._path, self._place)
+
+
+def _built(path: str, place: int) -> Judge:
+    return build_judge(load_config(Path(path)), place)

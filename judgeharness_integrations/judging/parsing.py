@@ -1,0 +1,303 @@
+"""Text of a model -> a verdict, or None for unparsed.
+
+Our own judges: the verdict stands alone on the last non-empty line, after the code of the case (see `marks`), which no
+quotation can hold. Wrapped evaluators: the last bracketed verdict, and as soon as a judged text contains
+any, only one that is all that the last non-empty line says; inside a passage that is copied from a judged text (see
+`quotations`) neither is a verdict. Structured output: one JSON object and nothing else. Nothing here ever raises.
+
+What a grammar cannot tell from a verdict where there is no code: fewer than six words of a judged text, quoted alone on
+the last line, and a quotation that is reworded or translated.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Any
+
+from judgeharness_integrations._errors import UsageError
+from judgeharness_integrations.judging.marks import CODE, said_after
+from judgeharness_integrations.judging.quotations import holds, quotations, without_quoted
+from judgeharness_integrations.verdictlog.row import Verdict
+
+__all__ = [
+    "MARKUP",
+    "REASONING",
+    "AnswerFields",
+    "Grammar",
+    "answer_fields",
+    "described",
+    "json_of",
+    "label_grammar",
+    "last_line_of",
+    "numbered",
+    "object_of",
+    "of_an_array",
+    "score_grammar",
+]
+
+
+REASONING = ("reasoning", "explanation", "comment", "reason", "rationale", "justification", "feedback")
+_VERDICT = ("verdict", "label", "score", "value", "grade")
+_BESIDE = frozenset(  # what goes with a verdict and is none: of LangSmith's and autoevals' results, too
+    {"confidence", "evidence", "metadata", "key", "name", "correction", "evaluator_info", "feedback_config"}
+    | {"source_run_id", "target_run_id", "extra", "error"}
+)
+_LONGEST_LABEL = 3  # words
+_MOST_NAMED = 8
+_PLAIN = frozenset({str, bool, int, float, type(None)})  # what most judges answer, told without a closer look
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnswerFields:
+    """Fields of `one` answer, of which `verdicts` say its verdict, or else `criteria` with one answer each."""
+
+    one: bool
+    verdicts: Mapping[str, Any]
+    criteria: Mapping[str, Any]
+    reasoning: str | None
+
+
+def answer_fields(value: object) -> AnswerFields | None:
+    """Return the fields of a mapping, a pydantic object, a dataclass or a named tuple; None for anything else.
+
+    They are one answer where one of them is called as a verdict is and no other is a verdict, else one a criterion.
+    """
+    given = _fields(value)
+    if given is None:
+        return None
+    verdicts = {name: given[name] for name in _VERDICT if given.get(name) is not None}
+    beside = any(name in given for name in _VERDICT)
+    texts = {name: given[name] for name in REASONING if name in given and _is_reasoning(given[name], beside=beside)}
+    reasoning = next((text for text in texts.values() if text), None)
+    rest = {name: part for name, part in given.items() if name not in texts}
+    others = {name for name in rest if name not in _VERDICT and name not in _BESIDE}
+    if beside and not others:
+        return AnswerFields(one=True, verdicts=verdicts, criteria={}, reasoning=reasoning)
+    return AnswerFields(one=False, verdicts={}, criteria=rest, reasoning=reasoning)
+
+
+def described(value: object) -> str:
+    """Return what a value is, by its type and the names of its fields: what they hold may be somebody's secret."""
+    kind, given = type(value).__name__, _fields(value)
+    if given is None:
+        return f"a value of type {kind}"
+    names = ", ".join(f"{name!s:.40}" for name in list(given)[:_MOST_NAMED])
+    more = ", ..." if len(given) > _MOST_NAMED else ""
+    return f"a {kind} with {names}{more}" if given else f"an empty {kind}"
+
+
+def of_an_array(value: object) -> object:
+    """Return what a NumPy scalar or an array of no dimension holds, anything else as it is."""
+    item = getattr(value, "item", None)
+    return item() if getattr(value, "ndim", None) == 0 and callable(item) else value
+
+
+def numbered(names: Iterable[str]) -> list[str]:
+    """Return the names of several results; of those with the same name the second is `name_2`, and so on."""
+    found: dict[str, None] = {}
+    for own in names:
+        name, number = own, 1
+        while name in found:
+            number += 1
+            name = f"{own}_{number}"
+        found[name] = None
+    return list(found)
+
+
+def _fields(value: object) -> Mapping[str, Any] | None:
+    if type(value) in _PLAIN or isinstance(value, type):
+        return None
+    if isinstance(value, Mapping):
+        return {str(name): part for name, part in value.items()}
+    if isinstance(names := getattr(type(value), "model_fields", None), Mapping):  # pydantic
+        return {name: getattr(value, name) for name in names} | (getattr(value, "model_extra", None) or {})
+    if is_dataclass(value):
+        return {field.name: getattr(value, field.name) for field in fields(value)}
+    if isinstance(value, tuple) and (named := getattr(value, "_fields", None)) is not None:
+        return dict(zip(named, value, strict=True))
+    return None
+
+
+def _is_reasoning(value: object, *, beside: bool) -> bool:
+    """Whether a field is a reasoning; `beside` no verdict it may be a criterion: `{"comment": "not good", "tone": 4}`.
+
+    A label has three words at most, and several of them end in no full stop.
+    """
+    if value is None or not isinstance(value, str) or beside:
+        return value is None or isinstance(value, str)
+    words = value.split()
+    return not words or len(words) > _LONGEST_LABEL or (len(words) > 1 and value.rstrip()[-1] in ".!?")
+
+
+_BRACKETED = re.compile(r"\[\[([^\[\]\n]{1,200})\]\]")
+MARKUP = " \t*_`"  # what a model puts around a verdict, beside straight and curly quotes
+_BEFORE = f"{MARKUP}\"'\u201c\u201d\u2018\u2019()"
+_AFTER = _BEFORE + "."  # a full stop follows a verdict; before one it would be a decimal point
+_NUMBER = re.compile(r"[+-]?[0-9]{1,9}(?:\.[0-9]{1,9})?")
+_FENCE = "```"
+_AND = f"[{MARKUP}]++"
+_CONCLUSION = re.compile(  # a line that says nothing but its verdict, in words that are the same for each
+    rf"[#{MARKUP}]*+(?:(?:so|thus|hence|therefore|overall|finally),?{_AND})?(?:(?:my|the){_AND})?(?:(?:final|overall){_AND})?"
+    rf"(?:verdict|rating|score|grade|decision|judge?ment|answer|choice|preference|conclusion)(?:{_AND}is)?"
+    rf"[:{MARKUP}]*+{_BRACKETED.pattern}[{MARKUP}.]*+",
+    re.IGNORECASE,
+)
+_NUMBERED = re.compile(r"[\s*_]*\(?[0-9]{1,9}[.)][\s*_]*")  # the next point of a list, of which nothing follows
+
+
+@dataclass(frozen=True)
+class Grammar:
+    """What counts as a verdict: `read` maps one token to a verdict or None."""
+
+    read: Callable[[str], Verdict | None]
+
+    def last_line(self, text: str, *, judged: Iterable[str] = ()) -> Verdict | None:
+        """Return the verdict that stands alone on the last non-empty line, or None.
+
+        Markup, quotes, one pair of `[[ ]]` and a final full stop around it are allowed. A label that itself begins or
+        ends with such characters is read as written.
+
+        Args:
+            text: what the judge answered.
+            judged: the texts it was shown: a line that ends a passage of one of them is no verdict.
+
+        """
+        return self.word(last_line_of(text, judged=judged))
+
+    def word(self, token: str) -> Verdict | None:
+        """Return the verdict that a line is, bare of what `last_line` allows around it, or None."""
+        as_written = self.read(token.strip())
+        if as_written is not None:
+            return as_written
+        token = _bare(token)
+        if token.startswith("[[") and token.endswith("]]"):
+            token = _bare(token[2:-2])
+        return self.read(token)
+
+    def last_bracketed(self, text: str, *, judged: Iterable[str] = (), told: Iterable[str] = ()) -> Verdict | None:
+        """Return the last `[[verdict]]` of the text that is not quoted, or None.
+
+        Args:
+            text: what the judge answered.
+            judged: the texts it was shown. A verdict inside a passage of one of them does not count; when one contains
+                a bracketed verdict, whichever it is, only one on the last line counts: alone, or after words like those
+                of `Rating: [[5]]` that stand before no verdict of a text.
+            told: what else it was told. A verdict inside a passage of that does not count either.
+
+        """
+        texts = tuple(judged)
+        own = without_quoted(text, (*texts, *told), self._bracketed)
+        found = [self.read(match[1].strip()) for match in self._bracketed(own)]
+        if not found:
+            return None
+        if not any(any(self._bracketed(shown)) for shown in texts):
+            return found[-1]
+        concluded = _CONCLUSION.fullmatch(own.rstrip().splitlines()[-1])
+        if concluded is not None and not holds(texts, concluded[0], self._bracketed):
+            return self.read(concluded[1].strip())
+        return self.last_line(own, judged=texts)
+
+    def last_stated(
+        self, text: str, stated: re.Pattern[str], *, judged: Iterable[str] = (), told: Iterable[str] = ()
+    ) -> Verdict | None:
+        """Return the last verdict that the text states and does not quote, else one alone on the last line, or None.
+
+        Args:
+            text: what the judge answered.
+            stated: finds a statement; its first group is the verdict.
+            judged: the texts it was shown.
+            told: what else it was told.
+
+        """
+        texts = (*judged, *told)
+        found = [self.read(match[1]) for match in stated.finditer(without_quoted(text, texts, stated.finditer))]
+        return found[-1] if found else self.last_line(text, judged=texts)
+
+    def _bracketed(self, text: str) -> Iterator[re.Match[str]]:
+        return (match for match in _BRACKETED.finditer(text) if self.read(match[1].strip()) is not None)
+
+
+def _bare(token: str) -> str:
+    return token.lstrip(_BEFORE).rstrip(_AFTER)
+
+
+def label_grammar(words: Mapping[str, Verdict]) -> Grammar:
+    """Return the grammar of a fixed vocabulary, `{"A": "A", "C": "TIE"}`; case does not matter.
+
+    Raises:
+        UsageError: two words for different verdicts read the same.
+
+    """
+    folded: dict[str, Verdict] = {}
+    for word, verdict in words.items():
+        if folded.setdefault(word.casefold(), verdict) != verdict:
+            raise UsageError(f"label {word!r} reads like another one when case is ignored: rename one of them.")
+    return Grammar(lambda token: folded.get(token.casefold()))
+
+
+def score_grammar(low: float, high: float, *, whole: bool = True) -> Grammar:
+    """Return the grammar of a number between `low` and `high`, both included; `whole` asks for integers."""
+
+    def read(token: str) -> Verdict | None:
+        if not _NUMBER.fullmatch(token):
+            return None
+        number = float(token)
+        if not low <= number <= high or (whole and "." in token):
+            return None
+        return int(number) if whole else number
+
+    return Grammar(read)
+
+
+def json_of(text: str) -> Any:
+    """Return the value of a JSON text; None when it is none, or gives a key of an object twice."""
+    try:
+        return json.loads(text, object_pairs_hook=_once)
+    except (ValueError, RecursionError):
+        return None
+
+
+def object_of(text: str, *, code: str | None = None) -> Mapping[str, Any] | None:
+    """Return the JSON object that a text is, as a whole or in one code fence; None when it is anything else.
+
+    An object in the midst of a text is a quotation, for all one knows, and so is one of two. With the `code` of the
+    case, so is one that does not carry it.
+    """
+    text = text.strip()
+    if text.startswith(_FENCE) and text.endswith(_FENCE):
+        text = text.removesuffix(_FENCE).partition("\n")[2]
+    found = json_of(text)
+    if not isinstance(found, Mapping):
+        return None
+    return found if code is None or str(found.get(CODE)).strip().lower() == code else None
+
+
+def last_line_of(text: str, *, code: str | None = None, judged: Iterable[str] = ()) -> str:
+    """Return the last line that says anything, or "" where it can be no verdict of the judge's own.
+
+    Args:
+        text: what the judge answered.
+        code: the code of the case: the line must carry it, and what follows the code is returned.
+        judged: the texts it was shown: a line that ends a passage of one of them says nothing. Nor does a number with
+            a full stop or a bracket after it, which is a point of a list.
+
+    """
+    if code is not None:
+        return said_after(text, code) or ""
+    said = text.rstrip()
+    lines = said.splitlines()
+    if not lines or _NUMBERED.fullmatch(lines[-1]):
+        return ""
+    if quotations(said, judged).around(len(said) - len(lines[-1]), len(said)):
+        return ""
+    return lines[-1]
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):  # the second may come from a quotation whose quotes were not escaped
+        raise ValueError("a key given twice")
+    return found

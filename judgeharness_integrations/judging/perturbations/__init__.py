@@ -1,0 +1,42 @@
+"""Changes to a case that must not change the verdict, each with the way back for the verdict."""
+
+from __future__ import annotations
+
+from judgeharness_integrations.judging.perturbations.base import (
+    Context,
+    Perturbation,
+    Rewriter,
+    compose,
+    none,
+    position_swap,
+    slot_names,
+)
+from judgeharness_integrations.judging.perturbations.formats import format_change
+from judgeharness_integrations.judging.perturbations.names import name_swap
+from judgeharness_integrations.judging.perturbations.registry import (
+    PERTURBATION_NAMES,
+    paraphrase,
+    perturbation,
+    prompt_variant,
+    prompt_variants,
+)
+from judgeharness_integrations.judging.perturbations.typography import typography, whitespace
+
+__all__ = [
+    "PERTURBATION_NAMES",
+    "Context",
+    "Perturbation",
+    "Rewriter",
+    "compose",
+    "format_change",
+    "name_swap",
+    "none",
+    "paraphrase",
+    "perturbation",
+    "position_swap",
+    "prompt_variant",
+    "prompt_variants",
+    "slot_names",
+    "typography",
+    "whitespace",
+]

@@ -1,0 +1,9 @@
+"""Adversarial probes: attacks that must not win, and sentinels whose verdict is known beforehand."""
+
+from __future__ import annotations
+
+from judgeharness_integrations.judging.probes.base import AdversarialProbe, Expectation, Target
+from judgeharness_integrations.judging.probes.catalogue import Payload, corpus, probe, probes
+from judgeharness_integrations.verdictlog.row import PROBE_PROPERTIES
+
+__all__ = ["PROBE_PROPERTIES", "AdversarialProbe", "Expectation", "Payload", "Target", "corpus", "probe", "probes"]

@@ -1,0 +1,312 @@
+"""Asking until a gate is settled: cases in random order, evidence in that order, whatever answers first."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from judgeharness_integrations._errors import UsageError
+from judgeharness_integrations.analysis.aggregation.grouping import attributed, cluster_of, named_cluster
+from judgeharness_integrations.analysis.gates.checking import check_gates
+from judgeharness_integrations.analysis.gates.gate import Gate, Gates
+from judgeharness_integrations.analysis.gates.metrics import CASE_VALUES, case_value, value_without
+from judgeharness_integrations.analysis.gates.report import AskingOrder, GateReport
+from judgeharness_integrations.analysis.gates.sequential import (
+    ABOUT_SUITE,
+    Evidence,
+    Looked,
+    judged_sequentially,
+    shuffled,
+    weigh,
+)
+from judgeharness_integrations.analysis.sequential.processes import unequal_clusters
+from judgeharness_integrations.judging.cases import CaseFile, case_id_of
+from judgeharness_integrations.judging.execution.agenda import OneByOne
+
+if TYPE_CHECKING:
+    from judgeharness_integrations.analysis.gates.gate import Expression
+    from judgeharness_integrations.analysis.gates.report import GateCheck
+    from judgeharness_integrations.analysis.result import CriterionResult, HarnessResult
+    from judgeharness_integrations.analysis.runs.report import RunReport
+    from judgeharness_integrations.judging.cases import Case
+
+__all__ = ["Until", "drawn_seed", "settled"]
+
+_SEED_BITS: Final = 48  # an integer that every JSON reader keeps
+
+
+def drawn_seed() -> int:
+    """Return a seed nobody knew before, so that no author of cases could put them in a favourable order."""
+    return secrets.randbits(_SEED_BITS)
+
+
+@dataclass(kw_only=True)
+class _Tracked:
+    """One gate on one criterion: a total and a weight a unit; `closed` is the evidence that settled it, of `units`."""
+
+    gate: Gate
+    criterion: str
+    totals: list[float] = field(default_factory=list)
+    weights: list[float] = field(default_factory=list)
+    closed: Evidence | None = None
+    units: int = 0
+
+
+class Until(OneByOne):
+    """Cases for `evaluate_many` that end once gates are settled for one judge, for or against.
+
+    Cases come in an order drawn by `seed` and are weighed in it, whichever is answered first; those in flight when the
+    gates are settled are finished and kept, but are not part of the evidence. Cases that share the attribute `cluster`
+    come together and are one unit. Give each result to `add`:
+
+        until = Until(cases, ["pass_rate>=0.8"])
+        for result in harness.evaluate_many(judge, until):
+            until.add(result)
+        print(until.report())
+
+    Args:
+        cases: a list of them, or a `CaseFile`; anything else has an order nobody knows.
+        gates: what to settle, as texts or `Gates`, whose `about` and `scale` hold.
+        judge: the judge's name, for gates that are narrowed to one and for the report.
+        seed: of the order; drawn when None, for whoever knows it can name cases so that good ones come first.
+        in_random_order: cases of an iterator come in random order already, so that they stand for a population.
+        answered: cases that have answers already, which are handed out as well once the gates are settled.
+
+    Raises:
+        UsageError: the cases cannot be shuffled, a gate is about something that is not measured case by case, or about
+            a population while clusters hold unequally many cases.
+
+    """
+
+    def __init__(
+        self,
+        cases: Iterable[Case],
+        gates: Gates | Sequence[str],
+        *,
+        judge: str = "",
+        seed: int | None = None,
+        in_random_order: bool = False,
+        answered: Collection[str] = (),
+    ) -> None:
+        """Bring the cases in order; nothing is asked."""
+        self.gates = gates if isinstance(gates, Gates) else Gates(fail_under=tuple(gates), sequential=True)
+        self.judge, self.seed = judge, drawn_seed() if seed is None else seed
+        self._answered = frozenset(answered)
+        self.opened: set[str] = set()
+        self._in_order = 0
+        self.total: int | None = None
+        self._unread: Iterator[Case] | None = None
+        self._units: list[list[str]] = []
+        self._most, self._size = 1, None if self.gates.about == "population" else 0
+        for gate in self.gates.listed:
+            _check(gate.expression, self.gates)
+        if isinstance(cases, (Sequence, CaseFile)):
+            self._arrange(list(cases))
+        elif not in_random_order:
+            raise UsageError(
+                "cases that come from a generator cannot be shuffled: give a list of them, or say that they come in "
+                "random order already (in_random_order=True)."
+            )
+        elif self.gates.about == "suite":
+            raise UsageError("of a generator nobody knows how large the suite is: gate about the population.")
+        else:
+            self._unread = iter(cases)
+        self._given: dict[str, HarnessResult] = {}
+        self._looked = 0
+        self._tracked: dict[tuple[str, str | None, str], _Tracked] = {}
+
+    def _arrange(self, cases: Sequence[Case]) -> None:
+        names = [_cluster_of(case) for case in cases]
+        ordered = [cases[place] for place in shuffled(names, seed=self.seed)]
+        units: dict[Hashable, list[str]] = {}
+        for case in ordered:
+            units.setdefault(_cluster_of(case), []).append(case_id_of(case))
+        self._ordered, self._units, self.total = ordered, list(units.values()), len(cases)
+        self._most = max(map(len, self._units), default=1)
+        self._size = None if self._size is None else len(self._units)
+        if self._size is None and (unequal := unequal_clusters(names)):
+            raise UsageError(f"{unequal}: {ABOUT_SUITE}; nothing was asked.")
+
+    def __iter__(self) -> Iterator[Case]:
+        """Yield the cases until the gates are settled, then those that were answered before."""
+        for case in self._ordered if self._unread is None else self._unread:
+            if self.settled and not self._answered:
+                return
+            if self.settled:
+                if case_id_of(case) in self._answered:
+                    self.opened.add(case_id_of(case))
+                    yield case
+                continue
+            self._in_order += 1
+            if self._unread is not None:
+                if named_cluster(attributed(case)) is not None:
+                    raise UsageError("which cases of a generator share a cluster is not known: give a list of them.")
+                self._units.append([case_id_of(case)])
+            self.opened.add(case_id_of(case))
+            yield case
+
+    @property
+    def settled(self) -> bool:
+        """Whether the evidence is enough for or against every gate, on every criterion there is."""
+        return bool(self._tracked) and all(one.closed is not None for one in self._tracked.values())
+
+    @property
+    def units(self) -> int:
+        """How many units, cases or clusters, the evidence looked at."""
+        return self._looked
+
+    @property
+    def ending(self) -> str:
+        """How far it came, in words."""
+        units = "cases" if self._most == 1 else "clusters"
+        of = "" if self.total is None else f" of {self.total}"
+        state = "settled" if self.settled else "not settled"
+        told = f"{len(self.opened)}{of} cases asked, {state} after {self._looked} {units} in random order"
+        beyond = len(self.opened) - sum(map(len, self._units[: self._looked]))
+        if not self.settled or not beyond:
+            return told
+        kept = (
+            "1 case beyond, which was in flight or had an answer, is"
+            if beyond == 1
+            else (f"{beyond} cases beyond, which were in flight or had answers, are")
+        )
+        return f"{told}; {kept} kept, and no evidence"
+
+    def add(self, result: HarnessResult) -> None:
+        """Take in the result of a case; evidence grows with every unit whose predecessors are all there."""
+        if not result.rows:  # never asked: the evidence ends before it
+            return
+        self._given[result.case_id] = result
+        while not self.settled and self._looked < len(self._units) and self._unit_is_there():
+            unit = [self._given.pop(case_id) for case_id in self._units[self._looked]]
+            self._looked += 1
+            self._weigh(unit)
+
+    def _unit_is_there(self) -> bool:
+        return all(case_id in self._given for case_id in self._units[self._looked])
+
+    def _weigh(self, unit: Sequence[HarnessResult]) -> None:
+        for gate in self.gates.listed:
+            if gate.judge not in {None, self.judge}:
+                continue
+            for name, measured in {name: one for result in unit for name, one in result.criteria.items()}.items():
+                if gate.criterion in {None, name} and _fits(gate.expression, measured):
+                    self._track(gate, name)
+        for one in self._tracked.values():
+            if one.closed is None:
+                self._extend(one, unit)
+                evidence, scale = self._evidence(one), self._scale(one)
+                if evidence.counts and weigh(one.gate.expression, evidence, scale=scale).outcome != "unsettled":
+                    one.closed, one.units = evidence, self._looked
+
+    def _track(self, gate: Gate, criterion: str) -> None:
+        key = (gate.name, gate.criterion, criterion)
+        if key in self._tracked:
+            return
+        tracked = self._tracked[key] = _Tracked(gate=gate, criterion=criterion)
+        for unit in self._units[: self._looked - 1]:  # no answer was about it before
+            self._count(tracked, [value_without(gate.expression.metric)] * len(unit))
+
+    def _extend(self, one: _Tracked, unit: Sequence[HarnessResult]) -> None:
+        expression, scale = one.gate.expression, self._scale(one)
+        values: list[float | None] = []
+        for result in unit:
+            measured = result.criteria.get(one.criterion)
+            if measured is None:
+                values.append(value_without(expression.metric))
+                continue
+            value = case_value(expression.metric, result, measured, expression.argument)
+            if value is not None and scale is not None:
+                value = (value - scale[0]) / (scale[1] - scale[0])
+                if not 0 <= value <= 1:
+                    raise UsageError(f"a score lies outside the scale {scale[0]:g}:{scale[1]:g}: give its true ends.")
+            values.append(value)
+        self._count(one, values)
+
+    @staticmethod
+    def _count(one: _Tracked, values: Sequence[float | None]) -> None:
+        counted = [value for value in values if value is not None]
+        one.totals.append(sum(counted))
+        one.weights.append(float(len(counted)))
+
+    def _scale(self, one: _Tracked) -> tuple[float, float] | None:
+        return None if one.gate.expression.is_share else self.gates.scale
+
+    def _evidence(self, one: _Tracked) -> Evidence:
+        return Evidence(totals=np.array(one.totals), weights=np.array(one.weights), most=self._most, size=self._size)
+
+    def report(self) -> GateReport:
+        """Return what the gates say now; what is not settled has not passed."""
+        checks = [self._checked(one) for one in self._tracked.values()]
+        return GateReport(checks=tuple(checks), sequential=self.gates.about, stopped=True, order=self.order)
+
+    @property
+    def order(self) -> AskingOrder | None:
+        """The order of the cases, and how many were asked in it; None of a generator, whose order is its own."""
+        if self.total is None:
+            return None
+        asked = {self.judge: self._in_order}
+        return AskingOrder(seed=self.seed, cases=self.total, clusters=len(self._units), asked=asked)
+
+    @property
+    def looked(self) -> dict[tuple[str, str, str], Looked]:
+        """The evidence by gate, judge and criterion, and the cases it is of."""
+        return {(one.gate.name, self.judge, one.criterion): self._looked_at(one) for one in self._tracked.values()}
+
+    def _looked_at(self, one: _Tracked) -> Looked:
+        units = self._units[: one.units if one.closed is not None else self._looked]
+        return Looked(
+            evidence=one.closed or self._evidence(one),
+            scale=self._scale(one),
+            case_ids=frozenset(case_id for unit in units for case_id in unit),
+        )
+
+    def _checked(self, one: _Tracked) -> GateCheck:
+        expression, about = one.gate.expression, self.gates.about
+        looked = self._looked_at(one)
+        return judged_sequentially(expression, looked, about=about, judge=self.judge, criterion=one.criterion)
+
+
+def _cluster_of(case: Case) -> Hashable:
+    """Return what stands for a case among units: what `cluster_of` will say of its rows."""
+    return cluster_of(case_id_of(case), attributed(case))
+
+
+def _fits(expression: Expression, measured: CriterionResult) -> bool:
+    """Whether a criterion has the metric: labels have no mean score, scores no rates of labels."""
+    scored = measured.numeric and not isinstance(measured.verdict, str)
+    if expression.metric == "mean_score":
+        return scored
+    return not (scored and expression.metric in {"pass_rate", "rate", "accuracy", "agreement"})
+
+
+def _check(expression: Expression, gates: Gates) -> None:
+    if expression.metric not in CASE_VALUES:
+        raise UsageError(
+            f"{expression.name} is of a calibration, which no further case changes: gate on it at the end."
+        )
+    if not expression.is_share and gates.scale is None:
+        raise UsageError(f"{expression.name} needs the ends of the scale of the scores: give --scale 1:10.")
+
+
+def settled(report: RunReport, until: Mapping[str, Until]) -> GateReport:
+    """Return what the gates of a run that was asked until they are settled say of it.
+
+    Args:
+        report: of all cases that were asked, those after the stop among them.
+        until: what each judge was asked until, one at least; they share gates and order.
+
+    Raises:
+        UsageError: a gate is about nothing in the report.
+
+    """
+    every = list(until.values())
+    at_stop = {key: looked for one in every for key, looked in one.looked.items()}
+    orders = [one.order for one in every if one.order is not None]
+    asked = {judge: count for order in orders for judge, count in order.asked.items()}
+    order = replace(orders[0], asked=asked) if orders else None
+    return replace(check_gates(report, every[0].gates, at_stop=at_stop), stopped=True, order=order)

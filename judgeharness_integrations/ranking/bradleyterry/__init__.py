@@ -1,1 +1,0 @@
-"""Bradley-Terry between judges and pairs: joint and conditional maximum likelihood, clustered errors, diagnostics."""

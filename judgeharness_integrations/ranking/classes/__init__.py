@@ -1,1 +1,0 @@
-"""Which classes judges prefer, and which they mistake for which."""

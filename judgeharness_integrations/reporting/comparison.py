@@ -1,0 +1,411 @@
+"""A comparison in words: on a terminal, in Markdown, as JSON and in a notebook."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict
+from html import escape
+from typing import Any, Final
+
+from judgeharness_integrations.analysis.calibration.controls import Controls
+from judgeharness_integrations.analysis.comparison.configuration import DESIGN
+from judgeharness_integrations.analysis.comparison.pairing import State
+from judgeharness_integrations.analysis.comparison.report import (
+    COMPARISON_SCHEMA,
+    ComparisonReport,
+    CriterionComparison,
+    Flip,
+    change_text,
+    measure_text,
+    p_text,
+    size_text,
+)
+from judgeharness_integrations.analysis.gates.report import STOPPED
+from judgeharness_integrations.analysis.result import Distribution
+from judgeharness_integrations.analysis.runs.building import Bill
+from judgeharness_integrations.reporting.markdown import escaped, table
+from judgeharness_integrations.reporting.text import cost_text, tokens_text
+from judgeharness_integrations.verdictlog.plain import distribution_text, safe_text
+from judgeharness_integrations.verdictlog.row import verdict_text, verdict_to_json
+
+__all__ = [
+    "FLIP_COLUMNS",
+    "caveats",
+    "comparison_document",
+    "comparison_fragment",
+    "comparison_markdown",
+    "details",
+    "differences",
+    "flip_cells",
+    "named",
+    "titled",
+]
+
+
+FLIP_COLUMNS: Final = ("case", "before -> after", "samples before", "samples after", "gold", "p under noise")
+_NAMED: Final = 5
+_MEANINGS: Final = {
+    "positive_rate": " (of all cases, abstained and not graded ones too)",
+    "accuracy": " (of all cases with gold: abstained and not graded ones are not correct)",
+    "mean_score": " (of cases with a score in both runs)",
+    "mean_error": " (of cases with gold and a score in both runs)",
+}
+
+
+def titled(one: CriterionComparison) -> str:
+    """Return the judge, or both judges, and the criterion, once where they are called the same."""
+    judges = one.judge if one.judge == one.judge_after else f"{one.judge} -> {one.judge_after}"
+    return safe_text(judges if judges == one.criterion else f"{judges}, {one.criterion}", 200)
+
+
+def differences(report: ComparisonReport) -> Iterator[str]:
+    """Yield what of the configurations differs: a change may be the harness's."""
+    for one in report.configuration:
+        before, after = (safe_text(value or "not known", 120) for value in (one.before, one.after))
+        yield f"{safe_text(one.judge, 100)}: {one.part} {before} before, {after} now"
+
+
+def caveats(report: ComparisonReport) -> Iterator[str]:
+    """Yield what the numbers stand on: what was judged, what only one run has, and the level."""
+    told = report.judged
+    yield f"{told.sentence} (same {told.same}, new {told.new}, not known {told.unknown} of the cases)"
+    for side in report.stopped:
+        held = "; those of differences here hold at every look"
+        advice = held if report.sequential else ": compare with --sequential"
+        yield f"the run {side} {STOPPED}{advice}"
+    yield from report.shifted
+    yield from report.certificates
+    if report.same_run:
+        yield "both sides are the same run: nothing can differ"
+    for side, judges, criteria in (
+        ("before", report.judges_before, report.criteria_before),
+        ("after", report.judges_after, report.criteria_after),
+    ):
+        if judges:
+            yield f"judges only {side}, not compared: {named(judges)}"
+        if criteria:
+            yield f"criteria only {side}, not compared: {named([', '.join(one) for one in criteria])}"
+    yield from report.unvaried
+    yield from report.copies
+    if worthless := [f"{titled(one)}, {side}" for one in report.criteria for side, _ in _not_better(one)]:
+        yield f"not shown to be better than a judge that reads nothing: {named(worthless)}"
+    yield from _bills(report)
+    looks = ", at every look at once, about the population the cases are from" if report.sequential else ""
+    yield f"{_level(report)} (weighted Holm); intervals hold 95 % each{looks}; seed {report.seed}"
+
+
+def _bills(report: ComparisonReport) -> Iterator[str]:
+    """Yield what each judge cost in both runs, where prices were given to one of them."""
+    for one in report.bills:
+        costs = [cost_text(bill.cost, bill.cost_remarks) for bill in (one.before, one.after)]
+        if costs != [None, None]:
+            judge = one.judge if one.judge == one.judge_after else f"{one.judge} -> {one.judge_after}"
+            told = (
+                f"{cost or 'no prices'}, {bill.usage.calls} calls, tokens {tokens_text(bill.usage) or 'unknown'}"
+                for cost, bill in zip(costs, (one.before, one.after), strict=True)
+            )
+            yield safe_text(f"{judge}: before {'; after '.join(told)}", 1000)
+
+
+def _level(report: ComparisonReport) -> str:
+    parts = sorted({one.part for one in report.configuration if one.part in DESIGN})
+    level = f"{100 * report.alpha:g} %"
+    if not parts:
+        return f"all tests together find two runs of one judge different at most {level} of the time"
+    return (
+        f"runs of one design would be found to differ at most {level} of the time; these differ in {', '.join(parts)}, "
+        "so that runs of one judge can be found to differ far more often"
+    )
+
+
+def details(one: CriterionComparison) -> Iterator[str]:
+    """Yield everything else about a criterion, a line a fact."""
+    alone = f"; only before: {named(one.only_before)}" if one.only_before else ""
+    alone += f"; only after: {named(one.only_after)}" if one.only_after else ""
+    yield f"{'measurements' if one.repeated else 'cases'}: {one.cases} in both runs{alone}"
+    if one.repeated:
+        left = f"; {one.unpaired} without a partner left out" if one.unpaired else ""
+        yield f"measured several times, paired in order, one cluster each: {named(one.repeated)}{left}"
+    if one.relabelled:
+        yield f"gold label differs between the runs, left out of accuracy: {named(one.relabelled)}"
+    if one.main is not None:
+        means = _MEANINGS.get(one.main.measure, "")
+        clusters = "" if one.main.clusters is None else f", {one.main.clusters} clusters"
+        yield (
+            f"tested: {measure_text(one.main)}{means}, {one.main.method}{clusters}; {one.main.rose} rose, "
+            f"{one.main.fell} fell; p {p_text(one.main.p)}, adjusted {p_text(one.p_adjusted)}"
+        )
+    yield from _controls(one)
+    yield from _noise(one)
+    yield from _power(one)
+    yield from (f"beside: {change_text(other)}, p {p_text(other.p)} (not adjusted)" for other in one.beside)
+    if one.transitions:
+        told = ", ".join(f"{safe_text(t.before, 40)} -> {safe_text(t.after, 40)}: {t.count}" for t in one.transitions)
+        yield f"all cases: {told}"
+
+
+def _sides(one: CriterionComparison) -> list[tuple[str, Controls]]:
+    sides = (("before", one.controls_before), ("after", one.controls_after))
+    return [(side, found) for side, found in sides if found is not None]
+
+
+def _not_better(one: CriterionComparison) -> list[tuple[str, Controls]]:
+    return [(side, found) for side, found in _sides(one) if found.best is not None and not found.beaten]
+
+
+def _controls(one: CriterionComparison) -> Iterator[str]:
+    """Yield whether each side is better than a judge that reads nothing, and what such judges come to."""
+    sides = _sides(one)
+    for side, found in sides:
+        yield f"{side}: {found.value:.3f} {'mean error' if found.scored else 'right'} (n={found.n}), {found.sentence}"
+    yield from dict.fromkeys(found.line for _, found in sides)
+
+
+def _noise(one: CriterionComparison) -> Iterator[str]:
+    noise = one.noise
+    if noise.p is None:
+        yield f"noise: not told: {noise.reason}"
+        return
+    left = "".join(
+        f"; {count} cases left out, {why}"
+        for count, why in (
+            (noise.copied, "whose answers one run took over from the other"),
+            (noise.collapsed, "whose samples are copies of one another"),
+        )
+        if count
+    )
+    yield (
+        f"noise: {noise.observed} flips of {noise.cases} cases; {noise.expected:.1f} expected if samples of the two "
+        f"runs may change places, 95 % of the time {noise.low}-{noise.high} (as many: p {p_text(noise.p_count)}; as "
+        f"far apart: p {p_text(noise.p)}, adjusted {p_text(one.noise_p_adjusted)}; {noise.permutations} "
+        f"permutations){left}"
+    )
+
+
+def _power(one: CriterionComparison) -> Iterator[str]:
+    power = one.predicted_power()
+    if one.main is None or power is None:
+        return
+    found = (
+        "no change can be found with 80 % power"
+        if one.minimum_detectable is None
+        else f"80 % power for a change of {size_text(one.main, one.minimum_detectable)}"
+    )
+    needed = "more than 100,000" if one.cases_needed is None else f"{one.cases_needed:,}"
+    span = "" if one.main.span == 1 else f" of the scores' range ({one.main.span:g})"
+    yield (
+        f"power: {found}; {100 * power:.0f} % for a change of 10 %{span}; {needed} cases find one of "
+        f"{100 * one.detect:g} %{span}"
+    )
+
+
+def flip_cells(flip: Flip) -> tuple[str, ...]:
+    """Return the cells of a flipped case, by `FLIP_COLUMNS`."""
+    return (
+        safe_text(flip.case_id, 60),
+        f"{safe_text(str(flip.before), 40)} -> {safe_text(str(flip.after), 40)}",
+        distribution_text(flip.before_distribution),
+        distribution_text(flip.after_distribution),
+        "-" if flip.gold is None else safe_text(verdict_text(flip.gold), 40),
+        p_text(flip.p),
+    )
+
+
+def named(names: Sequence[str]) -> str:
+    """Return how many there are, and the first few of them."""
+    shown = ", ".join(safe_text(name, 40) for name in names[:_NAMED])
+    return f"{len(names)} ({shown}{', ...' if len(names) > _NAMED else ''})"
+
+
+_DROP = 0.1
+
+
+def comparison_document(report: ComparisonReport) -> dict[str, Any]:
+    """Return a comparison as plain JSON types."""
+    return {
+        "schema": COMPARISON_SCHEMA,
+        "answer": report.answer,
+        "before": {"source": report.before, "run": report.run_before},
+        "after": {"source": report.after, "run": report.run_after},
+        "same_run": report.same_run,
+        "sequential": report.sequential,
+        "stopped": list(report.stopped),
+        "alpha": report.alpha,
+        "seed": report.seed,
+        "judged": asdict(report.judged) | {"sentence": report.judged.sentence},
+        "configuration": [asdict(one) for one in report.configuration],
+        "shifted": list(report.shifted),
+        "certificates": list(report.certificates),
+        "only_before": _alone(report.judges_before, report.criteria_before),
+        "only_after": _alone(report.judges_after, report.criteria_after),
+        "criteria": [_criterion(one) for one in report.criteria],
+        "bills": [
+            {"judge": one.judge, "judge_after": one.judge_after, "before": _bill(one.before), "after": _bill(one.after)}
+            for one in report.bills
+        ],
+        "unvaried": list(report.unvaried),
+        "copies": list(report.copies),
+    }
+
+
+def _alone(judges: tuple[str, ...], criteria: tuple[tuple[str, str], ...]) -> dict[str, Any]:
+    return {
+        "judges": list(judges),
+        "criteria": [{"judge": judge, "criterion": criterion} for judge, criterion in criteria],
+    }
+
+
+def _bill(bill: Bill) -> dict[str, Any]:
+    return {"usage": asdict(bill.usage), "cost": bill.cost, "cost_remarks": list(bill.cost_remarks)}
+
+
+def _criterion(one: CriterionComparison) -> dict[str, Any]:
+    noise = asdict(one.noise)
+    del noise["p_of_case"]  # stands with each flip
+    return {
+        "judge": one.judge,
+        "judge_after": one.judge_after,
+        "criterion": one.criterion,
+        "kind": one.kind,
+        "positive": one.positive,
+        "answer": one.answer,
+        "reason": one.reason,
+        "cases": one.cases,
+        "only_before": list(one.only_before),
+        "only_after": list(one.only_after),
+        "relabelled": list(one.relabelled),
+        "main": None if one.main is None else asdict(one.main),
+        "p_adjusted": one.p_adjusted,
+        "level": one.level,
+        "noise": noise,
+        "noise_p_adjusted": one.noise_p_adjusted,
+        "minimum_detectable": one.minimum_detectable,
+        "predicted_power": {"drop": _DROP, "power": one.predicted_power(_DROP)},
+        "cases_needed": {"detect": one.detect, "cases": one.cases_needed},
+        "beside": [asdict(difference) for difference in one.beside],
+        "controls_before": None if one.controls_before is None else one.controls_before.to_dict(),
+        "controls_after": None if one.controls_after is None else one.controls_after.to_dict(),
+        "transitions": [asdict(transition) for transition in one.transitions],
+        "flips": [_flip(flip) for flip in one.flips],
+    }
+
+
+def _flip(flip: Flip) -> dict[str, Any]:
+    return {
+        "case_id": flip.case_id,
+        "before": _state(flip.before, flip.before_distribution),
+        "after": _state(flip.after, flip.after_distribution),
+        "gold": None if flip.gold is None else verdict_to_json(flip.gold),
+        "p": flip.p,
+    }
+
+
+def _state(state: State, distribution: Distribution) -> dict[str, Any]:
+    return {
+        "status": state.status,
+        "verdict": None if state.verdict is None else verdict_to_json(state.verdict),
+        "sample_distribution": [
+            {"verdict": verdict_to_json(verdict), "count": count} for verdict, count in distribution.items()
+        ],
+    }
+
+
+_SHOWN: Final = 10
+
+
+def comparison_fragment(report: ComparisonReport) -> str:
+    """Return the answers, the first ten flips of each criterion, and everything that is told beside them."""
+    return "\n".join(["<div>", *_parts(report), "</div>"])
+
+
+def _parts(report: ComparisonReport) -> Iterator[str]:
+    yield _table(
+        "did it change?",
+        ("judge and criterion", "answer", "why"),
+        ((titled(one), one.answer, one.reason) for one in report.criteria),
+    )
+    changed = list(differences(report))
+    if changed:
+        yield "<h2>Configurations differ: a change may be the harness's</h2>" + _list(changed)
+    for one in report.criteria:
+        yield from _criterion_of_fragment(one)
+    yield "<h2>To know</h2>" + _list(caveats(report))
+
+
+def _criterion_of_fragment(one: CriterionComparison) -> Iterator[str]:
+    yield f"<h2>{_text(titled(one))}</h2>"
+    if one.flips:
+        shown = one.flips[:_SHOWN]
+        first = f", the first {len(shown)}" if len(shown) < len(one.flips) else ""
+        yield _table(f"{len(one.flips)} flipped{first}", FLIP_COLUMNS, map(flip_cells, shown))
+    yield _list(details(one))
+
+
+def _table(caption: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    head = "".join(f'<th scope="col">{_text(column)}</th>' for column in columns)
+    body = "".join("<tr>" + "".join(f"<td>{_text(cell)}</td>" for cell in row) + "</tr>" for row in rows)
+    return f"<table><caption>{_text(caption)}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _list(lines: Iterable[str]) -> str:
+    return "<ul>" + "".join(f"<li>{_text(line)}</li>" for line in lines) + "</ul>"
+
+
+def _text(text: str) -> str:
+    return escape(safe_text(text, 600))
+
+
+_MOST_FLIPS: Final = 50
+_LONGEST_TEXT: Final = 600
+
+
+def comparison_markdown(report: ComparisonReport) -> str:
+    """Return a comparison with its answer first; at most 50 flips a criterion."""
+    return "\n".join(_lines(report)) + "\n"
+
+
+def _lines(report: ComparisonReport) -> Iterator[str]:
+    yield f"## {_text_of_markdown(report.before)} → {_text_of_markdown(report.after)}: {report.answer}"
+    yield ""
+    yield from _table_of_markdown(
+        ("judge and criterion", "answer", "why"),
+        (
+            (_text_of_markdown(titled(one)), f"**{one.answer}**", _text_of_markdown(one.reason))
+            for one in report.criteria
+        ),
+    )
+    changed = list(differences(report))
+    if changed:
+        yield "### Configurations differ: a change may be the harness's"
+        yield ""
+        yield from _bullets(changed)
+    for one in report.criteria:
+        yield from _criterion_of_markdown(one)
+    yield "### To know"
+    yield ""
+    yield from _bullets(caveats(report))
+
+
+def _criterion_of_markdown(one: CriterionComparison) -> Iterator[str]:
+    yield f"### {_text_of_markdown(titled(one))}"
+    yield ""
+    if one.flips:
+        shown = one.flips[:_MOST_FLIPS]
+        yield f"{len(one.flips)} flipped" + (f", the first {len(shown)}:" if len(shown) < len(one.flips) else ":")
+        yield ""
+        yield from _table_of_markdown(FLIP_COLUMNS, (tuple(map(_text_of_markdown, flip_cells(flip))) for flip in shown))
+    yield from _bullets(details(one))
+
+
+def _table_of_markdown(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    yield from table(columns, rows, texts=len(columns))
+    yield ""
+
+
+def _bullets(lines: Iterable[str]) -> Iterator[str]:
+    yield from (f"- {_text_of_markdown(line)}" for line in lines)
+    yield ""
+
+
+def _text_of_markdown(text: str) -> str:
+    return escaped(text, _LONGEST_TEXT)

@@ -1,0 +1,489 @@
+"""The fixture: judges asked inside a test under a harness, what a check expects, and what a session may spend."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
+
+import pytest
+
+from judgeharness_integrations._errors import NotGradedError, UsageError
+from judgeharness_integrations.analysis.result import CriterionResult, HarnessResult
+from judgeharness_integrations.judging.cases import Case, PairwiseCase
+from judgeharness_integrations.judging.config.building import (
+    build_calibration,
+    build_certificate,
+    build_harness_options,
+)
+from judgeharness_integrations.judging.defaulting import shape_of, standard_for
+from judgeharness_integrations.judging.execution.budget import Budget
+from judgeharness_integrations.judging.harness import JudgeHarness, Shape
+from judgeharness_integrations.judging.judge import Judge, JudgeLike, as_judge
+from judgeharness_integrations.judging.prices import prices_of
+from judgeharness_integrations.reporting.text import dissent, headline, rationale, shown_order
+from judgeharness_integrations.testing.pytest_plugin.records import properties
+from judgeharness_integrations.testing.pytest_plugin.settings import (
+    BY_PRESET,
+    OnAbstention,
+    chosen,
+    finished_harness,
+    layered,
+    read_marker,
+)
+from judgeharness_integrations.verdictlog.plain import distribution_text, number_text, safe_text
+from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow, is_number, verdict_text
+
+if TYPE_CHECKING:
+    from judgeharness_integrations.judging.config.schema import Config
+    from judgeharness_integrations.judging.labelset import CalibrationSet
+    from judgeharness_integrations.testing.pytest_plugin.suite import Suite
+
+__all__ = [
+    "Asking",
+    "Designer",
+    "Expectation",
+    "Expected",
+    "Outcome",
+    "SharedBudget",
+    "calls_allowed",
+    "check_shareable",
+    "marker_keys",
+    "session_budget",
+    "short_report",
+]
+
+
+# a verdict, several of which one will do, or either of them by criterion
+Expected: TypeAlias = "Verdict | Collection[Verdict] | Mapping[str, Verdict | Collection[Verdict]]"
+_ABSTAIN = "ABSTAIN"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a criterion's measurement means for a check; `problem` is a sentence, None where all is well."""
+
+    criterion: str
+    status: str
+    problem: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Expectation:
+    """What must hold of every criterion that is expected: a verdict, or a score between limits, and consistency."""
+
+    expected: Expected | None = None
+    at_least: float | None = None
+    at_most: float | None = None
+    min_consistency: float | None = None
+
+    def outcomes(self, result: HarnessResult) -> Iterator[Outcome]:
+        """Yield what each criterion's measurement means.
+
+        Raises:
+            UsageError: a criterion that is expected was not judged, or scores are compared with a label.
+
+        """
+        for name, expected in self._by_criterion(result).items():
+            if name not in result.criteria:
+                known = ", ".join(result.criteria)
+                raise UsageError(f"criterion {name!r} was not judged: expect something of {safe_text(known)}.")
+            measured = result.criteria[name]
+            yield Outcome(name, self._status(measured, expected), self._problem(result, measured, expected))
+
+    def _by_criterion(self, result: HarnessResult) -> Mapping[str, Verdict | Collection[Verdict] | None]:
+        if isinstance(self.expected, Mapping):
+            return cast("Mapping[str, Verdict | Collection[Verdict]]", self.expected)
+        return dict.fromkeys(result.criteria, self.expected)
+
+    def _status(self, measured: CriterionResult, expected: Verdict | Collection[Verdict] | None) -> str:
+        wanted = measured.status == "abstained" and _ABSTAIN in _accepted(expected)
+        return "decided" if wanted else measured.status
+
+    def _problem(
+        self, result: HarnessResult, measured: CriterionResult, expected: Verdict | Collection[Verdict] | None
+    ) -> str | None:
+        about = f"case {safe_text(result.case_id, 80)!r}" + (
+            f", criterion {safe_text(measured.criterion, 60)!r}" if len(result.criteria) > 1 else ""
+        )
+        judge = f"judge {safe_text(result.judge, 60)!r}"
+        if measured.status == "not_graded":
+            return f"not graded: {judge} gave no verdict on {about}: {safe_text(measured.reason)}"
+        if self._status(measured, expected) == "abstained":
+            return f"abstained: {judge} is of two minds about {about}: {safe_text(measured.reason)}"
+        if (wanted := self._unmet(measured, expected)) is not None:
+            verdict = safe_text(verdict_text(measured.verdict), 60)
+            return f"{judge} decided {verdict} on {about}, expected {wanted}"
+        consistency, least = measured.consistency_rate, self.min_consistency
+        if least is not None and measured.status == "decided" and (consistency is None or consistency < least):
+            return (
+                f"{judge} is at odds with itself on {about}: consistency {number_text(consistency)}, at least {least:g}"
+            )
+        return None
+
+    def _unmet(self, measured: CriterionResult, expected: Verdict | Collection[Verdict] | None) -> str | None:
+        """Return what was expected of a decision and is not so."""
+        verdict = measured.verdict
+        if expected is None and measured.numeric:
+            return self._outside(verdict)
+        if self.at_least is not None or self.at_most is not None:
+            raise UsageError(f"at_least and at_most are limits of scores: expect a verdict of {measured.criterion!r}.")
+        accepted = _accepted("PASS" if expected is None else expected)
+        if measured.numeric and is_number(verdict):
+            near = measured.tolerance or 0.0
+            if not all(isinstance(one, (int, float)) for one in accepted):
+                raise UsageError(
+                    f"{measured.criterion!r} is a score: give at_least=, at_most= or a number as expected."
+                )
+            met = any(abs(float(one) - float(verdict)) <= near for one in accepted)  # type: ignore[arg-type]
+        else:
+            met = verdict in accepted
+        return None if met else " or ".join(safe_text(verdict_text(one), 60) for one in accepted)
+
+    def _outside(self, verdict: Verdict | None) -> str | None:
+        """Return the limit that a score does not keep."""
+        if self.at_least is None and self.at_most is None:
+            raise UsageError("the judge gives scores: say at_least=, at_most= or expected= with a number.")
+        score = float(verdict)  # type: ignore[arg-type]
+        if self.at_least is not None and score < self.at_least:
+            return f"at least {self.at_least:g}"
+        return f"at most {self.at_most:g}" if self.at_most is not None and score > self.at_most else None
+
+
+def _accepted(expected: Verdict | Collection[Verdict] | None) -> tuple[Verdict, ...]:
+    if expected is None:
+        return ()
+    if isinstance(expected, (str, int, float, frozenset)):  # a frozenset is one verdict: a set of labels
+        return (cast("Verdict", expected),)
+    return tuple(expected)
+
+
+def short_report(result: HarnessResult, criterion: str) -> str:
+    """Return a few lines: samples and rule, the distribution, the reasons for the decision and against it."""
+    measured = result.criteria[criterion]
+    lines = [headline(result, criterion), f"sample_distribution: {distribution_text(measured.sample_distribution)}"]
+    if (row := rationale(result, criterion)) is not None:
+        lines.append(f"rationale{shown_order(row)}: {_reasons(row)}")
+    if (row := dissent(result, criterion)) is not None:
+        verdict = safe_text(verdict_text(row.verdict), 60)
+        lines.append(f"strongest dissent, {verdict}{shown_order(row)}: {_reasons(row)}")
+    return "\n".join(f"  {line}" for line in lines)
+
+
+def _reasons(row: VerdictRow) -> str:
+    return safe_text(row.reasoning or row.raw or "")
+
+
+_ASKING = ("calibration", "certificate", "max_calls")  # of the harness, but not of its design
+_CHECKING = ("on_abstain", "min_consistency")  # not of the harness
+
+
+def marker_keys(item: pytest.Item) -> dict[str, Any]:
+    """Return the keys of a test's markers, module before class before function.
+
+    Raises:
+        UsageError: one of them cannot be used.
+
+    """
+    merged: dict[str, Any] = {}
+    for marker in reversed(list(item.iter_markers("judgeharness"))):
+        where = f"{item.nodeid}: @pytest.mark.judgeharness"
+        if marker.args:
+            raise UsageError(f"{where} takes keys, as in judgeharness(repetitions=3), not {marker.args[0]!r:.60}.")
+        merged = layered(merged, read_marker(marker.kwargs, where=where))
+    return merged
+
+
+class Designer:
+    """Makes the harnesses of a session, each design once."""
+
+    def __init__(self, *, file: Config, design: Mapping[str, Any], root: Path, budget: Budget) -> None:
+        """Take the session's options; `root` is where paths of markers start."""
+        self._file, self._design, self._root = file, design, root
+        self.budget = budget
+        self._made: dict[str, JudgeHarness] = {}
+        self._labels: dict[str, CalibrationSet] = {}  # candidate -> its labels, with the number of candidates
+
+    def harness(
+        self, keys: Mapping[str, Any], judge: Judge | None = None, case: Case = None, model: str | None = None
+    ) -> JudgeHarness:
+        """Return the harness for a judge and case; a judge is counted among the candidates of its labels.
+
+        Args:
+            keys: those of the test's markers.
+            judge: what it declares to answer tells the shape where no key does.
+            case: a pair is asked in both orders.
+            model: the model behind the judge, where the test names it.
+
+        Raises:
+            UsageError: the keys make no harness, or candidates cannot be counted.
+
+        """
+        told = {name: value for name, value in keys.items() if name not in _CHECKING}
+        shape: Shape = "pairwise" if isinstance(case, PairwiseCase) else "any" if judge is None else shape_of(judge)
+        discrete = bool(getattr(judge, "discrete", False))
+        key = json.dumps([told, shape, discrete], sort_keys=True)
+        if key not in self._made:
+            self._made[key] = self._build(told, judge, shape)
+        made = self._made[key]
+        return made if judge is None or made.calibration_set is None else self._counted(made, judge, model)
+
+    def _counted(self, harness: JudgeHarness, judge: Judge, model: str | None) -> JudgeHarness:
+        """Return the harness with how many candidates its labels were looked at for, as `judgeharness run` counts."""
+        from judgeharness_integrations.labelling.candidates import asked_candidate, counted  # noqa: PLC0415 - few have labels
+
+        candidate = asked_candidate(judge, harness.design_for(judge), model)
+        labels = self._labels.get(candidate)
+        if labels is None and harness.calibration_set is not None:
+            labels = self._labels[candidate] = counted(self._file, harness.calibration_set, [candidate])
+        return harness if labels is None else harness.with_labels(labels)
+
+    def borrowed(self, harness: JudgeHarness) -> JudgeHarness:
+        """Return a harness of the test's own, which spends from the session's budget unless it has one."""
+        if harness.budget is not None:
+            return harness
+        mine = copy.copy(harness)
+        mine.budget = self.budget
+        return mine
+
+    def _build(self, told: Mapping[str, Any], judge: Judge | None, shape: Shape) -> JudgeHarness:
+        design = {name: value for name, value in told.items() if name not in _ASKING}
+        keys = {"shape": shape} | layered(self._design, design)
+        finished = finished_harness(keys, where="the design in force")
+        file = self._file.model_copy(update={"harness": finished})
+        options: dict[str, Any] = {"on_unfit": "skip"} | build_harness_options(file) | self._anchor(told)
+        options |= {"budget": self.budget}
+        options["max_calls"] = told.get("max_calls", file.execution.max_calls)
+        standard = finished.preset in (None, "standard") and not any(name in keys for name in BY_PRESET)
+        if judge is None or not standard:
+            return JudgeHarness(**options)
+        return standard_for(
+            judge, finished.shape, **{name: value for name, value in options.items() if name not in BY_PRESET}
+        )
+
+    def _anchor(self, told: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the calibration and the certificate: the marker's, else the file's."""
+        given = {
+            name: self._root / Path(told[name]).expanduser() for name in ("calibration", "certificate") if name in told
+        }
+        calibration = {} if "calibration" in given else build_calibration(self._file)
+        return calibration | ({} if "certificate" in given else build_certificate(self._file)) | given
+
+
+class Asking:
+    """Asks judges inside one test.
+
+    Judges are what `JudgeHarness.evaluate` takes: functions of a case, `Judge`s, LangChain evaluators and openevals
+    judges among them.
+    """
+
+    def __init__(self, item: pytest.Item, suite: Suite) -> None:
+        """Read the test's markers.
+
+        Raises:
+            UsageError: one of them cannot be used.
+
+        """
+        self._item, self._suite = item, suite
+        self._keys = marker_keys(item)
+        self._count = 0
+
+    def __repr__(self) -> str:
+        """Return the same text in every process: LangSmith takes fixtures for inputs, and they identify an example."""
+        return "judgeharness"
+
+    @property
+    def harness(self) -> JudgeHarness:
+        """The design in force, where no case and no judge tells its shape; see `harness_for`."""
+        return self._suite.designer.harness(self._keys)
+
+    def harness_for(self, judge: JudgeLike, case: Case) -> JudgeHarness:
+        """Return the harness a case is measured with: a pair is asked in both orders unless options say otherwise."""
+        return self._suite.designer.harness(self._keys, as_judge(judge), case)
+
+    def __call__(
+        self, judge: JudgeLike, case: Case, *, judge_model: str | None = None, harness: JudgeHarness | None = None
+    ) -> HarnessResult:
+        """Measure one case; see `evaluate`."""
+        return self.evaluate(judge, case, judge_model=judge_model, harness=harness)
+
+    def evaluate(
+        self, judge: JudgeLike, case: Case, *, judge_model: str | None = None, harness: JudgeHarness | None = None
+    ) -> HarnessResult:
+        """Measure one case and record the result; the test goes on whatever it is.
+
+        Args:
+            judge: who judges.
+            case: an `AnswerCase`, a `PairwiseCase`, or whatever the judge takes.
+            judge_model: the model behind the judge, for the report and the limiter.
+            harness: a harness of the test's own, instead of the one options and markers stand for.
+
+        Raises:
+            UsageError: case, judge and design do not fit together; nothing was asked.
+            BudgetError: the plan needs more than `max_calls`; nothing was asked.
+
+        """
+        chosen_harness = self._chosen(judge, case, judge_model, harness)
+        return self._recorded(chosen_harness.evaluate(judge, case, judge_model), case, chosen_harness)
+
+    async def aevaluate(
+        self, judge: JudgeLike, case: Case, *, judge_model: str | None = None, harness: JudgeHarness | None = None
+    ) -> HarnessResult:
+        """Measure one case inside an event loop; see `evaluate`."""
+        chosen_harness = self._chosen(judge, case, judge_model, harness)
+        return self._recorded(await chosen_harness.aevaluate(judge, case, judge_model), case, chosen_harness)
+
+    def evaluate_many(
+        self,
+        judge: JudgeLike,
+        cases: Iterable[Case],
+        *,
+        judge_model: str | None = None,
+        harness: JudgeHarness | None = None,
+    ) -> list[HarnessResult]:
+        """Measure cases one after another, in their order; see `evaluate`. The calls of each are made side by side."""
+        return [self.evaluate(judge, case, judge_model=judge_model, harness=harness) for case in cases]
+
+    def check(self, judge: JudgeLike, case: Case, expected: Expected | None = None, **options: Any) -> HarnessResult:
+        """Measure one case and fail the test unless the decision is what was expected.
+
+        Args:
+            judge: who judges.
+            case: what is judged.
+            expected: the verdict, several of which one will do, or either by criterion; PASS unless said.
+            options: `at_least` and `at_most` are limits of a score; `min_consistency` is the least share of samples
+                that agree; `on_abstain` is `fail`, `skip` or `pass`; `judge_model` and `harness` as in `evaluate`.
+
+        Raises:
+            AssertionError: the judge decided otherwise, or the harness abstained.
+            NotGradedError: too few valid answers; pytest counts it among the errors.
+            UsageError: what was expected cannot be compared with the verdict.
+
+        """
+        __tracebackhide__ = True
+        asked, expectation, on_abstain = self._read(expected, **options)
+        return self._checked(self.evaluate(judge, case, **asked), expectation, on_abstain)
+
+    async def acheck(
+        self, judge: JudgeLike, case: Case, expected: Expected | None = None, **options: Any
+    ) -> HarnessResult:
+        """Measure one case inside an event loop, and check it; see `check`."""
+        __tracebackhide__ = True
+        asked, expectation, on_abstain = self._read(expected, **options)
+        return self._checked(await self.aevaluate(judge, case, **asked), expectation, on_abstain)
+
+    def _chosen(
+        self, judge: JudgeLike, case: Case, judge_model: str | None, harness: JudgeHarness | None
+    ) -> JudgeHarness:
+        if harness is not None:
+            return self._suite.designer.borrowed(harness)
+        return self._suite.designer.harness(self._keys, as_judge(judge), case, judge_model)
+
+    def _recorded(self, result: HarnessResult, case: Case, harness: JudgeHarness) -> HarnessResult:
+        self._count += 1
+        self._item.user_properties.extend(properties(result, number=self._count))
+        self._suite.record(self._item.nodeid, result, case, with_texts=harness.keep == "text")
+        return result
+
+    def _read(
+        self,
+        expected: Expected | None,
+        *,
+        at_least: float | None = None,
+        at_most: float | None = None,
+        min_consistency: float | None = None,
+        on_abstain: OnAbstention | None = None,
+        **asked: Any,
+    ) -> tuple[dict[str, Any], Expectation, str]:
+        """Return what a check asks with, what it expects, and what an abstention does to it."""
+        least = self._keys.get("min_consistency") if min_consistency is None else min_consistency
+        expectation = Expectation(expected=expected, at_least=at_least, at_most=at_most, min_consistency=least)
+        wish = on_abstain or self._keys.get("on_abstain") or self._suite.settings.on_abstain
+        return asked, expectation, chosen("on_abstain", wish)
+
+    def _checked(self, result: HarnessResult, expectation: Expectation, on_abstain: str) -> HarnessResult:
+        __tracebackhide__ = True
+        outcomes = [one for one in expectation.outcomes(result) if one.problem is not None]
+        told = {one: f"{one.problem}\n{short_report(result, one.criterion)}" for one in outcomes}
+        if unmeasured := [told[one] for one in outcomes if one.status == "not_graded"]:
+            raise NotGradedError("\n".join(unmeasured), result)
+        failed = [one for one in outcomes if one.status == "decided" or on_abstain == "fail"]
+        if failed:
+            raise AssertionError("\n".join(told[one] for one in failed))
+        if outcomes and on_abstain == "skip":
+            pytest.skip(" ".join(str(one.problem) for one in outcomes))
+        return result
+
+
+@dataclass(kw_only=True)
+class SharedBudget(Budget):
+    """A budget of calls whose count stands in a file that processes share; `max_calls` is for all, `spent` is ours."""
+
+    counted_in: Path = Path()
+
+    def take(self) -> None:
+        """Take one attempt of those left to all processes.
+
+        Raises:
+            BudgetExhausted: there is none left.
+
+        """
+        from filelock import FileLock  # noqa: PLC0415 - loaded at first use
+
+        with self._lock, FileLock(f"{self.counted_in}.lock"):
+            mine, self.spent = self.spent, int(self.counted_in.read_text(encoding="ascii"))
+            try:
+                super().take()
+                self.counted_in.write_text(str(self.spent), encoding="ascii")
+                mine += 1
+            finally:
+                self.spent = mine
+
+    def give_back(self) -> None:
+        """Say that an attempt that was taken was not made."""
+        from filelock import FileLock  # noqa: PLC0415 - loaded at first use
+
+        with self._lock, FileLock(f"{self.counted_in}.lock"):
+            super().give_back()
+            left = int(self.counted_in.read_text(encoding="ascii")) - 1
+            self.counted_in.write_text(str(left), encoding="ascii")
+
+
+def calls_allowed(file: Config, max_calls: int | None) -> int | None:
+    """Return how many attempts a session may make: the option's, else those of the file's budget; None: no limit."""
+    return file.execution.budget.calls if max_calls is None else max_calls
+
+
+def session_budget(file: Config, max_calls: int | None, *, counted_in: str | None) -> Budget:
+    """Return the budget of this process; `counted_in` is the file in which workers count together."""
+    limits = file.execution.budget
+    options: dict[str, Any] = {
+        "max_calls": calls_allowed(file, max_calls),
+        "max_tokens": limits.tokens,
+        "max_cost": limits.cost,
+        "prices": prices_of(file) or None,
+        "named": {"max_calls": "judgeharness_max_calls" if max_calls is not None else "execution.budget.calls"},
+    }
+    if counted_in is None:
+        return Budget(**options)
+    if not Path(counted_in).exists():
+        raise UsageError("a limit of calls is counted in a file, which this worker cannot see: leave the limit out.")
+    return SharedBudget(**options, counted_in=Path(counted_in))
+
+
+def check_shareable(file: Config) -> None:
+    """Refuse limits that workers cannot count together.
+
+    Raises:
+        UsageError: tokens or money are limited.
+
+    """
+    limits = file.execution.budget
+    if limits.tokens is not None or limits.cost is not None:
+        raise UsageError(
+            f"{file.path}: workers of pytest-xdist share a limit of calls alone: limit execution.budget.calls instead "
+            "of tokens and cost, or give -n0."
+        )
