@@ -35,8 +35,6 @@ LOADED = {
 }
 NOT_REFERENCED = {  # packages and modules without a page: what they are for is told where it is used
     "cli": "reference/cli.md has every command",
-    "demo": "`judgeharness demo`",
-    "schemas": "schemas.md",
     "migration": "`judgeharness scan` and `judgeharness migrate`",
 }
 IMPORTED = re.compile(r"^from (judgeharness_[\w.]+) import (?:\(([^)]*)\)|([^\n(]+))", re.MULTILINE)
