@@ -97,7 +97,9 @@ def usage_of_rows(rows: Sequence[VerdictRow], *, rewrites: int = 0) -> Usage:
 def tokens_of(used: Iterable[VerdictRow] | Iterable[Usage]) -> dict[str, int | None]:
     """Return the sum of each of `TOKENS`, None where nobody reported any."""
     told = zip(*map(_tokens, used), strict=True)
-    return dict.fromkeys(TOKENS) | dict(zip(TOKENS, map(known_sum, told), strict=False))
+    sums: dict[str, int | None] = dict.fromkeys(TOKENS)
+    sums.update(zip(TOKENS, map(known_sum, told), strict=False))
+    return sums
 
 
 def reused_from(rows: Sequence[VerdictRow]) -> tuple[str, ...]:

@@ -31,15 +31,9 @@ from judgeharness_integrations.benchmark.taxonomy import load_taxonomy, read_wei
 from judgeharness_integrations.cli._asking import confirm
 from judgeharness_integrations.cli._output import print_json
 from judgeharness_integrations.cli._stopping import Terminated, terminable, undisturbed
-from judgeharness_integrations.cli.benchmark._calls import (
-    SEVERAL_REASONS,
-    ModelFile,
-    Spending,
-    alike,
-    counted,
-    read_model_file,
-)
+from judgeharness_integrations.cli.benchmark._calls import SEVERAL_REASONS, alike, counted
 from judgeharness_integrations.cli.benchmark._going import Outcome, ask_all, cost_document, cost_rows, cost_table, ended
+from judgeharness_integrations.cli.benchmark._models import ModelFile, Spending, read_model_file
 from judgeharness_integrations.cli.benchmark.generate import GenerateRequest
 from judgeharness_integrations.judging.chatmodels import ChatModel
 from judgeharness_integrations.judging.execution.budget import Budget

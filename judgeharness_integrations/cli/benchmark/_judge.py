@@ -33,7 +33,8 @@ from judgeharness_integrations.cli._asking import confirm
 from judgeharness_integrations.cli._failures import failures, told
 from judgeharness_integrations.cli._output import print_json
 from judgeharness_integrations.cli._stopping import Terminated, finishing, terminable, undisturbed
-from judgeharness_integrations.cli.benchmark._calls import ModelFile, counted, read_model_file
+from judgeharness_integrations.cli.benchmark._calls import counted
+from judgeharness_integrations.cli.benchmark._models import ModelFile, read_model_file
 from judgeharness_integrations.cli.benchmark.judge import JudgeRequest
 from judgeharness_integrations.cli.exits import INTERRUPTED, NOT_GRADED, OK, TERMINATED
 from judgeharness_integrations.judging.cases import AnswerCase

@@ -24,7 +24,8 @@ from judgeharness_integrations.benchmark.selection import sampled_ids
 from judgeharness_integrations.benchmark.verdicts import Results, write_judgments
 from judgeharness_integrations.cli._alttest import Row, limits, number, titled
 from judgeharness_integrations.cli._rank import Scores, rank_source, request_of
-from judgeharness_integrations.cli.benchmark._calls import check_answered, print_failed, read_model_file
+from judgeharness_integrations.cli.benchmark._calls import check_answered, print_failed
+from judgeharness_integrations.cli.benchmark._models import read_model_file
 from judgeharness_integrations.cli.benchmark.rank import BenchmarkRankOptions
 from judgeharness_integrations.reporting.terminal import console, safe
 from judgeharness_integrations.verdictlog.row import VerdictRow

@@ -22,8 +22,9 @@ from judgeharness_integrations.benchmark.verification import verified
 from judgeharness_integrations.cli._asking import confirm
 from judgeharness_integrations.cli._output import print_json
 from judgeharness_integrations.cli._stopping import Terminated, terminable, undisturbed
-from judgeharness_integrations.cli.benchmark._calls import SEVERAL_REASONS, ModelFile, Spending, alike, read_model_file
+from judgeharness_integrations.cli.benchmark._calls import SEVERAL_REASONS, alike
 from judgeharness_integrations.cli.benchmark._going import Outcome, ask_all, cost_document, cost_rows, cost_table, ended
+from judgeharness_integrations.cli.benchmark._models import ModelFile, Spending, read_model_file
 from judgeharness_integrations.cli.benchmark.verify import VerifyRequest
 from judgeharness_integrations.judging.chatmodels import ChatModel
 from judgeharness_integrations.judging.execution.budget import Budget

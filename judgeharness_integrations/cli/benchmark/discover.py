@@ -10,7 +10,7 @@ import typer
 
 from judgeharness_integrations.cli._command import command
 from judgeharness_integrations.cli._shared_options import JsonResult
-from judgeharness_integrations.cli.benchmark._calls import Concurrency, Models, Spending
+from judgeharness_integrations.cli.benchmark._models import Concurrency, Models, Spending
 
 __all__ = ["DiscoverRequest", "discover"]
 

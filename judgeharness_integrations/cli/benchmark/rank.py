@@ -17,7 +17,7 @@ from judgeharness_integrations.cli._shared_options import (
     OnlyJudges,
     Unparsed,
 )
-from judgeharness_integrations.cli.benchmark._calls import Models
+from judgeharness_integrations.cli.benchmark._models import Models
 from judgeharness_integrations.cli.rank import JudgesInfo, Method, RankOutput
 
 __all__ = ["BenchmarkRankOptions", "rank"]

@@ -9,7 +9,7 @@ import typer
 
 from judgeharness_integrations.cli._command import command
 from judgeharness_integrations.cli._shared_options import SEVERAL, AnswerMode, BenchmarkDir, CutTies
-from judgeharness_integrations.cli.benchmark._calls import Models
+from judgeharness_integrations.cli.benchmark._models import Models
 
 __all__ = ["StatsRequest", "stats"]
 
