@@ -13,10 +13,12 @@ import pytest
 
 from judgeharness_integrations import AnswerCase, Criterion, HarnessResult, JudgeHarness, JudgeIdentity, VerdictRow
 from judgeharness_integrations._errors import ConfigError, PlanError
+from judgeharness_integrations.analysis.calibration.transport import STOPPED
 from judgeharness_integrations.analysis.certifying import Certificate, Wanted, certify
 from judgeharness_integrations.analysis.certifying.measuring import Labels
 from judgeharness_integrations.analysis.measure import remeasure
 from judgeharness_integrations.analysis.runs.building import run_report
+from judgeharness_integrations.analysis.runs.labels import certificates_on_run
 from judgeharness_integrations.judging.cases import map_texts
 from judgeharness_integrations.judging.judge import Answer, Judgment, Probe
 from judgeharness_integrations.judging.labelset import CalibrationSet
@@ -223,6 +225,13 @@ def test_a_run_is_compared_with_the_labelled_cases_by_what_its_rule_decided(give
     [section] = run_report(results).judges
     assert (section.shift is not None and section.shift.shifted, section.calibrated) == (False, True)
     assert [state.status for _, state in section.certificates] == ["valid"]
+
+
+def test_a_run_that_its_own_gate_stopped_is_compared_with_nothing_and_says_so(given: Certificate) -> None:
+    results = list(harness(certificate=given).evaluate_many(Wavering(), labelled()))
+    [(_, whole)], [(_, stopped)] = (certificates_on_run(results, {}, stopped=one) for one in (False, True))
+    assert STOPPED not in whole.reason
+    assert (stopped.status, STOPPED in stopped.reason) == ("valid", True)
 
 
 def test_results_under_several_certificates_are_counted_each_under_its_own(given: Certificate) -> None:
