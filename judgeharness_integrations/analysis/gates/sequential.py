@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgeharness_integrations.analysis.aggregation.grouping import named_cluster
-from judgeharness_integrations.analysis.gates.checking import number
 from judgeharness_integrations.analysis.gates.gate import Expression
 from judgeharness_integrations.analysis.gates.metrics import (
     CASE_VALUES,
@@ -24,7 +23,7 @@ from judgeharness_integrations.analysis.gates.metrics import (
     case_value,
     value_without,
 )
-from judgeharness_integrations.analysis.gates.report import About, AskingOrder, GateCheck
+from judgeharness_integrations.analysis.gates.report import About, AskingOrder, GateCheck, number
 from judgeharness_integrations.analysis.runs.report import NOT_DRAWN, RunReport
 from judgeharness_integrations.analysis.runs.summarising import clusters_of, summaries
 from judgeharness_integrations.analysis.sequential import log_e_mean, log_e_rate, mean_interval, rate_interval
