@@ -17,7 +17,6 @@ from judgeharness_integrations.analysis.comparison.report import (
     Flip,
     change_text,
     measure_text,
-    p_text,
     size_text,
 )
 from judgeharness_integrations.analysis.gates.report import STOPPED
@@ -25,7 +24,7 @@ from judgeharness_integrations.analysis.result import Distribution
 from judgeharness_integrations.analysis.runs.building import Bill
 from judgeharness_integrations.reporting.markdown import escaped, table
 from judgeharness_integrations.reporting.text import cost_text, tokens_text
-from judgeharness_integrations.verdictlog.plain import distribution_text, safe_text
+from judgeharness_integrations.verdictlog.plain import distribution_text, p_text, safe_text
 from judgeharness_integrations.verdictlog.row import verdict_text, verdict_to_json
 
 __all__ = [

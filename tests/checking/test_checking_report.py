@@ -12,7 +12,6 @@ from support.checklogs import checked, first, logged, one
 
 from judgeharness_integrations._errors import UnknownNameError, UsageError
 from judgeharness_integrations.analysis.checking import check_rows
-from judgeharness_integrations.analysis.checking.properties.samples import p_text
 from judgeharness_integrations.analysis.statistics.proportions import above_test
 from judgeharness_integrations.verdictlog.row import PROBE_PROPERTIES, VerdictRow
 
@@ -201,11 +200,6 @@ def test_sets_of_labels_are_compared_as_a_whole() -> None:
     both, single = frozenset({"x", "y"}), frozenset({"x"})
     rows = logged(40, {"none": [both, both], "format_change": [single]})
     assert checked(rows, "format").status == "fail"
-
-
-@pytest.mark.parametrize(("p", "text"), [(0.0004, "p <.001"), (0.031, "p .031"), (1.0, "p 1.000")])
-def test_p_values_in_words(p: float, text: str) -> None:
-    assert p_text(p) == text
 
 
 VERDICTS = st.sampled_from(["A", "B", "TIE", "unparsed", "refused", "error"])

@@ -33,7 +33,6 @@ from judgeharness_integrations.analysis.comparison.report import (
     CriterionComparison,
     Flip,
     change_text,
-    p_text,
     size_text,
 )
 from judgeharness_integrations.analysis.comparison.values import (
@@ -48,6 +47,7 @@ from judgeharness_integrations.analysis.runs.report import NOT_DRAWN, RunReport
 from judgeharness_integrations.analysis.runs.summarising import unvaried_systems
 from judgeharness_integrations.analysis.sequential.processes import unequal_clusters
 from judgeharness_integrations.analysis.statistics.multiplicity import holm
+from judgeharness_integrations.verdictlog.plain import p_text
 
 __all__ = [
     "DIFFERENCE_WEIGHT",

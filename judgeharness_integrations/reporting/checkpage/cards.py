@@ -9,14 +9,15 @@ from math import ceil, floor
 from typing import TYPE_CHECKING, Any, Final
 
 from judgeharness_integrations.reporting.html.charts import (
+    NONE,
     bar,
     grouped,
     interval_text,
-    p_text,
     percent,
     plural,
     whisker,
 )
+from judgeharness_integrations.verdictlog.plain import p_text
 
 if TYPE_CHECKING:
     from judgeharness_integrations.analysis.checking.report import CheckReport, PropertyCheck, Status, WorstCase
@@ -491,8 +492,8 @@ def _numbers(check: PropertyCheck) -> Numbers:
         baseline=percent(check.baseline),
         baseline_of="" if check.baseline is None else plural(check.baseline_cases, "case"),
         samples=f"{check.valid:,} of {check.asked:,}",
-        adjusted_p=p_text(check.adjusted_p),
-        p=p_text(check.p_value),
+        adjusted_p=p_text(check.adjusted_p, none=NONE),
+        p=p_text(check.p_value, none=NONE),
         smallest=smallest_text(check),
     )
 
