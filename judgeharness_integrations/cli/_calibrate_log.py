@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -213,22 +213,31 @@ def _labelled(items: Sequence[LabelledItem]) -> tuple[LabelledItem, ...]:
 
 
 def labelled_rows(
-    rows: Sequence[VerdictRow], log: Path, request: Request, *, cluster: str = CLUSTER
+    rows: Sequence[VerdictRow],
+    log: Path,
+    request: Request,
+    *,
+    cluster: str = CLUSTER,
+    copies: Callable[[Sequence[VerdictRow], str], tuple[Sequence[VerdictRow], list[str]]] = copies_together,
 ) -> tuple[CalibrationSet, Sequence[VerdictRow], tuple[str, ...]]:
-    """Return the labels, the rows with them, and what is to be said: of a file of labels, of the run, of its cases."""
+    """Return the labels, the rows with them, and what is to be said: of a file of labels, of the run, of its cases.
+
+    `copies` does with cases that ask the same, by a column of clusters, what is to be done with them.
+    """
     check_columns(None if cluster == CLUSTER else cluster, {name for row in rows for name in row.attributes})
     said = (*stop_notes(log, request.run), *cut_off_notes(rows, log, request.run))
-    rows, copied = copies_together(rows, cluster)
-    said += tuple(copied)
     if request.labels is None:
         if all(row.gold is None for row in rows):
             raise UsageError(f"{log}: no row carries a gold label: give the labels as --labels FILE (case_id, gold).")
         # through the label set, so that its source is checked the same way
         name = request.name or log.name.split(".")[0]
-        return CalibrationSet.from_rows(rows, name=name, source=request.declared_source), rows, said
-    labels = read_gold(request.labels, name=request.name, source=request.declared_source)
-    found = joined(rows, labels)
-    return labels, found.rows, (*found.notes(str(request.labels)), *said)
+        labels = CalibrationSet.from_rows(rows, name=name, source=request.declared_source)
+    else:
+        labels = read_gold(request.labels, name=request.name, source=request.declared_source)
+        found = joined(rows, labels)
+        rows, said = found.rows, (*found.notes(str(request.labels)), *said)
+    rows, copied = copies(rows, cluster)
+    return labels, rows, (*said, *copied)
 
 
 def cut_off_notes(rows: Sequence[VerdictRow], log: Path, run: str | None) -> Iterator[str]:

@@ -107,7 +107,6 @@ def _correlated(report: PlanningReport) -> str:
     return f"{assumed}: of what is said of a case in the long run; {size} takes {without} cases at 0"
 
 
-
 def _assured(report: PlanningReport) -> str:
     goal = report.goal
     if goal.assurance is not None:
