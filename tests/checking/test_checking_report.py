@@ -126,12 +126,16 @@ def test_facts_are_consistency_and_accuracy() -> None:
     rows = logged(10, {"none": ["A", "A"], "position_swap": first(4, ["B", "unparsed"], "A")}, gold="A")
     (fact,) = check_rows(rows).facts
     assert (fact["consistency"], fact["consistency_of"], fact["consistency_cases"]) == (0.6, "orders", 10)
-    assert (fact["accuracy"], fact["accuracy_cases"]) == (pytest.approx(0.8), 10)
-    low, high = fact["accuracy_interval"]
+    assert (fact["right_of_labelled"], fact["labelled_cases"]) == (pytest.approx(0.8), 10)
+    low, high = fact["right_of_labelled_interval"]
     assert low < 0.8 < high
     (repeated,) = check_rows(logged(10, {"none": "AAB"})).facts
     assert (repeated["consistency"], repeated["consistency_of"]) == (pytest.approx(1 / 3), "repetitions")
-    assert (repeated["accuracy"], repeated["accuracy_interval"], repeated["accuracy_cases"]) == (None, None, 0)
+    assert (repeated["right_of_labelled"], repeated["right_of_labelled_interval"], repeated["labelled_cases"]) == (
+        None,
+        None,
+        0,
+    )
     (nothing,) = check_rows(logged(10, {"none": "A"})).facts
     assert (nothing["consistency"], nothing["consistency_of"], nothing["consistency_cases"]) == (None, None, 0)
 
@@ -174,7 +178,10 @@ def test_a_judge_stands_beside_judges_that_read_nothing() -> None:
     report = check_rows(rows("first"))
     assert report.facts[0]["controls"].value == 0.5
     assert report.notes == (
-        "verdict: not better than the best control, always A: +0.000 [-0.240, +0.240] more right on the same 20 cases",
+        (
+            "verdict: not better than the best control, always A: +0.000 [-0.240, +0.240] more right over all labelled "
+            "cases (20)"
+        ),
     )
     assert json.loads(json.dumps(report.to_dict()))["facts"][0]["controls"] == report.facts[0]["controls"].to_dict()
     told = check_rows(rows("right"), longer={f"c{n}": "AB"[n % 2] for n in range(20)})

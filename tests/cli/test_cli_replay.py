@@ -102,7 +102,7 @@ def test_text_says_how_many_decided_cases_were_labelled(command: Command, tmp_pa
     log = write_log(rows, tmp_path / "log.csv")
     assert "100.0 of 1 labelled" in command("replay", log, "--rule", "majority").out
     entry = command("replay", log, "--rule", "majority", "--json").json["judges"][0]
-    assert (entry["decided"], entry["correct"], entry["accuracy_decided"]) == (2, 1, 1.0)
+    assert (entry["decided"], entry["correct"], entry["accuracy"]) == (2, 1, 1.0)
     assert "labelled" not in entry
     write_log(rows[:1], log)
     assert "labelled" not in command("replay", log, "--rule", "majority").out

@@ -188,7 +188,7 @@ class ComparisonReport:
 
 _MEASURES: Final[Mapping[Measure, str]] = {
     "positive_rate": "rate of",
-    "accuracy": "accuracy",
+    "right_of_labelled": "right of all labelled",
     "mean_score": "mean score",
     "mean_error": "mean distance from gold",
     "label_shares": "shares of labels",

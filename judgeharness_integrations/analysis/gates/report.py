@@ -29,7 +29,8 @@ class GateCheck:
     `more_cases`: about how many further cases with the same result would let a failed gate pass; None where it passed,
     where the value itself does not clear the bar, and where it cannot be told. `design` tells designs of one judge and
     criterion apart; empty where there is one alone. `p_anytime` is given by sequential gates: 1 over the evidence that
-    the bar is cleared, which holds however often one looks; their `low` and `high` do, too.
+    the bar is cleared, which holds however often one looks; their `low` and `high` do, too. `looked`: how many
+    units, cases or clusters, they looked at.
     """
 
     gate: str
@@ -44,6 +45,7 @@ class GateCheck:
     more_cases: int | None = None
     design: str = ""
     p_anytime: float | None = None
+    looked: int | None = None
 
     @property
     def about(self) -> str:

@@ -36,7 +36,7 @@ _RATES = (
     ("precision", "Precision"),
     ("recall", "Recall"),
     ("specificity", "Specificity"),
-    ("accuracy_decided", "Accuracy of decided"),
+    ("accuracy", "Accuracy"),
     ("coverage", "Decided"),
     ("base_rate", "Positive labels"),
 )
