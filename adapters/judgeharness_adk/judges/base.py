@@ -193,6 +193,8 @@ class MetricJudge(ABC, Generic[C]):
         """Return the case as the prompt shows it; None when it is not this metric's to judge."""
         if not isinstance(case, InvocationCase):
             return case  # `fits` says why it cannot be judged
+        if case.questions:
+            return case  # as it was shown before
         if self.last_only:
             return replace(case, shown=self.shown) if case.is_last else None
         return replace(case, shown=self.shown, conversation=case.conversation[-1:])
