@@ -455,7 +455,7 @@ def test_no_line_after_the_first_field_is_lost(lines: list[str]) -> None:
 
 
 @pytest.mark.parametrize("padding", ["", "so " * 5_000], ids=["short", "long"])
-def test_answers_that_differ_in_their_reasons_alone_each_keep_their_own(padding):
+def test_answers_that_differ_in_their_reasons_alone_each_keep_their_own(padding: str) -> None:
     answers = [
         read_rubrics(f"ID: a\nProperty: A.\nRationale: {reason}{padding}\nVerdict: no", [("a", "A.")])
         for reason in ("Rude.", "", "Curt.")
