@@ -84,6 +84,11 @@ class JudgeReplay:
     accuracy_ends: tuple[float, float] | None = field(default=None, metadata={"document": False})
 
     @property
+    def graded(self) -> int:
+        """Number of cases with a grade, an abstention among them."""
+        return self.decided + self.abstained
+
+    @property
     def accuracy_interval(self) -> tuple[float, float] | None:
         """95 % Wilson interval of `accuracy`, with the effective number of cases where they share clusters."""
         if self.accuracy_ends is not None:
@@ -114,6 +119,11 @@ class ReplayReport(Rendered):
     judges: tuple[JudgeReplay, ...]
     anchors: tuple[ReplayAnchor, ...] = ()
     certificates: Certificates = field(default_factory=dict)
+
+    @property
+    def graded(self) -> bool:
+        """Whether any case got a grade, be it an abstention."""
+        return any(one.graded for one in self.judges)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as JSON keeps it (schema `judgeharness.replay/1`)."""
