@@ -16,8 +16,9 @@ from markupsafe import Markup, escape
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.audit.source import Answering, AuditSource, Choice, Item, PairView, Tone
 from judgeharness_integrations.benchmark.pair import clean
-from judgeharness_integrations.reporting.html.charts import percent, plural
+from judgeharness_integrations.reporting.html.charts import percent
 from judgeharness_integrations.reporting.html.page import isolated, visible
+from judgeharness_integrations.verdictlog.plain import counted
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -458,7 +459,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters |= {"iso": isolated, "marked": marked, "percent": percent, "plural": plural, "spaced": _spaced}
+    made.filters |= {"iso": isolated, "marked": marked, "percent": percent, "plural": counted, "spaced": _spaced}
     return made
 
 

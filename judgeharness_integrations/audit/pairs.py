@@ -23,7 +23,8 @@ from judgeharness_integrations.audit.source import Answering, Choice, Fact, Item
 from judgeharness_integrations.audit.suspicion import by_joint_correctness, strong_miss_weak_hit
 from judgeharness_integrations.benchmark.folder import BenchmarkFolder
 from judgeharness_integrations.benchmark.pair import Document, Pair, Taxonomy
-from judgeharness_integrations.reporting.html.charts import interval_text, percent, plural
+from judgeharness_integrations.reporting.html.charts import interval_text, percent
+from judgeharness_integrations.verdictlog.plain import counted
 
 if TYPE_CHECKING:
     from judgeharness_integrations.benchmark.results.judgments import JointCell, JointTable
@@ -281,5 +282,5 @@ def _facts(found: NoiseRate) -> tuple[Fact, ...]:
         kappa = "" if pair.kappa is None else f", kappa {pair.kappa.value:.2f}"
         who = " and ".join(pair.annotators)
         text = f"{pair.agreed} of {pair.items}{kappa}"
-        facts.append(Fact(name="Agreement", text=text, note=f"{who} on {plural(pair.items, 'pair')} both labelled"))
+        facts.append(Fact(name="Agreement", text=text, note=f"{who} on {counted(pair.items, 'pair')} both labelled"))
     return tuple(facts)

@@ -38,6 +38,7 @@ from judgeharness_integrations.benchmark.pair import (
 from judgeharness_integrations.benchmark.results.checks import form_result, rounds_counted
 from judgeharness_integrations.benchmark.verification import cascade, coherence
 from judgeharness_integrations.judging.chatmodels import ChatModel, Prompt
+from judgeharness_integrations.verdictlog.plain import counted
 
 __all__ = ["blueprints_prompt", "conversation_prompt", "generated", "read_blueprints", "read_conversation"]
 
@@ -211,7 +212,7 @@ def read_conversation(data: Mapping[str, Any], conditions: Conditions) -> Conver
 def _reason(what: str, answer: Answer[Any]) -> str | None:
     if answer.reason is None:
         return None
-    times = "1 answer" if answer.answers == 1 else f"{answer.answers} answers"
+    times = counted(answer.answers, "answer")
     return f"{what} cannot be used ({answer.reason}; {times})"
 
 

@@ -52,7 +52,7 @@ from judgeharness_integrations.judging.labelset import CalibrationSet
 from judgeharness_integrations.judging.prices import prices_of
 from judgeharness_integrations.judging.running import fingerprint_parts
 from judgeharness_integrations.reporting.terminal import console
-from judgeharness_integrations.verdictlog.plain import safe_text
+from judgeharness_integrations.verdictlog.plain import counted, safe_text
 from judgeharness_integrations.verdictlog.row import is_number
 
 __all__ = ["Check", "check_config", "check_log", "check_of", "print_drift"]
@@ -154,7 +154,7 @@ def _power(one: CriterionDrift) -> str:
 
 def _history(history: History, path: Path) -> Iterator[str]:
     checks = history.checks[-_SHOWN:]
-    known = "1 check" if len(history.checks) == 1 else f"{len(history.checks)} checks"
+    known = counted(len(history.checks), "check")
     yield f"history: {known} in {safe_text(str(path), 200)}"
     for check in checks:
         when, answer = (safe_text(str(check.get(name)), 40) for name in ("checked_at", "answer"))

@@ -25,9 +25,9 @@ from judgeharness_integrations.cli._output import append_summary, check_folder, 
 from judgeharness_integrations.cli._plan import Asking, money_notes, usage_before
 from judgeharness_integrations.cli._reading import rows_of_log, without_garbage_collection
 from judgeharness_integrations.cli._run_place import RunPlace, Spending
-from judgeharness_integrations.cli._stopping import Terminated, finishing, terminable, undisturbed
+from judgeharness_integrations.cli._stopping import Terminated, finishing, stop_code, stop_word, terminable, undisturbed
 from judgeharness_integrations.cli.check import CheckRequest
-from judgeharness_integrations.cli.exits import GATE_FAILED, INTERRUPTED, NOT_GRADED, OK, TERMINATED
+from judgeharness_integrations.cli.exits import GATE_FAILED, NOT_GRADED, OK
 from judgeharness_integrations.cli.run import RunLimits
 from judgeharness_integrations.judging.config import Config, load_config
 from judgeharness_integrations.judging.execution.budget import Budget
@@ -152,7 +152,7 @@ def finished(end: CheckEnd, log: SqlLog, folder: Path, request: CheckRequest) ->
         for line in _ending(end, log):
             typer.echo(safe_text(line, _LONGEST), err=True)
     if end.stopped is not None:
-        return TERMINATED if isinstance(end.stopped, Terminated) else INTERRUPTED
+        return stop_code(end.stopped)
     is_whole = end.state == "complete" and len(end.reports) == len(end.parts.judges)
     return exit_code(end.reports) if is_whole else NOT_GRADED
 
@@ -200,7 +200,7 @@ def _ending(end: CheckEnd, log: SqlLog) -> list[str]:
     lines = []
     if end.state != "complete":
         kept = sum(used.rows for one in end.parts.judges for used in log.usage(one.run))
-        how = "terminated" if isinstance(end.stopped, Terminated) else end.state
+        how = end.state if end.stopped is None else stop_word(end.stopped)
         how = {"budget_exhausted": f"{end.budget.reason}", "judge_down": "; ".join(end.down)}.get(how, how)
         larger = " with a larger budget" if end.state == "budget_exhausted" else ""
         lines.append(f"{how}: {kept} rows are in {log.name}; the same command goes on from there{larger}.")

@@ -10,9 +10,8 @@ from rich.text import Text
 
 from judgeharness_integrations.analysis.checking import CheckReport, PropertyCheck
 from judgeharness_integrations.reporting.checkpage.cards import next_step, rule_text
-from judgeharness_integrations.reporting.html.charts import plural
 from judgeharness_integrations.reporting.terminal import console, percent, safe, table
-from judgeharness_integrations.verdictlog.plain import safe_text
+from judgeharness_integrations.verdictlog.plain import counted, safe_text
 
 __all__ = ["parts_of", "print_checks"]
 
@@ -60,7 +59,7 @@ def _open(report: CheckReport, *, several: bool) -> Iterator[str]:
         if check.status == "inconclusive":
             seen, _, lacks = check.reason.rpartition(": ")
             step = "" if check.more_cases is not None else f". {next_step(check)}"
-            more = "" if check.more_calls is None else f" ({plural(check.more_calls, 'more call')})"
+            more = "" if check.more_calls is None else f" ({counted(check.more_calls, 'more call')})"
             alike = groups.setdefault(f"{lacks}{step}", {})
             alike.setdefault((seen, more), []).append(_name(check, several=several))
     for lacks, alike in groups.items():
@@ -96,11 +95,11 @@ def _facts(report: CheckReport, *, several: bool) -> Iterator[str]:
         if fact.get("consistency") is not None:
             where = "both orders" if fact.get("consistency_of") == "orders" else "repetitions"
             same, of = percent(fact["consistency"]), fact["consistency_cases"]
-            yield f"{about}same verdict in {where}: {same} % of {plural(of, 'case')}"
+            yield f"{about}same verdict in {where}: {same} % of {counted(of, 'case')}"
         if fact.get("right_of_labelled") is not None:
             ends = fact.get("right_of_labelled_interval")
             interval = "" if ends is None else f" [{100 * ends[0]:.0f}, {100 * ends[1]:.0f}]"
-            of = plural(fact["labelled_cases"], "case")
+            of = counted(fact["labelled_cases"], "case")
             right = percent(fact["right_of_labelled"])
             yield f"{about}single answers that agree with gold: {right} %{interval} of {of}"
         if (controls := fact.get("controls")) is not None:
@@ -181,7 +180,7 @@ def _heading(report: CheckReport) -> str:
     model = "" if report.judge_model in (None, report.judge) else f" ({safe_text(report.judge_model or '', 60)})"
     outcomes = ", ".join(f"{count} {name}" for name, count in report.outcomes.items())
     counts = ", ".join(f"{count} {status}" for status, count in report.counts.items() if count)
-    size = f"{plural(report.cases, 'case')}, {plural(report.calls, 'call')}"
+    size = f"{counted(report.cases, 'case')}, {counted(report.calls, 'call')}"
     return f"{safe_text(report.judge, 60)}{model}: {counts}; {size}, answers: {outcomes}"
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from judgeharness_integrations._errors import JudgeHarnessError
 from judgeharness_integrations.redacting import without_secrets
-from judgeharness_integrations.verdictlog.plain import safe_text
+from judgeharness_integrations.verdictlog.plain import counted, safe_text
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
 __all__ = ["FailureKinds", "failures", "told", "without_replay_advice"]
@@ -77,7 +77,7 @@ def failures(rows: Iterable[VerdictRow], settings: Any) -> list[dict[str, Any]]:
 def told(judge: str, kinds: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """Yield `gpt-4o: 12 samples: error, RateLimitError: ...` for the most frequent kinds of failure."""
     for kind in kinds[:_MOST_SHOWN]:
-        samples = "1 sample" if kind["count"] == 1 else f"{kind['count']} samples"
+        samples = counted(kind["count"], "sample")
         reason = f", {kind['error']}" if kind["error"] else ""
         yield f"{safe_text(judge, 60)}: {samples}: {kind['outcome']}{reason}"
     if len(kinds) > _MOST_SHOWN:

@@ -30,7 +30,7 @@ from judgeharness_integrations.migration.rewriting.project import (
 )
 from judgeharness_integrations.migration.sources import ConfigSource, Source
 from judgeharness_integrations.reporting.terminal import console, safe, table
-from judgeharness_integrations.verdictlog.plain import safe_text
+from judgeharness_integrations.verdictlog.plain import counted, safe_text
 
 __all__ = ["migrate_paths", "migration_json", "print_migration", "write_file"]
 
@@ -215,40 +215,36 @@ def _sentences(
     yield _summary(migration, cost)
     if cases is not None:
         yield (
-            f"{_counted(cases, 'case')}, each judged once by each of these judges: {_least(cost.exact)}"
-            f"{_counted(cost.before * cases, 'call')} before, {cost.after * cases} after, {cost.extra * cases} more."
+            f"{counted(cases, 'case')}, each judged once by each of these judges: {_least(cost.exact)}"
+            f"{counted(cost.before * cases, 'call')} before, {cost.after * cases} after, {cost.extra * cases} more."
         )
     if not migration.changed:
         yield "Nothing to write."
     elif write:
         done, files = len(migration.changed) - len(refused), len(migration.changed)
-        yield f"{done} of {_counted(files, 'file')} written."
+        yield f"{done} of {counted(files, 'file')} written."
     else:
         yield "Nothing was written; add --write."
 
 
 def _summary(migration: Migration, cost: Cost) -> str:
     read = migration.seen - len(migration.unreadable)
-    steps = f" ({_counted(cost.steps, 'app')} to register, no judge)" if cost.steps else ""
+    steps = f" ({counted(cost.steps, 'app')} to register, no judge)" if cost.steps else ""
     line = (
-        f"{_counted(cost.all_judges, 'judge')} in {len(migration.files)} of {_counted(read, 'file')}: "
+        f"{counted(cost.all_judges, 'judge')} in {len(migration.files)} of {counted(read, 'file')}: "
         f"{cost.judges} to change, {cost.by_hand} by hand{steps}, {cost.already} harnessed already"
     )
     if cost.already and cost.harnessed is not None:
-        line += f" ({_least(cost.harnessed_exact)}{_counted(cost.harnessed, 'call')} a case)"
+        line += f" ({_least(cost.harnessed_exact)}{counted(cost.harnessed, 'call')} a case)"
     if cost.judges:
         line += (
-            f"; those to change: {_least(cost.exact)}{_counted(cost.before, 'call')} a case before, {cost.after} after"
+            f"; those to change: {_least(cost.exact)}{counted(cost.before, 'call')} a case before, {cost.after} after"
         )
-    return line + (f"; the calls of {_counted(cost.unknown, 'judge')} are unknown." if cost.unknown else ".")
+    return line + (f"; the calls of {counted(cost.unknown, 'judge')} are unknown." if cost.unknown else ".")
 
 
 def _least(exact: bool) -> str:  # noqa: FBT001 - private
     return "" if exact else "at least "
-
-
-def _counted(count: int, what: str) -> str:
-    return f"{count} {what}{'' if count == 1 else 's'}"
 
 
 def migrate_paths(

@@ -42,10 +42,9 @@ from judgeharness_integrations.cli._output import print_json
 from judgeharness_integrations.cli.plan import PlanRequest
 from judgeharness_integrations.judging.cases import AnswerCase
 from judgeharness_integrations.judging.plan import Plan
-from judgeharness_integrations.reporting.html.charts import plural
 from judgeharness_integrations.reporting.terminal import console, percent, table
 from judgeharness_integrations.verdictlog.encoding import check_columns
-from judgeharness_integrations.verdictlog.plain import safe_text
+from judgeharness_integrations.verdictlog.plain import counted, safe_text
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
 if TYPE_CHECKING:
@@ -164,7 +163,7 @@ def print_certificate(plan: CertificatePlan) -> None:
     promise = f"decisions agree with labels {100 * plan.agreement:g} % of the time, with {100 * (1 - plan.delta):g} %"
     screen.print(Text(f"certificate that {promise} confidence, the pilot's votes taken for certain:"), soft_wrap=True)
     if plan.by is not None:
-        each = f"for each of {plural(len(plan.strata), 'stratum', 'strata')} of {plan.by}, by its part of the pilot's"
+        each = f"for each of {counted(len(plan.strata), 'stratum', 'strata')} of {plan.by}, by its part of the pilot's"
         screen.print(Text(safe_text(f"{each} labels and at an equal share of delta")), soft_wrap=True)
     if plan.candidates > 1:
         each = f"the chosen one of {plan.candidates} candidates, each tested at a level of {plan.delta:g} / "
@@ -414,7 +413,7 @@ class Asking:
     @property
     def told(self) -> str:
         """Those calls in words."""
-        return f"{self.calls} call{'' if self.calls == 1 else 's'} of {self.judge}"
+        return f"{counted(self.calls, 'call')} of {self.judge}"
 
 
 def money_notes(asked: Iterable[Asking], prices: Prices, cases: Iterable[object]) -> Iterator[str]:

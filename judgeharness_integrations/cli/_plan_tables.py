@@ -12,9 +12,8 @@ from judgeharness_integrations.analysis.gates.report import NEAR_THE_BAR
 from judgeharness_integrations.analysis.planning import Components, Design, GStudy, Pilot, PlanningReport
 from judgeharness_integrations.analysis.planning.study import MOST_CASES
 from judgeharness_integrations.cli._alttest import titled
-from judgeharness_integrations.reporting.html.charts import plural
 from judgeharness_integrations.reporting.terminal import console, percent, table
-from judgeharness_integrations.verdictlog.plain import safe_text
+from judgeharness_integrations.verdictlog.plain import counted, safe_text
 
 __all__ = ["print_planning"]
 
@@ -169,9 +168,9 @@ def _split(report: PlanningReport) -> Iterator[str]:
     if best is not None:
         against = "" if best.alone is None else f"; 1 x 1 x 1: {best.alone:.3g}"
         yield (
-            f"best split of {report.limits.calls} calls for the mean of all samples: {plural(best.cases, 'case')} x "
-            f"{plural(best.prompts, 'prompt')} x {plural(best.orders, 'order')} x "
-            f"{plural(best.repetitions, 'sample')}, "
+            f"best split of {report.limits.calls} calls for the mean of all samples: {counted(best.cases, 'case')} x "
+            f"{counted(best.prompts, 'prompt')} x {counted(best.orders, 'order')} x "
+            f"{counted(best.repetitions, 'sample')}, "
             f"standard error {best.error:.3g}{against}"
         )
 

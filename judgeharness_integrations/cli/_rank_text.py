@@ -31,7 +31,7 @@ from judgeharness_integrations.cli._rank_tables import (
     score_gap_table,
 )
 from judgeharness_integrations.reporting.terminal import percent, safe
-from judgeharness_integrations.verdictlog.plain import p_text, safe_text
+from judgeharness_integrations.verdictlog.plain import counted, p_text, safe_text
 
 __all__ = ["rank_text"]
 
@@ -106,7 +106,7 @@ def _answer(report: RankReport) -> Iterator[RenderableType]:
     names = ", ".join(one.judge for one in first)
     rated = any((one.elo if report.method != "eip" else one.eip) is not None for one in report.judges)
     by = METHOD_TITLES[report.method] if rated else "accuracy, since none has a rating"
-    yield safe(f"first of {_counted(len(report.judges), 'judge')} by {by}: {names}", 400)
+    yield safe(f"first of {counted(len(report.judges), 'judge')} by {by}: {names}", 400)
     standing = _standing(first[0], report.method)
     if standing:
         yield standing
@@ -123,7 +123,7 @@ def _standing(one: JudgeRank, method: str) -> str:
         return _PLACES[one.place]
     if one.elo is None or one.ci95 is None:
         return ""
-    right = f"right about {percent(one.accuracy)} % of {_counted(one.n, 'pair')}"
+    right = f"right about {percent(one.accuracy)} % of {counted(one.n, 'pair')}"
     score = f"EIP {one.eip:.3f}; " if method == "eip" and one.eip is not None else ""
     return f"{score}Elo {one.elo:.0f}, {_interval(one.ci95)}; {right}"
 
@@ -148,7 +148,7 @@ def _legend(report: RankReport) -> Iterator[str]:
         yield "EIP: a score, not Elo; a judge has a high one by being right where right is rare"
     yield "published: the same Elo on the scale of published tables (mean strength of judges and pairs 1)"
     asked = {one.n for one in report.judges}
-    of = _counted(next(iter(asked)), "pair") if len(asked) == 1 else "the pairs asked about"
+    of = counted(next(iter(asked)), "pair") if len(asked) == 1 else "the pairs asked about"
     yield f"ranks: those that no significant difference speaks against; right: per cent of {of}"
 
 
@@ -164,7 +164,7 @@ def _rests_on(found: RankStudy, report: RankReport, rule_fixed: RuleFixed) -> It
     failed, unparsed = (sum(getattr(one.measures, name) for one in report.judges) for name in ("failed", "unparsed"))
     yield (
         f"{facts.cells} of {facts.cells_total} judge-pair cells; {failed} of {answers} answers failed "
-        f"({unparsed} unparsed); errors clustered by {clusters} ({_counted(facts.clusters, 'cluster')})"
+        f"({unparsed} unparsed); errors clustered by {clusters} ({counted(facts.clusters, 'cluster')})"
     )
     effect = facts.order_effect
     if effect is not None:
@@ -172,7 +172,7 @@ def _rests_on(found: RankStudy, report: RankReport, rule_fixed: RuleFixed) -> It
         yield (
             f"showing the better answer first is worth {effect.elo:.0f} Elo ({_interval(effect.ci95)}, {p}; "
             f"{effect.matches} verdicts, one a judge, pair and order, on "
-            f"{_counted(effect.pairs, 'pair')})"
+            f"{counted(effect.pairs, 'pair')})"
         )
 
 
@@ -188,7 +188,7 @@ def _pairs(report: RankReport) -> str:
     if report.cut:
         taken += f"{'' if report.n_cut else ' - 0 cut as the hardest'} (--cut {report.cut:g}, ties {report.cut_ties})"
     unlabelled = f"; {report.n_unlabelled} without a gold label" if report.n_unlabelled else ""
-    return f"{_counted(report.n_pairs_total, 'pair')} with gold{taken} = {report.n_pairs} ranked by{unlabelled}"
+    return f"{counted(report.n_pairs_total, 'pair')} with gold{taken} = {report.n_pairs} ranked by{unlabelled}"
 
 
 def _not_measured(found: RankStudy, made: Portfolio) -> Iterator[str]:
@@ -232,7 +232,3 @@ def _left_out(made: Portfolio) -> Iterator[str]:
 
 _SAID: Final = ("tokens", "money", "self_preference")
 _UNASKED: Final = ("groups", "against", "score_gaps", "audit")  # nobody misses what was not asked for
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}" + ("" if count == 1 else "s")

@@ -21,9 +21,9 @@ from judgeharness_integrations.cli._output import print_json
 from judgeharness_integrations.cli._run_place import RunPlace, noting_spent
 from judgeharness_integrations.cli._run_tables import print_summary
 from judgeharness_integrations.cli._run_until import check_run
-from judgeharness_integrations.cli._stopping import Terminated, finishing, undisturbed
+from judgeharness_integrations.cli._stopping import Terminated, finishing, stop_code, stop_word, undisturbed
 from judgeharness_integrations.cli._summary import JudgeTally, summary_document
-from judgeharness_integrations.cli.exits import INTERRUPTED, NOT_GRADED, OK, TERMINATED
+from judgeharness_integrations.cli.exits import NOT_GRADED, OK
 from judgeharness_integrations.judging.config import Config
 from judgeharness_integrations.judging.execution.observing import default_observers
 from judgeharness_integrations.judging.harness import JudgeHarness
@@ -218,15 +218,14 @@ def _ended(document: Mapping[str, Any], going: RunGoing, stopped: BaseException 
         kind = ClusterError if isinstance(stopped, ClusterError) else UsageError
         raise kind(f"{document['error']} What was answered is kept: {_where(going)}.")
     if state == "interrupted":
-        how = "terminated" if isinstance(stopped, Terminated) else "interrupted"
-        typer.echo(f"{how}: {_where(going)}; the same command goes on from there.", err=True)
+        typer.echo(f"{stop_word(stopped)}: {_where(going)}; the same command goes on from there.", err=True)
     elif missing:
         typer.echo(_missing(document, going), err=True)
     for judge in document["judges"]:
         for line in told(judge["judge"], judge["failures"]):
             typer.echo(line, err=True)
     if state == "interrupted":
-        return TERMINATED if isinstance(stopped, Terminated) else INTERRUPTED
+        return stop_code(stopped)
     return NOT_GRADED if missing or state == "budget_exhausted" else OK
 
 

@@ -24,7 +24,7 @@ from judgeharness_integrations.migration.rules import RULES
 from judgeharness_integrations.migration.scanning import ScanReport
 from judgeharness_integrations.migration.sources import ConfigSource, Source, SourceError, check_parser
 from judgeharness_integrations.reporting.terminal import console, table
-from judgeharness_integrations.verdictlog.plain import safe_text
+from judgeharness_integrations.verdictlog.plain import counted, safe_text
 
 __all__ = ["annotation", "explain_rule", "list_all_rules", "print_report", "sarif", "scan_code", "scan_paths"]
 
@@ -171,19 +171,19 @@ def _place(finding: Finding) -> str:
 def _summary(report: ScanReport) -> str:
     files = len({finding.path for finding in report.findings})
     line = (
-        f"{_counted(len(report.findings), 'finding')} in {files} of {_counted(report.files, 'file')}; {_judges(report)}"
+        f"{counted(len(report.findings), 'finding')} in {files} of {counted(report.files, 'file')}; {_judges(report)}"
     )
-    return line + (f"; {_counted(report.suppressed, 'finding')} suppressed by noqa" if report.suppressed else "")
+    return line + (f"; {counted(report.suppressed, 'finding')} suppressed by noqa" if report.suppressed else "")
 
 
 def _judges(report: ScanReport) -> str:
     """Judges in words; none are "found" only where none is called."""
     unresolved = len(report.unresolved)
     if unresolved and not report.judges:
-        return f"{_counted(unresolved, 'judge')} called and not resolved"
-    line = f"{_counted(report.judges, 'judge')} found, {report.harnessed} of them harnessed"
+        return f"{counted(unresolved, 'judge')} called and not resolved"
+    line = f"{counted(report.judges, 'judge')} found, {report.harnessed} of them harnessed"
     if report.imported:
-        line += f", used from {_counted(len({path for path, _ in report.imported}), 'other file')}"
+        line += f", used from {counted(len({path for path, _ in report.imported}), 'other file')}"
     return line + (f"; {unresolved} more called and not resolved" if unresolved else "")
 
 
@@ -195,10 +195,6 @@ def _uses(report: ScanReport) -> Iterator[str]:
     for one in report.unresolved:
         place = f"{one.path.as_posix()}:{one.line}:{one.column}"
         yield f"{place} not resolved: {one.name} looks like a judge, and {one.why}"
-
-
-def _counted(count: int, what: str) -> str:
-    return f"{count} {what}{'' if count == 1 else 's'}"
 
 
 _FORMATS = ("text", "json", "github", "sarif")

@@ -7,18 +7,30 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Literal, NoReturn
 
 import typer
+
+from judgeharness_integrations.cli.exits import INTERRUPTED, TERMINATED
 
 if TYPE_CHECKING:
     from judgeharness_integrations.judging.execution.budget import Budget
 
-__all__ = ["Terminated", "finishing", "terminable", "undisturbed"]
+__all__ = ["Terminated", "finishing", "stop_code", "stop_word", "terminable", "undisturbed"]
 
 
 class Terminated(BaseException):
     """SIGTERM came; no KeyboardInterrupt, which the library behind the command turns into an exit code of its own."""
+
+
+def stop_word(stopped: BaseException | None) -> Literal["terminated", "interrupted"]:
+    """Return what a command says it was, by what stopped it; None: something else did, and said so."""
+    return "terminated" if isinstance(stopped, Terminated) else "interrupted"
+
+
+def stop_code(stopped: BaseException | None) -> int:
+    """Return the exit code of a command that was stopped so."""
+    return TERMINATED if isinstance(stopped, Terminated) else INTERRUPTED
 
 
 @contextmanager

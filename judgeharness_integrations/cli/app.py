@@ -16,8 +16,8 @@ import typer
 from judgeharness_integrations._errors import ClusterError, JudgeDownError, JudgeHarnessError
 from judgeharness_integrations._version import __version__
 from judgeharness_integrations.cli._command import LazyGroup, add_lazily
-from judgeharness_integrations.cli._stopping import Terminated
-from judgeharness_integrations.cli.exits import INTERRUPTED, NOT_GRADED, OK, PIPE_CLOSED, TERMINATED, USAGE
+from judgeharness_integrations.cli._stopping import Terminated, stop_code, stop_word
+from judgeharness_integrations.cli.exits import NOT_GRADED, OK, PIPE_CLOSED, USAGE
 
 __all__ = ["app", "main"]
 
@@ -103,8 +103,7 @@ def _run(arguments: Sequence[str] | None) -> int:
     except (BrokenPipeError, SystemExit) as error:
         return _exited(error)
     except (KeyboardInterrupt, typer.Abort, Terminated) as error:
-        terminated = isinstance(error, Terminated)
-        return _fail("terminated.", TERMINATED) if terminated else _fail("interrupted.", INTERRUPTED)
+        return _fail(f"{stop_word(error)}.", stop_code(error))
     except JudgeHarnessError as error:
         down = isinstance(error, (ClusterError, JudgeDownError))
         return _fail(str(error), NOT_GRADED if down else USAGE)

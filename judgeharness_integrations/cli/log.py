@@ -15,7 +15,7 @@ from judgeharness_integrations.cli._command import command
 from judgeharness_integrations.cli._shared_options import Labels
 from judgeharness_integrations.reporting.terminal import console
 from judgeharness_integrations.verdictlog.files import iter_log, iter_records, write_log
-from judgeharness_integrations.verdictlog.plain import safe_text
+from judgeharness_integrations.verdictlog.plain import counted, safe_text
 from judgeharness_integrations.verdictlog.row import VerdictRow
 from judgeharness_integrations.verdictlog.sql.log import SqlLog
 
@@ -159,7 +159,7 @@ class _Rows:
 
 
 def _rows(count: int) -> str:
-    return "1 row" if count == 1 else f"{count} rows"
+    return counted(count, "row")
 
 
 import_log = command(ImportRequest, import_file)

@@ -15,7 +15,7 @@ from judgeharness_integrations.analysis.runs.summarising import design_key, desi
 from judgeharness_integrations.analysis.statistics.means import Estimate
 from judgeharness_integrations.reporting.calibrationtext import alike, anchor_text, calibration_text
 from judgeharness_integrations.reporting.text import cost_text, dissent, rationale, tokens_text
-from judgeharness_integrations.verdictlog.plain import distribution_text, safe_text
+from judgeharness_integrations.verdictlog.plain import SENTENCE, counted, distribution_text, safe_text
 from judgeharness_integrations.verdictlog.row import Verdict, verdict_text
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ def _section(report: RunReport, title: str, cases: Sequence[_Case], most: int) -
     lines = table(columns, shown, texts=len(columns))
     if len(cases) > most:
         lines += ["", f"{len(cases) - most} more are in the table of cases (CSV)."]
-    return details(f"{title}: {len(cases)} case{'' if len(cases) == 1 else 's'}", lines)
+    return details(f"{title}: {counted(len(cases), 'case')}", lines)
 
 
 def _row(case: _Case) -> list[str]:
@@ -370,7 +370,7 @@ def _lines(section: JudgeSection) -> Iterator[str]:
         yield ""
         yield f"Calibrating it, beside that: {spent}."
     for warning in section.warnings:
-        yield f"- warning: {escaped(warning, 300)}"
+        yield f"- warning: {escaped(warning, SENTENCE)}"
     if section.not_measured:
         yield ""
         yield "Not measured:"

@@ -13,7 +13,7 @@ from judgeharness_integrations.analysis.certifying.wording import held_text
 from judgeharness_integrations.analysis.result import CriterionResult, HarnessResult
 from judgeharness_integrations.analysis.usage import Usage, reused_from, tokens_of
 from judgeharness_integrations.reporting.calibrationtext import calibration_text
-from judgeharness_integrations.verdictlog.plain import distribution_text, number_text, safe_text
+from judgeharness_integrations.verdictlog.plain import SENTENCE, distribution_text, number_text, safe_text
 from judgeharness_integrations.verdictlog.row import CutOff, Verdict, VerdictRow, verdict_text
 
 __all__ = ["cost_text", "dissent", "headline", "rationale", "shown_order", "text_report", "tokens_text"]
@@ -291,7 +291,7 @@ def _case(result: HarnessResult) -> Iterator[str]:
     cut_off = CutOff()
     cut_off.add(result.rows)
     for warning in filter(None, (cut_off.alert, *result.warnings)):
-        yield f"warning: {safe_text(warning)}"
+        yield f"warning: {safe_text(warning, SENTENCE)}"
     yield "not measured:"
     for sentence in boundary(result):
         yield f"  - {safe_text(sentence)}"

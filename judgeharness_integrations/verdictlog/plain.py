@@ -6,8 +6,9 @@ from collections.abc import Mapping
 
 from judgeharness_integrations.verdictlog.row import Verdict, verdict_text
 
-__all__ = ["distribution_text", "number_text", "p_text", "safe_text"]
+__all__ = ["SENTENCE", "counted", "distribution_text", "number_text", "p_text", "safe_text"]
 
+SENTENCE = 2_000  # characters: no sentence of ours is cut, only what a judge or a name made endless
 _SMALLEST_P = 0.001  # that is shown
 
 
@@ -18,6 +19,11 @@ def safe_text(text: str, limit: int = 400) -> str:
         given = "".join(c if c.isprintable() else " " for c in given)
     shown = " ".join(given.split())
     return shown if len(shown) <= limit and len(text) <= 4 * limit else shown[: limit - 1] + "…"
+
+
+def counted(count: int, noun: str, many: str | None = None) -> str:
+    """Return `1 case`, `2,000 cases`."""
+    return f"{count:,} {noun if count == 1 else many or noun + 's'}"
 
 
 def number_text(value: float | None) -> str:

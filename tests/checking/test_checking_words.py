@@ -11,10 +11,10 @@ from support.checklogs import checked, first, logged
 from judgeharness_integrations.analysis.checking.properties.samples import (
     count_text,
     ever_text,
-    number_of,
     of_text,
     whole_hits,
 )
+from judgeharness_integrations.verdictlog.plain import counted
 
 if TYPE_CHECKING:
     from judgeharness_integrations.analysis.checking import WorstCase
@@ -26,7 +26,7 @@ def shown(worst: WorstCase) -> tuple[str, str, str]:
 
 @pytest.mark.parametrize(("count", "text"), [(0, "0 cases"), (1, "1 case"), (2, "2 cases")])
 def test_one_is_one(count: int, text: str) -> None:
-    assert number_of(count) == text
+    assert counted(count, "case") == text
     assert of_text(1, count) == f"1 of {text}"
 
 

@@ -15,10 +15,9 @@ from judgeharness_integrations.reporting.html.charts import (
     grouped,
     interval_text,
     percent,
-    plural,
 )
 from judgeharness_integrations.reporting.html.page import embedded_json, isolated, visible
-from judgeharness_integrations.verdictlog.plain import p_text
+from judgeharness_integrations.verdictlog.plain import counted, p_text
 
 ANY = st.text(st.characters(), max_size=60)  # lone surrogates, too
 
@@ -93,7 +92,7 @@ def test_intervals_p_values_counts_and_decisions_read_well() -> None:
     assert interval_text(None, 0.5) == interval_text(0.5, None) == ""
     assert [p_text(value) for value in (None, 0.0001, 0.25)] == ["-", "<.001", ".250"]
     assert [grouped(27235), grouped(0.5)] == ["27,235", "0.5"]
-    assert [plural(1, "case"), plural(2000, "case"), plural(2, "reply", "replies")] == [
+    assert [counted(1, "case"), counted(2000, "case"), counted(2, "reply", "replies")] == [
         "1 case",
         "2,000 cases",
         "2 replies",

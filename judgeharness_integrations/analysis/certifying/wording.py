@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from judgeharness_integrations.analysis.calibration.saved import CalibrationState
 from judgeharness_integrations.analysis.calibration.strata import stratum_text
 from judgeharness_integrations.analysis.certifying.certificate import POWER, Certificate, Refusal, Selection, Step
-from judgeharness_integrations.verdictlog.plain import number_text, safe_text
+from judgeharness_integrations.verdictlog.plain import SENTENCE, number_text, safe_text
 
 __all__ = ["certificate_text", "held_text", "promise_text", "terms_text"]
 
@@ -99,7 +99,7 @@ def _selection(selection: Selection, certificate: Certificate) -> Iterator[str]:
             yield f"  {_remedy(selection.refusal, selection)}"
     yield from (f"  {_step(step, score)}" for step in selection.steps if step.p is not None)
     if selection.untold:
-        yield f"  warning: {safe_text(selection.untold)}"
+        yield f"  warning: {safe_text(selection.untold, SENTENCE)}"
     if selection.thin:
         thin = "1 case has" if selection.thin == 1 else f"{selection.thin} cases have"
         yield f"  {thin} fewer than {selection.samples} graded samples: not certified, however sure"

@@ -20,6 +20,7 @@ from judgeharness_integrations.analysis.planning.gstudy import Components, GStud
 from judgeharness_integrations.analysis.planning.labels import CorrectedLabels, corrected_labels, wilson_labels
 from judgeharness_integrations.analysis.planning.pilot import Pilot, Truths
 from judgeharness_integrations.analysis.planning.study import Goal, Judging, cases_of, chances_of_cases
+from judgeharness_integrations.verdictlog.plain import counted
 
 __all__ = [
     "PLAN_SCHEMA",
@@ -105,7 +106,7 @@ def _budget(facts: Facts) -> Iterator[Advice]:
     if facts.budget is None:
         return
     twice = _SAMPLES * facts.systems  # calls of a case whose every answer has a second one
-    calls = "1 call" if facts.budget == 1 else f"{facts.budget} calls"
+    calls = counted(facts.budget, "call")
     of_systems = "" if facts.systems == 1 else f" of {facts.systems} systems"
     if facts.budget < _FEWEST * twice:
         yield Advice(

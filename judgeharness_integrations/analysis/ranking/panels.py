@@ -14,6 +14,7 @@ from judgeharness_integrations.analysis.ranking.credits import Credits, Floats, 
 from judgeharness_integrations.analysis.ranking.judgefacts import plain_record
 from judgeharness_integrations.analysis.statistics.clusters import cluster_degrees
 from judgeharness_integrations.analysis.statistics.means import t_quantile
+from judgeharness_integrations.verdictlog.plain import counted
 
 __all__ = ["Panel", "panels"]
 
@@ -63,7 +64,7 @@ class Panel:
             told.append(f"the majority is right about {self.majority:.3f}{_ends(self.majority_ci95, 3)}{promise}")
         if self.reason:
             told.append(f"not measured: {self.reason}")
-        count = f"{self.pairs} pair" if self.pairs == 1 else f"{self.pairs} pairs"
+        count = counted(self.pairs, "pair")
         return f"{len(self.judges)} judges together, on {count} asked of each: {'; '.join(told)}"
 
     def to_dict(self) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from judgeharness_integrations.analysis.ranking.contrasts import PLACES, Connect
 from judgeharness_integrations.analysis.ranking.judgetable import JudgeMeasures
 from judgeharness_integrations.analysis.ranking.panels import Panel
 from judgeharness_integrations.analysis.ranking.rating import Method
+from judgeharness_integrations.verdictlog.plain import counted
 
 __all__ = ["RANK_SCHEMA", "Diagnostics", "JudgeRank", "RankReport"]
 
@@ -126,7 +127,7 @@ class Diagnostics:
                 "takes both; --rule one_order takes the order as given."
             )
         if self.unread:
-            told = "1 gold label" if self.unread == 1 else f"{self.unread} gold labels"
+            told = counted(self.unread, "gold label")
             yield f"{told} cannot be read beside such answers and count as none."
         if self.same_number:
             yield (
@@ -138,7 +139,7 @@ class Diagnostics:
 
 
 def _cells(count: int) -> str:
-    return f"{count} judge-pair cell" + ("" if count == 1 else "s")
+    return counted(count, "judge-pair cell")
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -27,6 +27,7 @@ from judgeharness_integrations.benchmark.pair import (
     Turn,
 )
 from judgeharness_integrations.benchmark.results.curation import Step
+from judgeharness_integrations.verdictlog.plain import counted
 
 __all__ = [
     "MOST_TIMES_LONGER",
@@ -156,7 +157,7 @@ def _rounds(what: str, rounds: Sequence[RoundPlan | Turn], conditions: Condition
 
 def rounds_counted(rounds: int) -> str:
     """Return a number of rounds in words."""
-    return "1 round" if rounds == 1 else f"{rounds} rounds"
+    return counted(rounds, "round")
 
 
 def _said(plan: Blueprint) -> list[tuple[str, str]]:

@@ -17,6 +17,7 @@ from judgeharness_integrations.benchmark.verdicts import Results
 from judgeharness_integrations.cli._alttest import Row
 from judgeharness_integrations.cli._names import names_in
 from judgeharness_integrations.reporting.terminal import console, percent, safe
+from judgeharness_integrations.verdictlog.plain import counted
 
 __all__ = [
     "SEVERAL_REASONS",
@@ -24,7 +25,6 @@ __all__ = [
     "alike",
     "check_answered",
     "columns_named",
-    "counted",
     "failed_notes",
     "grouped",
     "of",
@@ -64,11 +64,6 @@ def columns_named(given: Sequence[str], known: Collection[str]) -> tuple[str, ..
         if name not in known:
             raise UnknownNameError("column", name, known)
     return names
-
-
-def counted(count: int, one: str, many: str | None = None) -> str:
-    """Return `1 pair`, `2 pairs`."""
-    return f"{count} {one if count == 1 else many or f'{one}s'}"
 
 
 def alike(count: int) -> str:

@@ -25,9 +25,10 @@ from judgeharness_integrations.benchmark.verdicts import Results, write_judgment
 from judgeharness_integrations.cli._alttest import Row, number, titled
 from judgeharness_integrations.cli._names import cut_ties_named, failures_named, names_in, one_of
 from judgeharness_integrations.cli._output import print_json
-from judgeharness_integrations.cli.benchmark._calls import columns_named, counted, grouped, of, print_failed
+from judgeharness_integrations.cli.benchmark._calls import columns_named, grouped, of, print_failed
 from judgeharness_integrations.cli.benchmark.curate import CurateRequest
 from judgeharness_integrations.reporting.terminal import console, percent, safe
+from judgeharness_integrations.verdictlog.plain import counted
 
 __all__ = ["alone_note", "curate_benchmark", "step_table"]
 

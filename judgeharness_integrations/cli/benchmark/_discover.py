@@ -50,14 +50,13 @@ from judgeharness_integrations.benchmark.stats import Cost
 from judgeharness_integrations.benchmark.taxonomy import Kind, TaxonomyFile, load_taxonomy, read_taxonomy_file
 from judgeharness_integrations.cli._asking import confirm
 from judgeharness_integrations.cli._output import check_file, print_json
-from judgeharness_integrations.cli.benchmark._calls import counted
 from judgeharness_integrations.cli.benchmark._going import Outcome, ask_all, cost_document, cost_rows, cost_table, ended
 from judgeharness_integrations.cli.benchmark._models import ModelFile, read_model_file
 from judgeharness_integrations.cli.benchmark.discover import DiscoverRequest
 from judgeharness_integrations.cli.exits import OK
 from judgeharness_integrations.judging.chatmodels import ChatModel
 from judgeharness_integrations.reporting.terminal import console, safe, share, table
-from judgeharness_integrations.verdictlog.plain import safe_text
+from judgeharness_integrations.verdictlog.plain import counted, safe_text
 
 if TYPE_CHECKING:
     from judgeharness_integrations.judging.execution.budget import Budget

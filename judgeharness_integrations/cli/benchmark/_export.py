@@ -27,10 +27,11 @@ from judgeharness_integrations.benchmark.verdicts import Results
 from judgeharness_integrations.cli._alttest import number, titled
 from judgeharness_integrations.cli._names import failures_named, one_of
 from judgeharness_integrations.cli._output import check_folder, print_json
-from judgeharness_integrations.cli.benchmark._calls import counted, print_failed
+from judgeharness_integrations.cli.benchmark._calls import print_failed
 from judgeharness_integrations.cli.benchmark.export import ExportRequest
 from judgeharness_integrations.reporting.terminal import console, safe
 from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES
+from judgeharness_integrations.verdictlog.plain import counted
 
 __all__ = ["export_benchmark"]
 

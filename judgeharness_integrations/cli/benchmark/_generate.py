@@ -30,15 +30,15 @@ from judgeharness_integrations.benchmark.stats import Cost
 from judgeharness_integrations.benchmark.taxonomy import load_taxonomy, read_weights
 from judgeharness_integrations.cli._asking import confirm
 from judgeharness_integrations.cli._output import print_json
-from judgeharness_integrations.cli._stopping import Terminated, terminable, undisturbed
-from judgeharness_integrations.cli.benchmark._calls import SEVERAL_REASONS, alike, counted
+from judgeharness_integrations.cli._stopping import terminable, undisturbed
+from judgeharness_integrations.cli.benchmark._calls import SEVERAL_REASONS, alike
 from judgeharness_integrations.cli.benchmark._going import Outcome, ask_all, cost_document, cost_rows, cost_table, ended
 from judgeharness_integrations.cli.benchmark._models import ModelFile, Spending, read_model_file
 from judgeharness_integrations.cli.benchmark.generate import GenerateRequest
 from judgeharness_integrations.judging.chatmodels import ChatModel
 from judgeharness_integrations.judging.execution.budget import Budget
 from judgeharness_integrations.reporting.terminal import console, percent, safe, table
-from judgeharness_integrations.verdictlog.plain import safe_text
+from judgeharness_integrations.verdictlog.plain import counted, safe_text
 
 __all__ = ["GeneratePlan", "Generated", "generate_pairs", "print_generated", "print_plan"]
 
@@ -120,15 +120,7 @@ def _plan_lines(plan: GeneratePlan) -> Iterator[str]:
         yield f"at least {rounds} rounds, whatever --rounds says, have pairs of {names}: no such flaw can stand earlier"
     if plan.known:
         yield f"answers kept from before: {plan.known}; those that still fit are not asked for again"
-    limits = [
-        f"{limit} {unit}"
-        for limit, unit in (
-            (plan.spending.max_calls, "calls, retries included"),
-            (plan.spending.max_cost, "of money, by the prices of --models"),
-        )
-        if limit is not None
-    ]
-    yield f"upper limit: {' and '.join(limits)}" if limits else "no upper limit given; a call that fails is tried again"
+    yield plan.spending.limit_line
 
 
 _ENDINGS: Final = {
@@ -162,7 +154,7 @@ class Generated:
         return {
             "schema": "judgeharness.benchmark_generate/1",
             "folder": self.folder.name,
-            "state": self._state(),
+            "state": self.outcome.state,
             "generator": self.settings.generator,
             "verifier": self.settings.verifier,
             "min_grounded": self.settings.min_grounded,
@@ -177,11 +169,6 @@ class Generated:
 
     def _made(self) -> list[Pair]:
         return sorted(self.outcome.made, key=lambda pair: pair.conditions.number)
-
-    def _state(self) -> str:
-        if self.outcome.stopped is not None:
-            return "terminated" if isinstance(self.outcome.stopped, Terminated) else "interrupted"
-        return "unfinished" if self.outcome.unfinished else "complete"
 
 
 def print_generated(done: Generated, *, as_json: bool) -> None:
@@ -363,9 +350,7 @@ class _Going:
             self._note()
             rest = self._asked([one.item for one in known.unfinished], journal, self.budget, title="pairs")
             with undisturbed():
-                outcome: Outcome[Conditions, Pair] = Outcome(
-                    results=(*known.made, *rest.results), stopped=rest.stopped, calls=rest.calls
-                )
+                outcome = known.then(rest)
                 self.folder.write_pairs(self._with_before(outcome.made))
                 return self._told(drawn, outcome, journal)
 

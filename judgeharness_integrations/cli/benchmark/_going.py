@@ -6,16 +6,16 @@ import re
 from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Generic, Literal, Self, TypeVar
 
 import typer
 
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.benchmark.asker import Unfinished, limited, worked
 from judgeharness_integrations.benchmark.stats import Cost, costs_of_steps, total_cost
-from judgeharness_integrations.cli._stopping import Terminated, finishing, terminable
-from judgeharness_integrations.cli.exits import INTERRUPTED, NOT_GRADED, OK, TERMINATED
+from judgeharness_integrations.cli._stopping import Terminated, finishing, stop_code, stop_word, terminable
+from judgeharness_integrations.cli.exits import NOT_GRADED, OK
 from judgeharness_integrations.judging.chatmodels import ChatModel
 from judgeharness_integrations.judging.execution.budget import Budget
 from judgeharness_integrations.judging.execution.loop import run_sync
@@ -61,6 +61,17 @@ class Outcome(Generic[_Item, _Made]):
     def unfinished(self) -> list[Unfinished[_Item]]:
         """Which items are left, in their order."""
         return [result for result in self.results if isinstance(result, Unfinished)]
+
+    @property
+    def state(self) -> Literal["terminated", "interrupted", "unfinished", "complete"]:
+        """How it ended, in the word that documents keep."""
+        if self.stopped is not None:
+            return stop_word(self.stopped)
+        return "unfinished" if self.unfinished else "complete"
+
+    def then(self, rest: Self) -> Self:
+        """Return what became of the items where those unfinished here were gone on with in `rest`."""
+        return replace(rest, results=(*self.made, *rest.results))
 
 
 def ask_all(
@@ -136,10 +147,9 @@ def ended(outcome: Outcome[Any, Any], *, what: str, options: object = None) -> i
     """
     left, total = len(outcome.unfinished), len(outcome.results)
     if outcome.stopped is not None:
-        how = "terminated" if isinstance(outcome.stopped, Terminated) else "interrupted"
-        say = f"{how}: {left} of {total} {what} are unfinished; what was answered is kept"
+        say = f"{stop_word(outcome.stopped)}: {left} of {total} {what} are unfinished; what was answered is kept"
         typer.echo(f"{say}, and the same command goes on from there.", err=True)
-        return TERMINATED if how == "terminated" else INTERRUPTED
+        return stop_code(outcome.stopped)
     if not left:
         return OK
     reason = without_secrets(_most_frequent([unfinished.reason for unfinished in outcome.unfinished]), options)

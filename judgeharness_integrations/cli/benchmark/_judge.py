@@ -32,11 +32,10 @@ from judgeharness_integrations.benchmark.verdicts import write_judgments
 from judgeharness_integrations.cli._asking import confirm
 from judgeharness_integrations.cli._failures import failures, told
 from judgeharness_integrations.cli._output import print_json
-from judgeharness_integrations.cli._stopping import Terminated, finishing, terminable, undisturbed
-from judgeharness_integrations.cli.benchmark._calls import counted
+from judgeharness_integrations.cli._stopping import Terminated, finishing, stop_code, stop_word, terminable, undisturbed
 from judgeharness_integrations.cli.benchmark._models import ModelFile, read_model_file
 from judgeharness_integrations.cli.benchmark.judge import JudgeRequest
-from judgeharness_integrations.cli.exits import INTERRUPTED, NOT_GRADED, OK, TERMINATED
+from judgeharness_integrations.cli.exits import NOT_GRADED, OK
 from judgeharness_integrations.judging.cases import AnswerCase
 from judgeharness_integrations.judging.chatmodels import ChatModel
 from judgeharness_integrations.judging.execution.budget import Budget
@@ -44,7 +43,7 @@ from judgeharness_integrations.judging.harness import JudgeHarness
 from judgeharness_integrations.judging.judge import Judge
 from judgeharness_integrations.redacting import without_secrets
 from judgeharness_integrations.reporting.terminal import console, percent, safe, table
-from judgeharness_integrations.verdictlog.plain import safe_text
+from judgeharness_integrations.verdictlog.plain import counted, safe_text
 from judgeharness_integrations.verdictlog.row import VerdictRow
 from judgeharness_integrations.verdictlog.sql.log import SqlLog
 
@@ -251,10 +250,7 @@ def _plan_lines(asked: Sequence[tuple[Asked, int]], planned: int, whole: int, re
     for design in {one.design.mode: one.design for one, _ in asked}.values():
         shown = "each conversation by itself" if design.mode == "pointwise" else _ORDERS[request.orders]
         yield f"{design.mode}: {shown}; rule {design.rule}; {counted(design.calls, 'call')} a pair"
-    spending = request.spending
-    limits = [f"{spending.max_calls} calls, retries included"] if spending.max_calls is not None else []
-    limits += [f"{spending.max_cost:g} of money, by the prices of --models"] if spending.max_cost is not None else []
-    yield f"upper limit: {' and '.join(limits)}" if limits else "no upper limit given; a call that fails is tried again"
+    yield request.spending.limit_line
 
 
 def print_summary(document: JudgeDocument, *, folder: Path) -> None:
@@ -447,9 +443,8 @@ class _Going:
         left, kept = document.unanswered, "what was answered is kept, and the same command goes on from there."
         of = f"{left} of {document.planned_calls} calls"
         if stopped is not None:
-            how = "terminated" if isinstance(stopped, Terminated) else "interrupted"
-            typer.echo(f"{how}: {of} are left; {kept}", err=True)
-            return TERMINATED if how == "terminated" else INTERRUPTED
+            typer.echo(f"{stop_word(stopped)}: {of} are left; {kept}", err=True)
+            return stop_code(stopped)
         if not left:
             return OK
         why = document.budget_reason or "; ".join(self.down)

@@ -98,6 +98,15 @@ class Spending:
         )
 
     @property
+    def limit_line(self) -> str:
+        """What a plan says of it."""
+        limits = [] if self.max_calls is None else [f"{self.max_calls} calls, retries included"]
+        limits += [] if self.max_cost is None else [f"{self.max_cost:g} of money, by the prices of --models"]
+        if not limits:
+            return "no upper limit given; a call that fails is tried again"
+        return f"upper limit: {' and '.join(limits)}"
+
+    @property
     def policy(self) -> CallPolicy:
         """How long and how often each call is tried."""
         from judgeharness_integrations.judging.execution.attempting import CallPolicy  # noqa: PLC0415

@@ -28,7 +28,7 @@ from judgeharness_integrations.cli.benchmark._calls import check_answered, print
 from judgeharness_integrations.cli.benchmark._models import read_model_file
 from judgeharness_integrations.cli.benchmark.rank import BenchmarkRankOptions
 from judgeharness_integrations.reporting.terminal import console, safe
-from judgeharness_integrations.verdictlog.plain import p_text
+from judgeharness_integrations.verdictlog.plain import counted, p_text
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
 __all__ = ["print_against", "rank_benchmark", "with_prices"]
@@ -94,7 +94,7 @@ def _lines(one: Against, parallel: int) -> Iterator[str]:
 def _preference(one: OwnSet) -> str:
     if one.gain is None:
         return f"self-preference of {one.judge}: cannot be said, {one.reason}"
-    judges = "1 judge" if one.others == 1 else f"{one.others} judges"
+    judges = counted(one.others, "judge")
     told = f"self-preference of {one.judge}: {one.gain:+.0f} Elo towards its own set ({one.own}) beside the mean change"
     if one.ci95 is None:
         return f"{told} of {judges} that wrote neither; no interval, for want of any spread"
@@ -159,7 +159,7 @@ def rank_benchmark(options: BenchmarkRankOptions) -> None:
         return
     screen = console()
     if results.rejected:
-        what = _counted(results.rejected, "judged pair is", "judged pairs are")
+        what = counted(results.rejected, "judged pair is", "judged pairs are")
         screen.print(f"\n{what} left out: verification rejected them.", soft_wrap=True)
     source.print_failed(request)
     if source.rule is None:
@@ -270,7 +270,3 @@ def _print_orders(sets: Sequence[Sequence[VerdictRow]]) -> None:
             ),
             soft_wrap=True,
         )
-
-
-def _counted(count: int, one: str, many: str) -> str:
-    return f"{count} {one if count == 1 else many}"

@@ -27,11 +27,12 @@ from judgeharness_integrations.benchmark.verdicts import MODES, Results
 from judgeharness_integrations.cli._alttest import Row, number, titled
 from judgeharness_integrations.cli._names import cut_ties_named
 from judgeharness_integrations.cli._output import print_json
-from judgeharness_integrations.cli.benchmark._calls import SEVERAL_REASONS, alike, columns_named, counted, grouped
+from judgeharness_integrations.cli.benchmark._calls import SEVERAL_REASONS, alike, columns_named, grouped
 from judgeharness_integrations.cli.benchmark._curate import alone_note, step_table
 from judgeharness_integrations.cli.benchmark._models import read_model_file
 from judgeharness_integrations.cli.benchmark.stats import StatsRequest
 from judgeharness_integrations.reporting.terminal import console, percent, safe
+from judgeharness_integrations.verdictlog.plain import counted
 
 __all__ = ["print_stats", "stats_of_benchmark"]
 

@@ -21,7 +21,7 @@ from judgeharness_integrations.benchmark.stats import Cost
 from judgeharness_integrations.benchmark.verification import verified
 from judgeharness_integrations.cli._asking import confirm
 from judgeharness_integrations.cli._output import print_json
-from judgeharness_integrations.cli._stopping import Terminated, terminable, undisturbed
+from judgeharness_integrations.cli._stopping import terminable, undisturbed
 from judgeharness_integrations.cli.benchmark._calls import SEVERAL_REASONS, alike
 from judgeharness_integrations.cli.benchmark._going import Outcome, ask_all, cost_document, cost_rows, cost_table, ended
 from judgeharness_integrations.cli.benchmark._models import ModelFile, Spending, read_model_file
@@ -101,10 +101,7 @@ def _plan_lines(plan: VerifyPlan) -> Iterator[str]:
             "a pair that a layer rejects takes fewer calls; an answer that cannot be read is asked for again, up to "
             f"{plan.readings} times in all"
         )
-        spending = plan.spending
-        limits = [(spending.max_calls, "calls, retries included"), (spending.max_cost, "by the prices of --models")]
-        given = [f"{limit:g} {unit}" for limit, unit in limits if limit is not None]
-        yield f"upper limit: {' and '.join(given)}" if given else "no upper limit given"
+        yield plan.spending.limit_line
 
 
 def print_verified(done: Verified, *, as_json: bool) -> None:
@@ -180,7 +177,7 @@ def _document(done: Verified) -> dict[str, Any]:
     return {
         "schema": "judgeharness.benchmark_verify/1",
         "folder": done.folder.name,
-        "state": _state(done),
+        "state": done.outcome.state,
         "verifier": done.settings.verifier,
         "min_grounded": done.settings.min_grounded,
         "pairs": len(done.pairs),
@@ -195,12 +192,6 @@ def _document(done: Verified) -> dict[str, Any]:
         "reasons": list(_reasons(done)),
         "cost": cost_document(done.costs),
     }
-
-
-def _state(done: Verified) -> str:
-    if done.outcome.stopped is not None:
-        return "terminated" if isinstance(done.outcome.stopped, Terminated) else "interrupted"
-    return "unfinished" if done.outcome.unfinished else "complete"
 
 
 @terminable()
@@ -298,7 +289,7 @@ class _Going:
             return self._written(known)
         confirm(plan.at_most, yes=self.request.yes, at_most=True)
         rest = self._asked(left, self.budget, title="pairs")
-        return self._written(Outcome(results=(*known.made, *rest.results), stopped=rest.stopped, calls=rest.calls))
+        return self._written(known.then(rest))
 
     def _asked(self, pairs: Sequence[Pair], budget: Budget, *, title: str) -> Outcome[Pair, Pair]:
         documents = {document.document_id: document for document in self.folder.documents()}

@@ -15,8 +15,8 @@ from judgeharness_integrations.benchmark.taxonomy import load_taxonomy
 from judgeharness_integrations.cli._command import command
 from judgeharness_integrations.cli._output import check_folder
 from judgeharness_integrations.cli._shared_options import ForTaxonomy
-from judgeharness_integrations.cli.benchmark._calls import counted
 from judgeharness_integrations.reporting.terminal import console, safe
+from judgeharness_integrations.verdictlog.plain import counted
 
 __all__ = ["ConvertRequest", "convert", "convert_files"]
 

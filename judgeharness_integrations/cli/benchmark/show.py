@@ -19,8 +19,8 @@ from judgeharness_integrations.benchmark.verdicts import MODES, Results
 from judgeharness_integrations.cli._alttest import Row, titled
 from judgeharness_integrations.cli._command import command
 from judgeharness_integrations.cli._shared_options import BenchmarkDir
-from judgeharness_integrations.cli.benchmark._calls import counted
 from judgeharness_integrations.reporting.terminal import console, safe
+from judgeharness_integrations.verdictlog.plain import counted
 from judgeharness_integrations.verdictlog.row import VerdictRow, verdict_text
 
 __all__ = ["ShowRequest", "conversation_parts", "plan_parts", "reasoning_parts", "show", "show_pair"]

@@ -14,10 +14,9 @@ from judgeharness_integrations.reporting.html.charts import (
     grouped,
     interval_text,
     percent,
-    plural,
     whisker,
 )
-from judgeharness_integrations.verdictlog.plain import p_text
+from judgeharness_integrations.verdictlog.plain import counted, p_text
 
 if TYPE_CHECKING:
     from judgeharness_integrations.analysis.checking.report import CheckReport, PropertyCheck, Status, WorstCase
@@ -114,9 +113,9 @@ def effect_text(check: PropertyCheck) -> tuple[str, str]:
 def seen_text(check: PropertyCheck) -> tuple[str, str]:
     """Return `6.3 % [1.3, 17.2]` and what it is of: `3 of 48 cases`."""
     if check.rate is None:
-        return "\u2013", plural(check.cases, "case") if check.cases else ""
+        return "\u2013", counted(check.cases, "case") if check.cases else ""
     share = f"{percent(check.rate)} {interval_text(*check.interval or (None, None))}".rstrip()
-    of = plural(check.cases, "case")
+    of = counted(check.cases, "case")
     return share, of if check.hits is None else f"{_count(check.hits)} of {of}"
 
 
@@ -131,8 +130,8 @@ def next_step(check: PropertyCheck) -> str:
         return ""
     if check.more_cases is None:
         return _ADVICE.get(check.name) or "No number of further cases that can be foreseen settles it."
-    calls = "" if check.more_calls is None else f" ({plural(check.more_calls, 'call')})"
-    return f"About {plural(check.more_cases, 'more case')}{calls} would settle it."
+    calls = "" if check.more_calls is None else f" ({counted(check.more_calls, 'call')})"
+    return f"About {counted(check.more_cases, 'more case')}{calls} would settle it."
 
 
 def fact_rows(fact: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
@@ -145,7 +144,7 @@ def fact_rows(fact: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
         yield "single answers that are right", percent(right), f"{interval} {_of(fact, 'labelled_cases')}".strip()
     if (controls := fact.get("controls")) is not None:
         for one in controls.shown:
-            told = one.reason if one.value is None else f"of {plural(one.n, 'case')}"
+            told = one.reason if one.value is None else f"of {counted(one.n, 'case')}"
             value = "\u2013" if one.value is None else f"{one.value:.3f}" if controls.scored else percent(one.value)
             yield f"control: {one.says}{', mean error' if controls.scored else ''}", value, told
 
@@ -164,7 +163,7 @@ def rule_text(report: CheckReport) -> str:
     return (
         "pass: the 95 % interval of the effect, or of the rate itself (an effect is no larger), ends within "
         f"{100 * report.tolerance:g} points; fail: neither does, and a test rejects at a level of {level} that "
-        f"{plural(tested, 'test')} {'has' if tested == 1 else 'share'} (Holm): "
+        f"{counted(tested, 'test')} {'has' if tested == 1 else 'share'} (Holm): "
         f"a judge without any fault gets a fail in at most {level} of reports"
     )
 
@@ -174,7 +173,7 @@ def level_text(report: CheckReport) -> str:
     tested = sum(one.p_value is not None for one in report.properties)
     return (
         "A pass is shown: the 95 % interval of the effect, or of the rate itself (an effect is no larger), ends within "
-        f"{100 * report.tolerance:g} points. So is a fail: with {plural(tested, 'property', 'properties')} tested "
+        f"{100 * report.tolerance:g} points. So is a fail: with {counted(tested, 'property', 'properties')} tested "
         f"together (Holm), at most {100 * report.alpha:g} % of reports on a judge without a fault name one."
     )
 
@@ -187,7 +186,7 @@ def deciding_end(check: PropertyCheck) -> float | None:
 
 
 def _of(fact: Mapping[str, Any], key: str) -> str:
-    return f"of {plural(fact[key], 'case')}" if fact.get(key) else ""
+    return f"of {counted(fact[key], 'case')}" if fact.get(key) else ""
 
 
 def _count(hits: float) -> str:
@@ -434,7 +433,7 @@ def judge_section(report: CheckReport, axis: Axis) -> JudgeSection:
     return JudgeSection(
         judge=report.judge,
         judge_model=report.judge_model or "",
-        asked=f"{plural(report.cases, 'case')}, {plural(report.calls, 'call')}",
+        asked=f"{counted(report.cases, 'case')}, {counted(report.calls, 'call')}",
         level=level_text(report),
         steady=percent(fact.get("consistency")),
         right=percent(fact.get("right_of_labelled")),
@@ -490,7 +489,7 @@ def _numbers(check: PropertyCheck) -> Numbers:
         seen=seen,
         of=of,
         baseline=percent(check.baseline),
-        baseline_of="" if check.baseline is None else plural(check.baseline_cases, "case"),
+        baseline_of="" if check.baseline is None else counted(check.baseline_cases, "case"),
         samples=f"{check.valid:,} of {check.asked:,}",
         adjusted_p=p_text(check.adjusted_p, none=NONE),
         p=p_text(check.p_value, none=NONE),

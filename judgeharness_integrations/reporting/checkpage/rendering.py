@@ -8,7 +8,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Final
 
 from judgeharness_integrations.reporting.checkpage.cards import axis_of, judge_section
-from judgeharness_integrations.reporting.html.charts import plural
+from judgeharness_integrations.verdictlog.plain import counted
 
 if TYPE_CHECKING:
     from judgeharness_integrations.analysis.checking.report import CheckReport
@@ -57,7 +57,7 @@ def headline(reports: Sequence[CheckReport]) -> str:
 def _of_one(report: CheckReport) -> str:
     counts = report.counts
     checked = len(report.properties) - counts["not_checked"]
-    failed, still, of = counts["fail"], counts["inconclusive"], plural(checked, "property", "properties")
+    failed, still, of = counts["fail"], counts["inconclusive"], counted(checked, "property", "properties")
     if not checked:
         return f"Nothing about {report.judge} could be checked"
     if failed:

@@ -10,7 +10,7 @@ from judgeharness_integrations.analysis.calibration.rates import Rate
 from judgeharness_integrations.analysis.calibration.saved import CalibrationReport
 from judgeharness_integrations.reporting.fragments.results import rendered
 from judgeharness_integrations.reporting.text import cost_text
-from judgeharness_integrations.verdictlog.plain import number_text
+from judgeharness_integrations.verdictlog.plain import counted, number_text
 
 if TYPE_CHECKING:
     from judgeharness_integrations.analysis.agreement.alttestreport import AltTestReport
@@ -103,10 +103,6 @@ def _number(value: float | None, digits: int = 3) -> str:
     return _NOTHING if value is None else f"{value:.{digits}f}"
 
 
-def _counted(count: int, what: str) -> str:
-    return f"{count} {what}" if count == 1 else f"{count} {what}s"
-
-
 def _interval_of_reports(ends: _Interval, digits: int = 3) -> str:
     low, high = ends or (None, None)
     return _NOTHING if low is None or high is None else f"{low:.{digits}f} to {high:.{digits}f}"
@@ -146,8 +142,8 @@ def replay_fragment(report: ReplayReport) -> str:
 
 def report_fragment(report: RunReport) -> str:
     """Return a run or log as HTML: a row a judge and criterion, then what was not measured, and how often."""
-    counted = ("judge", "criterion", "rule", "decided", "abstained", "not graded")
-    columns = (*counted, "result", "95 %", "accuracy", "consistency")
+    counts = ("judge", "criterion", "rule", "decided", "abstained", "not graded")
+    columns = (*counts, "result", "95 %", "accuracy", "consistency")
     sections = report.judges
     word = "calibrated" if sections and all(section.calibrated for section in sections) else "not calibrated"
     state = "" if report.state == "complete" else f"the run did not finish: {report.state.replace('_', ' ')}"
@@ -158,7 +154,7 @@ def report_fragment(report: RunReport) -> str:
         for sentence, cases in section.not_measured.items():
             said[sentence] = said.get(sentence, 0) + cases
     boundary = (f"{sentence} ({cases} of {len(report.results)} results)" for sentence, cases in said.items())
-    title = f"{report.source}: {_counted(report.cases, 'case')}, {_counted(len(sections), 'judge')}, {word}"
+    title = f"{report.source}: {counted(report.cases, 'case')}, {counted(len(sections), 'judge')}, {word}"
     rows = [_summary(one) for one in report.summaries]
     controls = (
         f"{one.judge}, {one.criterion}: {one.controls.sentence}" for one in report.summaries if one.controls is not None
@@ -208,7 +204,7 @@ def rank_fragment(report: RankReport) -> str:
     ]
     columns = ("rank", "judge", "Elo", "95 %", "ranks", "accuracy", *(["EIP"] if report.method == "eip" else []))
     columns = (*columns, *(["prefers longer", "better is longer"] if longer else []))
-    judges = _counted(len(report.judges), "judge")
+    judges = counted(len(report.judges), "judge")
     title = f"ranking by {report.method}: {judges}, {report.n_pairs} of {report.n_pairs_total} pairs"
     left_out = {
         "flagged by people": report.n_flagged,

@@ -17,9 +17,9 @@ from judgeharness_integrations.analysis.calibration.strata import Strata
 from judgeharness_integrations.analysis.runs.report import JudgeSection, RunReport
 from judgeharness_integrations.analysis.statistics.means import t_interval
 from judgeharness_integrations.reporting.calibrationtext import alike
-from judgeharness_integrations.reporting.html.charts import NONE, Whisker, interval_text, percent, plural, whisker
+from judgeharness_integrations.reporting.html.charts import NONE, Whisker, interval_text, percent, whisker
 from judgeharness_integrations.reporting.html.overview import Measure
-from judgeharness_integrations.verdictlog.plain import p_text
+from judgeharness_integrations.verdictlog.plain import counted, p_text
 
 __all__ = [
     "AnnotatorLine",
@@ -123,16 +123,16 @@ def _command(judge: str) -> str:
 
 
 def _labels(report: CalibrationReport) -> str:
-    ties = f", {plural(report.excluded_ties, 'tie')} left out" if report.excluded_ties else ""
+    ties = f", {counted(report.excluded_ties, 'tie')} left out" if report.excluded_ties else ""
     return f"labels: {report.source}, consensus {report.consensus}{ties}; measured {report.measured_at}"
 
 
 def _table(measured: CriterionCalibration) -> CalibrationTable:
     decisions = tuple(dict.fromkeys(name for row in measured.confusion.values() for name in row))
-    clusters = f" in {plural(measured.clusters, 'cluster')}" if measured.clusters is not None else ""
+    clusters = f" in {counted(measured.clusters, 'cluster')}" if measured.clusters is not None else ""
     return CalibrationTable(
         criterion=measured.criterion,
-        size=f"{plural(measured.n, 'labelled case')}{clusters}",
+        size=f"{counted(measured.n, 'labelled case')}{clusters}",
         positive=measured.positive,
         rates=tuple(_measures(measured)),
         reason=measured.reason,
@@ -190,7 +190,7 @@ def _measures(measured: CriterionCalibration) -> Iterator[Measure]:
             yield Measure(name=name, value=None, note=measured.undefined[field])
     if (curve := measured.risk_coverage) is not None:
         yield Measure(
-            name="Risk over coverage", value=f"{curve.aurc:.3f}", of=f"AURC, {plural(curve.n, 'labelled case')}"
+            name="Risk over coverage", value=f"{curve.aurc:.3f}", of=f"AURC, {counted(curve.n, 'labelled case')}"
         )
 
 
@@ -260,7 +260,7 @@ def annotators_section(report: RunReport) -> AnnotatorsSection:
         scope=(*tested.controls(), *tested.scope.sentences()),
         reason=_sentence_of(report.annotators_reason or ""),
         settings=f"Alternative annotator test, false discovery rate {tested.q:g}, annotators with at least "
-        f"{plural(tested.min_instances, 'case')}",
+        f"{counted(tested.min_instances, 'case')}",
         command="",
     )
 
@@ -298,10 +298,10 @@ def _answer(test: AltTest, report: AltTestReport) -> Answer:
 def _sentence(test: AltTest) -> str:
     if test.passed is None:
         return test.reason or "nobody could be tested"
-    counted = f"{test.n_rejected} of {plural(test.m_tested, 'annotator')}"
+    beaten = f"{test.n_rejected} of {counted(test.m_tested, 'annotator')}"
     worse = f"worse than they are by {test.epsilon:g} or more" if test.epsilon else "no better than they are"
     least = math.ceil(test.m_tested * _PASSES)
-    return f"For {counted} it is ruled out that the judge is {worse}; it takes {least} to pass."
+    return f"For {beaten} it is ruled out that the judge is {worse}; it takes {least} to pass."
 
 
 def _measures_of_annotators(test: AltTest) -> Iterator[Measure]:
@@ -310,7 +310,7 @@ def _measures_of_annotators(test: AltTest) -> Iterator[Measure]:
     yield Measure(
         name="Winning rate (omega)",
         value=f"{test.omega:.2f}",
-        of=f"{test.n_rejected} of {plural(test.m_tested, 'annotator')}",
+        of=f"{test.n_rejected} of {counted(test.m_tested, 'annotator')}",
         note="passes from 0.50",
         whisker=whisker(test.omega, mark=_PASSES),
     )
@@ -319,7 +319,7 @@ def _measures_of_annotators(test: AltTest) -> Iterator[Measure]:
         name="Advantage (rho) of the judge",
         value=percent(test.rho),
         interval=interval_text(low, high),
-        of=f"over {plural(test.n_instances, 'case')}",
+        of=f"over {counted(test.n_instances, 'case')}",
         note="at least as close to the other people as the one left out",
         whisker=whisker(test.rho, low, high, mark=test.rho_human),
     )

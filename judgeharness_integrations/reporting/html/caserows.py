@@ -13,9 +13,9 @@ from judgeharness_integrations.analysis.result import CriterionResult, HarnessRe
 from judgeharness_integrations.analysis.runs.report import RunReport
 from judgeharness_integrations.analysis.runs.summarising import gold_of
 from judgeharness_integrations.analysis.usage import reused_from
-from judgeharness_integrations.reporting.html.charts import Bar, Tones, bar, decision_word, grouped, percent, plural
+from judgeharness_integrations.reporting.html.charts import Bar, Tones, bar, decision_word, grouped, percent
 from judgeharness_integrations.reporting.text import dissent, tokens_text
-from judgeharness_integrations.verdictlog.plain import number_text, safe_text
+from judgeharness_integrations.verdictlog.plain import counted, number_text, safe_text
 from judgeharness_integrations.verdictlog.row import EVERY_CRITERION, Verdict, VerdictRow, is_number, verdict_text
 
 __all__ = ["CaseRow", "CaseTable", "case_details", "case_table", "right"]
@@ -268,7 +268,7 @@ def _consistency(measured: CriterionResult) -> str:
     if measured.numeric:
         near = f"{rate} of {measured.valid} scores within {number_text(measured.tolerance)} of the decision"
         return near + ("" if measured.sd is None else f"; standard deviation {number_text(measured.sd)}")
-    words = [f"{rate} of {plural(measured.valid, 'valid sample')}"]
+    words = [f"{rate} of {counted(measured.valid, 'valid sample')}"]
     if measured.chance_consistency is not None:
         words.append(f"a guessing judge shows {percent(measured.chance_consistency)}")
     if measured.agreement is not None:
@@ -284,13 +284,13 @@ def _independence(measured: CriterionResult) -> str:
 
 def _cost(result: HarnessResult) -> str:
     usage = result.usage
-    words = [plural(usage.calls, "call"), plural(usage.attempts, "attempt")]
+    words = [counted(usage.calls, "call"), counted(usage.attempts, "attempt")]
     tokens = tokens_text(usage, number=grouped)
     words.append("tokens unknown" if tokens is None else f"{tokens} tokens")
     if usage.latency_s is not None:
         words.append(f"{usage.latency_s:,.1f} s")
     if usage.rewrites:
-        words.append(plural(usage.rewrites, "rewrite"))
+        words.append(counted(usage.rewrites, "rewrite"))
     if usage.reused:
         words.append(f"{usage.reused} re-used from {', '.join(reused_from(result.rows))}")
     return ", ".join(words)

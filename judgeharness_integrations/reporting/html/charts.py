@@ -24,7 +24,6 @@ __all__ = [
     "histogram",
     "interval_text",
     "percent",
-    "plural",
     "whisker",
 ]
 
@@ -130,11 +129,6 @@ def interval_text(low: float | None, high: float | None, *, scale: float = 100.0
 def grouped(count: float) -> str:
     """Return a count with its thousands apart: `27,235`."""
     return f"{count:,}" if isinstance(count, int) else number_text(count)
-
-
-def plural(count: int, noun: str, many: str | None = None) -> str:
-    """Return `1 case`, `2,000 cases`."""
-    return f"{count:,} {noun if count == 1 else many or noun + 's'}"
 
 
 def decision_word(verdict: Verdict | None) -> str:

@@ -26,12 +26,11 @@ from judgeharness_integrations.reporting.html.charts import (
     histogram,
     interval_text,
     percent,
-    plural,
     whisker,
 )
 from judgeharness_integrations.reporting.html.overview import informal_of
 from judgeharness_integrations.reporting.text import tokens_text
-from judgeharness_integrations.verdictlog.plain import number_text
+from judgeharness_integrations.verdictlog.plain import counted, number_text
 from judgeharness_integrations.verdictlog.row import OUTCOMES, is_number
 
 __all__ = ["CriterionCard", "Fact", "Flip", "JudgeCard", "judge_card"]
@@ -110,7 +109,7 @@ def judge_card(section: JudgeSection, results: Sequence[HarnessResult], tones: T
         name=section.judge,
         models=section.models,
         fingerprint=section.fingerprint,
-        cases=plural(section.cases, "case") + waiting,
+        cases=counted(section.cases, "case") + waiting,
         criteria=tuple(_criterion(one, results, tones) for one in section.criteria),
         calibration=calibration_card(section),
         certificates=tuple(held_text(*one) for one in section.certificates),
@@ -119,7 +118,7 @@ def judge_card(section: JudgeSection, results: Sequence[HarnessResult], tones: T
         if section.calibration_usage is None
         else tuple(_cost(section.calibration_usage, section.calibration_cost, None, section.cost_remarks)),
         skipped=tuple(
-            Fact(name=name, value=plural(count, "case"), note="did not fit, and was not asked")
+            Fact(name=name, value=counted(count, "case"), note="did not fit, and was not asked")
             for name, count in section.skipped.items()
         ),
         warnings=section.warnings,
@@ -151,9 +150,9 @@ def _design(summary: CriterionSummary) -> str:
     if informal_of(summary):
         return "one sample a case, as the judge gave it: informal, not a measurement"
     when = "chosen before the samples" if design.rule_fixed == "before" else "chosen after the samples: exploratory"
-    asked = f"{', '.join(design.perturbations)} \u00d7 {plural(design.repetitions, 'sample')}"
+    asked = f"{', '.join(design.perturbations)} \u00d7 {counted(design.repetitions, 'sample')}"
     early = ", with early stopping" if design.curtail else ""
-    quorum = "" if design.min_valid is None else f"; at least {plural(design.min_valid, 'valid sample')}"
+    quorum = "" if design.min_valid is None else f"; at least {counted(design.min_valid, 'valid sample')}"
     return f"{design.rule.name}, {when}; {asked}{early}{quorum}"
 
 
@@ -192,7 +191,7 @@ def _position(replay: JudgeReplay) -> Iterator[Fact]:
     yield Fact(
         name="Same verdict in both orders",
         value=percent(replay.position_consistency),
-        note=f"of {plural(replay.pairs, 'pair')} of samples that differ in the order alone",
+        note=f"of {counted(replay.pairs, 'pair')} of samples that differ in the order alone",
     )
     if replay.first_slot_rate is not None:
         yield Fact(
@@ -225,7 +224,7 @@ def _samples(summary: CriterionSummary) -> Iterator[Fact]:
     if summary.replay.censored:
         yield Fact(
             name="Stopped early",
-            value=plural(summary.replay.censored, "case"),
+            value=counted(summary.replay.censored, "case"),
             note="their decision could no longer change; consistency is that of stopped samples",
         )
     if summary.replay.within_case_sd is not None:
@@ -249,7 +248,7 @@ def _single_calls(summary: CriterionSummary, results: Sequence[HarnessResult]) -
         if share is not None:
             calls = asked[name]
             yield Fact(
-                name=name, value=percent(share), note=f"{grouped(round(share * calls))} of {plural(calls, 'call')}"
+                name=name, value=percent(share), note=f"{grouped(round(share * calls))} of {counted(calls, 'call')}"
             )
 
 
@@ -257,13 +256,15 @@ def _controls(found: Controls) -> Iterator[Fact]:
     """Yield the judge and the judges that read nothing, on the same cases."""
     show = number_text if found.scored else percent
     error = "mean absolute error, " if found.scored else ""
-    yield Fact(name="This judge", value=show(found.value), note=f"{error}{plural(found.n, 'decided case')} with gold")
+    yield Fact(name="This judge", value=show(found.value), note=f"{error}{counted(found.n, 'decided case')} with gold")
     for one in found.shown:
         name = one.says[:1].upper() + one.says[1:]
         if one.value is None:
             yield Fact(name=name, value="not measured", note=one.reason)
         else:
-            yield Fact(name=name, value=show(one.value), note="" if one.n == found.n else f"of {plural(one.n, 'case')}")
+            yield Fact(
+                name=name, value=show(one.value), note="" if one.n == found.n else f"of {counted(one.n, 'case')}"
+            )
 
 
 def _cost(usage: Usage, cost: float | None, cases: int | None, remarks: Sequence[str]) -> Sequence[Fact]:

@@ -9,8 +9,8 @@ from judgeharness_integrations.analysis.calibration.rates import Rate
 from judgeharness_integrations.analysis.runs.report import RunReport
 from judgeharness_integrations.analysis.runs.summary import CriterionSummary
 from judgeharness_integrations.analysis.statistics.means import Estimate
-from judgeharness_integrations.reporting.html.charts import Whisker, grouped, interval_text, percent, plural, whisker
-from judgeharness_integrations.verdictlog.plain import number_text
+from judgeharness_integrations.reporting.html.charts import Whisker, grouped, interval_text, percent, whisker
+from judgeharness_integrations.verdictlog.plain import counted, number_text
 from judgeharness_integrations.verdictlog.row import verdict_text
 
 __all__ = ["Headline", "Limit", "Measure", "column_names", "headlines", "informal_of", "limits"]
@@ -115,7 +115,7 @@ def _mean(mean: Estimate | None) -> Measure:
         name="Mean score",
         value=number_text(mean.value),
         interval=interval_text(mean.low, mean.high, scale=1.0),
-        of=f"over {plural(mean.n, 'decided case')}",
+        of=f"over {counted(mean.n, 'decided case')}",
     )
 
 
@@ -143,7 +143,7 @@ def _right(summary: CriterionSummary) -> Measure:
     name = "Right against gold"
     error = summary.replay.mean_absolute_error
     if error is not None:
-        of = f"mean absolute error over {plural(summary.replay.labelled, 'decided case')} with gold"
+        of = f"mean absolute error over {counted(summary.replay.labelled, 'decided case')} with gold"
         return Measure(name="Error against gold", value=number_text(error), of=of)
     if summary.accuracy is None:
         return Measure(name=name, value=None, note="no decided case has a gold label")

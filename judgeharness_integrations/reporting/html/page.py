@@ -21,9 +21,10 @@ from judgeharness_integrations.analysis.result import HarnessResult
 from judgeharness_integrations.analysis.runs.report import RunReport
 from judgeharness_integrations.reporting.html.calibrationcards import annotators_section
 from judgeharness_integrations.reporting.html.caserows import CaseTable, case_details, case_table, texts_of
-from judgeharness_integrations.reporting.html.charts import Tones, grouped, interval_text, percent, plural
+from judgeharness_integrations.reporting.html.charts import Tones, grouped, interval_text, percent
 from judgeharness_integrations.reporting.html.judgecards import judge_card
 from judgeharness_integrations.reporting.html.overview import column_names, headlines, limits
+from judgeharness_integrations.verdictlog.plain import counted
 
 if TYPE_CHECKING:
     from judgeharness_integrations.analysis.gates.report import GateReport
@@ -119,7 +120,7 @@ def environment(package: str = _HERE) -> Environment:
         "interval": interval_text,
         "iso": isolated,
         "percent": percent,
-        "plural": plural,
+        "plural": counted,
     }
     return made
 
@@ -185,7 +186,7 @@ def html_report(report: RunReport, *, gates: GateReport | None = None) -> str:
 
 
 def _title(report: RunReport) -> str:
-    cases = f"{report.cases:,} case{'' if report.cases == 1 else 's'}"
+    cases = counted(report.cases, "case")
     names = [section.judge for section in report.judges]
     if not names:
         return "Nothing was judged"

@@ -20,7 +20,6 @@ from judgeharness_integrations.analysis.checking.properties.samples import (
     Speaking,
     effect_text,
     missing,
-    number_of,
     points,
     worst_cases,
 )
@@ -28,6 +27,7 @@ from judgeharness_integrations.analysis.checking.report import PropertyCheck, Wo
 from judgeharness_integrations.analysis.checking.statistics import cases_to_settle_lean, smallest_lean
 from judgeharness_integrations.analysis.statistics.paired import tango_interval, with_zero
 from judgeharness_integrations.analysis.statistics.proportions import clopper_pearson, sign_test
+from judgeharness_integrations.verdictlog.plain import counted
 from judgeharness_integrations.verdictlog.row import VerdictRow, is_probe
 
 __all__ = ["Lean", "holds_zero", "lean_finding", "position"]
@@ -80,7 +80,7 @@ def lean_finding(
         name=name,
         criterion=criterion,
         status="inconclusive",
-        reason=f"{told} of {number_of(lean.cases)}: net lean {effect_text(lean.effect, lean.interval)}",
+        reason=f"{told} of {counted(lean.cases, 'case')}: net lean {effect_text(lean.effect, lean.interval)}",
         tolerance=tolerance,
         cases=lean.cases,
         asked=asked,
@@ -201,7 +201,7 @@ def _numbered(row: VerdictRow, number: int) -> VerdictRow:
 
 def _both(flips: Finding, found: Excess, lean: Lean, leaning: tuple[WorstCase, ...], tolerance: float) -> Finding:
     """Join the two questions; the one to be shown is the louder of those that are not proven to be small."""
-    slots = f"of {number_of(lean.cases)} {lean.first} lean to the first slot and {lean.second} to the second"
+    slots = f"of {counted(lean.cases, 'case')} {lean.first} lean to the first slot and {lean.second} to the second"
     questions = [
         _Question(
             told=f"{slots}, net {effect_text(lean.effect, lean.interval)}",

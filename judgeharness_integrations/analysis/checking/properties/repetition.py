@@ -19,11 +19,11 @@ from judgeharness_integrations.analysis.checking.properties.samples import (
     above_finding,
     hit_shares,
     missing,
-    number_of,
     of_text,
     worst_cases,
 )
 from judgeharness_integrations.analysis.checking.report import PropertyCheck, Status
+from judgeharness_integrations.verdictlog.plain import counted
 from judgeharness_integrations.verdictlog.row import Outcome, VerdictRow, is_probe
 
 __all__ = ["collapse", "failing", "repetition"]
@@ -89,7 +89,7 @@ def failing(samples: Samples, name: str, outcome: Outcome, *, told: str, toleran
     change = _concentrated(every, failed)
     shares = hit_shares(groups, lambda row: row.outcome == outcome)
     mean = sum(shares.values()) / len(shares)
-    seen = f"{of_text(len(failed), len(every), 'answer')} about {number_of(len(groups))} {told}"
+    seen = f"{of_text(len(failed), len(every), 'answer')} about {counted(len(groups), 'case')} {told}"
     uneven = ", on average of a case" if abs(mean - len(failed) / len(every)) > _SEEN else ""
     return above_finding(
         shares,

@@ -13,6 +13,7 @@ from judgeharness_integrations.analysis.aggregation.statistics import response_o
 from judgeharness_integrations.analysis.checking.report import PropertyCheck, WorstCase
 from judgeharness_integrations.analysis.checking.statistics import cases_to_settle_above, smallest_above
 from judgeharness_integrations.analysis.statistics.proportions import above_test, clopper_pearson
+from judgeharness_integrations.verdictlog.plain import counted
 from judgeharness_integrations.verdictlog.row import Side, Verdict, VerdictRow, is_probe, probe_name, verdict_text
 
 __all__ = [
@@ -31,7 +32,6 @@ __all__ = [
     "ever_text",
     "hit_shares",
     "missing",
-    "number_of",
     "of_text",
     "percent",
     "points",
@@ -180,12 +180,7 @@ def count_text(count: float) -> str:
 
 def of_text(hits: float, cases: int, noun: str = "case") -> str:
     """Return `3 of 48 cases`."""
-    return f"{count_text(hits)} of {number_of(cases, noun)}"
-
-
-def number_of(count: int, noun: str = "case") -> str:
-    """Return `1 case`, `3 cases`."""
-    return f"{count} {noun}{'' if count == 1 else 's'}"
+    return f"{count_text(hits)} of {counted(cases, noun)}"
 
 
 def whole_hits(shares: Collection[float]) -> float | None:
