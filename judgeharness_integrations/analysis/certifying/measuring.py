@@ -18,6 +18,7 @@ from judgeharness_integrations.analysis.aggregation.grouping import (
     without_copies,
 )
 from judgeharness_integrations.analysis.aggregation.rules import Rule
+from judgeharness_integrations.analysis.calibration.controls import longer_of
 from judgeharness_integrations.analysis.calibration.facts import facts_of_decisions
 from judgeharness_integrations.analysis.calibration.holdout import check_candidates
 from judgeharness_integrations.analysis.calibration.items import Judged, LabelledItem, check_labels, read_labels
@@ -428,6 +429,7 @@ def _judged(case: CaseDecision, gold: Verdict, cluster: Hashable = None) -> Judg
         gold=gold,
         verdict=case.decision.verdict,
         status=case.decision.status,
+        longer=longer_of({}, case.rows[0].attributes),
         cluster=cluster,
         scored=bool(scores_of(case)),
     )
