@@ -235,11 +235,8 @@ def certify(
 
     """
     rows, _ = without_copies(rows, wanted.cluster or CLUSTER)
-    places = [
-        place
-        for criterion, group in by_criterion(rows).items()
-        for place in _places(criterion, group, rule, wanted, min_valid)
-    ]
+    groups = by_criterion(rows).items()
+    places = [place for name, group in groups for place in _places(name, group, rule, wanted, min_valid)]
     if not places:
         raise UsageError("no row carries a gold label: a certificate needs labels.")
     tests = max(1, sum(_testable(place, wanted) for place in places))
