@@ -48,7 +48,8 @@ _MOST: Final = 300  # objects looked at for the secrets of a judge; what holds i
 _MOST_PARTS: Final = 100  # of one of them: a judge may hold a whole data set
 _LONGEST_NAME: Final = 64  # characters
 _CONTAINERS: Final = frozenset({dict, frozenset, list, set, tuple})
-_INNARDS: Final = frozenset({"asyncio", "httpcore", "httpx", "logging", "ssl", "threading"})  # their keys are copies
+# their keys are copies, or they hold none
+_INNARDS: Final = frozenset({"asyncio", "httpcore", "httpx", "inspect", "logging", "ssl", "threading"})
 _NAME: Final = re.compile(
     r"api.?key|access.?key|private.?key|token(?!s|ize|.?(?:usage|count|limit|budget))|secret|passw|passphrase|credential|bearer|cookie|headers"
     r"|(?:default|extra).?query|connection.?string|auth(?!ors?(?![a-z])|ority)",  # authorization, but no author_b

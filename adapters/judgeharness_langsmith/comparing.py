@@ -21,8 +21,9 @@ from judgeharness_integrations.judging.execution.observing import is_private
 from judgeharness_integrations.judging.harness import JudgeHarness
 from judgeharness_integrations.judging.judge import DEFAULT_CRITERION, Judge
 from judgeharness_langsmith.choosing import COMPARES, Calibration, harness_for, judge_in
-from judgeharness_langsmith.evaluating import PreparePair, checked_prepare, default_pair, prepared_case
+from judgeharness_langsmith.evaluating import PreparePair, checked_prepare, default_case, default_pair, prepared_case
 from judgeharness_langsmith.feedback import comment_of
+from judgeharness_langsmith.runjudge import OutputsJudge, RunPair
 from judgeharness_langsmith.tracing import traced, without_words
 
 __all__ = ["Comparison", "HarnessComparative", "harness_comparative"]
@@ -118,6 +119,8 @@ class HarnessComparative:
         )
 
     def _case(self, runs: tuple[Run, Run], example: Example | None) -> AnswerCase:
+        if isinstance(self.judge, OutputsJudge):
+            return RunPair.of(*(default_case(run, example, values=True) for run in runs))
         if self.prepare is None:
             return default_pair(runs, example)
         case = prepared_case(self.prepare(runs, example))
@@ -184,7 +187,8 @@ def harness_comparative(
 
     Args:
         judge: a core Judge or a callable over a PairwiseCase, a LangChain pairwise evaluator, an openevals pairwise
-            judge of ours.
+            judge of ours, or LangSmith's own function of `(inputs, outputs)` or `(inputs, outputs, reference_outputs)`,
+            where `outputs` are two, which returns a score for each of them, or A, B or TIE.
         harness: the design; by default the judge's own where it is harnessed, else `JudgeHarness.standard("pairwise")`
             (six calls an example).
         prepare: (runs, example) -> a PairwiseCase, or a mapping with `output` and `output_b`; by default the only
@@ -198,7 +202,9 @@ def harness_comparative(
         UsageError: `judge` is none or compares nothing, or `harness` or `prepare` cannot be used.
 
     """
-    asked = judge_in(judge, pairwise=True)
+    asked = OutputsJudge.of(judge) if OutputsJudge.compares(judge) else judge_in(judge, pairwise=True)
+    if isinstance(asked, OutputsJudge) and prepare is not None:
+        raise UsageError(f"{asked.name} takes what LangSmith gives it, and no case: leave prepare= out.")
     _check_preference(asked)
     harness = harness_for(judge, asked, harness, calibration, pairwise=True)
     names = [criterion.name for criterion in asked.criteria or ()] or [DEFAULT_CRITERION]

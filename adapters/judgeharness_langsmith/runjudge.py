@@ -18,12 +18,20 @@ from judgeharness_integrations.judging.capturing import captured
 from judgeharness_integrations.judging.cases import AnswerCase, Case, Criterion, PairwiseCase
 from judgeharness_integrations.judging.execution.preparing import value_digest
 from judgeharness_integrations.judging.functionsource import UnreadableError, source_digest
-from judgeharness_integrations.judging.judge import DEFAULT_CRITERION, JudgeIdentity, Judgment, Probe, as_judgment
-from judgeharness_integrations.judging.parsing import answer_fields, numbered
-from judgeharness_integrations.judging.structured import StructuredCase, own_copy
+from judgeharness_integrations.judging.judge import (
+    DEFAULT_CRITERION,
+    Answer,
+    JudgeIdentity,
+    Judgment,
+    Probe,
+    as_judgment,
+)
+from judgeharness_integrations.judging.parsing import answer_fields, described, numbered
+from judgeharness_integrations.judging.structured import StructuredCase, own_copy, structured_case
 from judgeharness_integrations.judging.threads import call_maybe_async
+from judgeharness_integrations.verdictlog.row import is_number
 
-__all__ = ["RunCase", "RunJudge", "of_runs", "rest_digest"]
+__all__ = ["OutputsJudge", "RunCase", "RunJudge", "RunPair", "of_runs", "rest_digest"]
 
 
 _COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens", "prompt_cost", "completion_cost", "total_cost")
@@ -57,6 +65,7 @@ def _facts(run: Any) -> dict[str, Any]:
 
 
 _TAKEN = frozenset({"run", "example", "inputs", "outputs", "reference_outputs", "attachments"})
+_COMPARED = frozenset({"inputs", "outputs", "reference_outputs"})
 _VARIABLE = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
 _RUN_AND_EXAMPLE = 2
 _RUN_INPUTS = "run_inputs"  # the extra that holds what the run was given, where that is not the example's inputs
@@ -113,11 +122,8 @@ def of_runs(function: Callable[..., Any]) -> bool:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunJudge:
-    """Asks a function of `(run, example)`, or of values by LangSmith's names. Build it with `RunJudge.of`.
-
-    An answer that names no key is about the criterion of the function's name.
-    """
+class _FunctionOfRuns:
+    """A function as LangSmith takes it, as a judge. Build it with `of`."""
 
     takes_values: ClassVar[bool] = True
 
@@ -138,6 +144,25 @@ class RunJudge:
             return cls(function=function, name=name, unidentified=str(error))
         return cls(function=function, name=name, identity=identity)
 
+    async def _asked(self, values: Mapping[str, Any], read: Callable[[Any, str], Judgment]) -> Judgment:
+        """Call the function once; what LangChain's chat models answered inside is evidence."""
+        positional, named = _call(self.function, values)
+        with captured() as capture:
+            try:
+                native = await call_maybe_async(partial(self.function, *positional, **named))
+            except Exception as error:
+                if (unread := capture.unread(error)) is None:
+                    raise
+                return unread
+        return capture.told(read(native, self.name))
+
+
+class RunJudge(_FunctionOfRuns):
+    """Asks a function of `(run, example)`, or of values by LangSmith's names.
+
+    An answer that names no key is about the criterion of the function's name.
+    """
+
     @property
     def takes_runs(self) -> bool:
         """Whether it is given the run or the example, of which it may read anything."""
@@ -156,17 +181,102 @@ class RunJudge:
         return f"it judges a run, of which a {type(case).__name__} tells no outputs"
 
     async def judge(self, probe: Probe) -> Judgment:
-        """Call the function once, with copies of its own; what LangChain's chat models answered inside is evidence."""
+        """Call the function once, with copies of its own."""
         case = probe.case
-        positional, named = _call(self.function, case.arguments() if isinstance(case, RunCase) else _told(case))
-        with captured() as capture:
-            try:
-                native = await call_maybe_async(partial(self.function, *positional, **named))
-            except Exception as error:
-                if (unread := capture.unread(error)) is None:
-                    raise
-                return unread
-        return capture.told(_judgment(native, self.name))
+        return await self._asked(case.arguments() if isinstance(case, RunCase) else _told(case), _judgment)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunPair(PairwiseCase):
+    """The outputs of two runs of one example, as they are and as texts."""
+
+    first: StructuredCase = field(repr=False)
+    second: StructuredCase = field(repr=False)
+
+    @classmethod
+    def of(cls, first: StructuredCase, second: StructuredCase) -> Self:
+        """Return the pair of two answers to the same input; its id is a digest of what is compared."""
+        outputs = [first.outputs, second.outputs]
+        both = structured_case(inputs=first.inputs, outputs=outputs, reference_outputs=first.reference_outputs)
+        return cls(case_id=both.case_id, input=first.input, reference=first.reference, **_both(first, second))
+
+    def texts(self) -> tuple[str, ...]:
+        """Return the texts of both answers, where they stand in the outputs."""
+        return (*self.first.texts(), *self.second.texts())
+
+    def with_texts(self, change: Callable[[str], str]) -> Self:
+        """Return the case with the texts of both answers changed."""
+        return replace(self, **_both(self.first.with_texts(change), self.second.with_texts(change)))
+
+    def with_all_texts(self, change: Callable[[str], str]) -> Self:
+        """Return the case with every text changed."""
+        first, second = (one.with_all_texts(change) for one in (self.first, self.second))
+        return replace(self, input=first.input, reference=first.reference, **_both(first, second))
+
+    def swapped(self) -> Self:
+        """Return the case with the two answers in the other order."""
+        return replace(super().swapped(), first=self.second, second=self.first)
+
+    def arguments(self) -> dict[str, Any]:
+        """Return what LangSmith gives a comparative evaluator, by name: copies for one call."""
+        told = (self.first.inputs, self.first.reference_outputs, [self.first.outputs, self.second.outputs])
+        inputs, reference, outputs = map(own_copy, told)
+        return {"inputs": inputs or {}, "outputs": outputs, "reference_outputs": reference or {}}
+
+
+def _both(first: StructuredCase, second: StructuredCase) -> dict[str, Any]:
+    return {"first": first, "second": second, "output": first.output, "output_b": second.output}
+
+
+class OutputsJudge(_FunctionOfRuns):
+    """Asks a function of `(inputs, outputs)` or `(inputs, outputs, reference_outputs)` which of two outputs is better.
+
+    It returns a score for each of the two, the higher the better, or A, B or TIE.
+    """
+
+    @classmethod
+    def of(cls, function: Callable[..., Any]) -> Self:
+        """Return a function as a judge of one preference, which is called as the function is."""
+        judge = super().of(function)
+        return replace(judge, criteria=(Criterion(name=judge.name, labels=("A", "B", "TIE")),))
+
+    @staticmethod
+    def compares(function: Any) -> bool:
+        """Whether LangSmith would call a function, which came without a harness, with the outputs of several runs."""
+        names = _parameters(function) if callable(function) and not hasattr(function, "harness") else {}
+        return "outputs" in _needed(names) <= _COMPARED and not _takes_any(function)
+
+    def fits(self, case: Case) -> str | None:
+        """Return why it cannot compare a case, None when it can."""
+        if isinstance(case, PairwiseCase):
+            return None
+        return f"it compares two outputs, of which a {type(case).__name__} has one"
+
+    async def judge(self, probe: Probe) -> Judgment:
+        """Call the function once, with copies of its own."""
+        case = probe.case
+        return await self._asked(case.arguments() if isinstance(case, RunPair) else _told_pair(case), _preference)
+
+
+def _preference(native: Any, name: str) -> Judgment:
+    """Return the preference that two scores say, or that was named; there is none where a score is None."""
+    scores, comment = native, None
+    if not isinstance(native, (list, tuple)):
+        told = native.get if isinstance(native, Mapping) else partial(getattr, native)
+        scores, comment = told("scores", None), told("comment", None)
+    if scores is None:
+        return _about(name, as_judgment(native))
+    verdict, reasoning, unreadable = None, comment if isinstance(comment, str) else None, None
+    if not isinstance(scores, (list, tuple)) or len(scores) != len("AB") or not all(map(_is_score, scores)):
+        unreadable = f"answered {described(native)}, not a score for each of two outputs: return a list of two numbers"
+        reasoning = unreadable
+    elif None not in scores:
+        verdict = "TIE" if scores[0] == scores[1] else "A" if scores[0] > scores[1] else "B"
+    return Judgment(answers=(Answer(criterion=name, verdict=verdict, reasoning=reasoning),), unreadable=unreadable)
+
+
+def _is_score(value: Any) -> bool:
+    return value is None or isinstance(value, bool) or is_number(value)
 
 
 def _parameters(function: Callable[..., Any]) -> Mapping[str, Parameter]:
@@ -181,12 +291,17 @@ def _needed(parameters: Mapping[str, Parameter]) -> set[str]:
     return {name for name, one in parameters.items() if one.default is Parameter.empty}
 
 
+def _takes_any(function: Callable[..., Any]) -> bool:
+    """Whether a function takes any keyword, as openevals' evaluators of one output do."""
+    return any(one.kind is Parameter.VAR_KEYWORD for one in inspect.signature(function).parameters.values())
+
+
 def _call(function: Callable[..., Any], values: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
     """Return positional and keyword arguments, as LangSmith would have them."""
     names = _parameters(function)
     if not _TAKEN.issuperset(_needed(names)):
         return [values["run"], values["example"]], {}
-    taken = {name: one for name, one in names.items() if name in _TAKEN}
+    taken = {name: one for name, one in names.items() if name in values}
     first = [values[name] for name, one in taken.items() if one.kind is Parameter.POSITIONAL_ONLY]
     return first, {name: values[name] for name, one in taken.items() if one.kind is not Parameter.POSITIONAL_ONLY}
 
@@ -217,6 +332,13 @@ def _told(case: AnswerCase) -> dict[str, Any]:
     run = Run(id=run_id, trace_id=run_id, name=case.case_id, run_type="chain", start_time=now, **own)
     example = Example(id=uuid4(), inputs=own_copy(given), outputs=right, attachments=attached)
     return _arguments(run, example)
+
+
+def _told_pair(case: PairwiseCase) -> dict[str, Any]:
+    """Return the arguments for a pair that was made of no runs."""
+    outputs = [_mapping("output", case.output), _mapping("output", case.output_b)]
+    reference = _mapping("output", case.reference)
+    return {"inputs": _mapping("input", case.input), "outputs": outputs, "reference_outputs": reference}
 
 
 def _mapping(name: str, value: Any) -> dict[str, Any]:

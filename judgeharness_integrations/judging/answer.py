@@ -130,6 +130,8 @@ class ModelAnswer:
     def after(self, earlier: Iterable[ModelAnswer]) -> Self:
         """Return the answer with the tokens of the answers before it that the same call paid for."""
         every = [self.tokens, *(one.tokens for one in earlier if not one.cached)]
+        if len(every) == 1:
+            return self
         return replace(self, tokens=Tokens(*map(known_sum, zip(*every, strict=True))))
 
     def judgment(

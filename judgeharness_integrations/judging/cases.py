@@ -134,6 +134,10 @@ class PairwiseCase(AnswerCase):
         """Return the case with `change` applied to both answers."""
         return replace(self, output=change(self.output), output_b=change(self.output_b))
 
+    def swapped(self) -> Self:
+        """Return the case with the two answers, and their authors, in the other order."""
+        return replace(self, output=self.output_b, output_b=self.output, author=self.author_b, author_b=self.author)
+
 
 # A harness also takes cases of the caller's own kind: they are passed to the judge untouched.
 Case: TypeAlias = Any

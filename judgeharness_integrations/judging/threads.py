@@ -9,6 +9,8 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 from contextvars import Context, copy_context
+from functools import partial
+from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -36,7 +38,11 @@ def thread_pool() -> ThreadPoolExecutor:
 
 def is_async(function: Callable[..., Any]) -> bool:
     """Whether a function, or an object that is called like one, is asynchronous."""
-    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None))  # noqa: B004
+    if inspect.iscoroutinefunction(function):
+        return True
+    if isinstance(function, (FunctionType, MethodType, partial)):  # most are, and have no other way to be called
+        return False
+    return inspect.iscoroutinefunction(getattr(function, "__call__", None))  # noqa: B004
 
 
 async def call_maybe_async(function: Callable[..., Any], *args: object) -> Any:

@@ -7,7 +7,7 @@ import re
 import textwrap
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from judgeharness_integrations._errors import CaseError, UsageError
@@ -124,7 +124,7 @@ def questions(
 def _question(case: Case, criterion: Criterion, answers: Answers | None, *, drawn: bool) -> Question:
     asked = answers or _declared(criterion, pairwise=isinstance(case, PairwiseCase))
     swapped = drawn and isinstance(case, PairwiseCase) and _turns(asked)
-    shown = replace(case, output=case.output_b, output_b=case.output) if swapped else case
+    shown = case.swapped() if swapped else case
     return Question(
         case_id=case_id_of(case),
         criterion=criterion.name,

@@ -556,4 +556,4 @@ def test_a_certificate_of_a_judge_that_prefers_the_longer_answer_says_so() -> No
     [selection] = certify(rows, rule("majority"), wanted, labels, measured_at=NOW.isoformat()).selections
     assert selection.threshold is not None
     sentence = "the labels cannot tell this judge from one that prefers the longer answer: +0.000 [-0.037, +0.037] more"
-    assert selection.untold.endswith(f"{sentence} right on the same 100 cases")
+    assert selection.untold.endswith(f"{sentence} right on the same 100 decided cases")

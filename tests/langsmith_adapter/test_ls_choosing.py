@@ -104,19 +104,29 @@ def test_evaluators_of_a_run_compare_nothing(judge: Any) -> None:
         harness_comparative(judge)
 
 
+def graded(*, outputs: Any = None, reference_outputs: Any = None, **more: Any) -> dict[str, Any]:
+    raise NotImplementedError
+
+
+def strictly_graded(*, outputs: Any, **more: Any) -> dict[str, Any]:
+    raise NotImplementedError
+
+
 def preferred(inputs: dict[str, Any], outputs: list[dict[str, Any]]) -> list[int]:
     raise NotImplementedError
 
 
-async def preferred_later(outputs: list[dict[str, Any]]) -> list[int]:
-    raise NotImplementedError
-
-
 @pytest.mark.parametrize(
-    "judge", [preferred, preferred_later, harness_judge(preferred)], ids=["plain", "async", "harnessed"]
+    "judge", [harness_judge(graded), harness_judge(strictly_graded), harness_judge(preferred)], ids=str
 )
-def test_functions_of_two_outputs_are_refused_before_the_first_comparison(judge: Any) -> None:
-    with pytest.raises(UsageError, match=r"preferred\w* takes outputs: give a function of a PairwiseCase, .* TIE"):
+def test_evaluators_of_one_output_are_refused_before_the_first_comparison(judge: Any) -> None:
+    with pytest.raises(UsageError, match=r"\w+ takes outputs: give a function of a PairwiseCase, .* TIE"):
+        harness_comparative(judge)
+
+
+@pytest.mark.parametrize("judge", [graded, strictly_graded])
+def test_a_function_of_any_keyword_is_no_comparison(judge: Any) -> None:
+    with pytest.raises(UsageError, match=r"graded takes outputs: give a function of a PairwiseCase"):
         harness_comparative(judge)
 
 

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from uuid import UUID, uuid4
 
 import pytest
 from langsmith import Client, evaluate, tracing_context
@@ -13,7 +14,7 @@ from langsmith.evaluation import evaluate_comparative
 from langsmith.schemas import Example, Run
 from support.langsmith_server import LangSmithServer
 
-from judgeharness_integrations import AnswerCase, HarnessResult, JudgeHarness, PairwiseCase
+from judgeharness_integrations import AnswerCase, CalibrationSet, HarnessResult, JudgeHarness, PairwiseCase
 from judgeharness_integrations._errors import UsageError
 from judgeharness_langsmith import harness_comparative
 
@@ -193,3 +194,129 @@ def test_answer_a_is_of_one_experiment_whatever_was_compared_before(langsmith_se
     for pair in ((first, second), (second, first)):
         list(evaluate_comparative(pair, evaluators=[comparative], client=client, randomize_order=True))
     assert len({one.experiments for one in comparative.comparisons}) == 1
+
+
+def more_words(inputs: dict[str, Any], outputs: list[dict[str, Any]]) -> list[int]:
+    assert inputs["city"] in CITIES
+    return [len(one["answer"].split()) for one in outputs]
+
+
+def nearer(inputs: dict[str, Any], outputs: list[dict[str, Any]], reference_outputs: dict[str, Any]) -> dict[str, Any]:
+    del inputs
+    return {
+        "key": "nearer",
+        "scores": [one["answer"] == reference_outputs["say"] for one in outputs],
+        "comment": "equal",
+    }
+
+
+async def more_words_later(outputs: list[dict[str, Any]]) -> list[int]:
+    return more_words({"city": "Oslo"}, outputs)
+
+
+def first_in_letters(outputs: list[dict[str, Any]], /, *, reference_outputs: dict[str, Any]) -> str:
+    return "A" if outputs[0]["answer"] == reference_outputs["say"] else "B"
+
+
+def compared(judge: Any, *answers: dict[str, Any], harness: JudgeHarness | None = None) -> Any:
+    """Compare two runs that are in no server."""
+    at = "2026-01-01T00:00:00+00:00"
+    example = Example(id=uuid4(), inputs={"city": "Oslo"}, outputs={"say": "Oslo"})
+    runs = [
+        Run(id=(one := uuid4()), trace_id=one, name="app", run_type="chain", start_time=at, outputs=answer)
+        for answer in answers
+    ]
+    comparative = harness_comparative(judge, harness)
+    for number, run in enumerate(runs):
+        run.session_id = UUID(int=number)  # by which they are in order
+    feedback = comparative(runs, example)
+    return comparative.comparisons[0], [feedback.scores[run.id] for run in runs]
+
+
+TERSE, CHATTY = {"answer": "Oslo"}, {"answer": "Well, that would be Oslo."}
+
+
+@pytest.mark.parametrize(
+    ("judge", "scores"),
+    [(more_words, [0, 1]), (nearer, [1, 0]), (more_words_later, [0, 1]), (first_in_letters, [1, 0])],
+)
+def test_a_function_of_two_outputs_compares_as_langsmith_calls_it(judge: Any, scores: list[int]) -> None:
+    comparison, found = compared(judge, TERSE, CHATTY)
+    assert (found, comparison.result.only.flip_rates) == (scores, {"position_swap": 0.0})
+
+
+def test_a_function_of_two_outputs_compares_in_langsmith_itself(langsmith_server: Serve) -> None:
+    server = langsmith_server()
+    client = server.client()
+    pair = experiments(client)
+    assert len(list(evaluate(pair, evaluators=[harness_comparative(more_words)], client=client))) == 3
+    client.flush()
+    rows = [row for row in server.feedback if row["key"] == "more_words"]
+    outputs = {str(run_id): run["outputs"]["answer"] for run_id, run in server.runs.items() if run.get("outputs")}
+    assert {row["score"] == 1.0 for row in rows if outputs[row["run_id"]].startswith("Well")} == {True}
+
+
+def test_equal_scores_are_a_tie_and_a_missing_score_no_preference() -> None:
+    assert [compared(judge, TERSE, CHATTY)[1] for judge in (lambda outputs: (2, 2.0), lambda outputs: [None, 1])] == [
+        [0.5, 0.5],
+        [None, None],
+    ]
+
+
+def test_the_comment_beside_scores_is_the_reasoning() -> None:
+    assert {row.reasoning for row in compared(nearer, TERSE, CHATTY)[0].result.rows} == {"equal"}
+
+
+def test_several_fields_of_two_outputs_are_swapped_and_perturbed_where_they_stand() -> None:
+    seen = []
+
+    def judge(outputs: list[dict[str, Any]]) -> str:
+        seen.append([(one["id"], "Oslo" in one["text"], one["text"] in ("Oslo it is.", "No Oslo.")) for one in outputs])
+        return "TIE"
+
+    perturbations = ["none", "format_change+position_swap"]
+    harness = JudgeHarness(perturbations=perturbations, repetitions=1, aggregation_rule="majority")
+    compared(judge, {"text": "Oslo it is.", "id": "7"}, {"text": "No Oslo.", "id": "8"}, harness=harness)
+    assert seen == [[("7", True, True), ("8", True, True)], [("8", True, False), ("7", True, False)]]
+
+
+def test_what_the_function_does_to_the_outputs_stays_with_it() -> None:
+    def careless(outputs: list[dict[str, Any]]) -> list[int]:
+        return [len(one.pop("answer")) for one in outputs]
+
+    assert compared(careless, TERSE, CHATTY)[1] == [0, 1]
+    assert "answer" in TERSE
+
+
+@pytest.mark.parametrize("answer", [[1], [1, "x"], {"scores": {"a": 1, "b": 0}}], ids=str)
+def test_scores_of_something_else_are_refused_with_what_to_return(answer: Any) -> None:
+    def judge(outputs: list[dict[str, Any]]) -> Any:
+        return answer
+
+    with pytest.raises(UsageError, match=r"not a score for each of two outputs: return a list of two numbers\.$"):
+        compared(judge, TERSE, CHATTY)
+
+
+def test_a_function_of_two_outputs_takes_no_prepare() -> None:
+    with pytest.raises(UsageError, match="more_words takes what LangSmith gives it, and no case: leave prepare= out"):
+        harness_comparative(more_words, prepare=lambda runs, example: {})
+
+
+def test_a_function_of_two_outputs_is_calibrated_on_pairs() -> None:
+    pairs = [
+        PairwiseCase(case_id=str(n), input="?", output="It is " * n, output_b="Oslo", reference="Oslo") for n in (1, 2)
+    ]
+
+    def shorter(inputs: dict[str, Any], outputs: list[dict[str, Any]], reference_outputs: dict[str, Any]) -> str:
+        assert (inputs, reference_outputs) == ({"input": "?"}, {"output": "Oslo"})
+        return "A" if len(outputs[0]["output"]) < len(outputs[1]["output"]) else "B"
+
+    comparative = harness_comparative(shorter)
+    labels = CalibrationSet("pairs", tuple((pair, "B") for pair in pairs))
+    report = comparative.harness.calibrate(comparative.judge, labels)
+    assert comparative.harness.with_calibration(report).calibration is report
+
+
+def test_a_function_of_two_outputs_compares_no_single_answer() -> None:
+    judge: Any = harness_comparative(more_words).judge
+    assert judge.fits(AnswerCase(case_id="a", output="x")) == "it compares two outputs, of which a AnswerCase has one"

@@ -102,7 +102,8 @@ class Spans:
         """Begin a span."""
         case_id = name if kind == "case" else None
         if self._observers:
-            name, facts = self._redact.text(name), self._redact.data(facts)
+            redact = self._redact.current()
+            name, facts = redact.text(name), redact.data(facts)
         span = Span(kind=kind, name=name, facts=facts, parent=parent, case_id=case_id)
         for observer in self._observers:
             with self._unharmed(observer):

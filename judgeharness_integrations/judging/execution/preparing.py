@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 from uuid import UUID
 
 from judgeharness_integrations.judging.cases import AnswerCase, Case, Criterion, PairwiseCase
-from judgeharness_integrations.judging.drafting import drafted
 from judgeharness_integrations.judging.judge import Probe, text_hash
 from judgeharness_integrations.judging.perturbations import Context, Perturbation, Rewriter
 from judgeharness_integrations.judging.plan import CasePlan
 from judgeharness_integrations.judging.structured import Attachments
+from judgeharness_integrations.verdictlog.drafting import drafted
 from judgeharness_integrations.verdictlog.encoding import LENGTH_COLUMNS, PAIR_COLUMN
 from judgeharness_integrations.verdictlog.row import Verdict, verdict_from_json
 

@@ -226,7 +226,7 @@ def position_swap() -> Perturbation:
 
 
 def _swapped(case: PairwiseCase) -> PairwiseCase:
-    return replace(case, output=case.output_b, output_b=case.output, author=case.author_b, author_b=case.author)
+    return case.swapped()
 
 
 def _restored(verdict: Verdict, criterion: str) -> Verdict:
