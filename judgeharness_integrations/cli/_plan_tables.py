@@ -176,7 +176,8 @@ def _split(report: PlanningReport) -> Iterator[str]:
 
 
 def _designs_told(report: PlanningReport) -> Iterator[str]:
-    guess = "" if report.components.split else ", if all variance lies between cases"
+    known = report.components.split or report.goal.kind == "difference"
+    guess = "" if known else ", if all variance lies between cases"
     if report.fewest_cases is None:
         yield "floor: each of these designs takes more than 10 million cases"
     else:

@@ -46,7 +46,9 @@ class PlanRequest:
         typer.Option(help="Rule of the decisions.", show_default="the configuration's, else majority or median"),
     ] = None
     assurance: Annotated[float, typer.Option(help="Share of studies that are to reach the goal.")] = 0.8
-    correlation: Annotated[float, typer.Option(help="Assumed correlation of two systems over the same cases.")] = 0.5
+    correlation: Annotated[
+        float, typer.Option(help="Assumed correlation of two systems over cases; 0 if each was asked once.")
+    ] = 0.5
     rate: Annotated[float, typer.Option(help="Anticipated agreement, precision or sensitivity, for the labels.")] = 0.8
     sensitivity: Annotated[
         float | None, typer.Option(help="Of the judge, for a corrected rate.", show_default=False)

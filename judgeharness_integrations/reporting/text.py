@@ -22,6 +22,7 @@ __all__ = ["cost_text", "dissent", "headline", "rationale", "shown_order", "text
 _DOT = " · "
 _INVERTED = "reliably wrong by its labels"
 _UNTOLD = "its labels cannot tell it from a constant judge"
+_AS_LONGEST = "its labels cannot tell it from one that prefers the longer answer"
 
 
 def headline(result: HarnessResult, criterion: str, *, decided: str | None = None, anchor: str | None = None) -> str:
@@ -75,7 +76,7 @@ def _calibrated(result: HarnessResult, criterion: str) -> str:
     rates = report.criteria.get(criterion)
     if rates is None:
         return f"uncalibrated: {report.name} holds no labels of this criterion"
-    untold = _INVERTED if rates.inverted else _UNTOLD
+    untold = _INVERTED if rates.inverted else _AS_LONGEST if rates.as_longest else _UNTOLD
     told = f"{_rates(rates)}; {untold}" if rates.untold else _rates(rates)
     return told if report.calibrated else f"{report.word}: {told}"
 

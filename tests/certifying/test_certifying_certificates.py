@@ -543,3 +543,17 @@ def test_a_calibration_is_no_certificate(tmp_path: Path) -> None:
 def test_labels_of_a_model_are_said_to_be_that() -> None:
     found = saved(source="model:o3")
     assert next(certificate_text(found)).startswith("asked for: decisions that agree with o3 at least")
+
+
+def test_a_certificate_of_a_judge_that_prefers_the_longer_answer_says_so() -> None:
+    rows = []
+    for n in range(100):
+        longer, other = ("A", "B") if n % 2 else ("B", "A")
+        said: dict[str, Any] = {"verdict": longer, "gold": longer if n % 10 > 1 else other}
+        said["attributes"] = {"length_a": 90 if longer == "A" else 40, "length_b": 40 if longer == "A" else 90}
+        rows += [VerdictRow(case_id=f"c{n}", repetition=repetition, **said) for repetition in range(2)]
+    wanted, labels = Wanted(agreement=0.7), Labels(name="set")
+    [selection] = certify(rows, rule("majority"), wanted, labels, measured_at=NOW.isoformat()).selections
+    assert selection.threshold is not None
+    sentence = "the labels cannot tell this judge from one that prefers the longer answer: +0.000 [-0.037, +0.037] more"
+    assert selection.untold.endswith(f"{sentence} right on the same 100 decided cases")

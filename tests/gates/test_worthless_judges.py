@@ -16,6 +16,7 @@ from judgeharness_integrations.analysis.calibration import Judged, measure_calib
 from judgeharness_integrations.analysis.gates import GateCheck, Gates, check_gates
 from judgeharness_integrations.analysis.gates.gate import parse_expression
 from judgeharness_integrations.analysis.runs import RunReport, run_report
+from judgeharness_integrations.reporting.text import headline
 
 Verdicts = Callable[[str, random.Random], str]
 
@@ -108,8 +109,8 @@ def test_a_judge_that_prefers_the_longer_answer_is_not_better_than_that() -> Non
     assert told.control("longest answer").value == told.control("first slot").value  # texts go before columns
 
 
-def test_a_required_calibration_says_that_a_judge_is_not_better_than_the_longer_answer() -> None:
-    """Labels tell it from a constant one, so that it passes; what it may go by is said beside."""
+def test_a_required_calibration_fails_where_labels_cannot_tell_a_judge_from_the_longer_answer() -> None:
+    """Labels tell it from a constant one, which is not enough."""
     dice, items = random.Random(6), []  # noqa: S311 - a planted judge
     for _ in range(100):
         longer = dice.choice("AB")
@@ -118,12 +119,24 @@ def test_a_required_calibration_says_that_a_judge_is_not_better_than_the_longer_
     facts = {"calibration": calibration(criteria={"verdict": measure_calibration(items)}), "calibration_state": VALID}
     report = run_report([replace(one, **facts) for one in labelled({"A": 30})])
     (required,) = checks(report, require_calibration=True)
-    assert required.status == "passed"
-    calibrated, beside, *_ = required.reason.split("; ")
-    assert calibrated == "calibrated on human_labeled_set_v1: 100 labelled cases"
-    assert beside.startswith("not better than the best control, the longer answer: +0.000 [")
+    sentence = "the labels cannot tell this judge from one that prefers the longer answer: +0.000 [-0.037, +0.037] more"
+    assert (required.status, required.reason) == ("failed", f"{sentence} right on the same 100 decided cases")
+    assert "cannot tell it from one that prefers the longer answer" in headline(report.results[0], "verdict")
     (better,) = checks(anchored([("A", "A"), ("B", "B")] * 40), require_calibration=True)
     assert "control" not in better.reason
+
+
+def test_a_judge_that_is_right_where_the_longer_answer_is_not_passes_a_required_calibration() -> None:
+    items = []
+    for n in range(100):
+        gold = "AB"[n % 2]
+        longer = gold if n % 5 else {"A": "B", "B": "A"}[gold]  # the longer answer is right in 80 %, the judge in 96
+        verdict = gold if n % 25 else {"A": "B", "B": "A"}[gold]
+        items.append(Judged(gold=gold, verdict=verdict, status="decided", longer=longer))
+    facts = {"calibration": calibration(criteria={"verdict": measure_calibration(items)}), "calibration_state": VALID}
+    report = run_report([replace(one, **facts) for one in labelled({"A": 30})])
+    (required,) = checks(report, require_calibration=True)
+    assert required.status == "passed"
 
 
 def test_a_judge_of_scores_must_move_with_gold() -> None:

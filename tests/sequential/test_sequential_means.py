@@ -119,3 +119,18 @@ CONFSEQ = {
 @pytest.mark.parametrize("size", CONFSEQ)
 def test_the_capital_is_that_of_confseqs_bets(size: int | None) -> None:
     assert log_e_mean(SCORES, 1.0, 0.5, size=size) == pytest.approx(CONFSEQ[size], abs=1e-8)
+
+
+# the same: where `diversified_betting_mart(x, m, ..., theta=0.5, trunc_scale=1)` over the stakes crosses 1 / alpha in m
+INTERVALS = {
+    (None, 12, 0.5): (0.481514657, 0.77286200),
+    (None, 5, 0.5): (0.380341381, 0.885202678),
+    (20, 12, 0.5): (0.550135373, 0.745205075),
+    (20, 5, 0.5): (0.424330325, 0.874343432),
+}
+
+
+@pytest.mark.parametrize(("size", "seen", "alpha"), INTERVALS)
+def test_the_interval_is_that_of_confseqs_bets(size: int | None, seen: int, alpha: float) -> None:
+    found = mean_interval(SCORES[:seen], 1.0, alpha=alpha, size=size)
+    assert found == pytest.approx(INTERVALS[size, seen, alpha], abs=1e-6)

@@ -10,7 +10,8 @@ from scipy.special import betaincc, betaln, gammaln, logsumexp
 
 from judgeharness_integrations.analysis.gates.gate import parse_expression
 from judgeharness_integrations.analysis.gates.sequential import Evidence, weigh
-from judgeharness_integrations.analysis.sequential import log_e_rate
+from judgeharness_integrations.analysis.sequential import log_e_rate, mean_interval
+from judgeharness_integrations.analysis.sequential.processes import STAKES
 
 Floats = NDArray[np.float64]
 
@@ -90,3 +91,32 @@ def test_a_gate_is_settled_where_the_evidence_for_or_against_its_bar_is_forty() 
         outcomes.append(weigh(parse_expression(f"coverage>={bar}"), evidence).outcome)
         assert outcomes[-1] == wanted
     assert set(outcomes) == {"passed", "failed", "unsettled"}
+
+
+def stakes_apart(scores: Floats, mean: float, size: int | None) -> float:
+    """The larger of half the capital that bets on a larger mean and half of that on a smaller one, less than 1 / a.
+
+    K_n = mean over stakes s of prod (1 + s (x_t - m_t) / m_t) on a larger one; without replacement m_t is the mean that
+    is left, (N m - what came before) / (N - t + 1).
+    """
+    before = np.append(0.0, scores.cumsum()[:-1])
+    left = np.full(len(scores), mean) if size is None else (size * mean - before) / (size - np.arange(len(scores)))
+    halves = [
+        np.prod(1 + np.multiply.outer(STAKES, (one - center) / center), axis=-1).mean() / 2
+        for one, center in ((scores, left), (1 - scores, 1 - left))
+    ]
+    return float(max(halves))
+
+
+def test_the_interval_of_a_mean_ends_where_half_of_a_gamblers_capital_is_twenty_fold() -> None:
+    random = np.random.default_rng(11)
+    for turn in range(30):
+        scores = random.beta(*random.uniform(0.5, 6.0, 2), int(random.integers(20, 200)))
+        size = len(scores) + int(random.integers(50, 300)) if turn % 2 else None
+        low, high = mean_interval(scores, 1.0, size=size)
+        ends = [(low, 1e-6), (high, -1e-6)]
+        assert all(
+            stakes_apart(scores, end + inwards, size) < 20 <= stakes_apart(scores, end - inwards, size)
+            for end, inwards in ends
+            if 0.001 < end < 0.999
+        )

@@ -69,6 +69,14 @@ class Controls:
     listed: tuple[Control, ...]
     of: Share = "decided"
 
+    @property
+    def of_length(self) -> str:
+        """By how little the judge is ahead of the longer answer; empty where it is better or that was not measured."""
+        one = next((one for one in self.listed if one.name == "longest answer"), None)
+        if one is None or one.advantage is None or (one.advantage.low is not None and one.advantage.low > 0):
+            return ""
+        return f"{self._ahead(one.advantage)} {self._cases(one.n)}"
+
     def control(self, name: str) -> Control:
         """Return the control of a kind: `constant`, `coin`, `longest answer` or `first slot`."""
         return next(one for one in self.listed if one.name == name)
@@ -100,9 +108,11 @@ class Controls:
         word = "better than" if self.beaten else "not shown to be better than" if found.value > 0 else "not better than"
         if found.high is not None and found.high < 0:
             word = "worse than"
+        return f"{word} the best control, {best.says}: {self._ahead(found)} {self._cases(best.n)}"
+
+    def _ahead(self, found: Estimate) -> str:
         ends = "(no interval)" if found.low is None else f"[{found.low:+.3f}, {found.high:+.3f}]"
-        what = "smaller mean error" if self.scored else "more right"
-        return f"{word} the best control, {best.says}: {found.value:+.3f} {ends} {what} {self._cases(best.n)}"
+        return f"{found.value:+.3f} {ends} {'smaller mean error' if self.scored else 'more right'}"
 
     @property
     def shown(self) -> tuple[Control, ...]:

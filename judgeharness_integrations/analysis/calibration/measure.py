@@ -320,19 +320,33 @@ class CriterionCalibration:
 
     @property
     def untold(self) -> str:
-        """Why the judge is not known to be better than one that always answers the same; empty where it is.
+        """Why the judge is not known to be better than one that reads nothing; empty where it is.
 
-        Of labels, the lower end of balanced accuracy must lie above 1 / labels; of scores, that of Spearman's
-        correlation above 0, and its permutation z = rho sqrt(n - 1) above 1.96, which holds for few scores and a
-        correlation of 1, too. Where labels were selected by verdict they tell nothing of it.
+        That is one that always answers the same: of labels, the lower end of balanced accuracy must lie above 1 /
+        labels; of scores, that of Spearman's correlation above 0, and its permutation z = rho sqrt(n - 1) above 1.96,
+        which holds for few scores and a correlation of 1, too. It is also, of pairs whose lengths are known, one that
+        prefers the longer answer, with which labels may agree: see `as_longest`. Where labels were selected by verdict
+        they tell nothing of it.
         """
         if self.selection is not None and self.selection.found:
             return self.selection.sentence
-        why = _untold_scores(self) if self.reason else _untold_labels(self)
+        why = self._constant
         if self.inverted:
             what = "gives high scores for low ones" if self.reason else "is worse than a constant one"
             return f"this judge is reliably wrong, it {what}: {why}"
+        if self.as_longest and self.controls is not None:
+            longer = "one that prefers the longer answer"
+            return f"the labels cannot tell this judge from {longer}: {self.controls.of_length}"
         return why and f"the labels cannot tell this judge from a constant one: {why}"
+
+    @property
+    def _constant(self) -> str:
+        return _untold_scores(self) if self.reason else _untold_labels(self)
+
+    @property
+    def as_longest(self) -> bool:
+        """Whether labels tell the judge from a constant one, and not from one that prefers the longer answer."""
+        return self.controls is not None and bool(self.controls.of_length) and not self._constant
 
     @property
     def inverted(self) -> bool:

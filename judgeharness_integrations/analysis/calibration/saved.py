@@ -388,7 +388,7 @@ class CalibrationReport(SavedMeasurement, Rendered):
             yield f"the calibration on {self.name} is not used for {', '.join(missing)}: it has no labels of it"
 
     def untold(self, criterion: str | None = None) -> str:
-        """Return why the labels cannot tell the judge from a constant one; of all criteria, which ones that is of."""
+        """Return why the labels cannot tell the judge from one that reads nothing; of all criteria, which ones."""
         if criterion is not None or len(self.criteria) == 1:
             found = self.criteria.get(criterion) if criterion is not None else next(iter(self.criteria.values()))
             return "" if found is None else found.untold

@@ -56,7 +56,7 @@ def certified(result: HarnessResult, certificate: Certificate, state: Calibratio
     """Return a result whose decisions abstain where the certificate does not hold for them, and say why.
 
     Criteria without labels of the certificate stay as they are, which is a warning of the result, as it is where those
-    labels cannot tell the judge from a constant one.
+    labels cannot tell the judge from one that reads nothing.
     """
     groups, asked = by_criterion(result.rows), withheld(certificate, state)
     criteria = {

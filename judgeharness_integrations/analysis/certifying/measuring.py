@@ -18,6 +18,7 @@ from judgeharness_integrations.analysis.aggregation.grouping import (
     without_copies,
 )
 from judgeharness_integrations.analysis.aggregation.rules import Rule
+from judgeharness_integrations.analysis.calibration.controls import longer_of
 from judgeharness_integrations.analysis.calibration.facts import facts_of_decisions
 from judgeharness_integrations.analysis.calibration.holdout import check_candidates
 from judgeharness_integrations.analysis.calibration.items import Judged, LabelledItem, check_labels, read_labels
@@ -234,11 +235,8 @@ def certify(
 
     """
     rows, _ = without_copies(rows, wanted.cluster or CLUSTER)
-    places = [
-        place
-        for criterion, group in by_criterion(rows).items()
-        for place in _places(criterion, group, rule, wanted, min_valid)
-    ]
+    groups = by_criterion(rows).items()
+    places = [place for name, group in groups for place in _places(name, group, rule, wanted, min_valid)]
     if not places:
         raise UsageError("no row carries a gold label: a certificate needs labels.")
     tests = max(1, sum(_testable(place, wanted) for place in places))
@@ -428,6 +426,7 @@ def _judged(case: CaseDecision, gold: Verdict, cluster: Hashable = None) -> Judg
         gold=gold,
         verdict=case.decision.verdict,
         status=case.decision.status,
+        longer=longer_of({}, case.rows[0].attributes),
         cluster=cluster,
         scored=bool(scores_of(case)),
     )

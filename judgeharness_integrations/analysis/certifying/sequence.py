@@ -332,8 +332,10 @@ def votes_needed(agreed: Iterable[tuple[int, int]], *, agreement: float, delta: 
 def _price(
     curves: Sequence[Curve], votes: int, asked: Mapping[str, float], *, labels: int | None, share: float
 ) -> CertificatePrice:
-    needs = [labels_needed(curve, share=share, **asked) for curve in curves]
-    needed = None if None in needs else max(need for need in needs if need is not None)
+    needed: int | None = 0
+    for curve in curves:
+        need = None if needed is None else labels_needed(curve, share=share, **asked)
+        needed = None if need is None or needed is None else max(needed, need)
     return CertificatePrice(
         votes=votes,
         labels=needed,

@@ -197,7 +197,7 @@ class Gates:
 
     `max_abstention` is `abstention<=`, `min_consistency` is `consistency>=`, both shares from 0 to 1.
     `require_calibration`: a calibration on people's or executed labels must hold for every judge and criterion, and its
-    labels must tell the judge from one that always answers the same.
+    labels must tell the judge from one that reads nothing (`CriterionCalibration.untold`).
     `point_estimates`: gates look at the measured value instead of the worse end of its interval, and say so.
     `sequential`: gates may be looked at after every case, as often as one likes; they are `about` the `population` the
     cases are from, or this `suite`. Scores need the ends of their `scale` for that.

@@ -42,7 +42,7 @@ LabelSource = Literal["none", "executable", "human"]
 _SAMPLES: Final = 2
 _FEWEST: Final = 2
 _UNPAIRED: Final = (
-    "one sample a case does not tell what the judge would say of it again, and noise is not shared by two systems: "
+    "without a second sample of a case nobody knows what would be said of it again, and systems do not share noise: "
     "that they are judged on the same cases is taken to save nothing; a pilot with repetitions, or --variance, says "
     "what it does"
 )
