@@ -165,7 +165,7 @@ def group_table(found: RankStudy, made: Portfolio) -> RenderableType:
                 percent(None if one is None else dict(one.top).get(5)),
             ]
         )
-    columns = (safe(str(report.by), 30).plain, "first", "pairs", "judges", "Spearman", "top 5 %")
+    columns = (safe(str(report.by), 30).plain, "first", "pairs", "judges", "Spearman", "same of top 5, %")
     return titled("groups, each order against that of all pairs", columns, rows, texts=2)
 
 
@@ -305,7 +305,7 @@ def firmness_table(made: Portfolio) -> RenderableType | None:
     rows = [*_correlated(made), *_fewer(made), *_without_one(made)]
     if not rows:
         return None
-    return titled("does the order hold?", ("compared", "judges", "Spearman", "Kendall", "top 5 %"), rows)
+    return titled("does the order hold?", ("compared", "judges", "Spearman", "Kendall", "same of top 5, %"), rows)
 
 
 def _correlated(made: Portfolio) -> Iterator[Row]:
