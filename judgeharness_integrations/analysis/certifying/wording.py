@@ -99,7 +99,7 @@ def _selection(selection: Selection, certificate: Certificate) -> Iterator[str]:
             yield f"  {_remedy(selection.refusal, selection)}"
     yield from (f"  {_step(step, score)}" for step in selection.steps if step.p is not None)
     if selection.untold:
-        yield f"  warning: {safe_text(selection.untold)}"
+        yield f"  warning: {safe_text(selection.untold, 600)}"
     if selection.thin:
         thin = "1 case has" if selection.thin == 1 else f"{selection.thin} cases have"
         yield f"  {thin} fewer than {selection.samples} graded samples: not certified, however sure"
