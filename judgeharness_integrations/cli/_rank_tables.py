@@ -59,7 +59,7 @@ def leaderboard_table(report: RankReport, *, width: int, whole: bool = False) ->
     Published Elo and groups are columns of it where a terminal of so many characters has room.
     """
     judges = report.judges if whole or len(report.judges) <= MOST_JUDGES else report.judges[:FIRST_JUDGES]
-    columns = [*_rating_columns(report), ("ranks", _ranks), ("right", lambda one: percent(one.accuracy))]
+    columns = [*_rating_columns(report), ("ranks", _ranks), ("right", lambda one: percent(one.right_of_labelled))]
     if len({one.n for one in judges}) > 1:
         columns.append(("pairs", lambda one: str(one.n)))
     room = width - _NUMBER - max(len(safe(one.judge, _LONGEST).plain) for one in judges) - sum(map(_wide, columns))
