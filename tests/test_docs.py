@@ -50,7 +50,7 @@ def evaluated_example(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @contextlib.contextmanager
 def where_it_belongs(source: str, request: pytest.FixtureRequest) -> Iterator[None]:
     """Run a block about ADK in the example's folder and leave ADK as it was, one about logs in a folder of its own."""
-    if "SqlLog(" in source or '.save("calibration' in source:
+    if any(told in source for told in ("SqlLog(", '.save("calibration', "write_log(")):
         with contextlib.chdir(request.getfixturevalue("tmp_path")):
             yield
         return

@@ -49,7 +49,7 @@ SCORE_GAPS = "score gaps stand beside `benchmark rank` where single conversation
 KNOWN = "a plain function is known again by its name, its source and what it depends on"
 CLUSTERS = "cases with the same attribute `cluster` are one unit of inference in `calibrate`, too"
 AGREEING = "interval and test of `compare` agree about 0; clusters are exchanged by other draws"
-RIGHT = "`compare` calls the share of all labelled cases that is right `right_of_labelled`"
+RIGHT = "`compare`, `rank` and `check` call the share of all labelled cases that is right `right_of_labelled`"
 NOW = "it was measured now"
 PROMPTS = "our prompts begin with what is the same for every case: every prompt hash of ours, once"
 
@@ -57,7 +57,8 @@ PROMPTS = "our prompts begin with what is the same for every case: every prompt 
 RENAMED: dict[str, str] = {
     "accuracy_decided": "accuracy",
     "accuracy_decided_95": "accuracy_95",
-    "accuracy": "right_of_labelled",  # of `check`
+    "accuracy": "right_of_labelled",  # of `check` and `rank`
+    "accuracy_ci95": "right_of_labelled_ci95",
     "accuracy_interval": "right_of_labelled_interval",
     "accuracy_cases": "labelled_cases",
 }
@@ -112,7 +113,7 @@ READS = [
             "criteria.0.main.measure": RIGHT,
         },
     ),
-    Read("rank", "rank logs/pairs.csv --by domain"),
+    Read("rank", "rank logs/pairs.csv --by domain", {"diagnostics.notes.*": RIGHT}),
     Read(
         "kappa",
         "agreement kappa runs/graded/verdicts.jsonl --raters polite,strict --resamples 20",
@@ -153,7 +154,11 @@ READS = [
     ),
     Read("check-log", "check --log checked/verdicts.jsonl", {"judges.0.notes": CONTROLS}),
     Read("audit-status", "audit bench --status"),
-    Read("benchmark-rank", "benchmark rank bench", {"analyses.absent.score_gaps": SCORE_GAPS}),
+    Read(
+        "benchmark-rank",
+        "benchmark rank bench",
+        {"analyses.absent.score_gaps": SCORE_GAPS, "diagnostics.notes.*": RIGHT},
+    ),
     Read("benchmark-curate", "benchmark curate bench --cut 0"),
     Read("benchmark-stats", f"benchmark stats bench --models {OFFLINE / 'models.yaml'}"),
     Read("benchmark-stats-converted", "benchmark stats converted"),

@@ -114,7 +114,7 @@ def _assured(report: PlanningReport) -> str:
     if goal.kind == "difference":
         return f"expected: in {100 * goal.share:g} % of studies, if what is planned with is right"
     if report.pilot is not None:
-        return "expected if the pilot is right, met in a quarter to two thirds of studies"
+        return "expected if the pilot is right, met in .22 to .66 of studies"
     return "expected, met in about half of the studies"
 
 

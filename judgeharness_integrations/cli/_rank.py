@@ -9,6 +9,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol, get_args
 
+import typer
+
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.analysis.aggregation.grouping import CLUSTER, by_case, by_judge, copied_cases
 from judgeharness_integrations.analysis.aggregation.rules import RuleLike
@@ -38,13 +40,17 @@ _QUICK = ("methods", "groups", "against", "score_gaps")
 
 @dataclass(frozen=True, kw_only=True)
 class Written:
-    """What a folder was given; `undrawn`: pictures that had nothing to show; `older`: others of their kinds in it."""
+    """What a folder was given.
+
+    `undrawn`: pictures that had nothing to show; `older`: others of their kinds in it; `missing`: why none was drawn.
+    """
 
     folder: Path
     tables: tuple[Path, ...]
     pictures: tuple[Path, ...]
     undrawn: tuple[str, ...]
     older: tuple[str, ...]
+    missing: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -185,6 +191,8 @@ def rank_source(
         made = portfolio_of(material, names=None if output.out is not None else quick, tell=tell)
         document = _document(made)
         written = None if output.out is None else _written(material, made, document, output.out, tell)
+    if written is not None and written.missing:
+        typer.echo(written.missing, err=True)
     if output.as_json:
         print_json(document)
     else:
@@ -271,13 +279,15 @@ def _document(made: Portfolio) -> dict[str, Any]:
 def _written(
     material: Material, made: Portfolio, document: dict[str, Any], folder: Path, tell: Callable[[str], object]
 ) -> Written:
+    from judgeharness_integrations.reporting.figures import undrawable  # noqa: PLC0415 - few write
     from judgeharness_integrations.reporting.rankplots.drawing import draw_all  # noqa: PLC0415 - brings matplotlib
     from judgeharness_integrations.reporting.ranktables import tables_of, write_document, write_tables  # noqa: PLC0415
 
     folder.mkdir(parents=True, exist_ok=True)
     tables = write_tables(tables_of(material.found, made), folder)
     write_document(document, folder / "rank.json")
-    drawn = draw_all(material.found, made, folder, tell=tell)
+    missing = undrawable()
+    drawn = {} if missing else draw_all(material.found, made, folder, tell=tell)
     mine = {*tables, *(path for paths in drawn.values() for path in paths)}
     there = (path for kind in ("csv", "png", "svg") for path in folder.glob(f"*.{kind}"))
     return Written(
@@ -286,6 +296,7 @@ def _written(
         pictures=tuple(path for paths in drawn.values() for path in paths),
         undrawn=tuple(name for name, paths in drawn.items() if not paths),
         older=tuple(sorted(path.name for path in there if path not in mine)),
+        missing="" if missing is None else f"no picture was drawn: {missing}",
     )
 
 
@@ -317,7 +328,8 @@ def _print(found: RankStudy, made: Portfolio, written: Written | None, source: R
     if written is None:
         return
     pictures = len({path.stem for path in written.pictures})
-    what = f"{pictures} pictures (PNG, SVG), {len(written.tables)} tables (CSV), rank.json"
+    drawn = "" if written.missing else f"{pictures} pictures (PNG, SVG), "
+    what = f"{drawn}{len(written.tables)} tables (CSV), rank.json"
     screen.print()
     screen.print(safe(f"written to {written.folder}: {what}", 400), soft_wrap=True)
     if written.undrawn:

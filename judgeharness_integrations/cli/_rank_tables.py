@@ -59,7 +59,7 @@ def leaderboard_table(report: RankReport, *, width: int, whole: bool = False) ->
     Published Elo and groups are columns of it where a terminal of so many characters has room.
     """
     judges = report.judges if whole or len(report.judges) <= MOST_JUDGES else report.judges[:FIRST_JUDGES]
-    columns = [*_rating_columns(report), ("ranks", _ranks), ("right", lambda one: percent(one.accuracy))]
+    columns = [*_rating_columns(report), ("ranks", _ranks), ("right", lambda one: percent(one.right_of_labelled))]
     if len({one.n for one in judges}) > 1:
         columns.append(("pairs", lambda one: str(one.n)))
     room = width - _NUMBER - max(len(safe(one.judge, _LONGEST).plain) for one in judges) - sum(map(_wide, columns))
@@ -159,7 +159,7 @@ def group_table(found: RankStudy, made: Portfolio) -> RenderableType:
                 percent(None if one is None else dict(one.top).get(5)),
             ]
         )
-    columns = (safe(str(report.by), 30).plain, "first", "pairs", "judges", "Spearman", "top 5 %")
+    columns = (safe(str(report.by), 30).plain, "first", "pairs", "judges", "Spearman", "same of top 5, %")
     return titled("groups, each order against that of all pairs", columns, rows, texts=2)
 
 
@@ -299,7 +299,7 @@ def firmness_table(made: Portfolio) -> RenderableType | None:
     rows = [*_correlated(made), *_fewer(made), *_without_one(made)]
     if not rows:
         return None
-    return titled("does the order hold?", ("compared", "judges", "Spearman", "Kendall", "top 5 %"), rows)
+    return titled("does the order hold?", ("compared", "judges", "Spearman", "Kendall", "same of top 5, %"), rows)
 
 
 def _correlated(made: Portfolio) -> Iterator[Row]:

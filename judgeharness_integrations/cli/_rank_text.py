@@ -105,7 +105,7 @@ def _answer(report: RankReport) -> Iterator[RenderableType]:
         return
     names = ", ".join(one.judge for one in first)
     rated = any((one.elo if report.method != "eip" else one.eip) is not None for one in report.judges)
-    by = METHOD_TITLES[report.method] if rated else "accuracy, since none has a rating"
+    by = METHOD_TITLES[report.method] if rated else "right of all labelled, since none has a rating"
     yield safe(f"first of {counted(len(report.judges), 'judge')} by {by}: {names}", 400)
     standing = _standing(first[0], report.method)
     if standing:
@@ -123,7 +123,7 @@ def _standing(one: JudgeRank, method: str) -> str:
         return _PLACES[one.place]
     if one.elo is None or one.ci95 is None:
         return ""
-    right = f"right about {percent(one.accuracy)} % of {counted(one.n, 'pair')}"
+    right = f"right about {percent(one.right_of_labelled)} % of {counted(one.n, 'pair')}"
     score = f"EIP {one.eip:.3f}; " if method == "eip" and one.eip is not None else ""
     return f"{score}Elo {one.elo:.0f}, {_interval(one.ci95)}; {right}"
 

@@ -14,8 +14,9 @@ from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.analysis.aggregation.grouping import by_case, by_criterion, copied_cases
 from judgeharness_integrations.analysis.aggregation.rules import Rule
 from judgeharness_integrations.analysis.aggregation.rules import rule as named_rule
+from judgeharness_integrations.analysis.calibration.facts import facts_of_decisions
 from judgeharness_integrations.analysis.calibration.saved import CalibrationReport, CalibrationState, SavedMeasurement
-from judgeharness_integrations.analysis.certifying.applying import certificate_on_run, certified_cases
+from judgeharness_integrations.analysis.certifying.applying import certificate_on_run
 from judgeharness_integrations.analysis.certifying.certificate import Certificate, HeldCertificate
 from judgeharness_integrations.analysis.gates.report import STOPPED
 from judgeharness_integrations.analysis.replay import ReplayReport, replay, rows_about, rows_of_judges
@@ -303,8 +304,9 @@ def anchored(
         beside = anchors.get(judge)
         certificates[judge] = certificate_on_run(
             held,
-            None if stopped else certified_cases(held[0], decided),
+            facts_of_decisions(decided, column=held[0].stratum),
             None if beside is None else known[judge][0],
             None if beside is None else beside.state,
+            stopped=stopped,
         )
     return replace(report, anchors=tuple(anchors.values()), certificates=certificates)

@@ -133,7 +133,7 @@ def _about(section: JudgeSection) -> Iterator[str]:
     if section.calibration_usage is not None:
         bill = _bill(section.calibration_usage, section.calibration_cost, section.cost_remarks)
         yield f"calibrating it, beside that: {bill}"
-    for warning in section.warnings:
+    for warning in section.every_warning:
         yield f"warning: {warning}"
     sentences = list(section.not_measured)
     for sentence in sentences[:_MOST_SENTENCES]:

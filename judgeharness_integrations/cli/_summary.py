@@ -310,8 +310,7 @@ class JudgeTally:
             return None
         said = self.anchor
         state = None if said is None else CalibrationState(status=said["status"], reason=said["reason"])
-        cases = None if self.stopped else self.certified or CertifiedCases(held[0])
-        return certificate_on_run(held, cases, self.calibration_report, state)
+        return certificate_on_run(held, self.certified or (), self.calibration_report, state, stopped=self.stopped)
 
 
 def _facts(result: HarnessResult, column: str | None) -> CaseFacts:

@@ -80,7 +80,11 @@ class PlanRequest:
         typer.Option(help=f"Of --certify: a column of strata, each certified; {SEVERAL}.", show_default=False),
     ] = ()
     expected: Annotated[
-        bool, typer.Option("--expected", help="Take the pilot for certain: a quarter to two thirds of studies do.")
+        bool,
+        typer.Option(
+            "--expected",
+            help="Take a pilot for certain: .22 to .66 of studies then meet a width; without a pilot about half.",
+        ),
     ] = False
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON (judgeharness.plan/1).")] = False
 

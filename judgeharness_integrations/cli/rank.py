@@ -42,7 +42,9 @@ class RankOutput:
         int, typer.Option(help="Samples of the matches, for each share of them, to see how stable ranks are.")
     ] = 50
     seed: Annotated[int, typer.Option(help="Of the samples of matches.")] = 0
-    out: Annotated[Path | None, typer.Option(help="A folder for every picture and table.", show_default=False)] = None
+    out: Annotated[
+        Path | None, typer.Option(help="A folder for tables, and, with [report], pictures.", show_default=False)
+    ] = None
     whole: Annotated[bool, typer.Option("--all", help="List every judge, also of more than 50.")] = False
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON (judgeharness.rank/1).")] = False
 
@@ -58,11 +60,8 @@ class RankOutput:
 
 def _check_folder(folder: Path) -> None:
     """Make the folder and a file in it, which is gone at once."""
-    from judgeharness_integrations.reporting.figures import check_drawable  # noqa: PLC0415 - keeps --help fast
-
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"--out {str(folder)!r:.200} is a file: name a folder.")
-    check_drawable(folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with TemporaryFile(dir=folder):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from judgeharness_integrations.analysis.calibration.holdout import level_text
 from judgeharness_integrations.analysis.calibration.measure import CriterionCalibration, RiskCoverage, RiskPoint
 from judgeharness_integrations.analysis.calibration.rates import ScoreErrors
 from judgeharness_integrations.analysis.calibration.saved import CalibrationReport, CalibrationState
@@ -28,7 +28,7 @@ _ESTIMATES = {
 _MOST_CLASSES = 20
 _MOST_POINTS = 5
 READ_OFF = (
-    "a threshold read off here keeps no promise: in 40 % of studies (GPT-4, 200 labels) new cases fell short of the "
+    "a threshold read off here keeps no promise: in 41 % of studies (GPT-4, 200 labels) new cases fell short of the "
     "accuracy it was chosen for; `judgeharness certify` tests thresholds"
 )
 
@@ -81,20 +81,14 @@ def calibration_text(report: CalibrationReport) -> Iterator[str]:
             yield from _curve(measured.risk_coverage)
 
 
-def _confidence(report: CalibrationReport) -> str:
-    """Return a confidence with as many digits as tell it from 100 %."""
-    beyond = math.floor(math.log10(100 * (1 - report.confidence)))
-    return f"{report.confidence:.{max(2, 1 - beyond)}%}"
-
-
 def _candidates(report: CalibrationReport) -> Iterator[str]:
     """Yield how many candidates there were, what that does to the intervals, and which part was looked at."""
     if (count := report.candidates) is not None:
         told = f"  candidates measured on these labels: {count}"
         if count > 1:
             told += (
-                f"; intervals hold for all of them together (each at {_confidence(report)}): those to report of "
-                "the candidate that is chosen"
+                f"; intervals hold for all of them together (each at {level_text(report.confidence)}): those to report "
+                "of the candidate that is chosen"
             )
         yield told
     if report.holdout is not None:

@@ -86,10 +86,15 @@ def check_drawable(folder: Path | None) -> None:
     """
     if folder is None:
         return
-    if find_spec("matplotlib") is None:
-        raise NotInstalledError(*_DRAWER)
+    if (why := undrawable()) is not None:
+        raise why
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"--plot {str(folder)!r:.200} is a file: name a folder for the plots.")
+
+
+def undrawable() -> NotInstalledError | None:
+    """Return what keeps pictures from being drawn; None where they can be."""
+    return NotInstalledError(*_DRAWER) if find_spec("matplotlib") is None else None
 
 
 def new_figure(columns: int, rows: int = 1, *, width: float = 4.6, height: float = 3.6) -> tuple[Figure, list[Axes]]:

@@ -301,9 +301,9 @@ _RANKED: Final[Columns] = {
     "eip": "number",
     "correct": "number",
     "n": "count",
-    "accuracy": "number",
-    "accuracy_low": "number",
-    "accuracy_high": "number",
+    "right_of_labelled": "number",
+    "right_of_labelled_low": "number",
+    "right_of_labelled_high": "number",
     "agreement": "number",
     "consistency": "number",
     "first_slot_rate": "number",
@@ -369,7 +369,7 @@ def _ranked(one: JudgeRank, what: str) -> dict[str, Any]:
         "rank_worst": worst,
         **_ends("elo", one.ci95),
         **_ends("elo_conditional", one.ci95_conditional),
-        **_ends("accuracy", one.measures.accuracy_ci95),
+        **_ends("right_of_labelled", one.measures.right_of_labelled_ci95),
         **{f"{what}[{name}]": value for name, value in one.groups.items()},
     }
 

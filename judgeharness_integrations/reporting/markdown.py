@@ -369,7 +369,7 @@ def _lines(section: JudgeSection) -> Iterator[str]:
         spent = ", ".join(_spent(section.calibration_usage, section.calibration_cost, section.cost_remarks))
         yield ""
         yield f"Calibrating it, beside that: {spent}."
-    for warning in section.warnings:
+    for warning in section.every_warning:
         yield f"- warning: {escaped(warning, SENTENCE)}"
     if section.not_measured:
         yield ""

@@ -96,7 +96,7 @@ def _judge(section: JudgeSection) -> dict[str, Any]:
         "cost_remarks": list(section.cost_remarks),
         "skipped": dict(section.skipped),
         "alerts": list(section.alerts),
-        "warnings": list(section.warnings),
+        "warnings": list(section.every_warning),
         "not_measured": dict(section.not_measured),
     }
 

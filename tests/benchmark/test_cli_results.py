@@ -81,7 +81,7 @@ def test_rank_finds_the_planted_order(command: Callable[..., Any], bench: Path) 
 
 def test_rank_by_one_criterion_is_easier(command: Callable[..., Any], bench: Path) -> None:
     joint, alone = (
-        {one["judge"]: one["accuracy"] for one in command("rank", bench, "--json", *options).json["judges"]}
+        {one["judge"]: one["right_of_labelled"] for one in command("rank", bench, "--json", *options).json["judges"]}
         for options in ((), ("--criterion", "turn"))
     )
     assert all(alone[judge] >= joint[judge] for judge in joint)
@@ -250,7 +250,7 @@ def test_rank_takes_prices_from_the_file_of_models(command: Callable[..., Any], 
 def test_a_lone_order_by_accuracy_is_not_called_bradley_terry(command: Callable[..., Any], tmp_path: Path) -> None:
     folder = ask(make_benchmark(tmp_path / "b", n=20), skill={"sharp": 1.0, "blunt": 0.0})
     ran = command("rank", folder.path)
-    assert "first of 2 judges by accuracy, since none has a rating: sharp" in ran.out
+    assert "first of 2 judges by right of all labelled, since none has a rating: sharp" in ran.out
 
 
 def test_rank_flagged_needs_labels_of_both_sets(

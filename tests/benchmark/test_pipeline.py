@@ -77,7 +77,7 @@ def test_the_planted_order_of_judges_comes_out_of_rank(benchmark: BenchmarkComma
     for mode in ("pairwise", "pointwise"):
         ranking = benchmark.run("rank", benchmark.out, "--mode", mode, "--json").json
         assert [one["judge"] for one in ranking["judges"]] == [f"openai:{name}" for name in JUDGES]
-        accuracies = [one["accuracy"] for one in ranking["judges"]]
+        accuracies = [one["right_of_labelled"] for one in ranking["judges"]]
         assert accuracies == sorted(accuracies, reverse=True)
 
 

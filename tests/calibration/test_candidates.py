@@ -242,8 +242,8 @@ def test_the_number_is_kept_printed_and_unknown_in_old_calibrations() -> None:
     assert CalibrationReport.from_dict(data) == new
     card = "\n".join(calibration_text(new))
     many = "\n".join(calibration_text(replace(new, candidates=1_000_000)))
-    assert "(each at 99.9999949%)" in many
-    assert "candidates measured on these labels: 20; intervals hold for all of them together (each at 99.74%)" in card
+    assert "(each at 99.9999949 %)" in many
+    assert "candidates measured on these labels: 20; intervals hold for all of them together (each at 99.74 %)" in card
     assert "95 % intervals of a single candidate, too narrow for the best of several: precision [" in card
     assert "a share of 0.5 of the labelled cases is held back: these are its numbers" in card
     choosing = "\n".join(calibration_text(replace(new, part="choosing", candidates=1)))

@@ -11,9 +11,10 @@ import pytest
 
 from judgeharness_integrations.analysis.aggregation import rule
 from judgeharness_integrations.analysis.aggregation.grouping import by_criterion
+from judgeharness_integrations.analysis.calibration.facts import facts_of_decisions
 from judgeharness_integrations.analysis.calibration.saved import CalibrationReport, CalibrationState
 from judgeharness_integrations.analysis.certifying import Certificate, Wanted, certify
-from judgeharness_integrations.analysis.certifying.applying import certificate_on_run, certified_cases
+from judgeharness_integrations.analysis.certifying.applying import certificate_on_run
 from judgeharness_integrations.analysis.certifying.measuring import Labels
 from judgeharness_integrations.analysis.certifying.wording import held_text
 from judgeharness_integrations.analysis.replay import case_decisions
@@ -48,7 +49,8 @@ def measured(rows: Sequence[VerdictRow], **wanted: str) -> Certificate:
 
 def state_on(certificate: Certificate, rows: Sequence[VerdictRow], own: CalibrationState = VALID) -> CalibrationState:
     decided = {name: case_decisions(group, MAJORITY) for name, group in by_criterion(rows).items()}
-    return certificate_on_run((certificate, own), certified_cases(certificate, decided), None, None)[1]
+    facts = facts_of_decisions(decided, column=certificate.stratum)
+    return certificate_on_run((certificate, own), facts, None, None)[1]
 
 
 def labelled(kinds: Sequence[str]) -> list[VerdictRow]:
@@ -117,7 +119,7 @@ def test_strata_with_too_few_cases_are_named_beside_those_that_were_compared() -
 
 def test_cases_of_a_run_that_its_gate_ended_are_not_compared_and_that_is_said() -> None:
     given = measured(labelled(["short"]))
-    _, found = certificate_on_run((given, VALID), None, None, None)
+    _, found = certificate_on_run((given, VALID), (), None, None, stopped=True)
     assert found.valid
     assert found.reason.endswith(
         "was not measured: the run ended once its own gate was settled, which cases that look like success do sooner"
@@ -154,10 +156,9 @@ def test_a_calibration_beside_a_certificate_of_an_earlier_version_speaks_for_it(
         measured_at=given.measured_at,
         criteria={},
     )
-    cases = certified_cases(earlier, {})
     shifted = CalibrationState(status="shifted", reason="other cases")
     told = CalibrationState(status="shifted", reason="by the calibration on labels, other cases")
-    assert certificate_on_run((earlier, VALID), cases, beside, shifted) == (earlier, told)
-    assert certificate_on_run((earlier, VALID), cases, beside, VALID) == (earlier, VALID)
+    assert certificate_on_run((earlier, VALID), (), beside, shifted) == (earlier, told)
+    assert certificate_on_run((earlier, VALID), (), beside, VALID) == (earlier, VALID)
     expired = CalibrationState(status="expired", reason="old")
-    assert "was not measured" in certificate_on_run((earlier, VALID), cases, beside, expired)[1].reason
+    assert "was not measured" in certificate_on_run((earlier, VALID), (), beside, expired)[1].reason

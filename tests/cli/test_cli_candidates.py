@@ -110,7 +110,7 @@ def test_candidates_are_counted_beside_the_labels(command: Command, log: Path, t
     fewer = calibrate(command, log, "--candidates", 1)
     assert "and its neighbours know 2 candidates on these labels, more than --candidates 1" in fewer.err
     assert (
-        "candidates measured on these labels: 2; intervals hold for all of them together (each at 97.47%)" in fewer.out
+        "candidates measured on these labels: 2; intervals hold for all of them together (each at 97.47 %)" in fewer.out
     )
     labels = tmp_path / "drawn.csv"
     labels.write_text(labels.read_text() + "c1,PASS\n")

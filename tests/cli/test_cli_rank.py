@@ -382,6 +382,18 @@ def test_a_folder_is_given_everything_that_applies(rank: Callable[..., Any], wri
     assert [float(row["elo"]) for row in rows] == [one["elo"] for one in document["judges"]]
 
 
+@pytest.mark.parametrize("form", [(), ("--json",)])
+def test_without_matplotlib_a_folder_is_given_the_tables_and_it_is_said_what_brings_pictures(
+    rank: Callable[..., Any], write: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: tuple[str, ...]
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    ran = rank(write(), "--draws", 1, "--out", tmp_path / "made", *form)
+    assert ran.code == 0
+    assert ran.err.startswith("no picture was drawn: matplotlib, which draws plots, is not installed: pip install ")
+    assert {path.suffix for path in (tmp_path / "made").iterdir()} == {".csv", ".json"}
+    assert form or "pictures" not in ran.out.partition("written to")[2]
+
+
 @pytest.mark.slow
 def test_what_a_folder_held_before_is_named(rank: Callable[..., Any], write: Any, tmp_path: Path) -> None:
     folder = tmp_path / "made"

@@ -1,4 +1,4 @@
-"""Every bash block of the README and of docs/ is run, or says why it is not."""
+"""Every bash block of the README and of docs/ is run and prints what stands below it, or says why not."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from support.audited_pairs import label_as_people
-from support.doc_folder import fill_sheet, folder_of_a_reader
+from support.doc_folder import fill_sheet, folder_of_a_reader, runs_to_compare
 from support.doc_pages import Block, Command, blocks, commands
 
 from judgeharness_integrations.cli import main
@@ -45,15 +45,16 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path])
     monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
+    monkeypatch.setenv("COLUMNS", "100")
     for name in ("house_of_docs", "house_judge", "my_judges"):
         monkeypatch.delitem(sys.modules, name, raising=False)
     return tmp_path
 
 
 def write_files_of(page: str, folder: Path) -> None:
-    """Write the Python blocks that begin with the name of a test file."""
+    """Write the Python blocks that begin with the name of a test file, or of a judge."""
     for block in blocks("python"):
-        if block.page == page and (name := re.match(r"# ((?:test_\w+|conftest)\.py)\n", block.text)):
+        if block.page == page and (name := re.match(r"# ((?:test_\w+|conftest|my_judge)\.py)\n", block.text)):
             (folder / name[1]).write_text(block.text, encoding="utf-8")
 
 
@@ -81,14 +82,20 @@ def test_commands_of_a_page_end_as_it_says(
             fill_sheet(folder / name)
         if block.note.startswith("people label:"):
             label_as_people(folder, *block.note.removeprefix("people label:").split())
+        if block.note.startswith("compared:"):
+            runs_to_compare(folder, *block.note.removeprefix("compared:").split())
+            capfd.readouterr()
+        output = ""
         for command in commands(block.text):
             monkeypatch.setattr(sys, "stdin", io.StringIO("p\nf\nf\n" * 20))  # what an annotator types
             code = run(command, folder)
             printed = capfd.readouterr()
             assert code == command.exit_code, f"{block.name}: {' '.join(command.arguments)}\n{printed.out}{printed.err}"
             assert printed.out or printed.err
+            output += printed.out + printed.err
             if "--sheet" in command.arguments and "people fill" not in block.note and "--from-sheet" in block.text:
                 fill_sheet(folder / command.arguments[command.arguments.index("--sheet") + 1])
+        assert block.unprinted(output) == [], f"{block.name}: {output}"
 
 
 def test_a_block_that_is_not_run_has_a_reason_and_needs_one() -> None:

@@ -15,7 +15,7 @@ from support.rows import both_orders, sampled
 
 from judgeharness_integrations._errors import UnknownNameError, UsageError
 from judgeharness_integrations.analysis.aggregation.deciding import PLANNED_SAMPLES
-from judgeharness_integrations.analysis.calibration import measure_calibration
+from judgeharness_integrations.analysis.calibration import Judged, measure_calibration
 from judgeharness_integrations.analysis.calibration.rates import Rate
 from judgeharness_integrations.analysis.gates import Gate, GateCheck, Gates, check_gates
 from judgeharness_integrations.analysis.gates.checking import more_cases
@@ -236,6 +236,25 @@ def test_precision_and_recall_come_from_a_valid_calibration_alone() -> None:
     assert (required.status, required.n) == ("passed", 92)
     undefined = passes(9, 1, calibration=calibration(("FAIL", "FAIL")), calibration_state=VALID)
     assert "undefined" in only(undefined, "precision>=0.8").reason
+
+
+def test_a_gate_on_one_of_several_candidates_looks_at_and_names_the_level_of_all_together() -> None:
+    pairs = [("PASS", "PASS")] * 50 + [("FAIL", "FAIL")] * 40 + [("FAIL", "PASS")] * 2
+    items = [Judged(gold=gold, verdict=verdict, status="decided") for gold, verdict in pairs]
+    measured_of_three = measure_calibration(items, candidates=3)
+    chosen = calibration(criteria={"verdict": measured_of_three}, candidates=3)
+    report = passes(9, 1, calibration=chosen, calibration_state=VALID)
+    found = check_gates(report, ["precision>=0.8", "balanced_accuracy>=0.99", "pass_rate>=0.5"])
+    precision, balanced, rate = found.checks
+    level = 0.95 ** (1 / 3)
+    assert (precision.low, precision.high) == pytest.approx(clopper_pearson(50, 52, confidence=level))
+    assert "] at 98.30 %, as the best of several candidates, over 52 labelled cases" in precision.reason
+    assert [one.confidence for one in (precision, balanced, rate)] == [level, level, 0.95]
+    assert found.basis == "on 95 % and 98.30 % intervals over cases"
+    (missed,) = check_gates(report, ["precision>=0.9"]).checks
+    enough = missed.n + (missed.more_cases or 0)
+    before, then = (clopper_pearson(n * 50 / 52, n, confidence=level)[0] for n in (enough - 1, enough))
+    assert (missed.status, missed.low, before < 0.9 <= then) == ("failed", precision.low, True)
 
 
 def test_a_gate_is_about_the_criteria_that_have_its_metric() -> None:

@@ -205,15 +205,15 @@ def test_judges_of_another_scale_are_not_said_to_be_ranked() -> None:
         "far": ["-", "-", "-", "-", "A", "B", "A"],
     }
     rest = rank(answers(gold, {judge: marks for judge, marks in given.items() if judge != "far"}))
-    assert "ranked above by accuracy" in notes(rest)
-    assert "ranked below by accuracy" in notes(rest)
+    assert "ranked above by what is right" in notes(rest)
+    assert "ranked below by what is right" in notes(rest)
     given["near"] = ["-", "-", "-", "-", "B", "A", "A"]
     report = rank(answers(gold, given | {"c": ["A", "A", "B", "A", "-", "-", "-"]}))
     assert set(report.diagnostics.connections.judges("apart")) == {"far", "near"}
     assert {one.rank for one in report.judges} == {None}
     assert "best: never wrong where a rated judge is right" in notes(report)
     assert "worst: never right where a rated judge is wrong" in notes(report)
-    assert "by accuracy" not in notes(report)
+    assert "by what is right" not in notes(report)
 
 
 def test_a_judge_without_an_answer_has_no_rank() -> None:

@@ -41,7 +41,9 @@ def test_the_report_is_json_without_gaps(published: RankReport) -> None:
     assert kept["schema"] == "judgeharness.rank/1"
     needed = {"method", "rule", "n_pairs_total", "n_unanimous", "n_pairs", "judges", "contrasts", "diagnostics"}
     assert needed <= set(kept)
-    assert {"judge", "rank", "elo", "se", "ci95", "elo_published", "se_published", "accuracy"} <= set(kept["judges"][0])
+    assert {"judge", "rank", "elo", "se", "ci95", "elo_published", "se_published", "right_of_labelled"} <= set(
+        kept["judges"][0]
+    )
     assert len(kept["contrasts"]) == 65 * 64 / 2
 
 
@@ -65,7 +67,7 @@ ANSWERS = rasch_credits(np.random.default_rng(1), [-0.5, 0.0, 0.5], 60).values
 def test_a_judge_that_always_fails_is_ranked_last_and_drops_no_pair() -> None:
     alone, found = rank(rows_of(ANSWERS)), rank(rows_of(ANSWERS, failing="mute"))
     last = found.judges[-1]
-    assert (last.judge, last.rank, last.place, last.elo, last.accuracy) == ("mute", 4, "below", None, 0)
+    assert (last.judge, last.rank, last.place, last.elo, last.right_of_labelled) == ("mute", 4, "below", None, 0)
     assert last.n == 60
     assert found.n_pairs_total == alone.n_pairs_total == 60
     assert found.n_pairs >= alone.n_pairs

@@ -77,8 +77,8 @@ def test_recorded_judges_are_measured_as_their_replay_says(llmbar: list[VerdictR
         both = [cell for cell in cells(llmbar, judge) if None not in cell]
         assert mine.agreement == pytest.approx(np.mean([one == other for one, other in both]))
         right = sum(set(cell) == {gold} for cell, gold in golds(llmbar, judge))
-        assert (mine.credit, mine.pairs, mine.accuracy) == (right, 419, right / 419)
-        assert mine.accuracy_ci95 == wilson(right, 419)
+        assert (mine.credit, mine.pairs, mine.right_of_labelled) == (right, 419, right / 419)
+        assert mine.right_of_labelled_ci95 == wilson(right, 419)
         assert (mine.tokens, mine.cost, mine.prefers_longer, mine.prefers_longer_pairs) == (None, None, None, 0)
 
 
@@ -143,8 +143,8 @@ def test_a_small_log_by_hand() -> None:
         judge="one",
         pairs=5,
         credit=1.0,
-        accuracy=0.2,
-        accuracy_ci95=wilson(1, 5),
+        right_of_labelled=0.2,
+        right_of_labelled_ci95=wilson(1, 5),
         agreement=3 / 4,  # p3 has a single verdict
         consistency=3 / 5,  # a failed sample equals nothing
         first_slot_rate=4 / 7,  # A B, A A, B, B A: first, second; first, first; second; second, first
@@ -164,7 +164,7 @@ def test_a_small_log_by_hand() -> None:
         open=False,
     )
     two = found["two@x"]
-    assert (two.pairs, two.credit, two.accuracy, two.accuracy_ci95) == (4, 3.0, 0.75, wilson(3, 4))
+    assert (two.pairs, two.credit, two.right_of_labelled, two.right_of_labelled_ci95) == (4, 3.0, 0.75, wilson(3, 4))
     assert (two.prefers_longer, two.prefers_longer_pairs) == (2 / 3, 3)
     assert (two.better_longer, two.better_longer_pairs) == (1 / 3, 3)
     assert (two.open, two.provider, two.cost, two.tokens) == (True, None, None, None)
@@ -211,15 +211,15 @@ def test_fractional_credit_has_students_interval() -> None:
     credit = [1, 0.5, 0, 0, 0.5]
     assert (found.credit, found.pairs) == (2.0, 5)
     reference = stats.t.interval(0.95, 4, np.mean(credit), stats.sem(credit))
-    assert found.accuracy_ci95 == pytest.approx((max(0.0, reference[0]), min(1.0, reference[1])))
+    assert found.right_of_labelled_ci95 == pytest.approx((max(0.0, reference[0]), min(1.0, reference[1])))
     ties = [row for case in ("p1", "p2") for row in pair(case, "tied", "TIE", "TIE")]
-    assert measured(ties, policy)["tied"].accuracy_ci95 is None
+    assert measured(ties, policy)["tied"].right_of_labelled_ci95 is None
 
 
-def test_a_judge_asked_about_no_labelled_pair_has_no_accuracy() -> None:
+def test_a_judge_asked_about_no_labelled_pair_has_no_share_that_is_right() -> None:
     rows = [*pair("p1", "one", "A", "A"), *pair("p2", "idle", "A", "A", gold=None)]
     idle = measured(rows, Policy.of("both_orders"))["idle"]
-    assert (idle.pairs, idle.credit, idle.accuracy, idle.accuracy_ci95) == (0, 0.0, None, None)
+    assert (idle.pairs, idle.credit, idle.right_of_labelled, idle.right_of_labelled_ci95) == (0, 0.0, None, None)
     assert idle.agreement_with_judges is None  # it shares no pair with the other
     assert idle.consistency == 1.0
 
@@ -272,7 +272,7 @@ def test_with_early_stopping_samples_are_not_compared() -> None:
 def test_measures_as_json() -> None:
     told = measured(LOG, Policy.of("both_orders"))["one"].to_dict()
     assert list(told) == [field.name for field in fields(JudgeMeasures)]
-    assert json.loads(json.dumps(told, allow_nan=False))["accuracy_ci95"] == list(wilson(1, 5) or ())
+    assert json.loads(json.dumps(told, allow_nan=False))["right_of_labelled_ci95"] == list(wilson(1, 5) or ())
 
 
 @given(

@@ -106,9 +106,9 @@ def test_variants_are_compared_with_the_base_on_the_pairs_both_were_asked_about(
     found = variants(matrix, {"gpt": 1500.0, "gpt@cot": 1600.0}, {"gpt": 100.0, "gpt@cot": 900.0})
     assert [variant.judge for variant in found] == ["gpt", "gpt@cot", "gpt@brief"]
     base, cot, brief = found
-    assert (base.is_base, base.model, base.variant, base.pairs, base.accuracy) == (True, "gpt", "", 5, 0.4)
+    assert (base.is_base, base.model, base.variant, base.pairs, base.right_of_labelled) == (True, "gpt", "", 5, 0.4)
     assert (base.difference, base.ci95, base.p, base.p_adjusted, base.pairs_compared) == (None, None, None, None, 0)
-    assert (cot.is_base, cot.model, cot.variant, cot.pairs, cot.accuracy, cot.elo) == (
+    assert (cot.is_base, cot.model, cot.variant, cot.pairs, cot.right_of_labelled, cot.elo) == (
         False, "gpt", "cot", 5, 0.8, 1600.0,
     )  # fmt: skip
     assert (cot.pairs_compared, cot.difference) == (4, 0.5)  # 0.8 - 0.4 is another number: of other pairs
@@ -150,7 +150,7 @@ def test_the_front_runs_through_the_variants_of_all_models() -> None:
     assert {judge: variant.step for judge, variant in found.items()} == {
         "a": 0, "a@long": None, "b": 1, "b@long": 2, "b@void": None,
     }  # fmt: skip
-    assert found["b@void"].accuracy is None
+    assert found["b@void"].right_of_labelled is None
     assert not found["a@long"].on_front
 
 

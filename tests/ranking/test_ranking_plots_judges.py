@@ -94,7 +94,7 @@ def test_judges_without_a_rating_say_why(tmp_path: Path) -> None:
         replace(one, place=place, rank=rank, **({} if place == "rated" else nothing))
         for one, (place, rank) in zip(report.judges, places, strict=True)
     ]
-    judges[1] = replace(judges[1], ci95=None, accuracy=None)
+    judges[1] = replace(judges[1], ci95=None, right_of_labelled=None)
     changed = replace(report, judges=tuple(judges))
     texts = drawn(draw_leaderboard(changed, tmp_path), "leaderboard")
     assert any(text.startswith("never beaten: no finite Elo   ") for text in texts)
@@ -344,14 +344,14 @@ def _slopes_of_eip_have_decimals_and_few_judges_no_correlation(texts: list[str])
     assert not any("Spearman" in text for text in texts)
 
 
-def variant(name: str, tokens: float | None, accuracy: float | None, **changes: Any) -> Variant:
+def variant(name: str, tokens: float | None, right: float | None, **changes: Any) -> Variant:
     values: dict[str, Any] = {
         "judge": f"m@{name}" if name else "m",
         "model": "m",
         "variant": name,
         "is_base": not name,
         "pairs": 50,
-        "elo": None if accuracy is None else 1500 + 100 * accuracy,
+        "elo": None if right is None else 1500 + 100 * right,
         "pairs_compared": 50 if name else 0,
         "difference": 0.1 if name else None,
         "ci95": (0.05, 0.15) if name else None,
@@ -360,7 +360,7 @@ def variant(name: str, tokens: float | None, accuracy: float | None, **changes: 
         "on_front": False,
         "step": None,
     }
-    return Variant(tokens=tokens, accuracy=accuracy, **values | changes)
+    return Variant(tokens=tokens, right_of_labelled=right, **values | changes)
 
 
 VARIANTS = [
@@ -374,7 +374,7 @@ VARIANTS = [
 
 def test_variants_are_shown_against_tokens_and_against_their_base(tmp_path: Path) -> None:
     texts = drawn(draw_variants(VARIANTS, tmp_path), "variants", "variants_difference")
-    assert {"accuracy", "Elo", "tokens per pair", "m@<b>$x_1$</b>", "m@silent"} <= {*texts}
+    assert {"right of all labelled", "Elo", "tokens per pair", "m@<b>$x_1$</b>", "m@silent"} <= {*texts}
     assert any("= .012" in text and "70.0%" in text for text in texts)
     assert any("< .001" in text for text in texts)
     assert any(text.startswith("base prompt") for text in texts)

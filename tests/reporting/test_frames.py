@@ -142,7 +142,9 @@ def test_a_ranking_is_one_row_a_judge_with_its_groups() -> None:
     found = report.to_pandas()
     assert found["judge"].tolist() == [one.judge for one in report.judges]
     assert found["elo"].tolist() == [one.elo for one in report.judges]
-    assert found["accuracy_low"].tolist() == [(one.measures.accuracy_ci95 or (None,))[0] for one in report.judges]
+    assert found["right_of_labelled_low"].tolist() == [
+        (one.measures.right_of_labelled_ci95 or (None,))[0] for one in report.judges
+    ]
     assert {"elo[law]", "elo[art]"} <= set(found)
     assert found["open"].tolist()[:2] == [False, True]
     assert "eip[law]" in board("eip").to_pandas()

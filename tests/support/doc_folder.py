@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import csv
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 from judgeharness_integrations import VerdictRow, write_log
+from judgeharness_integrations.cli import main
+from judgeharness_integrations.verdictlog import SqlLog
 from support.doc_pages import ROOT
 
-__all__ = ["fill_sheet", "folder_of_a_reader"]
+__all__ = ["fill_sheet", "folder_of_a_reader", "runs_to_compare"]
 
 CASES = 60
 CONFIGURATION = """
@@ -25,6 +28,10 @@ JUDGE = '''
 
 def judge(case):
     return "PASS" if case.output.startswith("good") and len(case.output) < 60 else "FAIL"
+
+
+def worse(case):
+    return "FAIL"
 '''
 
 
@@ -57,6 +64,25 @@ def fill_sheet(path: Path) -> None:
         writer = csv.DictWriter(file, fieldnames=list(rows[0]))
         writer.writeheader()
         writer.writerows(rows)
+
+
+def runs_to_compare(folder: Path, *names: str) -> None:
+    """Write runs of these names, the last one of a worse judge, and logs of two runs, of two files, of two judges."""
+    for name in names:
+        judge = "worse" if name == names[-1] else "judge"
+        (folder / "compared.yaml").write_text(CONFIGURATION.replace("docs:judge", f"docs:{judge}"), encoding="utf-8")
+        assert main(["run", str(folder / "compared.yaml"), "--out", str(folder / name), "--yes"]) == 0
+    for name in ("a.csv", "b.csv"):
+        write_log(_samples(gold=True), folder / name)
+    with SqlLog(folder / "log.sqlite") as log:
+        log.append(replace(row, run=run) for run in "xy" for row in _samples(gold=False))
+    pairs = [
+        VerdictRow(case_id=f"p{n}", judge=judge, perturbation=order, swapped=order != "none", verdict="AB"[n % 2])
+        for n in range(CASES)
+        for judge in ("gpt-4o", "house")
+        for order in ("none", "position_swap")
+    ]
+    write_log(pairs, folder / "log.csv")
 
 
 def _text(n: int) -> str:

@@ -14,19 +14,25 @@ ROOT = Path(__file__).parent.parent.parent
 _BLOCK = re.compile(
     r"(?:^<!--(?P<note>[^\n]*)-->\n)?^```(?P<kind>[^\n]*)\n(?P<text>.*?)^```$", re.DOTALL | re.MULTILINE
 )
+_PRINTED = re.compile(r"\n*(?:[^\n`]+\n)*\n*^```text\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 _VARIABLE = re.compile(r"([A-Z_]+)=(.*)")
+_OF_ONE_RUN = re.compile(r"\b[0-9a-f]{12}  \d\d-\d\d \d\d:\d\d")
 _EXIT = re.compile(r"#.*\bexit code (\d+)")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Block:
-    """A fenced block: its language as it stands behind the fence, its text, the comment on the line before it."""
+    """A fenced block: its language as it stands behind the fence, its text, the comment on the line before it.
+
+    `printed` is the text block behind it, with a paragraph between them at most; empty where there is none.
+    """
 
     page: str
     number: int
     kind: str
     text: str
     note: str
+    printed: str
 
     @property
     def name(self) -> str:
@@ -36,6 +42,13 @@ class Block:
     def not_run(self) -> str:
         """Why the block is not run, empty when it is."""
         return self.note.partition("not run:")[2].strip()
+
+    def unprinted(self, output: str) -> list[str]:
+        """The lines behind it that the output lacks; spaces, names of runs and times do not count."""
+        if "prints otherwise:" in self.note:
+            return []
+        lines = [line for line in self.printed.splitlines() if line.strip() not in {"", "..."}]
+        return [line for line in lines if _comparable(line) not in _comparable(output)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,6 +61,10 @@ class Command:
     exit_code: int
 
 
+def _comparable(text: str) -> str:
+    return " ".join(_OF_ONE_RUN.sub("RUN", text).split())
+
+
 def pages() -> list[Path]:
     return [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
@@ -56,10 +73,15 @@ def blocks(kind: str | None = None) -> list[Block]:
     """Every block of every page, or those of one language."""
     found = []
     for page in pages():
-        for number, match in enumerate(_BLOCK.finditer(page.read_text(encoding="utf-8"))):
+        whole = page.read_text(encoding="utf-8")
+        for number, match in enumerate(_BLOCK.finditer(whole)):
             name = page.relative_to(ROOT).as_posix()
             note = (match["note"] or "").strip()
-            found.append(Block(page=name, number=number, kind=match["kind"], text=match["text"], note=note))
+            behind = _PRINTED.match(whole, match.end())
+            printed = behind[1] if behind else ""
+            found.append(
+                Block(page=name, number=number, kind=match["kind"], text=match["text"], note=note, printed=printed)
+            )
     return [block for block in found if kind in (None, block.kind)]
 
 

@@ -16,6 +16,7 @@ __all__ = [
     "PartName",
     "cases_of_part",
     "check_candidates",
+    "level_text",
     "plain_intervals",
     "simultaneous_alpha",
     "simultaneous_level",
@@ -116,6 +117,13 @@ def simultaneous_level(candidates: int) -> float:
     """
     check_candidates(candidates)
     return sidak_confidence(_LEVEL, candidates)
+
+
+def level_text(confidence: float) -> str:
+    """Return a confidence with as many digits as tell it from 100 %: `95 %`, `98.30 %`."""
+    beyond = math.floor(math.log10(100 * (1 - confidence)))
+    digits = 0 if confidence == _LEVEL else max(2, 1 - beyond)
+    return f"{100 * confidence:.{digits}f} %"
 
 
 def simultaneous_alpha(alpha: float, candidates: int) -> float:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
 from judgeharness_integrations.analysis.aggregation.grouping import by_criterion, is_numeric
-from judgeharness_integrations.analysis.calibration.facts import facts_of_decisions
 from judgeharness_integrations.analysis.calibration.population import (
     CaseFacts,
     Population,
@@ -32,7 +31,6 @@ __all__ = [
     "UncertifiedCases",
     "certificate_on_run",
     "certified",
-    "certified_cases",
     "uncertified_where",
     "withheld",
     "withheld_of",
@@ -193,25 +191,13 @@ class CertifiedCases:
         return told, len(untested) < len(self._labelled)
 
 
-def certified_cases(certificate: Certificate, decided: Mapping[str, Iterable[CaseDecision]]) -> CertifiedCases:
-    """Return the counts of the cases of a log.
-
-    Args:
-        certificate: whose strata count.
-        decided: criterion -> the rule's decisions.
-
-    """
-    cases = CertifiedCases(certificate)
-    for case in facts_of_decisions(decided, column=certificate.stratum):
-        cases.add(case)
-    return cases
-
-
 def certificate_on_run(
     held: HeldCertificate,
-    cases: CertifiedCases | None,
+    cases: CertifiedCases | Iterable[CaseFacts],
     calibration: CalibrationReport | None,
     state: CalibrationState | None,
+    *,
+    stopped: bool = False,
 ) -> HeldCertificate:
     """Return a certificate as it stands for a whole run: on cases unlike the labelled ones it promises nothing.
 
@@ -220,20 +206,30 @@ def certificate_on_run(
 
     Args:
         held: the certificate, and whether it holds case by case.
-        cases: those of the run; None where its end hung on what was answered, so that they cannot be compared.
+        cases: those of the run, counted or one by one, with the values of the certificate's column as strata.
         calibration: the one beside it.
         state: what that is worth for the run.
+        stopped: whether asking ended because of what was answered: such cases are compared with no labelled ones.
 
     """
     given, own = held
     if not own.valid:
         return held
-    if cases is None:
+    if stopped:
         now, tested = replace(own, reason=ShiftTest(shifted=None, reason=STOPPED).sentence), False
     else:
-        now, tested = cases.state(own)
+        now, tested = _counted(given, cases).state(own)
     if tested or calibration is None or state is None or state.status not in {"shifted", "valid"}:
         return given, now
     if state.valid:
         return held
     return given, replace(state, reason=f"by the calibration on {calibration.name}, {state.reason}")
+
+
+def _counted(certificate: Certificate, cases: CertifiedCases | Iterable[CaseFacts]) -> CertifiedCases:
+    if isinstance(cases, CertifiedCases):
+        return cases
+    counted = CertifiedCases(certificate)
+    for case in cases:
+        counted.add(case)
+    return counted

@@ -134,15 +134,15 @@ def certificate_notes(before: RunReport, after: RunReport, judges: Sequence[Judg
     """Yield what decisions of each side stand under, and where a file does not know the certificate of its own run."""
     for judge in judges:
         sides = ((before, judge.before), (after, judge.after))
-        held = [next(one for one in report.judges if one.judge == name).certificates for report, name in sides]
+        sections = [next(one for one in report.judges if one.judge == name) for report, name in sides]
         runs = [{row.run for one in report.results if one.judge == name for row in one.rows} for report, name in sides]
         shared = (runs[0] & runs[1]) - {""}
         for place, side in enumerate(("before", "after")):
             report, name = sides[place]
-            yield from (f"{side}, {name}: {held_text(*one)}" for one in held[place])
-            if report.unknown_certificate:
-                yield f"{side}, {name}: {report.unknown_certificate}"
-            elif shared and held[1 - place] and not held[place]:
+            yield from (f"{side}, {name}: {held_text(*one)}" for one in sections[place].certificates)
+            if sections[place].unknown_certificate:
+                yield f"{side}, {name}: {sections[place].unknown_certificate}"
+            elif shared and sections[1 - place].certificates and not sections[place].certificates:
                 yield (
                     f"{side}, {name}: rows of run {min(shared)}, whose certificate {report.source} does not know: give "
                     "the folder of the run, or its log there"

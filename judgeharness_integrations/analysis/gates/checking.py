@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from judgeharness_integrations._errors import UnknownNameError, UsageError
+from judgeharness_integrations.analysis.calibration.holdout import level_text
 from judgeharness_integrations.analysis.gates.gate import METRICS, Expression, Gate, Gates
 from judgeharness_integrations.analysis.gates.metrics import (
     METRIC_MEASURES,
@@ -86,6 +87,7 @@ def judged(
         reason=sentence,
         more_cases=more,
         design=design,
+        confidence=measured.confidence,
     )
 
 
@@ -104,6 +106,8 @@ def _told(expression: Expression, measured: Measured, looked_at: float, *, of_va
     interval = ""
     if measured.low is not None and measured.high is not None:
         interval = f" [{number(measured.low, bar)}, {number(measured.high, bar)}]"
+        if measured.confidence != _LEVEL:
+            interval += f" at {level_text(measured.confidence)}, as the best of several candidates,"
     what = f"{expression.name} {value}{interval} over {measured.n} {measured.of}"
     if of_value:
         return f"{what}: the value alone is {word} {shown}, its interval was not looked at"
@@ -125,7 +129,7 @@ def more_cases(expression: Expression, measured: Measured) -> int | None:
     if value is None or end is None or not expression.holds(value) or abs(value - bar) <= _NEGLIGIBLE:
         return None
     if measured.worth is not None:
-        total = _enough(expression, value, measured.n, measured.worth / measured.n) if measured.worth else None
+        total = _enough(expression, measured, measured.worth / measured.n) if measured.worth else None
         return None if total is None else total - measured.n
     if expression.is_share and expression.metric != "balanced_accuracy":
         if not 0 < end < 1 or not 0 < bar < 1:
@@ -136,16 +140,18 @@ def more_cases(expression: Expression, measured: Measured) -> int | None:
     return max(1, math.ceil(measured.n * ratio - _NEGLIGIBLE) - measured.n)
 
 
-def _enough(expression: Expression, share: float, n: int, each: float) -> int | None:
+def _enough(expression: Expression, measured: Measured, each: float) -> int | None:
     """Return the fewest cases, more than `n` and each worth so many independent ones, whose share clears the bar."""
 
     def clears(cases: int) -> bool:
-        return expression.holds(exact_interval(share, cases * each)[0 if expression.wants_high else 1])
+        ends = exact_interval(float(measured.value or 0), cases * each, confidence=measured.confidence)
+        return expression.holds(ends[0 if expression.wants_high else 1])
 
-    return fewest(clears, least=n + 1, most=_MOST)
+    return fewest(clears, least=measured.n + 1, most=_MOST)
 
 
 _CALIBRATION = "require_calibration"
+_LEVEL: Final = 0.95
 _MOST_NAMED = 8
 _FIXED: Final = f"the run {STOPPED}: gate with --sequential, or on a run that asked every case"
 _NONE_LOOKED_AT: Final = "no case that was looked at is about it"

@@ -180,7 +180,7 @@ class Measured:
     """A metric over `n` of `of`; `missing` says why there is no value, or else no interval; `note` is for readers.
 
     `controls`: how it stands beside judges that read nothing. `worth`: how many independent cases its interval, then
-    Clopper and Pearson's, is worth; None of other intervals.
+    Clopper and Pearson's, is worth; None of other intervals. `confidence`: the interval's.
     """
 
     value: float | None = None
@@ -192,6 +192,7 @@ class Measured:
     note: str = ""
     controls: str = ""
     worth: float | None = None
+    confidence: float = 0.95
 
 
 def _share(
@@ -203,12 +204,18 @@ def _share(
 
 
 def measured_rate(
-    rate: Rate | None, *, of: str = "cases", missing: str = "there is no case", note: str = ""
+    rate: Rate | None,
+    *,
+    of: str = "cases",
+    missing: str = "there is no case",
+    note: str = "",
+    confidence: float = 0.95,
 ) -> Measured:
-    """Return a rate as gates look at it."""
+    """Return a rate as gates look at it; `confidence` is that of its interval."""
     if rate is None:
         return Measured(of=of, missing=missing)
-    return _exactly(Measured(n=rate.trials, of=of, note=note), rate.value, rate.low, rate.high)
+    plain = Measured(n=rate.trials, of=of, note=note, confidence=confidence)
+    return _exactly(plain, rate.value, rate.low, rate.high)
 
 
 def _exactly(measured: Measured, value: float, low: float, high: float) -> Measured:
@@ -217,8 +224,8 @@ def _exactly(measured: Measured, value: float, low: float, high: float) -> Measu
     Only it is a test whose level is never more than stated: Wilson's lower end lies above a true share of .17 of 55
     cases in 3.8 % of studies, where 2.5 % are meant.
     """
-    worth = worth_of(value, low, high)
-    low, high = exact_interval(value, worth)
+    worth = worth_of(value, low, high, confidence=measured.confidence)
+    low, high = exact_interval(value, worth, confidence=measured.confidence)
     return replace(measured, value=value, low=low, high=high, worth=worth)
 
 
@@ -369,8 +376,9 @@ def _calibrated(name: str) -> Callable[[CriterionCases, str | None], Measured | 
         controls = "" if found.controls is None else found.controls.sentence
         strata = "" if found.strata is None else found.strata.sentence
         note = "; ".join(filter(None, (controls, found.untold, strata, untested(section))))
+        confidence = section.calibration.confidence
         if value is None or isinstance(value, Rate):
-            return measured_rate(value, of=of, missing=missing, note=note)
+            return measured_rate(value, of=of, missing=missing, note=note, confidence=confidence)
         no_interval = found.undefined.get(f"{name}_interval", "one cluster or equal cases tell nothing about others")
         bar = found.undefined.get(f"{name}_bar", "")
         told = value.low is not None and not bar
@@ -382,6 +390,7 @@ def _calibrated(name: str) -> Callable[[CriterionCases, str | None], Measured | 
             of=of,
             missing="" if told else bar or no_interval,
             note=note,
+            confidence=confidence,
         )
 
     return measure

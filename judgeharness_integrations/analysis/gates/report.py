@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Final, Literal, Self, TypeAlias
 
+from judgeharness_integrations.analysis.calibration.holdout import level_text
+
 __all__ = ["GATES_SCHEMA", "NEAR_THE_BAR", "STOPPED", "About", "AskingOrder", "GateCheck", "GateReport", "number"]
 
 About: TypeAlias = Literal["population", "suite"]
@@ -19,13 +21,16 @@ NEAR_THE_BAR: Final = (
     "against .8: about 560)"
 )
 
+_LEVEL: Final = 0.95
+
 
 @dataclass(frozen=True, kw_only=True)
 class GateCheck:
     """One gate on one judge and criterion.
 
-    `value` is what was measured over `n` cases, `low` and `high` its 95 % interval; the gate looks at the end of the
-    interval that is worse for it. `not_measured` (with None for a value) never passes. `reason` is one sentence.
+    `value` is what was measured over `n` cases, `low` and `high` its interval at `confidence`: .95, of a calibration
+    that is one of several candidates more. The gate looks at the end of the interval that is worse for it.
+    `not_measured` (with None for a value) never passes. `reason` is one sentence.
     `more_cases`: about how many further cases with the same result would let a failed gate pass; None where it passed,
     where the value itself does not clear the bar, and where it cannot be told. `design` tells designs of one judge and
     criterion apart; empty where there is one alone. `p_anytime` is given by sequential gates: 1 over the evidence that
@@ -46,6 +51,7 @@ class GateCheck:
     design: str = ""
     p_anytime: float | None = None
     looked: int | None = None
+    confidence: float = _LEVEL
 
     @property
     def about(self) -> str:
@@ -93,7 +99,10 @@ class GateReport:
         if self.sequential is not None:
             about = "this suite" if self.sequential == "suite" else "the population of the cases"
             return f"sequential, about {about}, with 95 % confidence sequences"
-        return "on point estimates" if self.point_estimates else "on 95 % intervals over cases"
+        if self.point_estimates:
+            return "on point estimates"
+        levels = sorted({level_text(check.confidence) for check in self.checks} or {level_text(_LEVEL)})
+        return f"on {' and '.join(levels)} intervals over cases"
 
     @property
     def stop(self) -> str:

@@ -32,7 +32,7 @@ __all__ = [
 
 @dataclass(frozen=True, kw_only=True)
 class ParetoPoint:
-    """A judge at `x` (tokens or money, little is good) and `y` (Elo or accuracy, much is good)."""
+    """A judge at `x` (tokens or money, little is good) and `y` (Elo or share that is right, much is good)."""
 
     judge: str
     x: float
@@ -236,8 +236,8 @@ _COMPARED = 2
 class Variant:
     """One prompt of a model; `variant` is empty for the model's bare name.
 
-    `accuracy`: mean credit over `pairs`. `difference`: accuracy minus that of the base over the `pairs_compared` both
-    were asked about, with its 95 % interval and p-value; see `PairedDifference`. `p_adjusted` over all variants
+    `right_of_labelled`: mean credit over `pairs`. `difference`: that minus that of the base over the `pairs_compared`
+    both were asked about, with its 95 % interval and p-value; see `PairedDifference`. `p_adjusted` over all variants
     (Benjamini-Hochberg). `on_front`: no variant of any model is as accurate for fewer tokens; `step`: its place on that
     front, from the fewest tokens. The base itself has no difference.
     """
@@ -247,7 +247,7 @@ class Variant:
     variant: str
     is_base: bool
     pairs: int
-    accuracy: float | None
+    right_of_labelled: float | None
     elo: float | None
     tokens: float | None
     pairs_compared: int
@@ -284,8 +284,8 @@ def variants(
         for judge, base in bases.items()
     }
     adjusted = _adjusted(compared)
-    accuracy = {judge: _mean(values) for judge, values in credit.items()}
-    steps = _steps(accuracy, tokens)
+    right = {judge: _mean(values) for judge, values in credit.items()}
+    steps = _steps(right, tokens)
     return tuple(
         Variant(
             judge=judge,
@@ -293,7 +293,7 @@ def variants(
             variant=model_and_variant(judge)[1],
             is_base=judge == base,
             pairs=int(np.sum(~np.isnan(credit[judge]))),
-            accuracy=accuracy[judge],
+            right_of_labelled=right[judge],
             elo=elo.get(judge),
             tokens=tokens.get(judge),
             p_adjusted=adjusted[judge],
@@ -330,9 +330,9 @@ def _mean(values: Floats) -> float | None:
     return float(asked.mean()) if len(asked) else None
 
 
-def _steps(accuracy: Mapping[str, float | None], tokens: Mapping[str, float | None]) -> dict[str, int]:
+def _steps(right: Mapping[str, float | None], tokens: Mapping[str, float | None]) -> dict[str, int]:
     points: dict[str, tuple[float, float]] = {}
-    for judge, y in accuracy.items():
+    for judge, y in right.items():
         x = tokens.get(judge)
         if x is not None and y is not None:
             points[judge] = (x, y)

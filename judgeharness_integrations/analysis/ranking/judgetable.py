@@ -256,7 +256,7 @@ def decided_alike(criteria: Iterable[CriterionDecisions], judges: int) -> Floats
 class JudgeMeasures:
     """One judge. What was not measured is None.
 
-    `accuracy` = `credit` / `pairs`, the labelled pairs it was asked about; its 95 % interval is Wilson's, with
+    `right_of_labelled` = `credit` / `pairs`, the labelled pairs it was asked about; its 95 % interval is Wilson's, with
     fractional credit Student's. `agreement`: mean over cases of the share of agreeing pairs of samples.
     `consistency`: share of pairs of samples that differ in the order alone and gave the same verdict;
     `first_slot_rate`: wins of the answer shown first among all wins, over the same. With early stopping these three are
@@ -275,8 +275,8 @@ class JudgeMeasures:
     judge: str
     pairs: int
     credit: float
-    accuracy: float | None
-    accuracy_ci95: tuple[float, float] | None
+    right_of_labelled: float | None
+    right_of_labelled_ci95: tuple[float, float] | None
     agreement: float | None
     consistency: float | None
     first_slot_rate: float | None
@@ -327,7 +327,7 @@ def judge_measures(
         spent = spending_of(by_case(mine).values(), known)
         found[judge] = JudgeMeasures(
             judge=judge,
-            **_accuracy(matrix.values[:, place]),
+            **_right(matrix.values[:, place]),
             **asdict(answering_of(mine, None if pairwise is None else pairwise.criterion)),
             **_prefers(longer, decisions.judges.index(judge)),
             agreement_with_judges=alike[judge],
@@ -338,12 +338,17 @@ def judge_measures(
     return found
 
 
-def _accuracy(credits: Floats) -> dict[str, Any]:  # noqa: A002 - the field's word
+def _right(credits: Floats) -> dict[str, Any]:  # noqa: A002 - the field's word
     values = credits[~np.isnan(credits)]
     n, total = len(values), float(values.sum())
     whole = not bool(np.any((values > 0) & (values < 1)))
     interval = wilson(round(total), n) if whole else _student(values)
-    return {"pairs": n, "credit": total, "accuracy": total / n if n else None, "accuracy_ci95": interval}
+    return {
+        "pairs": n,
+        "credit": total,
+        "right_of_labelled": total / n if n else None,
+        "right_of_labelled_ci95": interval,
+    }
 
 
 def _student(values: Floats) -> tuple[float, float] | None:

@@ -167,7 +167,7 @@ def leaderboard(found: RankStudy) -> RankReport:
     entry = partial(_entry, found=found, measures=measures, ranks=ranks, contrasts=contrasts)
     judges = sorted(
         (replace(entry(judge), controls=controls[judge]) for judge in found.matrix.judges),
-        key=lambda one: (one.rank is None, one.rank or 0, -(one.accuracy or 0.0)),
+        key=lambda one: (one.rank is None, one.rank or 0, -(one.right_of_labelled or 0.0)),
     )
     return RankReport(
         method=request.method,
@@ -240,7 +240,7 @@ def _entry(
         eip=rating.scores("eip").get(judge),
         correct=mine.credit,
         n=mine.pairs,
-        accuracy=mine.accuracy,
+        right_of_labelled=mine.right_of_labelled,
         measures=mine,
         groups={name: group.scores(request.method).get(judge) for name, group in found.groups.items()},
     )

@@ -95,7 +95,9 @@ class Diagnostics:
 
     def _separated(self) -> Iterator[str]:
         above, below, apart, unseen = (self.connections.judges(place) for place in PLACES[1:])
-        ranked_above, ranked_below = ("", "") if apart else ("; ranked above by accuracy", "; ranked below by accuracy")
+        ranked_above, ranked_below = (
+            ("", "") if apart else ("; ranked above by what is right", "; ranked below by what is right")
+        )
         if unseen:
             yield f"{_listed(unseen)}: no answer that counts about any pair that is ranked by, so no rank."
         if above:
@@ -157,7 +159,7 @@ class JudgeRank:
 
     `elo`, `se`, `ci95`: of the chosen method (Bradley-Terry beside EIP), judges' mean 1500. `elo_published`,
     `se_published`: joint Bradley-Terry in the gauges of the paper. `rank_range`: the ranks that no significant
-    difference speaks against. `accuracy` = `correct` / `n`: credits over all labelled pairs the judge was asked about,
+    difference speaks against. `right_of_labelled` = `correct` / `n`: credit over all labelled pairs it was asked about,
     before curation. `groups`: value of the `by` column -> what the method gives among the pairs of that group,
     Elo or EIP score. `controls`: judges that read nothing, on the labelled pairs it was asked about.
     """
@@ -177,7 +179,7 @@ class JudgeRank:
     eip: float | None
     correct: float
     n: int
-    accuracy: float | None
+    right_of_labelled: float | None
     measures: JudgeMeasures
     groups: Mapping[str, float | None] = field(default_factory=dict)
     controls: Controls | None = None

@@ -110,6 +110,7 @@ def run_report(
     planned: Mapping[str, int] | None = None,
     costs: Mapping[str, float | None] | None = None,
     bills: Mapping[str, Bill] | None = None,
+    unknown_certificate: str = "",
     **facts: Any,
 ) -> RunReport:
     """Return the report of measured cases.
@@ -121,6 +122,7 @@ def run_report(
             one says that nobody knows, None that there are no others.
         costs: judge -> what its answers cost.
         bills: judge -> what it used and cost, where more is known than its results and `costs` say.
+        unknown_certificate: that decisions stood under a certificate which the log does not hold.
         facts: further fields of `RunReport`.
 
     """
@@ -146,6 +148,7 @@ def run_report(
             unread=unread,
             shifts=shifts[judge],
             stop=stop,
+            unknown_certificate=unknown_certificate,
         )
         for judge, mine in by_judge.items()
     )
@@ -187,6 +190,7 @@ def _section(
     unread: Mapping[tuple[str, Hashable, str], Unread],
     shifts: Mapping[Hashable, ShiftTest],
     stop: str,
+    unknown_certificate: str,
 ) -> JudgeSection:
     anchored = _weakest(results)
     criteria = tuple(_with_unread(one, unread) for one in summaries(results, planned={judge: planned}, texts=texts))
@@ -221,6 +225,7 @@ def _section(
         not_measured=dict(Counter(sentence for one in results for sentence in boundary(one)).most_common()) | untested,
         shift=shift,
         certificates=certificates_on_run(results, texts, stopped=bool(stop)),
+        unknown_certificate=unknown_certificate,
     )
 
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from judgeharness_integrations._errors import UnknownNameError, UsageError
 from judgeharness_integrations.analysis.calibration.facts import facts_of_result
 from judgeharness_integrations.analysis.calibration.items import BINARY, read_golds
-from judgeharness_integrations.analysis.calibration.population import population_of
+from judgeharness_integrations.analysis.calibration.population import CaseFacts, population_of
 from judgeharness_integrations.analysis.calibration.saved import CalibrationReport
 from judgeharness_integrations.analysis.calibration.transport import STOPPED, ShiftTest, shift_test, transported
-from judgeharness_integrations.analysis.certifying.applying import CertifiedCases, certificate_on_run
+from judgeharness_integrations.analysis.certifying.applying import certificate_on_run
 from judgeharness_integrations.analysis.certifying.certificate import HeldCertificate
 from judgeharness_integrations.analysis.result import HarnessResult
 from judgeharness_integrations.analysis.runs.report import RunReport
@@ -236,9 +236,15 @@ def _tested(
     known = None if report is None else report.population
     if known is None:
         return shift_test(None, population_of(()))
-    judged = [one for one in results if one.state == "complete"]  # of others nobody knows what they would have been
-    facts = (facts_of_result(one, texts.get(one.case_id, {}), column=known.column) for one in judged)
-    return shift_test(known, population_of(facts, column=known.column))
+    return shift_test(known, population_of(_facts(results, texts, column=known.column), column=known.column))
+
+
+def _facts(
+    results: Iterable[HarnessResult], texts: Mapping[str, Mapping[str, str]], *, column: str | None
+) -> Iterator[CaseFacts]:
+    """Yield what is counted of the cases that were judged: of others nobody knows what they would have been."""
+    judged = (one for one in results if one.state == "complete")
+    yield from (facts_of_result(one, texts.get(one.case_id, {}), column=column) for one in judged)
 
 
 def certificates_on_run(
@@ -256,18 +262,13 @@ def certificates_on_run(
     for one in results:
         if (given := one.certificate) is not None and (state := one.certificate_state) is not None:
             found.setdefault((given.name, given.measured_at, state), ((given, state), []))[1].append(one)
-    return tuple(_certificate_on(held, mine, texts, stopped=stopped) for held, mine in found.values())
-
-
-def _certificate_on(
-    held: HeldCertificate,
-    results: Sequence[HarnessResult],
-    texts: Mapping[str, Mapping[str, str]],
-    *,
-    stopped: bool,
-) -> HeldCertificate:
-    cases, column = None if stopped else CertifiedCases(held[0]), held[0].stratum
-    for one in results:
-        if cases is not None and one.state == "complete":
-            cases.add(facts_of_result(one, texts.get(one.case_id, {}), column=column))
-    return certificate_on_run(held, cases, results[0].calibration, results[0].calibration_state)
+    return tuple(
+        certificate_on_run(
+            held,
+            _facts(mine, texts, column=held[0].stratum),
+            mine[0].calibration,
+            mine[0].calibration_state,
+            stopped=stopped,
+        )
+        for held, mine in found.values()
+    )

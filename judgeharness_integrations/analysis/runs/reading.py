@@ -194,8 +194,6 @@ def read_report(
         rows, rule, judges=judges, min_valid=min_valid, tolerance=tolerance, certificates=certificates
     )
     results = anchored_results(results, calibrations_of_run(place, groups), groups, named_rule(rule))
-    if unknown:
-        results = [replace(one, warnings=(*one.warnings, unknown)) for one in results]
     facts["arguments"] = _arguments(
         place,
         rule,

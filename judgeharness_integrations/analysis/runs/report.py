@@ -70,7 +70,8 @@ class JudgeSection:
     stands apart, in `calibration_usage` and `calibration_cost`. `cost_remarks` say why a cost is not known, where it is
     the most it can be, and whose prices it is by. `models` are the models that answered. `alerts` is said of it before
     any number. `shift` tests whether the cases are like those the calibration was measured on; where they are not, the
-    calibration's state is `shifted`. `certificates` are those its decisions stand under, and whether they held.
+    calibration's state is `shifted`. `certificates` are those its decisions stand under, and whether they held;
+    `unknown_certificate` says that there was one which the log does not hold.
     """
 
     judge: str
@@ -92,6 +93,12 @@ class JudgeSection:
     cost_remarks: tuple[str, ...] = ()
     shift: ShiftTest | None = None
     certificates: tuple[HeldCertificate, ...] = ()
+    unknown_certificate: str = ""
+
+    @property
+    def every_warning(self) -> tuple[str, ...]:
+        """All that formats warn of: `warnings`, and that a certificate is not known."""
+        return (*filter(None, (self.unknown_certificate,)), *self.warnings)
 
     @property
     def calibrated(self) -> bool:
@@ -109,8 +116,7 @@ class RunReport(Rendered):
     and `annotators_reason` says why there is none. `gates` is what the run's own gates said at its end; formats show
     it where they are given no other. `arguments` are those with which `judgeharness report` makes it again, as far as
     that is known, and `cases_digest` is of the content of all cases the run was given, in their order.
-    `unknown_certificate` says that decisions stood under a certificate which the log does not hold. `of_known_size`:
-    how many cases were to be asked is known.
+    `of_known_size`: how many cases were to be asked is known.
     """
 
     source: str
@@ -125,7 +131,6 @@ class RunReport(Rendered):
     gates: GateReport | None = None
     arguments: tuple[str, ...] = ()
     cases_digest: str | None = None
-    unknown_certificate: str = ""
     of_known_size: bool = True
 
     @property

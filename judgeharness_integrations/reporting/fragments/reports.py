@@ -196,13 +196,21 @@ def rank_fragment(report: RankReport) -> str:
             one.place if one.elo is None else _number(one.elo, 0),
             _interval_of_reports(one.ci95, 0),
             "{}-{}".format(*one.rank_range) if one.rank_range else _NOTHING,
-            f"{_number(one.accuracy)} ({one.correct:g}/{one.n})",
+            f"{_number(one.right_of_labelled)} ({one.correct:g}/{one.n})",
             *([_number(one.eip)] if report.method == "eip" else []),
             *([_number(one.measures.prefers_longer), _number(one.measures.better_longer)] if longer else []),
         )
         for one in report.judges
     ]
-    columns = ("rank", "judge", "Elo", "95 %", "ranks", "accuracy", *(["EIP"] if report.method == "eip" else []))
+    columns = (
+        "rank",
+        "judge",
+        "Elo",
+        "95 %",
+        "ranks",
+        "right of all labelled",
+        *(["EIP"] if report.method == "eip" else []),
+    )
     columns = (*columns, *(["prefers longer", "better is longer"] if longer else []))
     judges = counted(len(report.judges), "judge")
     title = f"ranking by {report.method}: {judges}, {report.n_pairs} of {report.n_pairs_total} pairs"

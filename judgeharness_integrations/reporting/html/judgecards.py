@@ -121,7 +121,7 @@ def judge_card(section: JudgeSection, results: Sequence[HarnessResult], tones: T
             Fact(name=name, value=counted(count, "case"), note="did not fit, and was not asked")
             for name, count in section.skipped.items()
         ),
-        warnings=section.warnings,
+        warnings=section.every_warning,
     )
 
 

@@ -103,11 +103,12 @@ def _note(one: SelfPreference) -> str:
 
 _BASE = "base prompt"
 _NOTE = "hollow: base prompt; line: variants that none beats at their tokens"
+_RIGHT = "right of all labelled"
 _BARS = "; bars: 95 % interval of the difference to the base"
 
 
 def draw_variants(variants: Sequence[Variant], folder: Path) -> list[Path]:
-    """Draw `variants`, accuracy and Elo against tokens, and `variants_difference`, accuracy minus that of the base.
+    """Draw `variants`, what is right and Elo against tokens, and `variants_difference`, what is right minus the base's.
 
     Without tokens there is no front; without a difference nothing is compared.
 
@@ -133,7 +134,7 @@ def _looks(variants: Sequence[Variant]) -> dict[str, dict[str, Any]]:
 
 def _against_tokens(variants: Sequence[Variant], folder: Path, looks: Mapping[str, dict[str, Any]]) -> list[Path]:
     measures = {
-        "accuracy": {one.judge: one.accuracy for one in variants},
+        _RIGHT: {one.judge: one.right_of_labelled for one in variants},
         "Elo": {one.judge: one.elo for one in variants},
     }
     shown = {
@@ -155,7 +156,7 @@ def _against_tokens(variants: Sequence[Variant], folder: Path, looks: Mapping[st
             _panel(panel, variants, places, name, looks)
             for panel, (name, places) in zip(axes, shown.items(), strict=True)
         ]
-        head(figure, "Prompt variants against tokens", _NOTE + _BARS * ("accuracy" in shown))
+        head(figure, "Prompt variants against tokens", _NOTE + _BARS * (_RIGHT in shown))
         legend_below(figure, axes[0], _handles(looks))
         for panel, (named, others) in zip(axes, fronts, strict=True):
             name_points(figure, panel, named, others)
@@ -176,7 +177,7 @@ def _panel(
             continue
         x, y = places[one.judge]
         look = looks[one.model]
-        if name == "accuracy" and one.ci95 is not None and one.difference is not None:
+        if name == _RIGHT and one.ci95 is not None and one.difference is not None:
             low, high = (y - one.difference + bound for bound in one.ci95)
             axes.plot(
                 [x, x], [low, high], color=look["color"], linewidth=6, alpha=0.25, solid_capstyle="butt", zorder=0.9
@@ -223,18 +224,19 @@ def _differences(variants: Sequence[Variant], folder: Path, looks: Mapping[str, 
         axes.axvline(0, color=INK, linewidth=1)
         draw_rows(axes, rows)
         name_rows(axes, [one.judge for one in variants])
-        note_rows(axes, rows, title="difference   p   accuracy")
-        axes.set_xlabel("accuracy minus that of the base prompt, percentage points; bars: 95 % interval")
+        note_rows(axes, rows, title="difference   p   right")
+        axes.set_xlabel("right of all labelled minus that of the base prompt, percentage points; bars: 95 % interval")
         head(figure, "Prompt variants against the base prompt, on the same pairs", "p: adjusted over all variants")
         return save_figure(figure, folder, "variants_difference")
 
 
 def _note_of_variants(one: Variant) -> str:
-    accuracy = "" if one.accuracy is None else right_aligned(f"{one.accuracy:.1%}", 6)
+    share = one.right_of_labelled
+    right = "" if share is None else right_aligned(f"{share:.1%}", 6)
     if one.is_base or one.difference is None:
-        return f"{_BASE if one.is_base else 'not compared'}   {accuracy}"
+        return f"{_BASE if one.is_base else 'not compared'}   {right}"
     p = right_aligned(p_text(one.p_adjusted, none=NONE), 5)
-    return f"{right_aligned(signed(100 * one.difference, 1), 5)}   {p}   {accuracy}"
+    return f"{right_aligned(signed(100 * one.difference, 1), 5)}   {p}   {right}"
 
 
 Panel = tuple[str, str | None]  # criterion, group

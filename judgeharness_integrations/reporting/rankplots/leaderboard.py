@@ -103,7 +103,7 @@ def draw_leaderboard(report: RankReport, folder: Path) -> list[Path]:
         _panel(axes[-1], judges, rows, looks)
         _mark_groups(axes[0], judges, marks)
         name_rows(axes[0], [one.judge for one in judges], before=[_rank(one) for one in judges])
-        note_rows(axes[-1], rows, title="Elo [95 % interval]  accuracy")
+        note_rows(axes[-1], rows, title="Elo [95 % interval]  right")
         basis = "bradley-terry" if report.method == "eip" else report.method
         axes[-1].set_xlabel(f"{METHOD_NAMES[basis]}, judges' mean 1500")
         legend_below(figure, axes[0], [*looks.handles(), *_handles(report, marks)])
@@ -136,11 +136,12 @@ def _rank(entry: JudgeRank) -> str:
 
 
 def _note(entry: JudgeRank) -> str:
-    accuracy = "" if entry.accuracy is None else "   " + right_aligned(f"{entry.accuracy:.1%}", 5)
+    share = entry.right_of_labelled
+    right = "" if share is None else "   " + right_aligned(f"{share:.1%}", 5)
     if entry.elo is None:
-        return f"{_PLACES.get(entry.place, 'not rated')}{accuracy}"
+        return f"{_PLACES.get(entry.place, 'not rated')}{right}"
     interval = "" if entry.ci95 is None else f" [{_points(entry.ci95[0])}, {_points(entry.ci95[1])}]"
-    return f"{_points(entry.elo)}{interval}{accuracy}"
+    return f"{_points(entry.elo)}{interval}{right}"
 
 
 def _points(value: float) -> str:

@@ -286,7 +286,7 @@ def _about(section: JudgeSection) -> Iterator[str]:
         yield f"{judge}: {safe_text(cost)}"
     for name, count in section.skipped.items():
         yield f"{judge}: {safe_text(name, 60)} did not fit {count} of {section.cases} cases and was skipped"
-    for warning in section.warnings:
+    for warning in section.every_warning:
         yield f"{judge}: warning: {safe_text(warning)}"
 
 
