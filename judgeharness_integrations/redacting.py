@@ -197,7 +197,8 @@ def _parts(one: Any) -> Iterator[tuple[str, Any]]:
     yield from _entries(getattr(one, "__dict__", None))
     slots = getattr(type(one), "__slots__", ())
     for slot in (slots,) if isinstance(slots, str) else slots:
-        yield slot, getattr(one, slot, None)
+        if not slot.startswith("__"):  # what pydantic keeps there is looked through here as what it is
+            yield slot, getattr(one, slot, None)
     if hasattr(type(one), "__pydantic_private__"):
         yield from _entries(getattr(one, "__pydantic_private__", None))
         yield from _entries(getattr(one, "__pydantic_extra__", None))

@@ -174,3 +174,10 @@ def test_every_key_of_the_block_is_described() -> None:
     page = (ROOT / "docs" / "adk.md").read_text(encoding="utf-8")
     table = page[page.index("| key | default | meaning |") : page.index("### Perturbations")]
     assert re.findall(r"^\| `(\w+)`", table, re.MULTILINE) == list(HarnessBlock.model_fields)
+
+
+def test_the_claim_how_fast_adks_metrics_are_names_both_of_its_settings() -> None:
+    page = (ROOT / "docs" / "adk.md").read_text(encoding="utf-8")
+    [claim] = [part for part in page.split("\n\n") if part.startswith("How fast that is")]
+    settings = ("ADK's default of one call at a time", "ADK at `parallelism_limit: 16`")
+    assert all(setting in " ".join(claim.split()) for setting in settings)

@@ -315,6 +315,17 @@ def test_objects_without_a_dictionary_methods_and_circles_are_looked_through() -
     assert list(model_secrets(SimpleNamespace(lock=threading.Lock(), kind=Judge, nothing=None, name=b"bytes"))) == []
 
 
+def test_each_of_many_pydantic_models_is_looked_through() -> None:
+    class Client(BaseModel):
+        api_key: str = ""
+
+    class Holder(BaseModel):
+        client: Client
+
+    held = [Holder(client=Client()) for _ in range(89)]
+    assert set(model_secrets([*held, Holder(client=Client(api_key="secret-of-the-90th"))])) == {"secret-of-the-90th"}
+
+
 def test_no_code_of_an_object_runs() -> None:
     class Trap:
         @property

@@ -71,11 +71,10 @@ def __getattr__(name: str) -> object:
     from judgeharness_adk.adapter import ADAPTER  # noqa: PLC0415
 
     ADAPTER.require()
-    if name in _METRICS:
-        from judgeharness_adk.registering import metric_function  # noqa: PLC0415
+    from judgeharness_adk._seams import loading  # noqa: PLC0415
 
-        value: object = metric_function(name)
-    else:
-        value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    with loading():
+        home = import_module(f"{__name__}.{_HOMES.get(name, 'registering')}")
+    value: object = home.metric_function(name) if name in _METRICS else getattr(home, name)
     globals()[name] = value
     return value

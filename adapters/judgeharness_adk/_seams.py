@@ -5,14 +5,16 @@ Importing it imports no framework.
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from importlib import import_module
 from types import MappingProxyType, ModuleType
 from typing import TYPE_CHECKING
 
-from judgeharness_integrations.judging.adapters import VersionRange, seam
+from judgeharness_integrations.judging.adapters import VersionRange, lacking, seam
 
 if TYPE_CHECKING:
     from google.adk.evaluation.conversation_scenarios import ConversationScenario
@@ -34,6 +36,7 @@ __all__ = [
     "evaluated_agent",
     "evaluator_class",
     "knows_informational",
+    "loading",
     "needs_expected",
     "parses_itself",
     "reference_first",
@@ -56,6 +59,24 @@ _RESPONSE, _REFERENCE = '  "Agent response": {response},\n', '  "Reference respo
 
 
 _seam = partial(seam, package="google-adk", tested=TESTED, extra="[eval]")
+
+
+@contextmanager
+def loading() -> Iterator[None]:
+    """Import inside the block what imports google-adk.
+
+    Raises:
+        UsageError: the installed version does not have a module or a name that is imported.
+
+    """
+    try:
+        yield
+    except ImportError as error:
+        if not (error.name or "").startswith("google.adk."):
+            raise
+        imported = re.match("cannot import name '(.+?)'", error.msg)
+        part = ".".join((str(error.name), *(imported.groups() if imported else ())))
+        raise lacking("google-adk", part, tested=TESTED, extra="[eval]") from error
 
 
 def knows_informational() -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from judgeharness_adk._seams import TESTED
+from judgeharness_adk._seams import TESTED, loading
 from judgeharness_adk.perturbations import PERTURBATIONS
 from judgeharness_integrations.judging.adapters import Adapter, JudgeSpec
 from judgeharness_integrations.judging.cases import AnswerCase
@@ -21,7 +21,7 @@ __all__ = ["ADAPTER", "TESTED"]
 
 
 def _build_judge(spec: JudgeSpec) -> Judge:
-    with warnings.catch_warnings():
+    with loading(), warnings.catch_warnings():
         warnings.filterwarnings("ignore", r"\[EXPERIMENTAL\]", UserWarning)  # ADK says so of its own classes
         from judgeharness_adk.options import judge_from_spec  # noqa: PLC0415 - imports google-adk
 
@@ -35,7 +35,8 @@ def _build_rewriter(model: str, options: Mapping[str, Any]) -> Rewriter:
 
 
 def _read_cases(path: Path) -> list[AnswerCase]:
-    from judgeharness_adk.evalsets import read_eval_set  # noqa: PLC0415
+    with loading():
+        from judgeharness_adk.evalsets import read_eval_set  # noqa: PLC0415
 
     return [*read_eval_set(path)]
 

@@ -30,6 +30,7 @@ __all__ = [
     "beyond_tested",
     "find_adapter",
     "installed_version",
+    "lacking",
     "load_adapter",
     "observer_factories",
     "recognised",
@@ -116,10 +117,15 @@ def seam(holder: object, name: str, *, package: str, tested: Mapping[str, Versio
         return getattr(holder, name)
     except AttributeError as error:
         owner = getattr(holder, "__name__", type(holder).__name__)
-        raise UsageError(
-            f"{package} {installed_version(package)} has no {owner}.{name}: "
-            f"install the newest that was tried, pip install '{package}{extra}=={tested[package].newest}.*'."
-        ) from error
+        raise lacking(package, f"{owner}.{name}", tested=tested, extra=extra) from error
+
+
+def lacking(package: str, part: str, *, tested: Mapping[str, VersionRange], extra: str = "") -> UsageError:
+    """Return the error of an installed version that does not have a part which is used here."""
+    return UsageError(
+        f"{package} {installed_version(package)} has no {part}: "
+        f"install the newest that was tried, pip install '{package}{extra}=={tested[package].newest}.*'."
+    )
 
 
 GROUP = "judgeharness.adapters"

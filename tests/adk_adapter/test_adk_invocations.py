@@ -206,6 +206,35 @@ for name in ("register", "hallucinations_v1"):
     assert done.stdout.splitlines() == [sentence] * 2, done.stderr
 
 
+@pytest.mark.parametrize(
+    ("missing", "part"),
+    [
+        ("sys.modules['google.adk.evaluation.llm_as_judge'] = None", "evaluation.llm_as_judge"),
+        (
+            "from google.adk.evaluation import eval_rubrics; del eval_rubrics.RubricScore",
+            "evaluation.eval_rubrics.RubricScore",
+        ),
+    ],
+)
+@pytest.mark.parametrize("used", ["judgeharness_adk.register", "judgeharness_adk.adapter.ADAPTER.build_judge(None)"])
+def test_an_adk_that_moved_what_is_imported_is_told_which_versions_work(missing: str, part: str, used: str) -> None:
+    program = f"""
+import sys
+{missing}
+import judgeharness_adk.adapter
+from judgeharness_integrations._errors import UsageError
+try:
+    {used}
+except UsageError as error:
+    print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=60)  # noqa: S603
+    assert done.stdout == (
+        f"google-adk {version('google-adk')} has no google.adk.{part}: install the newest that was tried, "
+        "pip install 'google-adk[eval]==2.13.*'.\n"
+    ), done.stderr
+
+
 @pytest.mark.parametrize("shown", [True, False])
 def test_people_are_shown_thoughts_where_the_judge_is(shown: bool, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: FBT001
     turn = TURN.model_copy(deep=True)

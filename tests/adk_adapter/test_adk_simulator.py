@@ -320,3 +320,11 @@ def test_migrate_varies_the_wording_of_a_turn_and_skips_where_there_is_none() ->
     assert block_for(METRIC, "measured", 0.5)["perturbations"] == ["none", "format_change"]
     assert block_for(METRIC, "measured", 0.5)["on_unfit"] == "skip"
     assert "repetitions" not in block_for(METRIC, "single", 0.5)
+
+
+def test_what_the_judge_of_the_user_read_is_told_in_adks_fields() -> None:
+    done = ours(always)
+    overall = done.result.overall_token_usage_details
+    assert overall is not None
+    read = sum(len(prompt.split()) for prompt in done.prompts)  # the scripted judge's tokens are words
+    assert overall.input_tokens == pytest.approx(read / len(TURNS))
