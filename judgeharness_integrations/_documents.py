@@ -15,12 +15,15 @@ if TYPE_CHECKING:
 
 
 __all__ = [
+    "DATABASE_SUFFIXES",
     "YamlError",
     "document_schema",
     "load_yaml",
     "owner_only",
     "refuse_same",
 ]
+
+DATABASE_SUFFIXES: Final = (".sqlite", ".db")
 
 
 def refuse_same(option: str, path: Path, *read: Path | None) -> None:

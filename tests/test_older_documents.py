@@ -49,11 +49,18 @@ SCORE_GAPS = "score gaps stand beside `benchmark rank` where single conversation
 KNOWN = "a plain function is known again by its name, its source and what it depends on"
 CLUSTERS = "cases with the same attribute `cluster` are one unit of inference in `calibrate`, too"
 AGREEING = "interval and test of `compare` agree about 0; clusters are exchanged by other draws"
+RIGHT = "`compare` calls the share of all labelled cases that is right `right_of_labelled`"
 NOW = "it was measured now"
 PROMPTS = "our prompts begin with what is the same for every case: every prompt hash of ours, once"
 
 # 6166fb1's key -> today's, where a key was renamed
-RENAMED: dict[str, str] = {}
+RENAMED: dict[str, str] = {
+    "accuracy_decided": "accuracy",
+    "accuracy_decided_95": "accuracy_95",
+    "accuracy": "right_of_labelled",  # of `check`
+    "accuracy_interval": "right_of_labelled_interval",
+    "accuracy_cases": "labelled_cases",
+}
 
 
 class Read(NamedTuple):
@@ -92,12 +99,18 @@ READS = [
     Read(
         "compare-pairs",
         f"compare runs/pairs runs/pairs --judge-a longer --judge-b first {COMPARE}",
-        {"criteria.0.beside.?.low": AGREEING, "criteria.0.beside.?.high": AGREEING},
+        {
+            **dict.fromkeys(("criteria.0.beside.?.low", "criteria.0.beside.?.high"), AGREEING),
+            **dict.fromkeys(("criteria.0.main.measure", "criteria.0.reason"), RIGHT),
+        },
     ),
     Read(
         "compare-graded",
         f"compare runs/graded runs/graded --judge-a polite --judge-b strict {COMPARE}",
-        dict.fromkeys(("criteria.0.reason", "criteria.0.p_adjusted", "criteria.0.*.p"), AGREEING),
+        {
+            **dict.fromkeys(("criteria.0.reason", "criteria.0.p_adjusted", "criteria.0.*.p"), AGREEING),
+            "criteria.0.main.measure": RIGHT,
+        },
     ),
     Read("rank", "rank logs/pairs.csv --by domain"),
     Read(
@@ -213,7 +226,7 @@ def differences(then: Any, now: Any, place: str = "") -> Iterator[str]:
     if isinstance(then, dict) and isinstance(now, dict):
         for key, value in then.items():
             where = f"{place}.{key}".lstrip(".")
-            name = RENAMED.get(key, key)
+            name = key if key in now else RENAMED.get(key, key)
             yield from differences(value, now[name], where) if name in now else [where]
     elif isinstance(then, list | tuple) and isinstance(now, list | tuple) and len(then) == len(now):
         for number, (old, new) in enumerate(zip(then, now, strict=True)):

@@ -36,7 +36,7 @@ KEYS = [
     "not_graded",
     "correct",
     "tie_decisions",
-    "accuracy_decided",
+    "accuracy",
     "coverage",
     "single_call_accuracy",
     "position_consistency",
@@ -114,7 +114,7 @@ def test_golden_net_preference(judge: str) -> None:
 def test_golden_swap_consensus_and_position(judge: str) -> None:
     golden, entry = AGGREGATE[judge], llmbar_under("swap_consensus")[judge]
     assert (entry.decided, entry.correct) == (golden["abs_covered"], golden["abs_correct"])
-    assert entry.accuracy_decided == golden["abs_correct"] / golden["abs_covered"]
+    assert entry.accuracy == golden["abs_correct"] / golden["abs_covered"]
     assert entry.coverage == golden["abs_covered"] / golden["n"]
     assert entry.single_call_accuracy == {
         "none": golden["correct_order1"] / golden["n"],
@@ -131,7 +131,7 @@ def test_golden_swap_consensus_and_position(judge: str) -> None:
 @pytest.mark.untraced
 def test_abstaining_helps_exactly_the_35_judges_above_half() -> None:
     entries = llmbar_under("swap_consensus").values()
-    better = {e.judge for e in entries if e.accuracy_decided > sum(e.single_call_accuracy.values()) / 2}
+    better = {e.judge for e in entries if e.accuracy > sum(e.single_call_accuracy.values()) / 2}
     above = {e.judge for e in entries if sum(e.single_call_accuracy.values()) / 2 > 0.5}
     assert better == above
     assert len(above) == 35
@@ -208,7 +208,7 @@ def test_one_entry_per_judge_and_criterion_in_order_of_appearance() -> None:
 
 def test_labels_without_gold_have_no_accuracy() -> None:
     entry = only([row("PASS"), row("PASS", repetition=1)])
-    assert (entry.correct, entry.accuracy_decided, entry.single_call_accuracy) == (None, None, None)
+    assert (entry.correct, entry.accuracy, entry.single_call_accuracy) == (None, None, None)
     assert (entry.tie_decisions, entry.position_consistency, entry.always_first) == (None, None, None)
     assert entry.accuracy_interval is None
     assert entry.coverage == 1.0
@@ -219,12 +219,12 @@ def test_gold_counts_where_it_stands_only() -> None:
     entry = only(rows, "majority", min_valid=1)
     assert entry.single_call_accuracy == {"none": 0.5}  # gold belongs to the case, whichever row carries it
     assert (entry.decided, entry.abstained) == (1, 1)  # the labelled case is a tie
-    assert (entry.correct, entry.labelled, entry.accuracy_decided) == (0, 0, None)
+    assert (entry.correct, entry.labelled, entry.accuracy) == (0, 0, None)
 
 
 def test_unlabelled_cases_are_not_counted_as_wrong() -> None:
     entry = only([row("PASS", "labelled", gold="PASS"), row("PASS", "bare")])
-    assert (entry.decided, entry.correct, entry.labelled, entry.accuracy_decided) == (2, 1, 1, 1.0)
+    assert (entry.decided, entry.correct, entry.labelled, entry.accuracy) == (2, 1, 1, 1.0)
 
 
 def test_a_perturbation_without_gold_has_no_single_call_accuracy() -> None:
@@ -281,7 +281,7 @@ def test_scores_have_errors_instead_of_accuracy() -> None:
     entry = only(rows, "mean")
     assert (entry.kind, entry.mean_absolute_error, entry.labelled) == ("numbers", 1.0, 2)
     assert entry.within_case_sd == 1.0  # root of the mean of 2 and 0
-    assert (entry.correct, entry.accuracy_decided, entry.single_call_accuracy) == (None, None, None)
+    assert (entry.correct, entry.accuracy, entry.single_call_accuracy) == (None, None, None)
     assert entry.position_bias_p is None
     assert entry.consistency_rate == 1.0
     assert only(rows, "mean", tolerance=0.5).consistency_rate == 0.5
@@ -388,7 +388,7 @@ def test_order_of_rows_changes_nothing() -> None:
 def test_scores_with_a_pass_mark_against_labels_of_people() -> None:
     rows = [row(8, gold="PASS"), row(9, gold="PASS", case="2"), row(3, gold="PASS", case="3")]
     entry = replay(rows, "median(pass_at=7)").judges[0]
-    assert (entry.kind, entry.correct, entry.accuracy_decided) == ("numbers", 2, pytest.approx(2 / 3))
+    assert (entry.kind, entry.correct, entry.accuracy) == ("numbers", 2, pytest.approx(2 / 3))
     assert entry.mean_absolute_error is None
     assert replay(rows, "median(pass_at=3)").judges[0].correct == 3
 
@@ -407,12 +407,12 @@ def test_labels_and_scores_of_one_log_are_replayed_criterion_by_criterion() -> N
 
 def test_gold_of_another_kind_is_no_gold() -> None:
     labels = replay([row("PASS", gold=3), row("PASS", gold="PASS", case="2")], "majority").judges[0]
-    assert (labels.correct, labels.labelled, labels.accuracy_decided, labels.unread) == (1, 1, 1.0, 1)
+    assert (labels.correct, labels.labelled, labels.accuracy, labels.unread) == (1, 1, 1.0, 1)
     assert labels.single_call_accuracy == {"none": 1.0}
     none = replay([row("PASS", gold=3)], "majority").judges[0]
     assert (none.correct, none.labelled, none.single_call_accuracy, none.unread) == (None, 0, None, 1)
     scores = replay([row(8, gold="PASS"), row(9, gold=8, case="2")], "median").judges[0]
-    assert (scores.correct, scores.accuracy_decided, scores.mean_absolute_error) == (None, None, 1.0)
+    assert (scores.correct, scores.accuracy, scores.mean_absolute_error) == (None, None, 1.0)
     assert scores.unread == 1
 
 
@@ -453,7 +453,7 @@ def test_cases_of_one_source_are_one_unit_of_accuracy_and_controls() -> None:
 
     alone, shared = (replay(log(cluster), "majority").judges[0] for cluster in (None, "page"))
     assert (alone.clusters, shared.clusters) == (None, 10)
-    assert (alone.accuracy_decided, alone.labelled) == (shared.accuracy_decided, shared.labelled)
+    assert (alone.accuracy, alone.labelled) == (shared.accuracy, shared.labelled)
     widths = [
         (found.accuracy_interval or (0, 0))[1] - (found.accuracy_interval or (0, 0))[0] for found in (alone, shared)
     ]

@@ -53,7 +53,7 @@ def test_what_compares_samples_is_left_out_where_sampling_could_stop() -> None:
     assert {getattr(stopped, name) for name in FIXED_SAMPLES_ONLY} == {None}
     assert (stopped.curtailed, stopped.cases, stopped.pairs, whole.curtailed) == (200, 200, 0, 0)
     assert 0 < stopped.censored < 200
-    assert whole.accuracy_decided == stopped.accuracy_decided
+    assert whole.accuracy == stopped.accuracy
     assert stopped.tie_decisions == 0
 
 
@@ -81,7 +81,7 @@ def test_a_settled_pass_settles_no_score() -> None:
     whole = replay([replace(row, attributes={}) for row in stopped], "median(pass_at=5)").judges[0]
     assert (whole.decided, whole.mean_absolute_error) == (1, 0.5)
     passed = replay([replace(row, gold="PASS") for row in stopped], "median(pass_at=5)").judges[0]
-    assert (passed.correct, passed.accuracy_decided) == (1, 1.0)
+    assert (passed.correct, passed.accuracy) == (1, 1.0)
 
 
 def test_no_flip_rate_is_measured_with_early_stopping() -> None:

@@ -1,4 +1,7 @@
-"""Every part of google-adk we use that its makers did not make public, in one place: what a new version may break."""
+"""Every part of google-adk we use that its makers did not make public, in one place: what a new version may break.
+
+Importing it imports no framework.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +9,10 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from importlib import import_module
-from types import ModuleType
+from types import MappingProxyType, ModuleType
 from typing import TYPE_CHECKING
 
-from judgeharness_adk.adapter import TESTED
-from judgeharness_integrations.judging.adapters import seam
+from judgeharness_integrations.judging.adapters import VersionRange, seam
 
 if TYPE_CHECKING:
     from google.adk.evaluation.conversation_scenarios import ConversationScenario
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "STAND_IN",
+    "TESTED",
     "addresses_of",
     "aggregates_itself",
     "ask_anew",
@@ -42,6 +45,8 @@ __all__ = [
     "token_usage_details",
     "user_turn_prompt",
 ]
+
+TESTED: Mapping[str, VersionRange] = MappingProxyType({"google-adk": VersionRange(lowest="2.8", newest="2.13")})
 
 STAND_IN = "gemini-2.5-flash"  # a model every ADK resolves, in evaluators that are never asked
 

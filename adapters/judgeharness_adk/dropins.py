@@ -95,7 +95,7 @@ class HarnessedLlmAsJudge(HarnessedEvaluator, LlmAsJudge[Any]):
         return _filled(result, told, "overall_rubric_scores", "overall_token_usage_details")
 
     def _folded(self, judge: MetricJudge[Any], one: Judged, told: PerInvocationResult) -> PerInvocationResult:
-        samples = list(samples_of(one, told, judge.criterion.threshold, rubrics=judge.by_rubric))
+        samples = list(samples_of(one.results, told, judge.criterion.threshold, rubrics=judge.by_rubric))
         if not samples:
             return told
         self._samples = Measured(given=tuple(samples), decided=told)

@@ -19,7 +19,7 @@ from judgeharness_integrations.judging.judge import Answer
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
 if TYPE_CHECKING:
-    from judgeharness_adk.measuring import Judged
+    from judgeharness_integrations.analysis.result import HarnessResult
 
 __all__ = ["Hooked", "Hooks", "Measured", "Reply", "reread", "samples_of"]
 
@@ -131,10 +131,10 @@ class Measured(Generic[T]):
 
 
 def samples_of(
-    judged: Judged, told: PerInvocationResult, threshold: float, *, rubrics: bool
+    results: Sequence[HarnessResult], told: PerInvocationResult, threshold: float, *, rubrics: bool
 ) -> Iterator[PerInvocationResult]:
     """Yield the samples of an invocation that could be read, as ADK has them."""
-    for result in judged.results:
+    for result in results:
         samples: dict[tuple[str, int], list[VerdictRow]] = {}
         for row in result.rows:
             samples.setdefault((row.perturbation, row.repetition), []).append(row)

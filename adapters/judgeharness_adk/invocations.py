@@ -190,6 +190,8 @@ def rewritten_scenario(scenario: ConversationScenario, change: Callable[[str], s
 
 
 def _mapped(value: Any, change: Callable[[str], str], *, readable: bool) -> Any:
+    if value is None or isinstance(value, (bool, float)):  # most fields of a part
+        return value
     if isinstance(value, str):
         return change(value) if readable and value else value
     if isinstance(value, BaseModel):

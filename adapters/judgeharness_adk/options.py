@@ -12,9 +12,9 @@ from google.adk.models.registry import LLMRegistry
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from judgeharness_adk import _seams
-from judgeharness_adk.adapter import PERTURBATIONS
 from judgeharness_adk.judges import JUDGES, MetricJudge
 from judgeharness_adk.models import config_of, model_rewriter
+from judgeharness_adk.perturbations import PERTURBATIONS
 from judgeharness_adk.registrations import DEFAULT_SIDECAR, Registered
 from judgeharness_integrations import JudgeHarness
 from judgeharness_integrations._errors import ConfigError, UnknownNameError

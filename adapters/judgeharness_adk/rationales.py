@@ -37,6 +37,7 @@ __all__ = [
 
 
 VERSION = 2  # of the line for programs
+_dense = json.JSONEncoder(separators=(",", ":")).encode
 _LISTED = 10  # invocations whose lines an overall row repeats
 _LONGEST_REASON = 1_500  # characters; the sidecar has it whole
 
@@ -61,7 +62,7 @@ def rubric_rationale(result: HarnessResult, criterion: str, line: str) -> str:
 
 def machine_line(facts: Mapping[str, Any]) -> str:
     """Return the line for programs."""
-    return json.dumps(facts, separators=(",", ":"))
+    return _dense(facts)
 
 
 def counted(words: Iterable[str]) -> str:

@@ -16,7 +16,6 @@ from google.adk.evaluation.llm_as_judge import LlmAsJudge
 from google.adk.evaluation.metric_evaluator_registry import MetricEvaluatorRegistry
 
 from judgeharness_adk import _seams
-from judgeharness_adk.adapter import TESTED
 from judgeharness_adk.dropins import EVALUATORS, evaluator_of, harnessed
 from judgeharness_adk.evaluators import HarnessedEvaluator
 from judgeharness_adk.options import DEFAULT_RULE
@@ -114,7 +113,7 @@ def register(
     registry = default if registry is None else registry
     registered = registered_by(sys._getframe(1).f_globals, rules, folder, models)  # noqa: SLF001 - whose file it is
     infos = {info.metric_name: info for info in registry.get_registered_metrics()}
-    for sentence in untested(TESTED):
+    for sentence in untested(_seams.TESTED):
         _LOGGER.warning("%s", sentence)
     there = {name: _seams.evaluator_class(registry, name) for name in infos}
     knows = registered_for_this_agent if registry is default else lambda: registered

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from types import MethodType
@@ -326,7 +327,13 @@ class ChainFaces(Runnable[Any, dict[str, Any]]):
         if getattr(self, "_bare"):  # noqa: B009 - the harnessed evaluator's
             raw = result.rows[0].raw if result.rows and self.harness.keep == "text" else None
             return reasoning if result.only.status == "decided" else raw or reasoning
-        return reasoning if answer["value"] is None else f"GRADE: {answer['value']}\n{reasoning}"
+        return reasoning if answer["value"] is None else _graded_text(str(answer["value"]), reasoning)
+
+
+def _graded_text(grade: str, reasoning: str) -> str:
+    """Return a text whose first line is the grade, without the lines of the reasoning that only say it again."""
+    same = re.compile(rf"\W*(?:grade:)?\W*{re.escape(grade)}\W*", re.IGNORECASE)
+    return "\n".join([f"GRADE: {grade}", *(line for line in reasoning.splitlines() if not same.fullmatch(line))])
 
 
 def _config(**given: Any) -> RunnableConfig:

@@ -19,6 +19,7 @@ from judgeharness_integrations.cli.agreement import AltTestRequest
 from judgeharness_integrations.cli.kappa import KappaRequest
 from judgeharness_integrations.reporting.figures import check_drawable
 from judgeharness_integrations.reporting.terminal import percent, safe, table
+from judgeharness_integrations.verdictlog.plain import p_text
 
 if TYPE_CHECKING:
     from judgeharness_integrations.analysis.agreement.alttestreport import AltTest, AnnotatorTest, Scope
@@ -173,7 +174,6 @@ def _comparison(one: RhoDifference, *, several: bool) -> Row:
     return [who, str(one.instances), *rates, limits(one.interval)]
 
 
-_ALMOST_ZERO = 0.001
 _LONGEST_TABLE = 60
 _MOST_HUMANS = 12
 
@@ -199,13 +199,12 @@ def _table(test: AltTest, names: Names, *, clustered: bool) -> RenderableType:
 
 
 def _annotator(one: AnnotatorTest, test: AltTest, *, clustered: bool) -> Row:
-    own = [number(one.rho_f), number(one.rho_h), number(one.t), _p(one.p), _p(one.p_adjusted)]
-    beside = [*([] if test.multiplicative else [_p(one.tango_p)]), *([_p(one.clustered_p)] if clustered else [])]
+    own = [number(one.rho_f), number(one.rho_h), number(one.t), p_text(one.p), p_text(one.p_adjusted)]
+    beside = [
+        *([] if test.multiplicative else [p_text(one.tango_p)]),
+        *([p_text(one.clustered_p)] if clustered else []),
+    ]
     return [safe(one.annotator), str(one.n), *own, "yes" if one.rejected else "no", *beside]
-
-
-def _p(value: float | None) -> str:
-    return "-" if value is None else "<0.001" if value < _ALMOST_ZERO else f"{value:.3f}"
 
 
 def fellow_table(scope: Scope) -> Iterator[RenderableType]:

@@ -21,7 +21,7 @@ from judgeharness_integrations.cli.exits import NOT_GRADED, OK
 from judgeharness_integrations.judging.cases import case_id_of
 from judgeharness_integrations.judging.config import Config, build_harness_options, build_judge, load_config
 from judgeharness_integrations.judging.execution.observing import Span, default_observers
-from judgeharness_integrations.judging.execution.preparing import content_digest
+from judgeharness_integrations.judging.execution.preparing import asked_digest
 from judgeharness_integrations.judging.harness import JudgeHarness
 from judgeharness_integrations.judging.labelset import CalibrationSet
 from judgeharness_integrations.judging.prices import prices_of
@@ -115,7 +115,7 @@ def _clusters(labelled: CalibrationSet) -> tuple[dict[str, Hashable], list[str]]
     copies, clusters = CopiedCases(), dict[str, Hashable]()
     for case in labelled.cases:
         case_id = case_id_of(case)
-        clusters[case_id] = copies.add(case_id, content_digest(case), named_cluster(attributed(case)))
+        clusters[case_id] = copies.add(case_id, asked_digest(case), named_cluster(attributed(case)))
     return clusters, copies.together
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -77,11 +77,12 @@ class ConfiguredLog:
         if learn is not None:
             for row in rows:
                 learn(row.attributes)  # how it answers, as it did then
-        self._design = JudgeHarness(**build_harness_options(config)).design_for(judge)
-        self._path, self._rows = path, rows
+        harness = JudgeHarness(**build_harness_options(config))
+        self._design, self._seed = harness.design_for(judge), harness.seed
+        self._path, self._rows, self._config, self._judge = path, rows, config, judge
         self.rule: Rule = self._design.rule
         self.min_valid = self._design.min_valid
-        declared = judge_model(judge, config.judges[place])
+        self._declared = declared = judge_model(judge, config.judges[place])
         self._model = declared or (None if judge.identity is None else judge.identity.model)
         self.parts: Mapping[str, Any] | None = fingerprint_parts(judge, self._design, declared)
         self.candidate = asked_candidate(judge, self._design, declared)
@@ -102,10 +103,41 @@ class ConfiguredLog:
         changes = changes or tuple(self._other_judge(known))
         if changes:
             raise UsageError(f"the log was not run with {self._path}: {'; '.join(changes)}.")
-        if known or self.parts is None:
+        if known or self.parts is None or (alike := self._asked_alike()):
             return ()
         unknown = "a log apart from its run's folder does not say which prompt was asked"
+        if alike is False:
+            unknown = (
+                f"{self._path} asks none of its cases as the log's were asked (the prompt, the model's name, the seed, "
+                "texts or columns differ)"
+            )
         return (f"{unknown}: that it was that of {self._path} is taken from you",)
+
+    def _asked_alike(self) -> bool | None:
+        """Whether a case of the configuration is asked as it was; None where it holds none of the log, or nobody knows.
+
+        The hash of a probe holds judge, model, prompt and criteria, so that one equal hash tells them all. Columns that
+        a file of cases has got since are none of what was asked.
+        """
+        from judgeharness_integrations.judging.config import build_cases  # noqa: PLC0415 - of a log apart alone
+        from judgeharness_integrations.judging.execution.preparing import content_digest, judge_digest, probe_hash  # noqa: PLC0415
+
+        identity = self._judge.identity
+        if identity is None or identity.source is not None or self._config.cases is None:
+            return None
+        asked = {row.case_id: row for row in self._rows if row.perturbation == "none" and row.probe_hash is not None}
+        digest, compared = judge_digest(self._judge, self._declared), False
+        for case in build_cases(self._config):
+            row = asked.get(case_id_of(case))
+            if row is None:
+                continue
+            then = {name: value for name, value in case.attributes.items() if name in row.attributes}
+            content = content_digest(replace(case, attributes=then)) or b""
+            place: dict[str, Any] = {"perturbation": "none", "repetition": row.repetition, "seed": self._seed}
+            if probe_hash(digest, content, **place) == row.probe_hash:
+                return True
+            compared = True
+        return False if compared else None
 
     def _other_judge(self, known: Collection[str]) -> Iterator[str]:
         """Yield why another judge was asked: by the fingerprints of the run's results, else by the model rows name."""
@@ -213,22 +245,31 @@ def _labelled(items: Sequence[LabelledItem]) -> tuple[LabelledItem, ...]:
 
 
 def labelled_rows(
-    rows: Sequence[VerdictRow], log: Path, request: Request, *, cluster: str = CLUSTER
+    rows: Sequence[VerdictRow],
+    log: Path,
+    request: Request,
+    *,
+    cluster: str = CLUSTER,
+    copies: Callable[[Sequence[VerdictRow], str], tuple[Sequence[VerdictRow], list[str]]] = copies_together,
 ) -> tuple[CalibrationSet, Sequence[VerdictRow], tuple[str, ...]]:
-    """Return the labels, the rows with them, and what is to be said: of a file of labels, of the run, of its cases."""
+    """Return the labels, the rows with them, and what is to be said: of a file of labels, of the run, of its cases.
+
+    `copies` does with cases that ask the same, by a column of clusters, what is to be done with them.
+    """
     check_columns(None if cluster == CLUSTER else cluster, {name for row in rows for name in row.attributes})
     said = (*stop_notes(log, request.run), *cut_off_notes(rows, log, request.run))
-    rows, copied = copies_together(rows, cluster)
-    said += tuple(copied)
     if request.labels is None:
         if all(row.gold is None for row in rows):
             raise UsageError(f"{log}: no row carries a gold label: give the labels as --labels FILE (case_id, gold).")
         # through the label set, so that its source is checked the same way
         name = request.name or log.name.split(".")[0]
-        return CalibrationSet.from_rows(rows, name=name, source=request.declared_source), rows, said
-    labels = read_gold(request.labels, name=request.name, source=request.declared_source)
-    found = joined(rows, labels)
-    return labels, found.rows, (*found.notes(str(request.labels)), *said)
+        labels = CalibrationSet.from_rows(rows, name=name, source=request.declared_source)
+    else:
+        labels = read_gold(request.labels, name=request.name, source=request.declared_source)
+        found = joined(rows, labels)
+        rows, said = found.rows, (*found.notes(str(request.labels)), *said)
+    rows, copied = copies(rows, cluster)
+    return labels, rows, (*said, *copied)
 
 
 def cut_off_notes(rows: Sequence[VerdictRow], log: Path, run: str | None) -> Iterator[str]:

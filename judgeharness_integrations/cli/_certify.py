@@ -10,7 +10,7 @@ import typer
 
 from judgeharness_integrations._documents import refuse_same
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.analysis.aggregation.grouping import CLUSTER
+from judgeharness_integrations.analysis.aggregation.grouping import CLUSTER, without_copies
 from judgeharness_integrations.analysis.aggregation.rules import Rule
 from judgeharness_integrations.analysis.calibration.candidates import candidate_of_items
 from judgeharness_integrations.analysis.calibration.saved import labelled_last_asked
@@ -53,7 +53,9 @@ def certify_log(log: Path, wanted: Wanted, request: Request, *, rule: str | None
         for note in cut_off_notes(answered, log, request.run):
             raise UsageError(f"{note}, and nothing shows that they did: continue the run to its end, without --until.")
         study = study_of(request, config, request.out, log=log)
-        labelled, rows, notes = labelled_rows(answered, log, request, cluster=wanted.cluster or CLUSTER)
+        labelled, rows, notes = labelled_rows(
+            answered, log, request, cluster=wanted.cluster or CLUSTER, copies=without_copies
+        )
         configured = None if config is None else ConfiguredLog(config, rows)
         folding = Folding.of(rule or _RULE, configured)
         decided = folding.decisions(rows)

@@ -97,11 +97,12 @@ def _facts(report: CheckReport, *, several: bool) -> Iterator[str]:
             where = "both orders" if fact.get("consistency_of") == "orders" else "repetitions"
             same, of = percent(fact["consistency"]), fact["consistency_cases"]
             yield f"{about}same verdict in {where}: {same} % of {plural(of, 'case')}"
-        if fact.get("accuracy") is not None:
-            ends = fact.get("accuracy_interval")
+        if fact.get("right_of_labelled") is not None:
+            ends = fact.get("right_of_labelled_interval")
             interval = "" if ends is None else f" [{100 * ends[0]:.0f}, {100 * ends[1]:.0f}]"
-            of = plural(fact["accuracy_cases"], "case")
-            yield f"{about}single answers that agree with gold: {percent(fact['accuracy'])} %{interval} of {of}"
+            of = plural(fact["labelled_cases"], "case")
+            right = percent(fact["right_of_labelled"])
+            yield f"{about}single answers that agree with gold: {right} %{interval} of {of}"
         if (controls := fact.get("controls")) is not None:
             yield f"{about}{controls.line}"
             if controls.beaten:  # else it is said below

@@ -332,7 +332,9 @@ def print_measured(request: CorrectedRateRequest) -> None:
     for line in _head(report, origin):
         screen.print(Text(line), soft_wrap=True)
     rows = [_row(report, estimate) for estimate in report.estimates]
-    screen.print(table("estimates", ("", "estimator", "assumes", "rate", "95 % interval", "SE"), rows, texts=3))
+    screen.print(
+        table("estimates", ("", "estimator", "items", "assumes", "rate", "95 % interval", "SE"), rows, texts=4)
+    )
     for line in _tail(report, origin):
         screen.print(Text(line), soft_wrap=True)
 
@@ -360,8 +362,8 @@ def _row(report: CorrectedRate, estimate: RateEstimate) -> tuple[Any, ...]:
     if estimate.raw is not None and not 0 <= estimate.raw <= 1:
         rate = f"outside [0, 1] ({estimate.raw:.3f})"
     error = "-" if estimate.se is None else f"{estimate.se:.4f}"
-    assumes = "same errors" if estimate.method.startswith("rogan_gladen") else "random labels"
-    return chosen, safe(_TITLES[estimate.method]), assumes, rate, interval, error
+    assumes = "random labels" if estimate.items == "all" else "same errors"
+    return chosen, safe(_TITLES[estimate.method]), estimate.items, assumes, rate, interval, error
 
 
 def _tail(report: CorrectedRate, origin: Origin) -> Iterator[str]:

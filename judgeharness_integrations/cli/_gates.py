@@ -8,7 +8,7 @@ from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.analysis.gates.gate import Gates
 from judgeharness_integrations.analysis.gates.report import GateReport
 from judgeharness_integrations.cli._gate_options import GateOptions, ends_of
-from judgeharness_integrations.cli.exits import GATE_FAILED, OK
+from judgeharness_integrations.cli.exits import GATE_FAILED, NOT_GRADED, OK
 
 __all__ = ["gate_exit", "gates_of"]
 
@@ -53,6 +53,8 @@ def _check_sequential(options: GateOptions, gates: Gates) -> None:
         raise UsageError("--sequential says how gates look at cases: give a gate, as --fail-under 'pass_rate>=0.8'.")
 
 
-def gate_exit(gates: GateReport | None) -> int:
-    """Return the exit code of what gates said: 1 unless every one passed."""
+def gate_exit(gates: GateReport | None, *, graded: bool = True) -> int:
+    """Return the exit code of what gates said: 1 unless every one passed, 3 where nothing was `graded`."""
+    if not graded:
+        return NOT_GRADED
     return OK if gates is None or gates.passed else GATE_FAILED

@@ -12,10 +12,16 @@ from typing import TYPE_CHECKING, Any, Final
 from rich.text import Text
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.analysis.aggregation.grouping import by_case, by_criterion, cluster_of
+from judgeharness_integrations.analysis.aggregation.grouping import (
+    by_case,
+    by_criterion,
+    cluster_of,
+    without_copies,
+)
 from judgeharness_integrations.analysis.aggregation.rules import Rule, pass_mark, rule
 from judgeharness_integrations.analysis.calibration.holdout import check_candidates, simultaneous_alpha
-from judgeharness_integrations.analysis.certifying.sequence import CertificatePrice, agreed_votes, certificate_prices
+from judgeharness_integrations.analysis.calibration.population import column_text
+from judgeharness_integrations.analysis.certifying.sequence import CertificatePrice, agreed_votes, stratified_prices
 from judgeharness_integrations.analysis.planning import (
     Components,
     Facts,
@@ -31,11 +37,15 @@ from judgeharness_integrations.analysis.planning.report import Wanted
 from judgeharness_integrations.analysis.replay import rows_about, rows_of_judges
 from judgeharness_integrations.analysis.spending import Prices, bill_of
 from judgeharness_integrations.analysis.usage import Billed, Spent, billed, names_of
+from judgeharness_integrations.cli._names import names_in
 from judgeharness_integrations.cli._output import print_json
 from judgeharness_integrations.cli.plan import PlanRequest
 from judgeharness_integrations.judging.cases import AnswerCase
 from judgeharness_integrations.judging.plan import Plan
+from judgeharness_integrations.reporting.html.charts import plural
 from judgeharness_integrations.reporting.terminal import console, percent, table
+from judgeharness_integrations.verdictlog.encoding import check_columns
+from judgeharness_integrations.verdictlog.plain import safe_text
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
 if TYPE_CHECKING:
@@ -63,6 +73,7 @@ class CertificatePlan:
     """What a certificate takes: `by_votes` a case; `labels` is how many the pilot holds.
 
     `assurance` is the share of studies in which it is to be granted, `candidates` of how many it is the chosen one.
+    `strata` are those of the column `by`, each of which is granted in that share of studies.
     """
 
     agreement: float
@@ -71,12 +82,21 @@ class CertificatePlan:
     candidates: int
     labels: int
     by_votes: tuple[CertificatePrice, ...]
+    by: str | None = None
+    strata: tuple[str, ...] = ()
 
 
 def certificate_plan(
-    rows: Sequence[VerdictRow], *, agreement: float, delta: float, assurance: float, candidates: int, rule: Rule | None
+    rows: Sequence[VerdictRow],
+    *,
+    agreement: float,
+    delta: float,
+    assurance: float,
+    candidates: int,
+    rule: Rule | None,
+    by: str | None = None,
 ) -> CertificatePlan:
-    """Return what a certificate takes by the votes of one criterion of a pilot.
+    """Return what a certificate takes by the votes of one criterion of a pilot, of each stratum where `by` says them.
 
     Raises:
         UsageError: the pilot does not tell, labelled cases share clusters, as prices are of independent ones, or the
@@ -89,6 +109,7 @@ def certificate_plan(
             f"--certify prices decisions of the rule {_PRICED}, not of {rule.name}: give --rule {_PRICED}, or certify "
             "a labelled log under your rule, whose refusal says how many labels would do."
         )
+    rows, _ = without_copies(rows)
     cases = by_case(rows)
     clusters = [
         cluster_of(case_id, mine) for (_, case_id), mine in cases.items() if any(row.gold is not None for row in mine)
@@ -98,27 +119,43 @@ def certificate_plan(
             f"{len(clusters)} labelled cases of the pilot are in {len(set(clusters))} clusters, and --certify tells "
             "what a certificate takes of independent cases: give a --pilot LOG with one labelled case a cluster."
         )
-    agreed = agreed_votes(cases.values())
-    prices = certificate_prices(
-        agreed,
+    strata, labels = _strata(rows, by), len(agreed_votes(cases.values()))
+    prices = stratified_prices(
+        list(strata.values()),
         agreement=agreement,
         delta=simultaneous_alpha(delta, candidates),
-        labels=len(agreed),
+        labels=labels,
         share=assurance,
+        cases=labels,
     )
     if not prices:
+        of_each = "" if by is None else f", in each stratum of {by}"
         raise UsageError(
             "--certify needs a pilot with gold labels and several votes a case, which differ within cases and between "
-            "them: give such a --pilot LOG."
+            f"them{of_each}: give such a --pilot LOG{'' if by is None else ', or plan without --by'}."
         )
     return CertificatePlan(
         agreement=agreement,
         delta=delta,
         assurance=assurance,
         candidates=candidates,
-        labels=len(agreed),
+        labels=labels,
         by_votes=prices,
+        by=by,
+        strata=() if by is None else tuple(strata),
     )
+
+
+def _strata(rows: Sequence[VerdictRow], by: str | None) -> dict[str, list[tuple[int, int]]]:
+    """Return the votes of the labelled cases of each stratum; a case without a value is in none."""
+    if by is None:
+        return {"": agreed_votes(by_case(rows).values())}
+    check_columns(by, {name for row in rows for name in row.attributes})
+    strata: dict[str, list[Sequence[VerdictRow]]] = {}
+    for mine in by_case(rows).values():
+        if any(row.gold is not None for row in mine) and (name := column_text(mine, by)) is not None:
+            strata.setdefault(name, []).append(mine)
+    return {name: agreed_votes(cases) for name, cases in strata.items()}
 
 
 def print_certificate(plan: CertificatePlan) -> None:
@@ -126,6 +163,9 @@ def print_certificate(plan: CertificatePlan) -> None:
     screen = console()
     promise = f"decisions agree with labels {100 * plan.agreement:g} % of the time, with {100 * (1 - plan.delta):g} %"
     screen.print(Text(f"certificate that {promise} confidence, the pilot's votes taken for certain:"), soft_wrap=True)
+    if plan.by is not None:
+        each = f"for each of {plural(len(plan.strata), 'stratum', 'strata')} of {plan.by}, by its part of the pilot's"
+        screen.print(Text(safe_text(f"{each} labels and at an equal share of delta")), soft_wrap=True)
     if plan.candidates > 1:
         each = f"the chosen one of {plan.candidates} candidates, each tested at a level of {plan.delta:g} / "
         screen.print(Text(f"{each}{plan.candidates}"), soft_wrap=True)
@@ -226,6 +266,7 @@ def print_plan(asked: PlanRequest) -> None:
             assurance=wanted.goal.share,
             candidates=1 if asked.candidates is None else asked.candidates,
             rule=folds,
+            by=", ".join(names_in(asked.by)) or None,
         )
     if asked.as_json:
         print_json(report.to_dict() | ({} if certificate is None else {"certificate": asdict(certificate)}))
@@ -248,6 +289,8 @@ def _check(asked: PlanRequest) -> None:
         raise UsageError("--certify needs votes with gold labels: give --pilot LOG.")
     if asked.certify is None and asked.candidates is not None:
         raise UsageError("--candidates are those a certificate is chosen from: give --certify AGREEMENT, too.")
+    if asked.certify is None and asked.by:
+        raise UsageError("--by are strata a certificate is given for: give --certify AGREEMENT, too.")
     if (asked.sensitivity is None) != (asked.specificity is None):
         raise UsageError("a corrected rate needs both --sensitivity and --specificity.")
 

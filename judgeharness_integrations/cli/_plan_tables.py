@@ -90,8 +90,21 @@ def _wanted(report: PlanningReport) -> str:
         return f"95 % interval {decisions} no wider than {goal.value:g}, {_assured(report)}"
     return (
         f"difference of {goal.value:g} between two systems {decisions}, found by compare, {_assured(report)} "
-        f"(same cases, correlation {goal.correlation:g} assumed)"
+        f"(same cases, {_correlated(report)})"
     )
+
+
+def _correlated(report: PlanningReport) -> str:
+    """Say on which correlation the promise stands, and what it takes without any."""
+    correlation, design = report.goal.correlation, report.cheapest or next(iter(report.designs), None)
+    if not report.components.split:
+        return "taken for uncorrelated"
+    assumed = f"correlation {correlation:g} assumed"
+    if not correlation or design is None or design.cases is None:
+        return assumed
+    without = f"{MOST_CASES} or more" if report.uncorrelated is None else str(report.uncorrelated)
+    size = f"{design.perturbations} x {design.repetitions}"
+    return f"{assumed}: of what is said of a case in the long run; {size} takes {without} cases at 0"
 
 
 def _assured(report: PlanningReport) -> str:

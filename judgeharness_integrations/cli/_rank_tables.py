@@ -17,7 +17,7 @@ from judgeharness_integrations.analysis.ranking.studying import RankStudy
 from judgeharness_integrations.analysis.statistics.means import Z95
 from judgeharness_integrations.cli._alttest import Row, limits, number, titled
 from judgeharness_integrations.reporting.terminal import percent, safe
-from judgeharness_integrations.verdictlog.plain import safe_text
+from judgeharness_integrations.verdictlog.plain import p_text, safe_text
 
 __all__ = [
     "FIRST_JUDGES",
@@ -117,7 +117,7 @@ def contrast_table(report: RankReport) -> RenderableType:
             safe(one.other, _LONGEST),
             number(one.difference, 0),
             "-" if one.p is None else limits(one.ci95, 0),
-            _p(one.p_adjusted),
+            p_text(one.p_adjusted),
             "" if one.significant else _findable(one),
         ]
         for one in shown
@@ -138,12 +138,6 @@ def _that_matter(contrasts: Sequence[Contrast]) -> Sequence[Contrast]:
 
 def _findable(one: Contrast) -> str:
     return "-" if one.p is None else number(_POWER * one.se, 0)
-
-
-def _p(value: float | None) -> str:
-    if value is None:
-        return "-"
-    return "<.001" if value < 0.001 else f"{value:.3f}".removeprefix("0")  # noqa: PLR2004 - the least that is shown
 
 
 def group_table(found: RankStudy, made: Portfolio) -> RenderableType:

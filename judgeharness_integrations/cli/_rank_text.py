@@ -31,7 +31,7 @@ from judgeharness_integrations.cli._rank_tables import (
     score_gap_table,
 )
 from judgeharness_integrations.reporting.terminal import percent, safe
-from judgeharness_integrations.verdictlog.plain import safe_text
+from judgeharness_integrations.verdictlog.plain import p_text, safe_text
 
 __all__ = ["rank_text"]
 
@@ -168,7 +168,7 @@ def _rests_on(found: RankStudy, report: RankReport, rule_fixed: RuleFixed) -> It
     )
     effect = facts.order_effect
     if effect is not None:
-        p = "p < .001" if effect.p < 0.001 else f"p = {effect.p:.3f}"  # noqa: PLR2004 - the least that is shown
+        p = f"p {p_text(effect.p)}"
         yield (
             f"showing the better answer first is worth {effect.elo:.0f} Elo ({_interval(effect.ci95)}, {p}; "
             f"{effect.matches} verdicts, one a judge, pair and order, on "

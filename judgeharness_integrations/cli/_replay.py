@@ -29,11 +29,11 @@ from judgeharness_integrations.analysis.runs.folder import (
     noted_of_run,
     unknown_certificate,
 )
-from judgeharness_integrations.analysis.runs.report import never_asked
+from judgeharness_integrations.analysis.runs.report import never_asked, nothing_graded
 from judgeharness_integrations.cli._gate_options import GateOptions
+from judgeharness_integrations.cli._gates import gate_exit
 from judgeharness_integrations.cli._output import print_json
 from judgeharness_integrations.cli._reading import rows_of_log, without_garbage_collection
-from judgeharness_integrations.cli.exits import OK
 from judgeharness_integrations.verdictlog import VerdictRow
 from judgeharness_integrations.verdictlog.plain import safe_text
 from judgeharness_integrations.verdictlog.runfolder import folder_of
@@ -84,7 +84,9 @@ def replay_log(
     as_json: bool = False,
     gates: GateOptions | None = None,
 ) -> int:
-    """Read a log, or one run of it, fold it, print the report and return the exit code: 1 where a gate fails.
+    """Read a log, or one run of it, fold it, print the report and return the exit code.
+
+    It is 1 where a gate fails and 3 where nothing was graded.
 
     Raises:
         UsageError: runs of the log share answers and none was chosen, or a gate is about nothing in the log.
@@ -115,12 +117,13 @@ def replay_log(
             report = anchored(report, known, groups, chosen, min_valid=min_valid, stopped=shown["stopped"])
         if asked is None:
             _show(report, None, rows, judges, **shown)
-            return OK
+            return gate_exit(None, graded=report.graded)
         from judgeharness_integrations.cli._replay_gates import check_replay, tell_gates  # noqa: PLC0415 - for few
 
         checked = check_replay(asked, rows, chosen, known, planned=planned, own=own, **options)
         _show(report, checked, rows, judges, **shown)
-        return tell_gates(checked, stderr=as_json)
+        tell_gates(checked, stderr=as_json)
+        return gate_exit(checked, graded=report.graded)
 
 
 def _calibrations(log: Path, path: Path | None, judges: Mapping[str, Sequence[VerdictRow]]) -> Calibrations:
@@ -151,7 +154,7 @@ def _show(
     as_json: bool,
 ) -> None:
     asked = rows_of_judges(rows, judges)
-    notes = [*([f"the run {STOPPED}"] if stopped else ()), *_missing(asked, planned)]
+    notes = [*([f"the run {STOPPED}"] if stopped else ()), *_missing(asked, planned), *_ungraded(report)]
     if as_json:
         for note in notes:
             typer.echo(safe_text(note), err=True)
@@ -169,6 +172,13 @@ def _missing(asked: Mapping[str, Sequence[VerdictRow]], planned: Mapping[str, in
         if (never := cases - len(by_case(rows))) > 0:
             yield f"{judge}: {never_asked(never, cases)}: not graded"
         yield from (f"{judge}: {line}" for line in copied_cases(rows))
+
+
+def _ungraded(report: ReplayReport) -> Iterator[str]:
+    """Yield the judges that graded nothing."""
+    cases = {one.judge: one.cases for one in report.judges}
+    graded = {one.judge for one in report.judges if one.graded}
+    yield from (f"{judge}: {nothing_graded(count)}" for judge, count in cases.items() if judge not in graded)
 
 
 def _gates(options: GateOptions | None) -> Gates | None:

@@ -10,7 +10,6 @@ from judgeharness_integrations.analysis.replay import rows_of_judges
 from judgeharness_integrations.analysis.runs.building import run_report
 from judgeharness_integrations.analysis.runs.reading import results_of_log
 from judgeharness_integrations.cli._gate_table import print_gates
-from judgeharness_integrations.cli._gates import gate_exit
 from judgeharness_integrations.reporting.terminal import console
 
 if TYPE_CHECKING:
@@ -54,7 +53,6 @@ def check_replay(
     return check_gates(run_report(results, planned=wanted, gates=own), gates)
 
 
-def tell_gates(checked: GateReport, *, stderr: bool) -> int:
-    """Print what the gates said and return the exit code."""
+def tell_gates(checked: GateReport, *, stderr: bool) -> None:
+    """Print what the gates said."""
     print_gates(checked, console(stderr=stderr))
-    return gate_exit(checked)

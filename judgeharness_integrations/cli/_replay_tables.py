@@ -12,12 +12,11 @@ from judgeharness_integrations.analysis.aggregation.statistics import VarianceSp
 from judgeharness_integrations.analysis.calibration.controls import Controls
 from judgeharness_integrations.analysis.replay import JudgeReplay, ReplayReport
 from judgeharness_integrations.reporting.terminal import percent, safe, share, share_labelled, table
-from judgeharness_integrations.verdictlog.plain import safe_text
+from judgeharness_integrations.verdictlog.plain import p_text, safe_text
 from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow, verdict_text
 
 __all__ = ["control_lines", "decision_table", "replay_tables", "stopping_sentences"]
 
-_ALMOST_ZERO = 0.001
 _LONGEST = 400
 
 
@@ -129,7 +128,6 @@ def _position_table(entries: Sequence[JudgeReplay]) -> RenderableType:
 
 
 def _position(entry: JudgeReplay) -> list[str | Text]:
-    p = entry.position_bias_p
     return [
         _who(entry),
         str(entry.pairs),
@@ -137,7 +135,7 @@ def _position(entry: JudgeReplay) -> list[str | Text]:
         percent(entry.first_slot_rate),
         "-" if entry.always_first is None else str(entry.always_first),
         "-" if entry.always_second is None else str(entry.always_second),
-        "-" if p is None else "<0.001" if p < _ALMOST_ZERO else f"{p:.3f}",
+        p_text(entry.position_bias_p),
     ]
 
 

@@ -265,7 +265,7 @@ def make_report(source: Source, outputs: Outputs, options: GateOptions) -> int:
         if outputs.step_summary and (path := summary_file()) is not None:
             append_summary(outputs.markdown(report, checked), path)
     unfinished = checked is not None and source.is_folder and _unfinished(report)
-    return NOT_GRADED if unfinished or not report.graded else gate_exit(checked)
+    return NOT_GRADED if unfinished else gate_exit(checked, graded=report.graded)
 
 
 def _unfinished(report: RunReport) -> bool:

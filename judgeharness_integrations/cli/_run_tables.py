@@ -69,7 +69,7 @@ def print_summary(
 
 def _entry(entry: Mapping[str, Any]) -> list[str | Text]:
     name = entry["judge"] if entry["criterion"] == "verdict" else f"{entry['judge']} · {entry['criterion']}"
-    accuracy = entry["accuracy_decided"]
+    accuracy = entry["accuracy"]
     error = entry["mean_absolute_error"]
     right = "-" if accuracy is None else share_labelled(entry["correct"], entry["decided_with_gold"], entry["decided"])
     return [

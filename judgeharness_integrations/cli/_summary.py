@@ -195,7 +195,7 @@ class JudgeSums:
             **measured.to_dict(),
             "planned_samples": self.planned,
             "taken_samples": measured.rows,
-            "accuracy_decided_95": None if interval is None else list(interval),
+            "accuracy_95": None if interval is None else list(interval),
             "decided_with_gold": measured.labelled,
             **verdicts.to_dict(),
             "error": error,

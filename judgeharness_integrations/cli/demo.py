@@ -69,7 +69,7 @@ def _rows(judges: Sequence[JudgeShown]) -> Iterator[list[str | Text]]:
 
 def _cell(judge: JudgeShown, rule: str) -> str:
     entry = judge.rules[rule]
-    return f"{percent(entry.accuracy_decided)} {100 * (entry.coverage or 0.0):3.0f}%"
+    return f"{percent(entry.accuracy)} {100 * (entry.coverage or 0.0):3.0f}%"
 
 
 def _lesson(judges: Sequence[JudgeShown]) -> Iterator[str]:

@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 import typer
 
 from judgeharness_integrations.cli._command import command
+from judgeharness_integrations.cli._shared_options import SEVERAL
 
 __all__ = ["PlanRequest", "plan"]
 
@@ -72,6 +73,10 @@ class PlanRequest:
         int | None,
         typer.Option(help="Judges, rules, ... of which one is certified on the same labels.", show_default="1"),
     ] = None
+    by: Annotated[
+        tuple[str, ...],
+        typer.Option(help=f"Of --certify: a column of strata, each certified; {SEVERAL}.", show_default=False),
+    ] = ()
     expected: Annotated[
         bool, typer.Option("--expected", help="Take the pilot for certain: a quarter to two thirds of studies do.")
     ] = False

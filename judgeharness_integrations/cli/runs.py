@@ -37,6 +37,7 @@ class RunsRequest:
 
 
 RUNS_SCHEMA = "judgeharness.runs/1"
+_OWN_NAME = 12  # characters of a name that nobody chose
 _STATES = {"budget_exhausted": "out of budget", "judge_down": "a judge is down", None: "imported"}
 
 
@@ -63,7 +64,9 @@ def list_runs(request: RunsRequest) -> None:
     rows = [_cells(entry) for entry in document["runs"]]
     screen = console()
     screen.print(Text(f"log: {log.name}"))
-    screen.print(table("runs", columns, rows, texts=3))
+    listed = table("runs", columns, rows, texts=3)
+    listed.columns[0].no_wrap = all(len(entry["run"]) <= _OWN_NAME for entry in document["runs"])  # to be copied whole
+    screen.print(listed)
 
 
 def _entries(log: SqlLog) -> Iterator[dict[str, Any]]:

@@ -21,7 +21,7 @@ from judgeharness_integrations.analysis.calibration.population import CaseFacts,
 from judgeharness_integrations.analysis.calibration.saved import CalibrationReport, CalibrationState
 from judgeharness_integrations.analysis.result import CriterionResult, HarnessResult
 from judgeharness_integrations.judging.cases import Case, case_id_of
-from judgeharness_integrations.judging.execution.preparing import content_digest
+from judgeharness_integrations.judging.execution.preparing import asked_digest
 from judgeharness_integrations.judging.execution.recalling import CALIBRATION, is_searchable
 from judgeharness_integrations.judging.labelset import CalibrationSet
 from judgeharness_integrations.judging.running import Run, fingerprint_parts
@@ -344,7 +344,7 @@ class Anchor:
             judge=run.judge.name,
             parts=parts,
             measured_at=measured_at,
-            asked={case_id_of(case): content_digest(case) for case in labels.cases},
+            asked={case_id_of(case): asked_digest(case) for case in labels.cases},
         )
 
     async def _of(self, run: Run) -> tuple[CalibrationReport | None, CalibrationState | None]:

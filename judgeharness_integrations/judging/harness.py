@@ -38,7 +38,7 @@ from judgeharness_integrations.judging.execution.loop import run_sync, stream_sy
 from judgeharness_integrations.judging.execution.observing import Observer, Spans, default_observers
 from judgeharness_integrations.judging.execution.preparing import Rewritten, rewriter_places
 from judgeharness_integrations.judging.execution.rates import Rates
-from judgeharness_integrations.judging.judge import Judge, JudgeLike, as_judge
+from judgeharness_integrations.judging.judge import Judge, JudgeLike, as_judge, is_understood
 from judgeharness_integrations.judging.perturbations import Perturbation, Rewriter, perturbation
 from judgeharness_integrations.judging.plan import CasePlan, OnUnfit, Plan, plan_cases
 from judgeharness_integrations.judging.recording import ready, watchers
@@ -345,9 +345,10 @@ class JudgeHarness:
         """Yield the measurement of every case as it completes, in order of completion.
 
         A list or tuple of cases is planned as a whole before the first call; other iterables case by case. Where there
-        are many calls, the first one goes alone: it shows whether key, model and rule are right. A judge that answers
-        nothing, by errors that no waiting heals, is asked no more than a handful of times; the cases left over follow
-        as `not_graded`, in the state `judge_down`, and `HarnessResult.ended` says why.
+        are many calls, or a plain function none of whose answers was read yet, the first one goes alone: it shows
+        whether key, model, rule and answers are right. A judge that answers nothing, by errors that no waiting heals,
+        is asked no more than a handful of times; the cases left over follow as `not_graded`, in the state
+        `judge_down`, and `HarnessResult.ended` says why.
         Closing the generator cancels the calls in flight; rows answered until then are in the log.
         """
         async with aclosing(self._stream(as_judge(judge), cases, judge_model, default_observers())) as results:
@@ -377,7 +378,7 @@ class JudgeHarness:
         run = self._run(judge, judge_model, default_observers())
         cost = Plan.of(plans, rewritten=self._rewritten)
         self._check_budget(cost)
-        run.contact = Contact.of(cost)
+        run.contact = Contact.of(cost, understood=is_understood(judge))
         async with claimed(self.log, self.run):
             with run.spans.around("run", judge.name, calls=cost.total) as span:
                 report = await self._anchor.measured(replace(run, span=span), calibration_set, plans)
@@ -441,7 +442,8 @@ class JudgeHarness:
         ready()
         async with claimed(self.log, self.run):
             with run.spans.around("run", judge.name, calls=cost.total if cost else None) as span:
-                run = replace(run, span=span, contact=Contact.of(cost), anchor=self._anchor.anchored)
+                contact = Contact.of(cost, understood=is_understood(judge))
+                run = replace(run, span=span, contact=contact, anchor=self._anchor.anchored)
                 run.one_by_one = isinstance(cases, OneByOne)
                 async with aclosing(run.results(plans)) as results:
                     async for result in results:

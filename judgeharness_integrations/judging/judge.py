@@ -32,7 +32,9 @@ __all__ = [
     "as_answer",
     "as_judge",
     "as_judgment",
+    "is_understood",
     "model_family",
+    "note_understood",
     "text_hash",
 ]
 
@@ -400,3 +402,32 @@ def as_judge(judge: JudgeLike) -> Judge:
         f"a {type(judge).__name__} is not a judge: give a callable that takes a case, or an object with "
         "name, identity, criteria and an async judge(probe)."
     )
+
+
+_understood: Final[WeakValueDictionary[int, Any]] = WeakValueDictionary()  # code of functions, by its id
+
+
+def is_understood(judge: Judge) -> bool:
+    """Whether an answer was read before in this process; only what a plain function answers has to be found out."""
+    code = _code(judge)
+    return code is None or _understood.get(id(code)) is code
+
+
+def note_understood(judge: Judge) -> None:
+    """Note that what a judge answers can be read."""
+    if (code := _code(judge)) is not None:
+        with suppress(TypeError):  # some functions written in C cannot be referred to weakly
+            _understood[id(code)] = code
+
+
+def _code(judge: Judge) -> object | None:
+    """Return what is called when a judge asks its function, which suites wrap anew for each case; None without one."""
+    function = getattr(judge, "function", None)
+    while isinstance(function, partial):
+        function = function.func
+    if function is None:
+        return None
+    function = inspect.unwrap(function)
+    called = function if hasattr(function, "__code__") else type(function).__call__
+    code: object = getattr(called, "__code__", function)
+    return code

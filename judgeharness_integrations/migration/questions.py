@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import libcst as cst
@@ -22,7 +22,6 @@ __all__ = [
     "at_temperature_zero",
     "foreign_judge",
     "given_function",
-    "given_object",
     "grades_at_once",
     "model_calls",
     "model_name",
@@ -181,16 +180,24 @@ def foreign_judge(view: ModuleView, node: cst.CSTNode) -> Offer | None:
 
 def given_function(view: ModuleView, node: cst.CSTNode) -> Offer | None:
     """Return the judge in a function of another file that is handed on: `evaluate(target, evaluators=[grade])`."""
-    offer = given_object(view, node) or _offer_at(view, node)
+    offer = _given_object(view, node) or _offer_at(view, node)
     return offer if offer is not None and offer.role == "asker" else None
 
 
-def given_object(view: ModuleView, node: cst.CSTNode) -> Offer | None:
+def _given_object(view: ModuleView, node: cst.CSTNode) -> Offer | None:
     """Return what an object of another file's class does when it is called: `evaluate(app, evaluators=[Grader()])`."""
+    methods = _methods(view, node)
+    return next((methods[name] for name in sorted(RUN_METHODS) if name in methods), None)
+
+
+def object_methods(view: ModuleView, node: cst.CSTNode) -> set[str]:
+    """Return the methods that ask of an object made of another file's class."""
+    return {*_methods(view, node)}
+
+
+def _methods(view: ModuleView, node: cst.CSTNode) -> Mapping[str, Offer]:
     owner = _offer_at(view, node.func) if isinstance(node, cst.Call) else None
-    if owner is None or owner.role != "class":
-        return None
-    return next((owner.methods[name] for name in sorted(RUN_METHODS) if name in owner.methods), None)
+    return owner.methods if owner is not None and owner.role == "class" else {}
 
 
 def _is_foreign_client(view: ModuleView, call: cst.Call) -> bool:

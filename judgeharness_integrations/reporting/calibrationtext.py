@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["READ_OFF", "alike", "anchor_text", "calibration_text", "calibration_word"]
 
-_RATES = ("precision", "recall", "specificity", "accuracy_decided", "coverage", "base_rate")
+_RATES = ("precision", "recall", "specificity", "accuracy", "coverage", "base_rate")
 _ESTIMATES = {
     "ac1": "AC1",
     "spearman": "Spearman",

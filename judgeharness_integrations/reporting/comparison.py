@@ -17,7 +17,6 @@ from judgeharness_integrations.analysis.comparison.report import (
     Flip,
     change_text,
     measure_text,
-    p_text,
     size_text,
 )
 from judgeharness_integrations.analysis.gates.report import STOPPED
@@ -25,7 +24,7 @@ from judgeharness_integrations.analysis.result import Distribution
 from judgeharness_integrations.analysis.runs.building import Bill
 from judgeharness_integrations.reporting.markdown import escaped, table
 from judgeharness_integrations.reporting.text import cost_text, tokens_text
-from judgeharness_integrations.verdictlog.plain import distribution_text, safe_text
+from judgeharness_integrations.verdictlog.plain import distribution_text, p_text, safe_text
 from judgeharness_integrations.verdictlog.row import verdict_text, verdict_to_json
 
 __all__ = [
@@ -46,7 +45,7 @@ FLIP_COLUMNS: Final = ("case", "before -> after", "samples before", "samples aft
 _NAMED: Final = 5
 _MEANINGS: Final = {
     "positive_rate": " (of all cases, abstained and not graded ones too)",
-    "accuracy": " (of all cases with gold: abstained and not graded ones are not correct)",
+    "right_of_labelled": " (abstained and not graded cases are not right)",
     "mean_score": " (of cases with a score in both runs)",
     "mean_error": " (of cases with gold and a score in both runs)",
 }
@@ -127,7 +126,7 @@ def details(one: CriterionComparison) -> Iterator[str]:
         left = f"; {one.unpaired} without a partner left out" if one.unpaired else ""
         yield f"measured several times, paired in order, one cluster each: {named(one.repeated)}{left}"
     if one.relabelled:
-        yield f"gold label differs between the runs, left out of accuracy: {named(one.relabelled)}"
+        yield f"gold label differs between the runs, left out of what is right: {named(one.relabelled)}"
     if one.main is not None:
         means = _MEANINGS.get(one.main.measure, "")
         clusters = "" if one.main.clusters is None else f", {one.main.clusters} clusters"
@@ -157,7 +156,8 @@ def _controls(one: CriterionComparison) -> Iterator[str]:
     """Yield whether each side is better than a judge that reads nothing, and what such judges come to."""
     sides = _sides(one)
     for side, found in sides:
-        yield f"{side}: {found.value:.3f} {'mean error' if found.scored else 'right'} (n={found.n}), {found.sentence}"
+        what = "mean error" if found.scored else "accuracy"
+        yield f"{side}: {what} {found.value:.3f} (n={found.n}), {found.sentence}"
     yield from dict.fromkeys(found.line for _, found in sides)
 
 

@@ -12,12 +12,12 @@ from judgeharness_integrations.analysis.comparison.report import (
     change_text,
     interval_text,
     measure_text,
-    p_text,
     shares,
     value_text,
 )
 from judgeharness_integrations.reporting.comparison import caveats, details, differences, titled
 from judgeharness_integrations.reporting.html.charts import Tones, bar, decision_word, whisker
+from judgeharness_integrations.verdictlog.plain import p_text
 
 if TYPE_CHECKING:
     from judgeharness_integrations.analysis.comparison.difference import Difference

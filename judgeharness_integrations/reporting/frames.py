@@ -176,7 +176,7 @@ def _agreed(pair: PairAgreement, label: str | None) -> dict[str, Any]:
     }
 
 
-_RATES = ("precision", "recall", "accuracy_decided", "coverage", "base_rate", "sensitivity", "specificity")
+_RATES = ("precision", "recall", "accuracy", "coverage", "base_rate", "sensitivity", "specificity")
 _ESTIMATES = ("balanced_accuracy", "lift", "ac1", "macro_f1", "spearman", "kendall", "quadratic_kappa")
 MEASURES: Final = (*_RATES, "kappa", *_ESTIMATES, "mean_absolute_error", "root_mean_squared_error", "bias")
 
@@ -264,7 +264,7 @@ _REPLAYED: Final[Columns] = {
     "coverage": "number",
     "labelled": "count",
     "correct": "count",
-    "accuracy_decided": "number",
+    "accuracy": "number",
     "accuracy_low": "number",
     "accuracy_high": "number",
     "tie_decisions": "count",

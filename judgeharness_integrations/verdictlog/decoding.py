@@ -7,11 +7,14 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from dataclasses import fields
 from functools import lru_cache
 from hashlib import blake2b
+from sys import intern
 from typing import Any, NoReturn, TypeAlias
 
 from judgeharness_integrations._errors import LogFormatError
+from judgeharness_integrations.verdictlog.drafting import drafted
 from judgeharness_integrations.verdictlog.encoding import LOG_SCHEMA, to_record
 from judgeharness_integrations.verdictlog.row import (
     ABSTAIN,
@@ -36,6 +39,13 @@ _PASS_OR_FAIL = ("PASS", "FAIL")
 _OF_PAIRS = ("A", "B", "TIE", "better", "worse")
 _KEY = frozenset({"run", "case_id", "judge", "criterion", "perturbation", "repetition"})
 _CORE = _KEY | {"verdict", "gold", "outcome", "swapped", "schema"}
+_REPEATED = (*(_CORE - {"case_id"}), "pair", "side")
+_MOST_ANSWERS = 100_000  # that are remembered, so that a column of scores with many decimals does not fill memory
+
+_Answer: TypeAlias = "tuple[Verdict | None, str, str, str, str, int | None, bool, Any, Verdict | None]"
+_drafted_row = drafted(VerdictRow)
+_OPTIONAL_FIELDS = tuple(field.name for field in fields(VerdictRow))[10:-1]
+_NO_OPTIONAL = (None,) * len(_OPTIONAL_FIELDS)
 
 
 class _Line:
@@ -144,12 +154,15 @@ def as_labels(rows: Iterable[VerdictRow], *, source: str) -> list[VerdictRow]:
     return decode([(number, to_record(row)) for number, row in enumerate(rows, 1)], source=source, labels=True)
 
 
-def iter_decoded(records: Callable[[], Iterable[Record]], *, source: str, labels: bool = False) -> Iterator[VerdictRow]:
+def iter_decoded(
+    records: Callable[[], Iterable[Record]], *, source: str, labels: bool = False, held: bool = False
+) -> Iterator[VerdictRow]:
     """Yield the rows of records that can be read twice: whether a criterion is numeric is known after the last one.
 
-    Besides a digest of each key, no record is held.
+    Besides its key no record is held, and of that only a digest unless the caller holds the rows (`held`).
     """
-    return _decoded(lambda: (_Line(source, record) for record in records()), source, _digest, labels=labels)
+    mark = _itself if held else _digest
+    return _decoded(lambda: (_Line(source, record) for record in records()), source, mark, labels=labels)
 
 
 def _itself(key: RowKey) -> RowKey:
@@ -167,9 +180,9 @@ def _decoded(
     numeric = _numeric_criteria(_checked(lines(), source), labels=labels)
     seen: dict[Hashable, int] = {}
     repeated: Counter[tuple[str, ...]] = Counter()
-    layouts = _Layouts()
+    layouts = _Layouts(numeric)
     for line in lines():
-        row = _row(line, repeated, numeric, layouts[tuple(line.columns)])
+        row = _row(line, repeated, layouts[tuple(line.columns)])
         if (earlier := seen.setdefault(mark(row.key), line.number)) != line.number:
             line.fail(
                 f"repeats the key of line {earlier}: {row.case_id!r}, {row.judge!r}, {row.criterion!r}, "
@@ -208,15 +221,17 @@ def _check_schema(line: _Line) -> None:
 def _numeric_criteria(lines: Iterable[_Line], *, labels: bool) -> frozenset[_Group]:
     """Return the numeric groups: every verdict of them is a plain finite decimal; none if all are to be labels."""
     kinds: dict[_Group, tuple[bool, int]] = {}
-    known: set[tuple[_Group, str]] = set()  # logs repeat a few verdicts many times
+    known: set[tuple[object, ...]] = set()  # logs repeat a few verdicts many times
     for line in lines:
         if labels:
             continue
-        value, group = line.columns.get("verdict"), line.group()
+        get = line.columns.get
+        value = get("verdict")
         text = value if isinstance(value, str) else None
-        if value is None or (text is not None and ((group, text) in known or text.strip() in ("", ABSTAIN))):
+        cells = text, str(get("criterion")), str(get("judge")), str(get("schema")), get("repetition").__class__
+        if value is None or (text is not None and (cells in known or text.strip() in ("", ABSTAIN))):
             continue
-        number = line.holds_number(value)
+        number, group = line.holds_number(value), line.group()
         kind, where = kinds.setdefault(group, (number, line.number))
         if kind != number:
             words = ("a label", "a number") if kind else ("a number", "a label")
@@ -225,7 +240,7 @@ def _numeric_criteria(lines: Iterable[_Line], *, labels: bool) -> frozenset[_Gro
                 "use one kind, or read with labels=True (--labels)."
             )
         if text is not None:
-            known.add((group, text))
+            known.add(cells)
     return frozenset(group for group, (kind, _) in kinds.items() if kind)
 
 
@@ -242,20 +257,65 @@ def _label(verdict: Verdict | None) -> Verdict | None:
     return verdict if verdict is None or isinstance(verdict, frozenset) else str(verdict)
 
 
-class _Layouts(dict[tuple[str, ...], tuple[str, ...]]):
-    """The columns of a record -> those that are neither key nor verdict; the records of a CSV share one layout."""
+class _Layout:
+    """Records with the same columns. What cells that rows repeat come to is read once: logs hold few distinct ones."""
 
-    def __missing__(self, columns: tuple[str, ...]) -> tuple[str, ...]:
-        self[columns] = others = tuple(name for name in columns if name not in _CORE)
-        return others
+    def __init__(self, columns: tuple[str, ...], numeric: frozenset[_Group]) -> None:
+        self.others = tuple(name for name in columns if name not in _CORE)
+        self._repeated = tuple(name for name in _REPEATED if name in columns)
+        self._numeric = numeric
+        self._known: dict[tuple[object, ...], _Answer] = {}
+
+    def answer(self, line: _Line) -> _Answer:
+        """Return what a line says of who was asked what, and the answer."""
+        columns = line.columns
+        cells = [columns[name] for name in self._repeated]
+        key = (*cells, *map(type, cells))  # 1, 1.0 and true are one key of a dict, but not one verdict
+        try:
+            found = self._known.get(key)
+        except TypeError:  # a list, which is a set of labels
+            return self._read(line)
+        if found is None:
+            found = self._read(line)
+            if len(self._known) < _MOST_ANSWERS:
+                self._known[key] = found
+        return found
+
+    def _read(self, line: _Line) -> _Answer:
+        perturbation, numeric = line.text("perturbation", ""), self._numeric
+        swapped = _swapped(line, perturbation)
+        to_kind = _number if numeric and line.group() in numeric else _label
+        verdict, outcome = _verdict(line)
+        return (
+            to_kind(verdict),
+            line.text("run", ""),
+            line.text("judge", "judge"),
+            line.text("criterion", "verdict"),
+            perturbation or ("position_swap" if swapped else "none"),
+            line.integer("repetition"),
+            swapped,
+            outcome,
+            _gold(line, to_kind),
+        )
 
 
-def _row(
-    line: _Line, repeated: Counter[tuple[str, ...]], numeric: frozenset[_Group], others: Sequence[str]
-) -> VerdictRow:
+class _Layouts(dict[tuple[str, ...], _Layout]):
+    """The columns of a record -> their layout; the records of a CSV share one."""
+
+    def __init__(self, numeric: frozenset[_Group]) -> None:
+        super().__init__()
+        self._numeric = numeric
+
+    def __missing__(self, columns: tuple[str, ...]) -> _Layout:
+        self[columns] = layout = _Layout(columns, self._numeric)
+        return layout
+
+
+def _row(line: _Line, repeated: Counter[tuple[str, ...]], layout: _Layout) -> VerdictRow:
+    """Return the row of a line; `repeated` counts rows without a repetition, which is their place among their like."""
     optional: dict[str, Any] = {}
     attributes: dict[str, str | float] = {}
-    for name in others:
+    for name in layout.others:
         value = line.columns[name]
         if value is None or value == "":
             continue
@@ -263,37 +323,28 @@ def _row(
             optional[name] = _OPTIONAL[name](line, name)
         else:
             attributes[name] = value if isinstance(value, (str, int, float)) else json.dumps(value)
-    case_id, judge, run = line.text("case_id", ""), line.text("judge", "judge"), line.text("run", "")
-    criterion, perturbation = line.text("criterion", "verdict"), line.text("perturbation", "")
-    swapped = _swapped(line, perturbation)
-    perturbation = perturbation or ("position_swap" if swapped else "none")
+    case_id = line.text("case_id", "")
     if not case_id:
         line.fail("case_id is empty.")
-    to_kind = _number if numeric and line.group() in numeric else _label
-    verdict, outcome = _verdict(line)
-    return VerdictRow(
-        case_id=case_id,
-        judge=judge,
-        criterion=criterion,
-        perturbation=perturbation,
-        run=run,
-        repetition=_repetition(line, repeated, (case_id, judge, criterion, perturbation, run)),
-        verdict=to_kind(verdict),
-        swapped=swapped,
-        outcome=outcome,
-        gold=_gold(line, to_kind),
-        attributes=attributes,
-        **optional,
-    )
-
-
-def _repetition(line: _Line, repeated: Counter[tuple[str, ...]], group: tuple[str, ...]) -> int:
-    """Return the row's repetition, or its place in the file among otherwise equal rows."""
-    repetition = line.integer("repetition")
+    verdict, run, judge, criterion, perturbation, repetition, swapped, outcome, gold = layout.answer(line)
     if repetition is None:
+        group = (case_id, judge, criterion, perturbation, run)
         repetition = repeated[group]
         repeated[group] += 1
-    return repetition
+    return _drafted_row(
+        intern(case_id),
+        verdict,
+        run,
+        judge,
+        criterion,
+        perturbation,
+        repetition,
+        swapped,
+        outcome,
+        gold,
+        *(map(optional.get, _OPTIONAL_FIELDS) if optional else _NO_OPTIONAL),
+        attributes,
+    )
 
 
 def _verdict(line: _Line) -> tuple[Verdict | None, Any]:

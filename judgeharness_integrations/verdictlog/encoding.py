@@ -18,6 +18,7 @@ __all__ = [
     "LENGTH_COLUMNS",
     "LOG_SCHEMA",
     "LONE_SURROGATES",
+    "PAIR_COLUMN",
     "QUOTE",
     "QUOTED",
     "REUSED_FROM",
@@ -143,6 +144,7 @@ def unquoted(columns: dict[str, str]) -> dict[str, str]:
 
 ROW_COLUMNS = (*ROW_FIELDS, "attributes")
 LENGTH_COLUMNS = (("length_a", "length_b"), ("length", "length_b"))  # how long the two answers of a pair are
+PAIR_COLUMN = "pair_digest"  # what a pair asks, whichever of its answers comes first
 REUSED_FROM = "reused_from"  # the attribute of a row that was taken from an earlier run: the run that paid
 
 

@@ -15,7 +15,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from judgeharness_integrations._documents import owner_only
+from judgeharness_integrations._documents import DATABASE_SUFFIXES, owner_only
 from judgeharness_integrations._errors import LogFormatError, NotInstalledError
 from judgeharness_integrations.verdictlog.decoding import Record, decode, iter_decoded
 from judgeharness_integrations.verdictlog.encoding import (
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 
 
 __all__ = [
-    "DATABASE_SUFFIXES",
     "iter_log",
     "iter_records",
     "open_text",
@@ -138,7 +137,6 @@ def _plain(value: Any) -> Any:
 _GZIP_MAGIC = b"\x1f\x8b"
 _CSV_FIELD_LIMIT = 16 * 1024 * 1024
 _TEXTS = (".csv", ".jsonl")
-DATABASE_SUFFIXES = (".sqlite", ".db")
 
 
 def _format(path: Path) -> str:
@@ -255,8 +253,10 @@ def read_log(path: str | PathLike[str], *, labels: bool = False) -> list[Verdict
         LogStorageError: a database cannot be read.
 
     """
-    records = read_records(path)
-    return decode(records, source=str(path), labels=labels)
+    if _format(Path(path)) != ".csv":
+        return decode(read_records(path), source=str(path), labels=labels)
+    # its records take four times the memory of its rows, and a fifth of the time to read them twice
+    return list(iter_decoded(lambda: iter_records(path), source=str(path), labels=labels, held=True))
 
 
 def iter_log(path: str | PathLike[str], *, labels: bool = False) -> Iterator[VerdictRow]:

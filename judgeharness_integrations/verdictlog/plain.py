@@ -6,7 +6,9 @@ from collections.abc import Mapping
 
 from judgeharness_integrations.verdictlog.row import Verdict, verdict_text
 
-__all__ = ["distribution_text", "number_text", "safe_text"]
+__all__ = ["distribution_text", "number_text", "p_text", "safe_text"]
+
+_SMALLEST_P = 0.001  # that is shown
 
 
 def safe_text(text: str, limit: int = 400) -> str:
@@ -23,6 +25,13 @@ def number_text(value: float | None) -> str:
     if value is None:
         return "none"
     return f"{value:.3f}".rstrip("0") + ("0" if f"{value:.3f}".endswith(".000") else "")
+
+
+def p_text(value: float | None, *, none: str = "-") -> str:
+    """Return a p-value as `.031`, `1.000` or `<.001`; `none` when there is none."""
+    if value is None:
+        return none
+    return "<.001" if value < _SMALLEST_P else f"{value:.3f}".removeprefix("0")
 
 
 def distribution_text(distribution: Mapping[Verdict, int]) -> str:

@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
+import asyncio
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from importlib.metadata import version
+from types import ModuleType
 from typing import Any
 
 import pytest
 from google.adk.evaluation import llm_as_judge_utils
+from google.adk.evaluation.conversation_scenarios import ConversationScenario
 from google.adk.evaluation.eval_case import Invocation
-from google.adk.evaluation.eval_metrics import BaseCriterion, TokenUsageDetails
+from google.adk.evaluation.eval_metrics import BaseCriterion, EvalMetric, TokenUsageDetails
 from google.genai.types import Content, Part
-from support.adk_folder import invocation
+from support.adk_folder import FINAL_RESPONSE, invocation, judge_options
+from support.adk_outcomes import HALLUCINATIONS, MATCH, MULTI_TURN
 
 import judgeharness_adk
 from judgeharness_adk import _seams
-from judgeharness_adk.adapter import PERTURBATIONS
-from judgeharness_adk.invocations import invocation_case
+from judgeharness_adk.invocations import InvocationCase, invocation_case
 from judgeharness_adk.judges import JUDGES
 from judgeharness_adk.options import block_of
 from judgeharness_adk.outcomes import average_of
+from judgeharness_adk.perturbations import PERTURBATIONS
 from judgeharness_integrations import AnswerCase
 from judgeharness_integrations._errors import ConfigError, UsageError
 from judgeharness_integrations.judging.adapters import VersionRange
@@ -108,11 +113,34 @@ def test_adks_judges_need_adks_cases(judge: Any) -> None:
     assert judge.fits(unmade, plain)
 
 
-def test_a_version_without_a_seam_is_told_which_ones_work() -> None:
-    with pytest.raises(
-        UsageError, match=r"has no object\._assemble_dialogue_history: install the newest that was tried"
-    ):
-        _seams.show_conversation(object(), [invocation("Oslo")])
+SEAMS: dict[str, Callable[[Any], object]] = {
+    "_additional_args": _seams.ask_anew,
+    "_effective_rubrics_list": lambda holder: _seams.settle_rubrics(holder, []),
+    "_assemble_dialogue_history": lambda holder: _seams.show_conversation(holder, [invocation("Oslo")]),
+    "_auto_rater_prompt_template": _seams.reference_first,
+    "_registry": lambda holder: _seams.evaluator_class(holder, "m"),
+    "_expected_invocations_required": _seams.needs_expected,
+    "evaluate_invocations": lambda holder: _seams.asks_itself(type(holder)),
+    "_get_steps_to_evaluate": lambda holder: _seams.steps_of(holder, invocation("Oslo")),
+    "_format_llm_prompt": lambda holder: _seams.user_turn_prompt(
+        holder, [invocation("Oslo")], ConversationScenario(starting_prompt="-", conversation_plan="-")
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SEAMS)
+def test_a_version_without_a_seam_is_told_which_ones_work(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    class LiteLlm:  # by this name a model of LiteLLM is known
+        pass
+
+    monkeypatch.setitem(sys.modules, "litellm", ModuleType("litellm"))
+    monkeypatch.setattr("litellm.cache", "in memory", raising=False)
+    with pytest.raises(UsageError) as caught:
+        SEAMS[name](LiteLlm())
+    assert str(caught.value) == (
+        f"google-adk {version('google-adk')} has no LiteLlm.{name}: install the newest that was tried, "
+        "pip install 'google-adk[eval]==2.13.*'."
+    )
 
 
 def test_another_prompt_does_not_allow_a_swap() -> None:
@@ -150,7 +178,7 @@ def test_other_versions_are_named(*, newest: str, named: bool, monkeypatch: pyte
     from google.adk.evaluation.metric_evaluator_registry import MetricEvaluatorRegistry
 
     tested = {"google-adk": VersionRange(lowest="2.8", newest=newest)}
-    monkeypatch.setattr("judgeharness_adk.registering.TESTED", tested)
+    monkeypatch.setattr("judgeharness_adk._seams.TESTED", tested)
     judgeharness_adk.register(MetricEvaluatorRegistry())
     sentence = f"google-adk {version('google-adk')} is newer than the versions tried here (2.8 to 2.9)"
     assert (sentence in caplog.messages) == named
@@ -196,3 +224,24 @@ def test_people_are_shown_thoughts_where_the_judge_is(shown: bool, monkeypatch: 
 def _without_thoughts(content: Content) -> str:
     """Read as an ADK that hides thoughts from judges would."""
     return "".join(part.text or "" for part in content.parts or () if not part.thought)
+
+
+@pytest.mark.parametrize("metric", [FINAL_RESPONSE, MATCH, MULTI_TURN, HALLUCINATIONS])
+def test_people_are_shown_of_a_response_what_its_judge_is(metric: str) -> None:
+    turn = TURN.model_copy(deep=True)
+    assert turn.final_response is not None
+    turn.final_response.parts = [Part(text="I ponder.", thought=True), Part(text="Ada says hello.")]
+    rubrics = None if metric in (MATCH, HALLUCINATIONS) else ("polite",)
+    criterion = BaseCriterion.model_validate(judge_options(_seams.STAND_IN, rubrics=rubrics))
+    judge = JUDGES[metric](EvalMetric(metric_name=metric, criterion=criterion))
+    seen: list[str] = []
+
+    async def ask(prompt: str) -> Exception:
+        seen.append(prompt)
+        return RuntimeError("nobody is asked")
+
+    cases = asyncio.run(judge.cases(invocation_case([turn], turn, case_id="e-1"), ask))
+    shown = [one for one in cases if isinstance(one, InvocationCase)]
+    prompts = seen or [judge.prompt(one) for one in shown]
+    people = invocation_case([turn], turn, case_id="e-1").output or ""
+    assert ["I ponder." in prompt for prompt in prompts] == ["I ponder." in people]

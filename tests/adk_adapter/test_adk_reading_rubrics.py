@@ -452,3 +452,16 @@ def test_a_well_formed_answer_is_read_whole_in_any_order(
 def test_no_line_after_the_first_field_is_lost(lines: list[str]) -> None:
     found = fields("\n".join(["Verdict: first", *lines]), frozenset({"verdict", "rationale"}))
     assert sum(1 + len(field.more) for field in found) == 1 + len(lines)
+
+
+@pytest.mark.parametrize("padding", ["", "so " * 5_000], ids=["short", "long"])
+def test_answers_that_differ_in_their_reasons_alone_each_keep_their_own(padding: str) -> None:
+    answers = [
+        read_rubrics(f"ID: a\nProperty: A.\nRationale: {reason}{padding}\nVerdict: no", [("a", "A.")])
+        for reason in ("Rude.", "", "Curt.")
+    ]
+    assert [(one.verdict, (one.reasoning or "")[:5]) for (one,) in answers] == [
+        ("FAIL", "Rude."),
+        ("FAIL", padding[:5]),
+        ("FAIL", "Curt."),
+    ]

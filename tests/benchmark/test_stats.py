@@ -108,7 +108,7 @@ def test_steps_without_a_difficulty_say_why_none_is_cut(tmp_path: Path) -> None:
     results = read_results(folder)
     found = steps_of(results, "pairwise", cut=0.1, cut_ties="keep", columns=())
     assert (found.steps[0].judged, found.alone) == (6, 6)
-    assert found.controls[0].startswith("controls, right on the same 6 cases: always ")
+    assert found.controls[0].startswith("controls, right over all labelled cases (6): always ")
     assert found.controls[1].startswith("alone: ")
     assert "better than the best control" in found.controls[1]
     assert "pairs cannot be cut by difficulty" in str(found.cut_reason)

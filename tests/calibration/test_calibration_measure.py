@@ -45,7 +45,7 @@ def test_abstained_and_not_graded_are_not_positive() -> None:
     assert counted(measured.precision) == (2, 3)
     assert counted(measured.recall) == (2, 5)
     assert counted(measured.base_rate) == (5, 9)
-    assert counted(measured.accuracy_decided) == (4, 6)
+    assert counted(measured.accuracy) == (4, 6)
     assert counted(measured.coverage) == (6, 9)
     assert measured.confusion == {
         "PASS": {"PASS": 2, "FAIL": 1, "ABSTAIN": 1, "NOT_GRADED": 1},
@@ -72,7 +72,7 @@ def test_pairs_are_measured_by_correctness() -> None:
     )
     assert measured.positive is None
     assert measured.base_rate is None
-    assert counted(measured.precision) == counted(measured.accuracy_decided) == (2, 4)
+    assert counted(measured.precision) == counted(measured.accuracy) == (2, 4)
     assert counted(measured.recall) == (2, 6)
     assert counted(measured.coverage) == (4, 6)
 
@@ -85,7 +85,7 @@ def test_sets_of_labels_are_compared_as_sets() -> None:
 
 def test_scores_have_errors_and_a_reason_instead_of_rates() -> None:
     measured = measure_calibration(judged((7, 8), (5, 5.5), (9, "ABSTAIN"), (3, None), (10, 9)))
-    rates = (measured.precision, measured.recall, measured.accuracy_decided, measured.base_rate, measured.kappa)
+    rates = (measured.precision, measured.recall, measured.accuracy, measured.base_rate, measured.kappa)
     assert rates == (None,) * 5
     assert "pass_at" in measured.reason
     assert counted(measured.coverage) == (3, 5)
@@ -113,7 +113,7 @@ def test_what_is_undefined_is_none_and_never_zero() -> None:
     assert counted(never_pass.base_rate) == (0, 2)
     assert never_pass.kappa is None
     nothing_decided = measure_calibration(judged((P, None), (F, "ABSTAIN")))
-    assert (nothing_decided.precision, nothing_decided.accuracy_decided, nothing_decided.kappa) == (None, None, None)
+    assert (nothing_decided.precision, nothing_decided.accuracy, nothing_decided.kappa) == (None, None, None)
     assert counted(nothing_decided.recall) == (0, 1)
     assert counted(nothing_decided.coverage) == (0, 2)
     empty = measure_calibration([])
@@ -124,7 +124,7 @@ def test_what_is_undefined_is_none_and_never_zero() -> None:
         confusion={},
         precision=None,
         recall=None,
-        accuracy_decided=None,
+        accuracy=None,
         coverage=None,
         base_rate=None,
         kappa=None,
@@ -228,7 +228,7 @@ def test_a_real_judge_against_the_majority_has_the_published_accuracy() -> None:
 )
 def test_labels_in_other_words_are_refused(pairs: list[tuple[str, str]], refused: bool) -> None:  # noqa: FBT001
     if not refused:
-        assert measure_calibration(judged(*pairs)).accuracy_decided is not None
+        assert measure_calibration(judged(*pairs)).accuracy is not None
         return
     with pytest.raises(CaseError, match="never occur among the decisions"):
         measure_calibration(judged(*pairs))

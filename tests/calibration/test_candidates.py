@@ -197,7 +197,7 @@ def judged(hits: int, n: int) -> list[Judged]:
 def test_intervals_of_one_of_many_are_at_sidaks_level_and_the_plain_ones_stand_beside(n: int) -> None:
     one, best = (measure_calibration(judged(40, n), candidates=k) for k in (1, 20))
     assert one.plain == {}
-    for name in ("precision", "recall", "specificity", "accuracy_decided", "balanced_accuracy", "kappa"):
+    for name in ("precision", "recall", "specificity", "accuracy", "balanced_accuracy", "kappa"):
         before, after = getattr(one, name), getattr(best, name)
         assert best.plain[name] == (before.low, before.high)
         assert after.low < before.low < before.high < after.high

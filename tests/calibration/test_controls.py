@@ -63,9 +63,10 @@ def test_a_graded_judge_stands_beside_a_constant_and_a_coin() -> None:
     assert found.best is constant
     assert not found.beaten
     assert found.sentence == (
-        "not better than the best control, always PASS: +0.000 [-0.037, +0.037] more right on the same 100 cases"
+        "not better than the best control, always PASS: +0.000 [-0.037, +0.037] more right on the same 100 decided "
+        "cases"
     )
-    assert found.line == "controls, right on the same 100 cases: always PASS 0.980, a coin 0.500"
+    assert found.line == "controls, right on the same 100 decided cases: always PASS 0.980, a coin 0.500"
 
 
 def test_a_pair_has_a_first_slot_and_a_longer_answer() -> None:
@@ -81,7 +82,7 @@ def test_a_pair_has_a_first_slot_and_a_longer_answer() -> None:
     assert found.best.name == "longest answer"
     assert not found.beaten
     assert "0.900 (of 50)" in found.line
-    assert "the longer answer: +0.000 [-0.071, +0.071] more right on the same 50 cases" in found.sentence
+    assert "the longer answer: +0.000 [-0.071, +0.071] more right on the same 50 decided cases" in found.sentence
     alone = of(pairs)
     assert alone.beaten
     assert alone.sentence.startswith("better than the best control, always A: +0.417 [")
@@ -102,11 +103,12 @@ def test_a_score_stands_beside_the_median_of_gold() -> None:
     assert (found.value, found.control("constant").says) == (1.0, "always 3")
     assert found.control("constant").value == pytest.approx(2.0)
     assert found.sentence.startswith("better than the best control, always 3: +1.000 [")
-    assert "smaller mean error on the same 30 cases" in found.sentence
-    assert found.line == "controls, mean error on the same 30 cases: always 3 2.000"
+    assert "smaller mean error on the same 30 decided cases" in found.sentence
+    assert found.line == "controls, mean error on the same 30 decided cases: always 3 2.000"
     flat = of([(gold, 3) for gold in (1, 2, 3, 4, 9)])
     assert flat.sentence == (
-        "not better than the best control, always 3: +0.000 (no interval) smaller mean error on the same 5 cases"
+        "not better than the best control, always 3: +0.000 (no interval) smaller mean error on the same 5 decided "
+        "cases"
     )
 
 
@@ -126,7 +128,7 @@ def test_cases_that_are_right_in_part_have_no_paired_counts() -> None:
 
 def test_one_label_alone_has_no_coin_and_no_case_no_control() -> None:
     assert of([("good", "good")]).control("coin").reason == "there is one label alone"
-    assert "on the same 1 case" in of([("good", "good")]).line
+    assert "on the same 1 decided case" in of([("good", "good")]).line
     assert controls_of([], [], []) is None
     assert label_controls([], [], [], labels=frozenset()) is None
 
@@ -172,14 +174,14 @@ def test_balanced_accuracy_is_one_over_labels_for_a_constant_judge() -> None:
     assert graded.lift is not None
     assert graded.lift.value == 0.0
     assert graded.untold == (
-        "the labels cannot tell this judge from a constant one: balanced accuracy 0.500 [0.482, 0.921] (n=100) over 98 "
-        "PASS, 2 FAIL, where a constant judge has 0.500"
+        "the labels cannot tell this judge from a constant one: balanced accuracy 0.500 [0.482, 0.921] (n=100) over "
+        "all labelled cases (98 PASS, 2 FAIL), where a constant judge has 0.500"
     )
     three = measure_calibration(items(*[(label, "a") for label in "abc" * 10]))
     assert three.balanced_accuracy is not None
     assert three.balanced_accuracy.value == pytest.approx(1 / 3)
     many = measure_calibration(items(*[(label, "a") for label in "abcdef" * 10]))
-    assert many.untold.endswith("10 a, 10 b, 10 c, 10 d and 2 more, where a constant judge has 0.167")
+    assert many.untold.endswith("10 a, 10 b, 10 c, 10 d and 2 more), where a constant judge has 0.167")
     caught = measure_calibration(items(*[("PASS", "PASS")] * 98, *[("FAIL", "FAIL")] * 2))
     assert caught.untold == ""  # two of two found among a hundred: 1 in 4,950 by luck
 

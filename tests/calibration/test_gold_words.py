@@ -89,10 +89,10 @@ def test_a_calibration_a_report_a_gate_and_a_replay_read_the_same(words: dict[st
     found = measure_calibration(items)
     [summary], [replayed] = report.summaries, replay(rows, "majority").judges
     [gate] = check_gates(report, ["accuracy>=0.5"]).checks
-    assert found.accuracy_decided is not None
+    assert found.accuracy is not None
     assert summary.accuracy is not None
-    assert found.accuracy_decided.successes == summary.accuracy.successes == replayed.correct == 9
-    assert found.accuracy_decided.trials == summary.accuracy.trials == replayed.labelled == gate.n == 12
+    assert found.accuracy.successes == summary.accuracy.successes == replayed.correct == 9
+    assert found.accuracy.trials == summary.accuracy.trials == replayed.labelled == gate.n == 12
     assert gate.value == summary.accuracy.value
     assert found.controls == summary.controls == replayed.controls
     assert report.judges[0].warnings == ()

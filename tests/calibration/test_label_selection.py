@@ -118,7 +118,7 @@ def test_what_is_spoilt_is_withheld_with_the_reason_and_precision_is_not() -> No
     assert whole.recall is not None
     assert whole.recall.value == 1.0
     found = withhold(whole, ON_PASSED)
-    gone = ("recall", "sensitivity", "specificity", "accuracy_decided", "coverage", "base_rate", "ac1", "controls")
+    gone = ("recall", "sensitivity", "specificity", "accuracy", "coverage", "base_rate", "ac1", "controls")
     assert all(getattr(found, name) is None for name in gone)
     assert found.lift is None
     assert found.precision == whole.precision
@@ -159,7 +159,7 @@ def test_a_withheld_calibration_is_written_read_printed_and_drawn() -> None:
     assert CalibrationReport.from_dict(json.loads(json.dumps(report.to_dict()))) == report
     card = "\n".join(calibration_text(report))
     assert ON_PASSED.sentence in card
-    assert "withheld: recall, sensitivity, specificity, accuracy decided" in card
+    assert "withheld: recall, sensitivity, specificity, accuracy" in card
     assert "precision 0.917" in card
     assert "recall 1.000" not in card
     section = run_report([measured(sampled(["PASS"] * 4), calibration=report, calibration_state=VALID)]).judges[0]

@@ -9,10 +9,13 @@ from support.certified import drawn, gpt4_cases, gpt4_rows, studies, truth_of
 from judgeharness_integrations.analysis import certifying
 from judgeharness_integrations.analysis.aggregation.grouping import by_case
 from judgeharness_integrations.analysis.certifying.sequence import (
+    _beta,
+    _curve,
     agreed_votes,
     certificate_prices,
     chance,
     labels_needed,
+    stratified_prices,
     votes_needed,
 )
 from judgeharness_integrations.verdictlog import VerdictRow
@@ -110,3 +113,35 @@ def test_where_every_threshold_passes_all_decided_cases_are_covered() -> None:
 def test_the_public_names_are_those_of_the_package() -> None:
     assert set(certifying.__all__) <= set(dir(certifying))
     assert all(getattr(certifying, name) is not None for name in certifying.__all__)
+
+
+def test_labels_of_strata_are_granted_in_the_share_of_studies_that_is_promised() -> None:
+    """Labels fall on strata at random: a study of so many has a binomial number of each."""
+    rng, votes = np.random.default_rng(5), 12
+    rates = {"rare": rng.beta(9.0, 0.5, 300), "usual": rng.beta(12.0, 0.5, 900)}
+    strata = [[(int(rng.binomial(votes, rate)), votes) for rate in found] for found in rates.values()]
+    [price] = [one for one in stratified_prices(strata, labels=200, **LEVEL) if one.votes == votes]
+    assert price.labels is not None
+    [rare, _] = [[(0.25 * covered, risk) for covered, risk in curve_of(one, votes)] for one in strata]
+    assert chance(rare, price.labels, agreement=0.9, delta=0.05) >= 0.8
+    accepted = rng.binomial(price.labels, rare[0][0], (20_000, 1))
+    truth = (np.array([rare[0][0]]), np.array([rare[0][1]]))
+    found = studies(accepted, rng.binomial(accepted, rare[0][1]), truth, agreement=0.9, delta=0.05)
+    assert 1 - found.refused >= 0.79
+    assert price.chance == min(chance(rare, 200, agreement=0.9, delta=0.05), price.chance)
+
+
+def test_cases_of_no_stratum_take_labels_too() -> None:
+    votes = recorded()
+    all_named, half = (
+        {one.votes: one for one in stratified_prices([votes], cases=cases, **LEVEL)} for cases in (None, 2 * len(votes))
+    )
+    assert (half[30].labels or 0) == pytest.approx(2 * (all_named[30].labels or 0), rel=0.1)
+    assert (half[30].coverage or 1) == pytest.approx((all_named[30].coverage or 0) / 2, abs=0.05)
+
+
+def curve_of(agreed: list[tuple[int, int]], votes: int) -> list[tuple[float, float]]:
+    """The coverage and the risk of the surest decisions, as a stratum by itself has them."""
+    fitted = _beta(agreed)
+    assert fitted is not None
+    return list(_curve(*fitted, votes))

@@ -122,7 +122,7 @@ def test_the_planted_fault_is_named_and_nothing_else() -> None:
 
 def test_gold_labels_give_the_accuracy() -> None:
     report = check_judge(Counting(honest), pairs(12, gold="A"), probes=[], perturbations=[], repetitions=1)
-    assert report.facts[0]["accuracy"] == pytest.approx(1 / 3)
+    assert report.facts[0]["right_of_labelled"] == pytest.approx(1 / 3)
 
 
 def test_a_single_answer_is_attacked_where_the_verdict_leaves_something_to_gain() -> None:

@@ -27,17 +27,17 @@ def test_consistency_and_accuracy_are_those_of_record(reports: dict[str, CheckRe
     for judge, known in GOLDEN.items():
         (fact,) = reports[judge].facts
         right = (known["correct_order1"] + known["correct_order2"]) / (2 * known["n"])
-        assert fact["accuracy"] == pytest.approx(right)
+        assert fact["right_of_labelled"] == pytest.approx(right)
         unread = min(known["none_order1"], known["none_order2"])  # of record, two failed answers are equal
         assert known["equal"] - unread <= round(fact["consistency"] * known["n"], 6) <= known["equal"]
-        assert fact["accuracy_cases"] == known["n"]
+        assert fact["labelled_cases"] == known["n"]
 
 
 def test_most_llama2_and_chatgpt_judges_are_consistent_and_wrong(reports: dict[str, CheckReport]) -> None:
     # LLaMA2 and ChatGPT without ChatGPT-0301; right in a single order, in either, in both or by majority: 17 each time
     family = [judge for judge in reports if judge.startswith(("LLaMA2/", "ChatGPT/"))]
     facts = {judge: reports[judge].facts[0] for judge in family}
-    wrong = [judge for judge, fact in facts.items() if fact["consistency"] > 0.6 and fact["accuracy"] < 0.5]
+    wrong = [judge for judge, fact in facts.items() if fact["consistency"] > 0.6 and fact["right_of_labelled"] < 0.5]
     assert (len(family), len(wrong)) == (22, 17)
     warned = {judge for judge in family if any("consistent is not right" in note for note in reports[judge].notes)}
     assert warned

@@ -58,7 +58,7 @@ def checks() -> tuple[PropertyCheck, ...]:
 
 
 def a_report(*found: PropertyCheck, judge: str = "house", **changes: Any) -> CheckReport:
-    facts = {"criterion": "verdict", "consistency": 0.62, "consistency_of": "orders", "accuracy": None}
+    facts = {"criterion": "verdict", "consistency": 0.62, "consistency_of": "orders", "right_of_labelled": None}
     given: dict[str, Any] = {"judge": judge, "properties": found or checks(), "alpha": 0.05, "tolerance": 0.1}
     given |= {"cases": 50, "calls": 450, "facts": (facts,)}
     given |= {"outcomes": {"ok": 440, "unparsed": 6, "refused": 0, "error": 4}}
@@ -186,12 +186,12 @@ def test_a_worst_case_shows_what_the_judge_was_shown_folded_and_escaped() -> Non
 
 
 def test_facts_say_what_they_are_of() -> None:
-    fact = {"consistency": 0.5, "consistency_of": "repetitions", "consistency_cases": 12, "accuracy": 0.25}
+    fact = {"consistency": 0.5, "consistency_of": "repetitions", "consistency_cases": 12, "right_of_labelled": 0.25}
     assert list(fact_rows(fact)) == [
         ("same verdict when asked again", "50.0\u00a0%", "of 12 cases"),
         ("single answers that are right", "25.0\u00a0%", ""),
     ]
-    *_, (_, _, of) = fact_rows(fact | {"accuracy_interval": (0.1, 0.45), "accuracy_cases": 1})
+    *_, (_, _, of) = fact_rows(fact | {"right_of_labelled_interval": (0.1, 0.45), "labelled_cases": 1})
     assert of == "[10.0, 45.0] of 1 case"
     assert list(fact_rows({"criterion": "verdict", "consistency": None})) == []
     pairs = controls_of(["A", "B", "A"], ["A", "A", "A"], range(3))

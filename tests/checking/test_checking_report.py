@@ -12,7 +12,6 @@ from support.checklogs import checked, first, logged, one
 
 from judgeharness_integrations._errors import UnknownNameError, UsageError
 from judgeharness_integrations.analysis.checking import check_rows
-from judgeharness_integrations.analysis.checking.properties.samples import p_text
 from judgeharness_integrations.analysis.statistics.proportions import above_test
 from judgeharness_integrations.verdictlog.row import PROBE_PROPERTIES, VerdictRow
 
@@ -127,12 +126,16 @@ def test_facts_are_consistency_and_accuracy() -> None:
     rows = logged(10, {"none": ["A", "A"], "position_swap": first(4, ["B", "unparsed"], "A")}, gold="A")
     (fact,) = check_rows(rows).facts
     assert (fact["consistency"], fact["consistency_of"], fact["consistency_cases"]) == (0.6, "orders", 10)
-    assert (fact["accuracy"], fact["accuracy_cases"]) == (pytest.approx(0.8), 10)
-    low, high = fact["accuracy_interval"]
+    assert (fact["right_of_labelled"], fact["labelled_cases"]) == (pytest.approx(0.8), 10)
+    low, high = fact["right_of_labelled_interval"]
     assert low < 0.8 < high
     (repeated,) = check_rows(logged(10, {"none": "AAB"})).facts
     assert (repeated["consistency"], repeated["consistency_of"]) == (pytest.approx(1 / 3), "repetitions")
-    assert (repeated["accuracy"], repeated["accuracy_interval"], repeated["accuracy_cases"]) == (None, None, 0)
+    assert (repeated["right_of_labelled"], repeated["right_of_labelled_interval"], repeated["labelled_cases"]) == (
+        None,
+        None,
+        0,
+    )
     (nothing,) = check_rows(logged(10, {"none": "A"})).facts
     assert (nothing["consistency"], nothing["consistency_of"], nothing["consistency_cases"]) == (None, None, 0)
 
@@ -175,7 +178,10 @@ def test_a_judge_stands_beside_judges_that_read_nothing() -> None:
     report = check_rows(rows("first"))
     assert report.facts[0]["controls"].value == 0.5
     assert report.notes == (
-        "verdict: not better than the best control, always A: +0.000 [-0.240, +0.240] more right on the same 20 cases",
+        (
+            "verdict: not better than the best control, always A: +0.000 [-0.240, +0.240] more right over all labelled "
+            "cases (20)"
+        ),
     )
     assert json.loads(json.dumps(report.to_dict()))["facts"][0]["controls"] == report.facts[0]["controls"].to_dict()
     told = check_rows(rows("right"), longer={f"c{n}": "AB"[n % 2] for n in range(20)})
@@ -201,11 +207,6 @@ def test_sets_of_labels_are_compared_as_a_whole() -> None:
     both, single = frozenset({"x", "y"}), frozenset({"x"})
     rows = logged(40, {"none": [both, both], "format_change": [single]})
     assert checked(rows, "format").status == "fail"
-
-
-@pytest.mark.parametrize(("p", "text"), [(0.0004, "p <.001"), (0.031, "p .031"), (1.0, "p 1.000")])
-def test_p_values_in_words(p: float, text: str) -> None:
-    assert p_text(p) == text
 
 
 VERDICTS = st.sampled_from(["A", "B", "TIE", "unparsed", "refused", "error"])

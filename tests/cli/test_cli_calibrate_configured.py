@@ -102,13 +102,48 @@ def test_another_configuration_than_the_log_was_run_with_is_refused(
     assert (ran.code, "which is read: give another --out" in ran.err) == (2, True)
 
 
-def test_the_prompt_of_a_log_apart_from_its_folder_is_not_known(command: Command, folder: Path, log: Path) -> None:
+def test_the_prompt_of_a_log_apart_from_its_folder_is_not_known(
+    command: Command, folder: Path, log: Path, configured: Callable[..., Path]
+) -> None:
     apart = folder / "apart.jsonl"
     apart.write_text((log / "verdicts.jsonl").read_text())
-    for asked in (("calibrate", folder / "run.json", "--log"), ("certify", "--config", folder / "run.json")):
+    without_cases = configured("without", cases=None)
+    for asked in (("calibrate", without_cases, "--log"), ("certify", "--config", without_cases)):
         told, known = (" ".join(command(*asked, one, "--source", "human").out.split()) for one in (apart, log))
         assert "a log apart from its run's folder does not say which prompt was asked: that it was that of" in told
         assert "a log apart" not in known
+
+
+def told_apart(command: Command, folder: Path, log: Path, config: Path) -> str:
+    """What calibrating a log without its folder says."""
+    (folder / "apart.jsonl").write_text((log / "verdicts.jsonl").read_text())
+    return " ".join(command("calibrate", config, "--log", folder / "apart.jsonl", "--source", "human").out.split())
+
+
+def test_one_case_that_is_asked_as_it_was_tells_the_prompt_of_a_log(
+    command: Command, folder: Path, log: Path, configured: Callable[..., Path]
+) -> None:
+    cases = (folder / "cases.csv").read_text().splitlines()
+    edited = [
+        f"{line},new" for line in (cases[0], "other,q,good,PASS", cases[1].replace("question", "edited"), cases[2])
+    ]
+    (folder / "some.csv").write_text("\n".join(edited))  # with one more column, which says nothing of what was asked
+    assert "is taken from you" not in told_apart(command, folder, log, configured("some", cases="some.csv"))
+
+
+def test_a_configuration_that_asks_otherwise_is_not_taken_for_that_of_a_log(
+    command: Command, folder: Path, log: Path, configured: Callable[..., Path]
+) -> None:
+    told = told_apart(command, folder, log, configured("seeded", harness={"seed": 7}))
+    assert "asks none of its cases as the log's were asked (the prompt, the model's name, the seed, texts or" in told
+
+
+def test_cases_of_another_file_do_not_tell_the_prompt_of_a_log(
+    command: Command, folder: Path, log: Path, configured: Callable[..., Path]
+) -> None:
+    (folder / "others.csv").write_text("case_id,input,output\nother,q,good")
+    told = told_apart(command, folder, log, configured("others", cases="others.csv"))
+    assert "a log apart from its run's folder does not say which prompt was asked" in told
 
 
 def test_a_refused_configuration_is_no_candidate(

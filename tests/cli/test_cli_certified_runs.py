@@ -37,7 +37,7 @@ def score(case):
 """
 LABELS = {"grade": ("PASS", "FAIL"), "score": ("8", "3")}
 RULES = {"grade": "majority", "score": "median"}
-COUNTED = ("cases", "decided", "abstained", "not_graded", "coverage", "accuracy_decided", "mean_absolute_error")
+COUNTED = ("cases", "decided", "abstained", "not_graded", "coverage", "accuracy", "mean_absolute_error")
 
 
 @pytest.fixture
@@ -103,7 +103,7 @@ def test_a_configuration_python_and_replay_decide_the_same(
     [counted] = summary["criteria"]
     assert (counted["cases"], counted["decided"], counted["abstained"]) == (80, 60, 20)
     assert sum(one["count"] for one in counted["verdicts"]) == 60
-    assert counted["accuracy_decided" if judge == "grade" else "mean_absolute_error"] == (1 if judge == "grade" else 0)
+    assert counted["accuracy" if judge == "grade" else "mean_absolute_error"] == (1 if judge == "grade" else 0)
     assert summary["certificate"]["status"] == "valid"
     again = command("replay", folder / "held", "--rule", RULES[judge], "--json")
     given = command("replay", folder / "plain", "--rule", RULES[judge], "--certificate", certificate, "--json")

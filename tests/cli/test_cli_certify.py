@@ -15,7 +15,7 @@ from support.rows import sampled
 from judgeharness_integrations._errors import ConfigError
 from judgeharness_integrations.analysis.certifying import Certificate
 from judgeharness_integrations.analysis.usage import same_model
-from judgeharness_integrations.verdictlog import VerdictRow, write_log
+from judgeharness_integrations.verdictlog import VerdictRow, read_log, write_log
 
 Command = Callable[..., Any]
 SPLIT = ["A", "A", "A", "B"]
@@ -287,3 +287,42 @@ def test_a_plan_of_clustered_labels_prices_no_independent_ones(command: Command,
     write_log([replace(row, attributes={"cluster": f"k{number[row.case_id] // 8}"}) for row in rows], path)
     ran = command("plan", "--pilot", path, "--certify", 0.9)
     assert (ran.code, "419 labelled cases of the pilot are in 53 clusters" in ran.err) == (2, True)
+
+
+def stratified_pilot(tmp_path: Path) -> Path:
+    """Six votes about 419 cases, of which the first quarter are hard ones by name."""
+    rows = gpt4_rows(3)
+    number = {case: place for place, case in enumerate(dict.fromkeys(row.case_id for row in rows))}
+    kinds = {case: "rare" if place < 105 else "usual" for case, place in number.items()}
+    write_log([replace(row, attributes={"kind": kinds[row.case_id]}) for row in rows], tmp_path / "strata.csv")
+    return tmp_path / "strata.csv"
+
+
+def test_a_plan_of_a_certificate_by_strata_prices_each_at_its_part_of_labels(command: Command, tmp_path: Path) -> None:
+    path = stratified_pilot(tmp_path)
+    found = command("plan", "--pilot", path, "--certify", 0.8, "--by", "kind", "--json").json["certificate"]
+    assert (found["by"], found["strata"], found["labels"]) == ("kind", ["rare", "usual"], 419)
+    alone = command("plan", "--pilot", path, "--certify", 0.8, "--json").json["certificate"]
+    of_strata, of_all = ({one["votes"]: one["labels"] for one in plan["by_votes"]} for plan in (found, alone))
+    assert of_strata[30] > 2 * of_all[30]
+    assert (alone["by"], alone["strata"]) == (None, [])
+
+
+def test_a_plan_of_a_certificate_by_strata_says_what_its_numbers_are_for(command: Command, tmp_path: Path) -> None:
+    ran = command("plan", "--pilot", stratified_pilot(tmp_path), "--certify", 0.8, "--by", "kind")
+    assert "for each of 2 strata of kind, by its part of the pilot's labels and at an equal share of delta" in ran.out
+
+
+def test_a_plan_by_strata_that_tell_nothing_is_refused(command: Command, tmp_path: Path) -> None:
+    path = stratified_pilot(tmp_path)
+    of_one_case = replace(gpt4_rows(1)[0], case_id="alone", attributes={"kind": "odd"})
+    write_log([*read_log(path), of_one_case], tmp_path / "odd.csv")
+    ran = command("plan", "--pilot", tmp_path / "odd.csv", "--certify", 0.8, "--by", "kind")
+    assert (ran.code, "in each stratum of kind: give such a --pilot LOG, or plan without --by." in ran.err) == (2, True)
+
+
+def test_a_plan_by_strata_needs_a_certificate_and_a_column(command: Command, tmp_path: Path) -> None:
+    without = command("plan", "--pilot", pilot(tmp_path), "--by", "kind")
+    assert (without.code, "give --certify AGREEMENT, too" in without.err) == (2, True)
+    unknown = command("plan", "--pilot", pilot(tmp_path), "--certify", 0.9, "--by", "knid")
+    assert (unknown.code, "unknown column 'knid'" in unknown.err) == (2, True)

@@ -38,7 +38,7 @@ def interval(command: Command, path: Path, *, by: str) -> tuple[float, float]:
     """The interval of accuracy that a command tells."""
     if by == "calibrate":
         measured = json.loads(command("calibrate", *CALIBRATED, path, "--json").out)
-        found = measured["criteria"]["verdict"]["accuracy_decided"]
+        found = measured["criteria"]["verdict"]["accuracy"]
         return found["low"], found["high"]
     found = json.loads(command("report", path, "--rule", "majority", "--json").out)["judges"][0]["criteria"][0][
         "accuracy"

@@ -143,7 +143,7 @@ def test_folders_of_runs_are_compared_and_taken_over_answers_are_told(
     assert ran.code == 0
     (criterion,) = ran.json["criteria"]
     assert (criterion["judge"], criterion["judge_after"], criterion["cases"]) == ("good", "first", 3)
-    assert criterion["main"]["measure"] == "accuracy"
+    assert criterion["main"]["measure"] == "right_of_labelled"
     assert {t["after"] for t in criterion["transitions"]} == {"ABSTAIN"}
     assert [d["part"] for d in ran.json["configuration"]][:1] == ["judge"]
     assert "leave out --run-a" in command("compare", first, second, "--run-a", "x").err

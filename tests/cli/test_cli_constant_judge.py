@@ -76,7 +76,7 @@ def test_a_card_says_what_its_labels_cannot_show(command: Command, folder: Path)
     log = write_log(rows, folder / "log.jsonl")
     ran = command("calibrate", "--source", "human", "--log", log, "--rule", "majority", "--out", folder / "cal.json")
     assert ran.code == 0
-    assert "controls, right on the same 40 cases: always PASS 1.000, a coin 0.500" in ran.out
+    assert "controls, right on the same 40 decided cases: always PASS 1.000, a coin 0.500" in ran.out
     assert "not better than the best control, always PASS: +0.000 [-0.088, +0.088]" in ran.out
     assert "the labels cannot tell this judge from a constant one: every label is 'PASS', and of other" in ran.out
 

@@ -9,8 +9,14 @@ from typing import Any
 
 import pytest
 
-from judgeharness_integrations import CalibrationSet, JudgeHarness
-from judgeharness_integrations.analysis.aggregation.grouping import CopiedCases, copied_cases, copies_together
+from judgeharness_integrations import CalibrationSet, JudgeHarness, PairwiseCase
+from judgeharness_integrations.analysis.aggregation.grouping import (
+    CopiedCases,
+    copied_cases,
+    copies_together,
+    without_copies,
+)
+from judgeharness_integrations.judging.execution.preparing import CaseFacts
 from judgeharness_integrations.verdictlog import VerdictRow, read_log, write_log
 
 Command = Callable[..., Any]
@@ -19,6 +25,7 @@ SENTENCE = (
     "30 of 40 cases ask word for word what another case does, and count as independent of it: leave copies out, or "
     "give them one value in a column 'cluster'"
 )
+LEFT_OUT = "30 of 40 cases ask word for word what another case does, and are left out: a label of a copy is no further"
 TOGETHER = "30 of 40 cases ask word for word what another case does, and belong to its cluster"
 
 
@@ -57,11 +64,8 @@ def told_by(command: Command, folder: Path, config: Path) -> dict[str, bool]:
                       folder / "cal.json", "--yes"),
     }  # fmt: skip
     ran = {name: command(*given) for name, given in asked.items()}
-    labels = {"certify", "calibrate --log", "calibrate", "corrected-rate"}
-    return {
-        name: (TOGETHER if name in labels else SENTENCE) in " ".join(f"{one.out} {one.err}".split())
-        for name, one in ran.items()
-    }
+    said = dict.fromkeys(("calibrate --log", "calibrate", "corrected-rate"), TOGETHER) | {"certify": LEFT_OUT}
+    return {name: said.get(name, SENTENCE) in " ".join(f"{one.out} {one.err}".split()) for name, one in ran.items()}
 
 
 def test_every_command_that_counts_copies_says_so(command: Command, folder: Path, suite: Callable[..., Path]) -> None:
@@ -251,3 +255,92 @@ def test_pairs_of_a_ranking_that_share_a_cluster_are_not_told(command: Command, 
     ]  # fmt: skip
     log = write_log(rows, tmp_path / "log.jsonl")
     assert command("rank", log, "--cluster", "source", "--json").json["copies"] == []
+
+
+PAIRS = "def first(case):\n    return 'A' if 'good' in case.output else 'B'\n"
+
+
+@pytest.fixture
+def pairs(folder: Path) -> Path:
+    """Twenty pairs, each of them a second time with its answers exchanged, under a configuration."""
+    (folder / "house_of_pairs.py").write_text(PAIRS)
+    texts = [
+        (f"{'good' if n % 3 else 'bad'} {n}", f"{'bad' if n % 3 else 'good'} {n}", "BAAAA"[n % 5]) for n in range(20)
+    ]
+    other = {"A": "B", "B": "A"}
+    lines = [f"c{n},{one},{two},{gold}" for n, (one, two, gold) in enumerate(texts)]
+    lines += [f"d{n},{two},{one},{other[gold]}" for n, (one, two, gold) in enumerate(texts)]
+    (folder / "pairs.csv").write_text("\n".join(["case_id,output,output_b,gold", *lines]))
+    config = {
+        "judges": [{"name": "first", "callable": "house_of_pairs:first", "model": "gpt-4o"}],
+        "cases": "pairs.csv",
+        "harness": {"perturbations": ["none"], "repetitions": 2, "aggregation_rule": "majority"},
+    }
+    (folder / "run.json").write_text(json.dumps(config))
+    return folder / "run.json"
+
+
+def test_pairs_with_their_answers_exchanged_are_copies_wherever_they_are_counted(
+    command: Command, folder: Path, pairs: Path
+) -> None:
+    log, labelled = folder / "run" / "verdicts.jsonl", ("--source", "human", "--json")
+    assert "20 of 40 cases ask word for word" in " ".join(
+        command("run", pairs, "--out", folder / "run", "--yes").out.split()
+    )
+    reports = [
+        command("calibrate", "--log", log, "--rule", "majority", *labelled).json,
+        command(
+            "calibrate", pairs, "--labels", folder / "pairs.csv", "--out", folder / "c.json", "--yes", *labelled
+        ).json,
+    ]
+    assert [one["criteria"]["verdict"]["clusters"] for one in reports] == [20, 20]
+
+
+def test_pairs_whose_copies_say_how_long_each_answer_is_are_copies() -> None:
+    one, two = (
+        CaseFacts.of(
+            PairwiseCase(case_id="c", output=a, output_b=b, attributes={"length_a": len(a), "length_b": len(b)})
+        )
+        for a, b in (("short", "a long one"), ("a long one", "short"))
+    )
+    assert one.attributes["pair_digest"] == two.attributes["pair_digest"]
+
+
+def test_a_pair_that_cannot_be_written_down_has_no_digest() -> None:
+    made = PairwiseCase(case_id="c", output="a", output_b="b", reference=object())  # type: ignore[arg-type]
+    assert "pair_digest" not in CaseFacts.of(made).attributes
+
+
+def test_a_run_from_before_pairs_had_digests_is_continued(command: Command, folder: Path, pairs: Path) -> None:
+    asked = ("run", pairs, "--out", folder / "run", "--yes")
+    command(*asked, "--budget-calls", 40)
+    log = folder / "run" / "verdicts.jsonl"
+    rows = [json.loads(line) for line in log.read_text().splitlines()]
+    for one in rows:
+        del one["pair_digest"]
+    log.write_text("".join(f"{json.dumps(one)}\n" for one in rows))
+    assert command(*asked).code == 0
+
+
+def test_a_label_of_a_copy_costs_a_certificate_nothing(command: Command, tmp_path: Path) -> None:
+    rows = [
+        VerdictRow(
+            case_id=f"c{n}", verdict="A", gold="B" if n % 20 == 3 else "A", probe_hash=str(min(n, 199)), repetition=r
+        )
+        for n in range(201)
+        for r in range(2)
+    ]
+    with_copy, without = (write_log(some, tmp_path / f"{len(some)}.jsonl") for some in (rows, rows[:-2]))
+    ran, expected = (command("certify", log, "--source", "human", "--json").json for log in (with_copy, without))
+    assert ran["selections"] == expected["selections"]
+
+
+def test_of_copies_the_one_with_a_label_stays() -> None:
+    rows = [row("a", "1"), row("b", "1", gold="PASS"), row("c", "2"), row("d", "2")]
+    kept, [told] = without_copies(rows)
+    assert [one.case_id for one in kept] == ["b", "c"]
+    assert told.startswith("2 of 4 cases ask word for word what another case does, and are left out:")
+
+
+def test_one_copy_is_told_as_one() -> None:
+    assert without_copies([row("a", "1"), row("b", "1")])[1][0].startswith("1 of 2 cases asks word for word")

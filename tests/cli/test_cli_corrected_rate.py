@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -53,10 +54,23 @@ def test_counts_print_every_estimate_with_its_denominators_and_mark_the_chosen_o
     assert "labelled items: 400, sensitivity 0.900 [0.851, 0.934] (180/200), specificity 0.700" in ran.out
     chosen = next(line for line in ran.out.splitlines() if line.startswith("*"))
     assert chosen.split()[1:] == [
-        *("Rogan-Gladen,", "Lee", "and", "Fieller", "same", "errors", "0.167", "[0.056,", "0.263]", "0.0522"),
+        *(
+            "Rogan-Gladen,",
+            "Lee",
+            "and",
+            "Fieller",
+            "unlabelled",
+            "same",
+            "errors",
+            "0.167",
+            "[0.056,",
+            "0.263]",
+            "0.0522",
+        ),
     ]
-    for name in ("labels alone", "PPI++", "Tenenbein", "Rogan-Gladen, delta interval"):
-        assert name in ran.out
+    rates = {"labels alone": "all", "PPI++": "all", "Tenenbein": "all", "Rogan-Gladen, delta interval": "unlabelled"}
+    for name, items in rates.items():
+        assert re.search(rf"{re.escape(name)} +{items} ", ran.out), name
     assert "chosen (*): Rogan-Gladen, Lee and Fieller; it assumes that the judge's sensitivity" in ran.out
     assert "from 400/1000 judged positive, sensitivity 180/200, specificity 140/200" in ran.out
 
@@ -84,6 +98,7 @@ def test_json_is_the_report(command: Command) -> None:
     assert (document["labels_are"], document["chosen"], document["positive"]) == ("other_mix", "rogan_gladen", "good")
     assert document["judged"]["successes"] == 400
     best = next(one for one in document["estimates"] if one["chosen"])
+    assert best["items"] == "unlabelled"
     assert (best["low"], best["high"]) == pytest.approx((0.05635072, 0.26273303), abs=1e-8)
     assert document["judge"] is None
 

@@ -61,7 +61,7 @@ def test_two_langchain_judges_end_to_end(command: Command, tmp_path: Path, opena
     assert ran.code == 0, ran.err
     assert server.calls == 12
     length, position = ran.json["judges"]
-    assert (length["criteria"][0]["decided"], length["criteria"][0]["accuracy_decided"]) == (3, 1.0)
+    assert (length["criteria"][0]["decided"], length["criteria"][0]["accuracy"]) == (3, 1.0)
     assert length["model"] == "gpt-4o"
     assert length["usage"]["input_tokens"] > 0
     assert (position["criteria"][0]["abstained"], position["criteria"][0]["first_slot_rate"]) == (3, 1.0)

@@ -123,7 +123,7 @@ def test_differences_are_those_that_compare_finds(command: Command) -> None:
     found = command(*asked)
     assert (
         "difference of 0.05 between two systems of decisions under majority, found by compare, in 80 % of studies "
-        "(same cases, correlation 0.5 assumed)" in found.out
+        "(same cases, correlation 0.5 assumed: of what is said of a case in the long run; 1 x 1 takes " in found.out
     )
     assert "correlation 0.9 assumed" in command(*asked, "--correlation", 0.9).out
     sure, half = (command(*asked, *more, "--json").json for more in (("--assurance", 0.95), ("--expected",)))
@@ -277,3 +277,16 @@ def test_no_share_is_known_to_1_only(command: Command, goal: str) -> None:
     assert ran.code == 2
     assert f"a {goal.removeprefix('--')} must be below 1, not 1." in ran.err
     assert command("plan", "--variance", "4,1,1", "--rule", "median", goal, 1).code == 0
+
+
+def test_a_pilot_of_one_sample_a_case_says_that_pairing_counts_for_nothing(command: Command, tmp_path: Path) -> None:
+    path = tmp_path / "once.csv"
+    write_log([VerdictRow(case_id=f"c{n}", verdict="PASS" if n < 25 else "FAIL") for n in range(60)], path)
+    ran = command("plan", "--pilot", path, "--difference", 0.17)
+    assert "(same cases, taken for uncorrelated)" in ran.out
+    assert "note: one sample a case does not tell what the judge would say of it again" in ran.out
+
+
+def test_a_difference_between_uncorrelated_systems_names_no_other_number(command: Command) -> None:
+    ran = command("plan", "--variance", "0.1,0.02,0.05", "--difference", 0.05, "--correlation", 0)
+    assert "(same cases, correlation 0 assumed)" in ran.out

@@ -56,6 +56,24 @@ def test_labels_min_valid_and_tolerance(command: Command) -> None:
     assert strict["not_graded"] == 320
 
 
+UNGRADED = [VerdictRow(case_id=case, judge="shy", verdict=None, outcome="unparsed") for case in "ab"]
+
+
+@pytest.mark.parametrize("options", [(), ("--json",), ("--fail-under", "coverage>=0.5")])
+def test_a_log_in_which_nothing_was_graded_is_no_success(
+    command: Command, tmp_path: Path, options: tuple[str, ...]
+) -> None:
+    ran = command("replay", write_log(UNGRADED, tmp_path / "log.csv"), "--rule", "majority", *options)
+    assert ran.code == 3
+    assert "shy: nothing was graded (2 cases)" in " ".join((ran.err if "--json" in options else ran.out).split())
+
+
+def test_one_judge_that_graded_nothing_is_named_beside_one_that_did(command: Command, tmp_path: Path) -> None:
+    rows = [*UNGRADED, VerdictRow(case_id="a", judge="bold", verdict="PASS")]
+    ran = command("replay", write_log(rows, tmp_path / "log.csv"), "--rule", "majority")
+    assert (ran.code, ran.out.count("nothing was graded")) == (0, 1)
+
+
 def test_text_prints_rule_exploratory_denominators_intervals(command: Command, small: Path) -> None:
     text = command("replay", small, "--rule", "net_preference").out
     assert "rule: net_preference" in text
@@ -102,7 +120,7 @@ def test_text_says_how_many_decided_cases_were_labelled(command: Command, tmp_pa
     log = write_log(rows, tmp_path / "log.csv")
     assert "100.0 of 1 labelled" in command("replay", log, "--rule", "majority").out
     entry = command("replay", log, "--rule", "majority", "--json").json["judges"][0]
-    assert (entry["decided"], entry["correct"], entry["accuracy_decided"]) == (2, 1, 1.0)
+    assert (entry["decided"], entry["correct"], entry["accuracy"]) == (2, 1, 1.0)
     assert "labelled" not in entry
     write_log(rows[:1], log)
     assert "labelled" not in command("replay", log, "--rule", "majority").out

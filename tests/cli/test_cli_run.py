@@ -70,10 +70,10 @@ def test_two_judges_end_to_end(command: Command, folder: Path, name: str, text: 
     good, first = summary["judges"]
     assert (good["judge"], good["model"], good["plan"]["calls"]) == ("good", "gpt-4o", 12)
     measured = good["criteria"][0]
-    assert (measured["decided"], measured["correct"], measured["accuracy_decided"]) == (3, 3, 1.0)
+    assert (measured["decided"], measured["correct"], measured["accuracy"]) == (3, 3, 1.0)
     assert measured["verdicts"] == [{"verdict": "A", "count": 2}, {"verdict": "B", "count": 1}]
     assert first["criteria"][0]["abstained"] == 3
-    assert first["criteria"][0]["accuracy_decided"] is None
+    assert first["criteria"][0]["accuracy"] is None
     assert (first["identity"]["model"], len(first["identity"]["source"])) == (None, 16)
 
     rows = read_log(out / "verdicts.jsonl")

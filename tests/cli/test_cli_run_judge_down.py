@@ -92,7 +92,7 @@ def test_a_dead_judge_is_told_and_the_others_are_measured(
     dead, good = ran.json["judges"]
     assert ran.json["state"] == "judge_down"
     assert (dead["not_graded_cases"], dead["not_asked_cases"]) == (6, 6)
-    assert (good["not_graded_cases"], good["criteria"][0]["accuracy_decided"]) == (0, 1.0)
+    assert (good["not_graded_cases"], good["criteria"][0]["accuracy"]) == (0, 1.0)
     assert ran.json["attempts_spent"] == 39  # what was tried is counted
     Draft202012Validator(schema("run-1")).validate(ran.json)
     results = [json.loads(line) for line in (out / "results.jsonl").read_text().splitlines()]

@@ -109,6 +109,16 @@ def test_a_cost_that_is_not_known_is_refused_and_not_taken_for_nothing(
     assert "--budget-cost needs prices, per million tokens: add execution.prices to the configuration" in ran.err
 
 
+def test_the_name_of_a_run_that_is_out_of_budget_can_be_copied(
+    command: Command, folder: Path, config: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "74")
+    out = folder / "out"
+    assert command("run", config(), "--out", out, "--budget-calls", 3).code == 3
+    (listed,) = command("runs", out, "--json").json["runs"]
+    assert listed["run"] in command("runs", out).out
+
+
 def test_a_budget_no_larger_one_would_help_does_not_promise_so(
     command: Command, folder: Path, config: Callable[..., Path]
 ) -> None:

@@ -79,6 +79,18 @@ def test_going_on_with_a_stopped_run_keeps_every_case_it_asked(command: Command,
     assert len((place / "asked").read_text().splitlines()) == len(second)
 
 
+def test_a_report_of_a_stopped_run_gives_the_number_and_the_evidence_of_its_own_gate(
+    command: Command, place: Path
+) -> None:
+    ran = command("run", configured(place), "--yes", "--json", "--until", "pass_rate>=0.5")
+    assert ran.json["gates"]["checks"][0]["looked"] < ran.json["judged_cases"]
+    gate = ("--json", "--fail-under", "pass_rate>=0.5", "--sequential")
+    for reader in (("report", "--no-step-summary"), ("replay", "--rule", "majority")):
+        told = command(*reader, place / "results", *gate)
+        for name in ("n", "looked", "p_anytime"):
+            assert told.json["gates"]["checks"][0][name] == ran.json["gates"]["checks"][0][name]
+
+
 def test_the_order_is_drawn_once_a_run_and_kept_with_it(command: Command, place: Path) -> None:
     path = configured(place)
     asked = ("run", path, "--yes", "--json", "--until", "pass_rate>=0.5")
@@ -197,7 +209,9 @@ def test_cases_asked_before_in_file_order_are_no_evidence_of_a_stopped_run(comma
     asked = ran.json["gates"]["order"]["asked"]["one"]
     assert asked < ran.json["judged_cases"]
     reported = command("report", "results", "--fail-under", "pass_rate>=0.5", "--sequential", "--no-step-summary")
-    assert f"over {asked} cases" in words(reported.out)
+    looked = ran.json["gates"]["checks"][0]["looked"]
+    assert looked <= asked
+    assert f"over {looked} cases" in words(reported.out)
 
 
 def test_a_replay_of_a_stopped_run_says_so_and_has_no_gate_on_a_fixed_number(command: Command, place: Path) -> None:

@@ -31,7 +31,7 @@ def nasty() -> ComparisonReport:
 
 def test_the_answer_is_the_headline() -> None:
     report = worse()
-    assert headline(report).startswith("Worse: accuracy 66.7 % \N{RIGHTWARDS ARROW} ")
+    assert headline(report).startswith("Worse: right of all labelled 66.7 % \N{RIGHTWARDS ARROW} ")
     assert f"<h1><bdi>{headline(report)}</bdi></h1>" in unescape(report.to_html())
     none = compare(a_run({"a": [P]}), a_run({"b": [P]}))
     assert headline(none) == "Cannot tell: no case was measured in both runs"
@@ -46,7 +46,7 @@ def _changed() -> tuple[dict[str, list[str]], dict[str, list[str]]]:
 def test_every_difference_has_its_interval_on_an_axis_around_no_change() -> None:
     report = worse()
     card = criterion_card(report.criteria[0])
-    assert [row.name for row in card.changes][:3] == ["accuracy", "rate of PASS", "coverage"]
+    assert [row.name for row in card.changes][:3] == ["right of all labelled", "rate of PASS", "coverage"]
     assert [row.tested for row in card.changes][:2] == [True, False]
     found = card.changes[0].whisker
     assert found is not None

@@ -62,7 +62,7 @@ def test_equal_changes_are_tested_by_sign_and_show_no_spread() -> None:
 
 
 def test_nothing_to_compare_is_none() -> None:
-    assert compared_shares("accuracy", [], [], []).p is None
+    assert compared_shares("right_of_labelled", [], [], []).p is None
     empty = compared_means("mean_score", [], [], [])
     assert (empty.n, empty.difference, empty.p) == (0, None, None)
     assert power_basis(empty, level=0.04, significant=False) is None

@@ -56,9 +56,9 @@ def test_both_sides_stand_beside_judges_that_read_nothing() -> None:
     assert not one.controls_after.beaten
     told = list(details(one))
     assert any(
-        line.startswith("before: 1.000 right (n=40), better than the best control, always FAIL") for line in told
+        line.startswith("before: accuracy 1.000 (n=40), better than the best control, always FAIL") for line in told
     )
-    assert any(line.startswith("after: 0.750 right (n=40), not better than the best control") for line in told)
+    assert any(line.startswith("after: accuracy 0.750 (n=40), not better than the best control") for line in told)
     assert [line for line in told if line.startswith("controls")] == [one.controls_after.line]
     worthless = "not shown to be better than a judge that reads nothing: 1 (judge, verdict, after)"
     assert worthless in list(caveats(report))
@@ -78,7 +78,7 @@ def test_controls_stand_on_decided_cases_with_one_gold_label() -> None:
     (one,) = compare(scores, a_run({f"c{n}": [n % 4] for n in range(20)}, "median")).criteria
     assert one.controls_after is not None
     assert one.controls_after.scored
-    assert any("mean error (n=20)" in line for line in details(one))
+    assert any(f"mean error {one.controls_after.value:.3f} (n=20)" in line for line in details(one))
     (none,) = compare(a_run({"a": [P], "b": [P]}), a_run({"a": [F], "b": [P]})).criteria
     assert (none.controls_before, none.controls_after) == (None, None)
     (mixed,) = compare(a_run({"a": [P], "b": [P]}, gold=P), a_run({"a": [1], "b": [2]}, "median", gold=P)).criteria
@@ -172,7 +172,7 @@ def test_facts_name_denominators_and_what_is_missing() -> None:
     (one,) = found.criteria
     lines = list(details(one))
     assert lines[0] == "cases: 2 in both runs; only before: 1 (x); only after: 2 (y, z)"
-    assert any("tested: accuracy (of all cases with gold" in line for line in lines)
+    assert any("tested: right of all labelled (abstained and" in line for line in lines)
     assert any(line.startswith("noise: 1 flips of 2 cases; 0.3") for line in lines)
     assert any("no change can be found with 80 % power" in line for line in lines)
     assert list(differences(found)) == ["judge: rule majority before, strict_majority now"]

@@ -120,22 +120,22 @@ def test_gold_decides_what_better_means() -> None:
     before = joined(*(a_run({f"c{i}": [P] * 3}, gold=label) for i, label in enumerate(gold)))
     after = joined(*(a_run({f"c{i}": [label] * 3}, gold=label) for i, label in enumerate(gold)))
     one = only(compare(before, after))
-    assert (one.answer, one.main.measure) == ("better", "accuracy")
+    assert (one.answer, one.main.measure) == ("better", "right_of_labelled")
     assert (one.main.before, one.main.after) == (0.5, 1.0)
     assert [other.measure for other in one.beside][:1] == ["positive_rate"]
     rate = only(compare(before, after, measure="rate"))
-    assert (rate.answer, rate.main.measure, rate.beside[0].measure) == ("worse", "positive_rate", "accuracy")
+    assert (rate.answer, rate.main.measure, rate.beside[0].measure) == ("worse", "positive_rate", "right_of_labelled")
     assert rate.flips[0].gold == F
 
 
 def test_few_gold_labels_do_not_decide_unless_asked() -> None:
     some = joined(a_run({"a": [P]}, gold=P), a_run({"b": [P], "c": [F]}))
     assert only(compare(some, some)).main.measure == "positive_rate"
-    assert only(compare(some, some, measure="gold")).main.measure == "accuracy"
+    assert only(compare(some, some, measure="gold")).main.measure == "right_of_labelled"
     assert only(compare(a_run({"a": [P]}), a_run({"a": [P]}), measure="gold")).main.measure == "positive_rate"
 
 
-def test_cases_whose_gold_changed_are_left_out_of_accuracy() -> None:
+def test_cases_whose_gold_changed_are_left_out_of_what_is_right() -> None:
     before = joined(*(a_run({f"c{i}": [P, P]}, gold=P) for i in range(9)))
     after = joined(*(a_run({f"c{i}": [P, P]}, gold=F if i == 4 else P) for i in range(9)))
     one = only(compare(before, after))

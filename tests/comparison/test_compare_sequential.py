@@ -94,7 +94,7 @@ def test_two_runs_of_one_judge_differ_no_more_often_than_the_level_with_a_look_a
 
 
 def test_no_case_is_no_difference() -> None:
-    found = compared_shares("accuracy", [], [], [])
+    found = compared_shares("right_of_labelled", [], [], [])
     assert anytime(found, [], [], span=1.0).p is None
 
 
@@ -130,4 +130,4 @@ def test_a_cluster_of_which_some_cases_have_gold_is_still_one_of_its_size() -> N
 
     (one,) = sequential(run("PASS"), run("FAIL"), measure="gold").criteria
     assert one.main is not None
-    assert (one.answer, one.main.measure) == ("worse", "accuracy")
+    assert (one.answer, one.main.measure) == ("worse", "right_of_labelled")

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -89,17 +91,70 @@ def test_it_goes_alone_where_nobody_knows_how_many_follow() -> None:
     assert judge.first_ended_after == 1
 
 
+def understood() -> Watched:
+    """A judge of whose function an answer was read."""
+    harness().evaluate(Watched(), cases(1)[0])
+    return Watched()
+
+
 @pytest.mark.parametrize("asked", [1, 6])
 def test_a_few_calls_go_together(asked: int) -> None:
-    judge = Watched()
+    judge = understood()
     many(judge, cases(asked))
     assert judge.seen == list(range(1, 2 * asked + 1))
 
 
 def test_one_case_is_asked_at_once() -> None:
-    judge = Watched()
+    judge = understood()
     harness(repetitions=40, max_concurrency=40).evaluate(judge, cases(1)[0])
     assert max(judge.seen) == 40
+
+
+def strange(asked: list[str], *, asynchronous: bool) -> Judging:
+    """A function of its own whose answers nobody understands."""
+
+    def judge(case: AnswerCase) -> object:
+        asked.append(case.case_id)
+        time.sleep(0.005)
+        return object()
+
+    async def ajudge(case: AnswerCase) -> object:
+        asked.append(case.case_id)
+        await asyncio.sleep(0.005)
+        return object()
+
+    return ajudge if asynchronous else judge
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+@pytest.mark.parametrize("wrapped", [lambda judge: judge, partial, lambda judge: FunctionJudge(function=judge)])
+def test_a_judge_whose_answers_nobody_understands_is_asked_once(wrapped: Any, *, asynchronous: bool) -> None:
+    asked: list[str] = []
+    judge = wrapped(strange(asked, asynchronous=asynchronous))
+    with pytest.raises(UsageError, match="answered a value of type object"):
+        harness(repetitions=6).evaluate(judge, cases(1)[0])
+    assert len(asked) == 1
+
+
+def test_nobody_is_calibrated_whose_answers_nobody_understands() -> None:
+    asked: list[str] = []
+    with pytest.raises(UsageError, match="answered a value of type object"):
+        harness().calibrate(strange(asked, asynchronous=False), CalibrationSet("one", ((cases(1)[0], "PASS"),)))
+    assert len(asked) == 1
+
+
+def test_a_judge_that_was_understood_is_asked_at_once_in_every_later_run() -> None:
+    seen: list[Watched] = []
+    for _ in range(2):
+        seen.append(judge := Watched())
+        harness(repetitions=6).evaluate(lambda case, judge=judge: judge(case), cases(1)[0])
+    first, later = seen
+    assert first.first_ended_after == 1
+    assert later.seen == [1, 2, 3, 4, 5, 6]
+
+
+def test_a_function_written_in_c_is_asked() -> None:
+    assert harness(repetitions=3).evaluate(str.upper, "pass").sample_distribution == {"PASS": 3}  # type: ignore[arg-type]
 
 
 def test_the_first_probe_is_a_sample_like_any_other() -> None:

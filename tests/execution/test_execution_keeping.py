@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from judgeharness_integrations import AnswerCase, JudgeHarness
-from judgeharness_integrations.judging.judge import FunctionJudge, JudgeIdentity
+from judgeharness_integrations.judging.judge import FunctionJudge, JudgeIdentity, note_understood
 from judgeharness_integrations.verdictlog import SqlLog
 
 DESIGN: dict[str, Any] = {"perturbations": ["none"], "repetitions": 2, "aggregation_rule": "majority", "observers": ()}
@@ -32,7 +32,9 @@ def judge(asked: list[str]) -> FunctionJudge:
         await asyncio.sleep(0)
         return "PASS"
 
-    return FunctionJudge(function=answer, identity=JudgeIdentity(name="j", model="one model for two runs"))
+    judge = FunctionJudge(function=answer, identity=JudgeIdentity(name="j", model="one model for two runs"))
+    note_understood(judge)  # or its first call would go alone
+    return judge
 
 
 def test_other_runs_of_the_model_wait_for_calls_whose_rows_are_not_committed(tmp_path: Path) -> None:

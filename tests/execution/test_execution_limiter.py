@@ -13,7 +13,7 @@ import pytest
 from judgeharness_integrations import JudgeHarness, JudgeIdentity
 from judgeharness_integrations.judging.execution import limiter as limiting
 from judgeharness_integrations.judging.execution.limiter import Limiter, _Waiter, limiter_for
-from judgeharness_integrations.judging.judge import FunctionJudge
+from judgeharness_integrations.judging.judge import FunctionJudge, note_understood
 
 
 class Gauge:
@@ -252,7 +252,8 @@ def test_a_worker_destroyed_with_its_loop_gives_its_slot_back() -> None:
 
     async def begin() -> None:
         loop.set_exception_handler(lambda *_: None)  # "Task was destroyed but it is pending", as it is meant
-        results = harness(2).aevaluate_many(forever, ["case"], "abandoned-model")
+        note_understood(judge := FunctionJudge(function=forever))  # or its first call would go alone
+        results = harness(2).aevaluate_many(judge, ["case"], "abandoned-model")
         step = asyncio.ensure_future(anext(results))
         await both.wait()
         assert limiter._in_flight == 2

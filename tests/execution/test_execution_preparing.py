@@ -215,15 +215,15 @@ def test_gold_of_a_criterion(gold: object, expected: dict[str, object]) -> None:
         (lambda: AnswerCase(case_id="c", output="o", author="gpt-4o"), {"author": "gpt-4o"}),
         (
             lambda: PairwiseCase(case_id="c", output="o", output_b="p", author="a", author_b="b"),
-            {"author": "a", "author_b": "b", "length_a": 1, "length_b": 1},
+            {"author": "a", "author_b": "b", "length_a": 1, "length_b": 1, "pair_digest": "11c7a2a8da74e0d7"},
         ),
         (
             lambda: PairwiseCase(case_id="c", output="o", output_b="four", author="a"),
-            {"author": "a", "length_a": 1, "length_b": 4},
+            {"author": "a", "length_a": 1, "length_b": 4, "pair_digest": "e0256ab6ae3b8ee7"},
         ),
         (
             lambda: PairwiseCase(case_id="c", output="o", output_b="four", attributes={"length": 9, "length_b": 3}),
-            {"length": 9, "length_b": 3},
+            {"length": 9, "length_b": 3, "pair_digest": "e0256ab6ae3b8ee7"},
         ),
     ],
 )

@@ -227,7 +227,7 @@ def test_controls_beside_a_gate_are_those_of_all_cases_as_in_the_report() -> Non
 def test_a_control_beside_a_sequential_gate_is_told_with_an_interval_that_is_not_sequential() -> None:
     cases = [case(f"c{n}", ["PASS"] * 3, gold="PASS") for n in range(30)]
     assert (
-        "on the same 30 cases by an interval over a fixed number of cases)"
+        "on the same 30 decided cases by an interval over a fixed number of cases)"
         in only(run_report(cases), "accuracy>=0.5").reason
     )
 

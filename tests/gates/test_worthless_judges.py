@@ -36,10 +36,11 @@ def test_a_constant_judge_with_two_percent_bad_cases_does_not_pass() -> None:
     assert [check.status for check in found] == ["passed", "passed", "failed"]
     assert found[2].reason == (
         "the labels cannot tell this judge from a constant one: balanced accuracy 0.500 [0.494, 0.730] (n=300) over "
-        "294 PASS, 6 FAIL, where a constant judge has 0.500"
+        "all labelled cases (294 PASS, 6 FAIL), where a constant judge has 0.500"
     )
     beside = (
-        "(not better than the best control, always PASS: +0.000 [-0.013, +0.013] more right on the same 300 cases; "
+        "(not better than the best control, always PASS: +0.000 [-0.013, +0.013] more right on the same 300 decided "
+        "cases; "
     )
     assert all(beside in check.reason for check in found[:2])
     for gate in ("specificity>=0.1", "balanced_accuracy>0.5", "lift>0", "kappa>0"):

@@ -126,7 +126,7 @@ def expected_calibration(rule_name: str) -> CalibrationReport:
                 confusion={"PASS": {"PASS": 1}},
                 precision=ONE_OF_ONE,
                 recall=ONE_OF_ONE,
-                accuracy_decided=ONE_OF_ONE,
+                accuracy=ONE_OF_ONE,
                 coverage=ONE_OF_ONE,
                 base_rate=ONE_OF_ONE,
                 kappa=None,

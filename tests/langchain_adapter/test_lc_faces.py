@@ -148,6 +148,20 @@ def test_question_answering_evaluates_examples_and_predictions(
     assert (kept, kept.harness["verdict"]) == (answers[0][output], "PASS")
 
 
+@pytest.mark.parametrize(
+    ("reply", "text"),
+    [
+        ("It is right.\nGRADE: CORRECT", "GRADE: CORRECT\nIt is right."),
+        ("**Grade:** CORRECT.\nIn line with the answer.", "GRADE: CORRECT\nIn line with the answer."),
+        ("CORRECT", "GRADE: CORRECT"),
+    ],
+)
+def test_a_text_says_its_grade_once(openai_server: Serve, reply: str, text: str) -> None:
+    bare = QAEvalChain.from_llm(chat_model(openai_server([Reply.text(reply)])))
+    (answer,) = harness_evaluator(bare, JudgeHarness.quick("labels")).evaluate(EXAMPLES[:1], PREDICTIONS[:1])
+    assert answer["results"] == text
+
+
 def test_a_text_without_a_verdict_says_why_and_reads_as_none(openai_server: Serve) -> None:
     replies = iter(GRADED_BY_NAME)
     server = openai_server(lambda _: Reply.text(next(replies)))

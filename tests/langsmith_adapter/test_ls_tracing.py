@@ -26,7 +26,7 @@ from support.openai_server import OpenAIServer, Reply, Request, always_first, ch
 from judgeharness_integrations import AnswerCase, CalibrationSet, JudgeHarness, PairwiseCase, Perturbation
 from judgeharness_integrations.judging.execution.budget import Budget
 from judgeharness_integrations.judging.execution.observing import Spans, model_span
-from judgeharness_integrations.judging.judge import Answer, JudgeIdentity, Judgment
+from judgeharness_integrations.judging.judge import Answer, FunctionJudge, JudgeIdentity, Judgment, note_understood
 from judgeharness_integrations.judging.structured import structured_case
 from judgeharness_integrations.testing import ScriptedJudge
 from judgeharness_langchain import harness_evaluator
@@ -380,7 +380,8 @@ def test_cancelling_ends_every_run(langsmith_server: LangSmithServerFactory) -> 
         return "A"
 
     async def cancelled() -> None:
-        task = asyncio.ensure_future(harness("none", "position_swap", max_concurrency=2).aevaluate(judge, PAIR))
+        note_understood(known := FunctionJudge(function=judge))  # or its first call would go alone
+        task = asyncio.ensure_future(harness("none", "position_swap", max_concurrency=2).aevaluate(known, PAIR))
         await started.wait()
         task.cancel()
         with pytest.raises(asyncio.CancelledError):

@@ -24,6 +24,7 @@ from judgeharness_integrations.analysis.planning import (
     planned,
 )
 from judgeharness_integrations.analysis.planning.report import Wanted
+from judgeharness_integrations.verdictlog import VerdictRow
 
 PARTS = Components(cases=0.1, perturbations=0.04, repetitions=0.06)
 PILOT = pilot_of(
@@ -314,3 +315,27 @@ def test_a_pilot_of_labels_that_was_asked_once_is_planned_by_its_rate() -> None:
     report = plan(pilot=once)
     assert [(one.perturbations, one.repetitions) for one in report.designs] == [(1, 1)]
     assert report.designs[0].cases is not None
+
+
+ONE_SAMPLE = pilot_of([VerdictRow(case_id=f"c{case}", verdict="PASS" if case < 25 else "FAIL") for case in range(60)])
+APART = Goal(kind="difference", value=0.17, assurance=0.9)
+
+
+def test_a_pilot_of_one_sample_a_case_plans_a_difference_without_pairing() -> None:
+    found, high = (plan(Wanted(goal=goal), pilot=ONE_SAMPLE) for goal in (APART, replace(APART, correlation=0.9)))
+    assert found.goal.correlation == 0
+    assert found.fewest_cases == found.uncorrelated == high.fewest_cases
+    assert "taken to save nothing" in found.components.notes[-1]
+
+
+def test_the_plan_of_a_difference_says_what_it_takes_without_pairing() -> None:
+    found, apart = (plan(Wanted(goal=goal), pilot=PILOT) for goal in (APART, replace(APART, correlation=0.0)))
+    cheapest = found.cheapest
+    assert cheapest is not None
+    same = [one.cases for one in apart.designs if (one.perturbations, one.repetitions) == (cheapest.perturbations, 1)]
+    assert [found.uncorrelated] == same
+    assert (found.uncorrelated or 0) > (cheapest.cases or 0)
+
+
+def test_the_plan_of_a_width_has_no_systems_to_pair() -> None:
+    assert plan(pilot=PILOT).uncorrelated is None

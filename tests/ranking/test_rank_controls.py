@@ -39,7 +39,7 @@ def test_every_judge_stands_beside_judges_that_read_nothing() -> None:
     ]
     first, *others = report.controls()
     assert first.startswith(
-        "controls, right on the same 60 cases: always A 0.667, a coin 0.500, the first answer 0.667"
+        "controls, right over all labelled cases (60): always A 0.667, a coin 0.500, the first answer 0.667"
     )
     assert {line.partition(":")[0] for line in others} == {"constant", "coin"}
     assert "constant: not better than the best control, always A: +0.000 [" in "\n".join(others)

@@ -45,12 +45,12 @@ calibrated on human_labeled_set_v1 (labels: human, consensus majority, 0 ties le
   n=1
     precision 1.000 [0.207, 1.000] (1/1)
     recall 1.000 [0.207, 1.000] (1/1)
-    accuracy decided 1.000 [0.207, 1.000] (1/1)
+    accuracy 1.000 [0.207, 1.000] (1/1)
     coverage 1.000 [0.207, 1.000] (1/1)
     base rate 1.000 [0.207, 1.000] (1/1)
     AC1 1.000 [0.207, 1.000] (n=1)
-    controls, right on the same 1 case: always PASS 1.000, a coin 0.500
-    not better than the best control, always PASS: +0.000 [-0.793, +0.793] more right on the same 1 case
+    controls, right on the same 1 decided case: always PASS 1.000, a coin 0.500
+    not better than the best control, always PASS: +0.000 [-0.793, +0.793] more right on the same 1 decided case
     the labels cannot tell this judge from a constant one: every label is 'PASS', and of other items they say nothing
     gold PASS: PASS 1
     macro F1 1.000 (n=1), no interval: every label and decision is 'PASS': nothing tells how the others fare

@@ -14,11 +14,11 @@ from judgeharness_integrations.reporting.html.charts import (
     decision_word,
     grouped,
     interval_text,
-    p_text,
     percent,
     plural,
 )
 from judgeharness_integrations.reporting.html.page import embedded_json, isolated, visible
+from judgeharness_integrations.verdictlog.plain import p_text
 
 ANY = st.text(st.characters(), max_size=60)  # lone surrogates, too
 
@@ -91,7 +91,7 @@ def test_intervals_p_values_counts_and_decisions_read_well() -> None:
     assert interval_text(0.1, 0.25) == "[10.0, 25.0]"
     assert interval_text(1.0, 2.5, scale=1.0) == "[1.000, 2.500]"
     assert interval_text(None, 0.5) == interval_text(0.5, None) == ""
-    assert [p_text(value) for value in (None, 0.0001, 0.25)] == ["\u2013", "<0.001", "0.250"]
+    assert [p_text(value) for value in (None, 0.0001, 0.25)] == ["-", "<.001", ".250"]
     assert [grouped(27235), grouped(0.5)] == ["27,235", "0.5"]
     assert [plural(1, "case"), plural(2000, "case"), plural(2, "reply", "replies")] == [
         "1 case",

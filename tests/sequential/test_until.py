@@ -15,7 +15,7 @@ from support.rows import sampled
 
 from judgeharness_integrations import JudgeHarness
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.analysis.gates import Gate, Gates
+from judgeharness_integrations.analysis.gates import Gate, Gates, check_gates
 from judgeharness_integrations.analysis.runs import run_report
 from judgeharness_integrations.judging.cases import AnswerCase
 from judgeharness_integrations.judging.until import Until, settled
@@ -206,6 +206,23 @@ def test_what_a_run_says_of_its_gates_is_the_evidence_when_it_was_stopped() -> N
         ("other", "not_measured"),
     ]
     assert found.checks[1].reason == "pass_rate was not measured: no case that was looked at is about it"
+
+
+@pytest.mark.parametrize("about", ["population", "suite"])
+def test_a_report_looks_at_the_cases_its_run_looked_at_and_at_none_in_flight(about: Any) -> None:
+    """Of two gates the one that was settled first looked at fewer; another one looks at all that the run looked at."""
+    gates = Gates(fail_under=("pass_rate>=0.5", "pass_rate>=0.7"), sequential=True, about=about)
+    until = Until(cases(100), gates, judge="judge", seed=1)
+    results = []
+    for result in harness().evaluate_many(judge, until):
+        until.add(result)
+        results.append(replace(result, judge="judge"))
+    own = settled(run_report(results), {"judge": until})
+    report = replace(run_report(results), gates=own)
+    assert len(results) > own.checks[1].n > own.checks[0].n
+    assert check_gates(report, gates).checks == own.checks
+    (other,) = check_gates(report, replace(gates, fail_under=("coverage>=0.6",))).checks
+    assert (other.n, other.looked) == (until.units, until.units)
 
 
 def test_what_is_not_decided_is_said_of_the_evidence_when_asking_was_stopped() -> None:

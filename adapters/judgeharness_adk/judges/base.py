@@ -26,7 +26,6 @@ from google.genai.types import Content, Part
 from pydantic import ValidationError
 
 from judgeharness_adk import _seams
-from judgeharness_adk.adapter import TESTED
 from judgeharness_adk.hooks import Hooked, Hooks, reread
 from judgeharness_adk.invocations import InvocationCase, Shown, invocation_case, part_name
 from judgeharness_adk.models import JudgeModel
@@ -68,7 +67,7 @@ class Settled(NamedTuple):
 class MetricJudge(ABC, Generic[C]):
     """One LLM metric of ADK with its configuration; a subclass says how its prompt is built and its answer read."""
 
-    tested: ClassVar[Mapping[str, VersionRange]] = TESTED
+    tested: ClassVar[Mapping[str, VersionRange]] = _seams.TESTED
     metric: ClassVar[str]
     evaluator: type[Evaluator]
     criterion_kind: ClassVar[type[BaseCriterion]] = LlmAsAJudgeCriterion  # where the evaluator does not name it
@@ -193,6 +192,8 @@ class MetricJudge(ABC, Generic[C]):
         """Return the case as the prompt shows it; None when it is not this metric's to judge."""
         if not isinstance(case, InvocationCase):
             return case  # `fits` says why it cannot be judged
+        if case.questions:
+            return case  # as it was shown before
         if self.last_only:
             return replace(case, shown=self.shown) if case.is_last else None
         return replace(case, shown=self.shown, conversation=case.conversation[-1:])

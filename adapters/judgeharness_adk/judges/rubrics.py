@@ -100,7 +100,8 @@ class RubricJudge(MetricJudge[RubricsBasedCriterion]):
         evaluator = self.formatter(case)
         if self.last_only:
             _seams.show_conversation(evaluator, case.conversation)
-        return evaluator.format_auto_rater_prompt(case.judged.model_copy(update={"rubrics": None}), case.expected)
+        judged = case.judged if case.judged.rubrics is None else case.judged.model_copy(update={"rubrics": None})
+        return evaluator.format_auto_rater_prompt(judged, case.expected)
 
     def formatter(self, case: InvocationCase) -> RubricBasedEvaluator:
         """Return the evaluator of the rubrics in the case's order."""

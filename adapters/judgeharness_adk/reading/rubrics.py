@@ -13,7 +13,6 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from dataclasses import field as part
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -202,8 +201,8 @@ _STATED = stated("verdict", "yes|no")
 _COPIED = "a passage copied from what was judged holds a verdict and the head of a block"
 _STRAYED = "a verdict further down, which may be about this rubric, differs"
 
-_RUBRICS_LONGEST_KNOWN = 60  # characters
-_PLACES_KEPT = 256  # heads of blocks: what a judge writes there it writes in every answer
+_UNREAD = {name: (name, "", ()) for name in ("rationale", "evidence")}  # what they say decides nothing
+_LONGEST_FRAMED = 8_000  # characters of an answer whose reading is kept
 
 _Block = list[Field]
 
@@ -219,15 +218,36 @@ def read_rubrics(
         shown: the texts it was shown; a verdict inside a passage of one of them is none.
 
     """
-    known, whole = _known(tuple(rubrics)), text or ""
+    asked, whole = tuple(rubrics), text or ""
     own = own_text(whole, shown, _STATED)
     # a copied passage runs over the only head of a rubric
-    if own != whole and not _answered(whole, known) <= _answered(own, known):
+    if own != whole and not _answered(whole, _known(asked)) <= _answered(own, _known(asked)):
         return tuple(Answer(criterion=name, outcome="unparsed", reasoning=_COPIED) for name, _ in rubrics)
+    found = fields(own, _NAMES)
+    frame = tuple([_UNREAD.get(field.name) or field[:3] for field in found])
+    readings = (_readings if len(own) <= _LONGEST_FRAMED else _readings.__wrapped__)(asked, frame)
+    return tuple([_answer(name, reading, found) for (name, _), reading in zip(asked, readings, strict=True)])
+
+
+class _Reading(NamedTuple):
+    """What was read about a rubric: the verdict, else why there is none; the fields that may hold its rationale."""
+
+    verdict: Verdict | None
+    why: str | None
+    rationales: tuple[int, ...]
+
+
+_Frame = tuple[tuple[str, str, tuple[str, ...]], ...]  # name, line and lines below of each field
+
+
+@lru_cache(maxsize=256)  # most answers about the same rubrics differ in their reasons alone
+def _readings(rubrics: tuple[tuple[str, str], ...], frame: _Frame) -> tuple[_Reading, ...]:
+    """Return what is read about each rubric in the fields of an answer, whose `start` is here their number."""
+    known = _known(rubrics)
     about: list[list[_Block]] = [[] for _ in rubrics]
     later: list[set[str | None]] = [set() for _ in rubrics]
     begun: set[int] = set()
-    blocks = _blocks(fields(own, _NAMES), known)
+    blocks = _blocks([Field(*said, number, 0) for number, said in enumerate(frame)], known)
     places = [known.place(block) for block in blocks]
     for block, place, stray in zip(blocks, places, _strays(blocks, places), strict=True):
         for other in begun - {place} if stray else ():
@@ -236,8 +256,7 @@ def read_rubrics(
             about[place].append(block)
             if _verdicts(block):
                 begun.add(place)
-    found = zip(rubrics, about, later, strict=True)
-    return tuple(_answer(name, blocks, said) for (name, _), blocks, said in found)
+    return tuple(map(_reading, about, later))
 
 
 def _answered(text: str, known: _Known) -> set[int | None]:
@@ -300,15 +319,22 @@ def _words(blocks: Sequence[_Block]) -> set[str | None]:
     return {word for block in blocks for field in _verdicts(block) for word in _said(field)}
 
 
-def _answer(criterion: str, blocks: Sequence[_Block], later: set[str | None]) -> Answer:
-    rationales = (field.text for block in blocks for field in block if field.name == "rationale")
-    rationale = next(filter(None, rationales), None)
+def _reading(blocks: Sequence[_Block], later: set[str | None]) -> _Reading:
+    rationales = tuple(field.start for block in blocks for field in block if field.name == "rationale")
     said = _words(blocks)
     if len(said) != 1 or None in said:
-        return Answer(criterion=criterion, outcome="unparsed", reasoning=rationale or _why(blocks, said))
+        return _Reading(None, _why(blocks, said), rationales)
     if later - said:
-        return Answer(criterion=criterion, outcome="unparsed", reasoning=rationale or _STRAYED)
-    return Answer(criterion=criterion, verdict=_VERDICTS[said.pop()], reasoning=rationale)
+        return _Reading(None, _STRAYED, rationales)
+    return _Reading(_VERDICTS[said.pop()], None, rationales)
+
+
+def _answer(criterion: str, reading: _Reading, found: Sequence[Field]) -> Answer:
+    reasons = (found[number].text for number in reading.rationales)
+    reasoning = next(filter(None, reasons), reading.why)
+    if reading.verdict is None:
+        return Answer(criterion=criterion, outcome="unparsed", reasoning=reasoning)
+    return Answer(criterion=criterion, verdict=reading.verdict, reasoning=reasoning)
 
 
 def _why(blocks: Sequence[_Block], said: set[str | None]) -> str:
@@ -321,17 +347,10 @@ def _why(blocks: Sequence[_Block], said: set[str | None]) -> str:
     return f"verdict {clip(unreadable)} is neither yes nor no" if unreadable else "the verdict is empty"
 
 
-def _said(verdict: Field) -> frozenset[str | None]:
+def _said(verdict: Field) -> set[str | None]:
     """Return what a field says, and what the lines below it take back (`Final verdict: no`)."""
-    if not verdict.more and len(verdict.line) <= _RUBRICS_LONGEST_KNOWN:
-        return _said_briefly(verdict.line)
-    again = frozenset(match[1].casefold() for line in verdict.more for match in _AGAIN.finditer(line))
+    again = {match[1].casefold() for line in verdict.more for match in _AGAIN.finditer(line)}
     return again | verdict.said(_leading_word, _lone_word)
-
-
-@lru_cache(maxsize=256)  # a judge says yes or no in few ways
-def _said_briefly(line: str) -> frozenset[str | None]:
-    return frozenset(Field("verdict", line, (), 0, 0).said(_leading_word, _lone_word))
 
 
 def _lone_word(line: str) -> str | None:
@@ -353,7 +372,6 @@ class _Known:
 
     ids: tuple[Mapping[str, int], ...]
     texts: Mapping[str, int]
-    _placed: dict[tuple[tuple[str, ...], tuple[str, ...]], int | None] = part(default_factory=dict)
 
     def by_id(self, written: str) -> int | None:
         found = (places.get(key) for key, places in zip(_id_keys(written), self.ids, strict=True))
@@ -361,16 +379,9 @@ class _Known:
 
     def place(self, block: _Block) -> int | None:
         """Return which rubric a block is about: by its id, else by its text, which may carry an `[id: ..]` tag."""
-        heads = tuple([field.first for field in block if field.name == "id"])
+        heads = [field.first for field in block if field.name == "id"]
         given = [(field.text, field.first) for field in block if field.name == "property"]
-        texts = tuple([text for both in given for text in dict.fromkeys(both)])
-        if (heads, texts) not in self._placed:
-            if len(self._placed) >= _PLACES_KEPT:
-                self._placed.clear()
-            self._placed[heads, texts] = self._found(heads, texts)
-        return self._placed[heads, texts]
-
-    def _found(self, heads: Sequence[str], texts: Sequence[str]) -> int | None:
+        texts = [text for both in given for text in dict.fromkeys(both)]
         untagged = [_untagged(text) for text in texts]
         ids = [*heads, *(tag for tag, _ in untagged if tag)]
         found = [self.by_id(written) for written in ids] + [self.texts.get(comparable(text)) for _, text in untagged]

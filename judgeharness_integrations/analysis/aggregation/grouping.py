@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any, Final, Protocol
 
 from judgeharness_integrations._errors import UsageError
+from judgeharness_integrations.verdictlog.encoding import PAIR_COLUMN
 from judgeharness_integrations.verdictlog.row import (
     EVERY_CRITERION,
     FIRST_ROW_ONLY,
@@ -32,6 +33,7 @@ __all__ = [
     "is_numeric",
     "named_cluster",
     "omitted_answers",
+    "without_copies",
 ]
 
 
@@ -208,9 +210,19 @@ class CopiedCases:
         return ("case", first) if shared is None else (self._column, shared)
 
     def add_rows(self, case_id: str, rows: Sequence[VerdictRow]) -> tuple[str, str]:
-        """Count a case of one judge by its rows: by the hash of its plain question, else of another one."""
+        """Count a case of one judge by its rows: a pair by the digest of its answers in any order, where they have one.
+
+        Others are counted by the hash of their plain question, else of another one.
+        """
         plain = min(rows, key=lambda row: (row.perturbation != "none", row.perturbation, row.repetition), default=None)
-        return self.add(case_id, None if plain is None else plain.probe_hash, named_cluster(rows, self._column))
+        asked = None if plain is None else plain.attributes.get(PAIR_COLUMN, plain.probe_hash)
+        return self.add(case_id, asked, named_cluster(rows, self._column))
+
+    def is_copy(self, case_id: str, rows: Sequence[VerdictRow]) -> bool:
+        """Count a case by its rows, and say whether it is a copy of an earlier one."""
+        before = self.copies
+        self.add_rows(case_id, rows)
+        return self.copies > before
 
     @property
     def warnings(self) -> list[str]:
@@ -258,9 +270,25 @@ def copies_together(rows: Sequence[VerdictRow], column: str = CLUSTER) -> tuple[
     return together, copies.together
 
 
+def without_copies(rows: Sequence[VerdictRow], column: str = CLUSTER) -> tuple[Sequence[VerdictRow], list[str]]:
+    """Return the rows of one judge about one case of those that ask the same, and what is to be said of the others.
+
+    The first one with a label stays, else the first one. Those in one named cluster all stay, as they are known to
+    belong together.
+    """
+    groups, copies = _grouped(rows, "case_id"), CopiedCases(column)
+    labelled_first = sorted(groups, key=lambda case_id: all(row.gold is None for row in groups[case_id]))
+    left_out = {case_id for case_id in labelled_first if copies.is_copy(case_id, groups[case_id])}
+    if not left_out:
+        return rows, []
+    ask, are = ("asks", "is") if len(left_out) == 1 else ("ask", "are")
+    told = (
+        f"{len(left_out)} of {len(groups)} cases {ask} word for word what another case does, and {are} left out: "
+        "a label of a copy is no further evidence"
+    )
+    return [row for row in rows if row.case_id not in left_out], [told]
+
+
 def _counted(rows: Iterable[VerdictRow], column: str) -> tuple[CopiedCases, Mapping[str, tuple[str, str]]]:
-    groups: dict[str, list[VerdictRow]] = {}
-    for row in rows:
-        groups.setdefault(row.case_id, []).append(row)
     copies = CopiedCases(column)
-    return copies, {case_id: copies.add_rows(case_id, group) for case_id, group in groups.items()}
+    return copies, {case_id: copies.add_rows(case_id, group) for case_id, group in _grouped(rows, "case_id").items()}

@@ -7,7 +7,7 @@ import statistics
 from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Final, Self
+from typing import Any, Final, Literal, Self, TypeAlias
 
 from judgeharness_integrations.analysis.calibration.rates import Rate
 from judgeharness_integrations.analysis.statistics.means import Estimate, estimate, z_quantile
@@ -35,6 +35,8 @@ _LONGEST_NAME: Final = 60
 _WHOLE: Final = (0, 1)
 _LEVEL: Final = 0.95
 
+Share: TypeAlias = Literal["decided", "labelled"]
+
 
 @dataclass(frozen=True, kw_only=True)
 class Control:
@@ -55,15 +57,17 @@ class Control:
 
 @dataclass(frozen=True, kw_only=True)
 class Controls:
-    """A judge beside its controls: `value` is its share of right decisions among `n` decided cases with gold.
+    """A judge beside its controls: `value` is its share of right decisions among `n` cases with gold.
 
-    Of scores (`scored`) it is the mean absolute error.
+    These are the decided ones, or all labelled ones (`of`), of which what is not decided is not right. Of scores
+    (`scored`) `value` is the mean absolute error.
     """
 
     value: float
     n: int
     scored: bool
     listed: tuple[Control, ...]
+    of: Share = "decided"
 
     def control(self, name: str) -> Control:
         """Return the control of a kind: `constant`, `coin`, `longest answer` or `first slot`."""
@@ -98,7 +102,7 @@ class Controls:
             word = "worse than"
         ends = "(no interval)" if found.low is None else f"[{found.low:+.3f}, {found.high:+.3f}]"
         what = "smaller mean error" if self.scored else "more right"
-        return f"{word} the best control, {best.says}: {found.value:+.3f} {ends} {what} on the same {_cases(best.n)}"
+        return f"{word} the best control, {best.says}: {found.value:+.3f} {ends} {what} {self._cases(best.n)}"
 
     @property
     def shown(self) -> tuple[Control, ...]:
@@ -111,7 +115,7 @@ class Controls:
         told = [f"{one.says} {one.value:.3f}{self._of(one)}" for one in self.shown if one.value is not None]
         missing = [f"{one.name} not measured ({one.reason})" for one in self.shown if one.value is None]
         what = "mean error" if self.scored else "right"
-        return f"controls, {what} on the same {_cases(self.n)}: {', '.join([*told, *missing])}"
+        return f"controls, {what} {self._cases(self.n)}: {', '.join([*told, *missing])}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the controls as JSON keeps them."""
@@ -127,14 +131,15 @@ class Controls:
     def _of(self, one: Control) -> str:
         return "" if one.n == self.n else f" (of {one.n})"
 
-
-def _cases(count: int) -> str:
-    return f"{count} case" if count == 1 else f"{count} cases"
+    def _cases(self, count: int) -> str:
+        if self.of == "labelled":
+            return f"over all labelled cases ({count})"
+        return f"on the same {count} decided case" + "s" * (count != 1)
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Cases:
-    """Decided cases with gold: labels as texts, and the cluster of each.
+    """Cases with gold, decided ones or all labelled ones: labels as texts, and the cluster of each.
 
     `right`: whether the judge is, or the share of samples that are; `first` the same of who prefers the first answer.
     `asked`: orders that must all be right.
@@ -207,6 +212,7 @@ def label_controls(
     first: Sequence[float] | None = None,
     both_orders: bool = False,
     counts: Sequence[int] | None = None,
+    of: Share = "decided",
     confidence: float = _LEVEL,
 ) -> Controls | None:
     """Compare a judge of labels with judges that read nothing; None without any case. See `controls_of`.
@@ -220,6 +226,7 @@ def label_controls(
         first: what `right` is of who prefers the first answer; without, that of the case's own order.
         both_orders: right is who is right in each of the two orders: a coin must hit twice, the first slot never is.
         counts: how many cases each entry stands for, all of them independent; one without.
+        of: whether these are the decided cases, or all labelled ones.
         confidence: of intervals.
 
     """
@@ -245,7 +252,7 @@ def label_controls(
         _coin(cases),
         *(_of_pairs(cases) if cases.pairwise else _without_pairs()),
     )
-    return Controls(value=_mean(right, cases.counts), n=cases.n, scored=False, listed=listed)
+    return Controls(value=_mean(right, cases.counts), n=cases.n, scored=False, listed=listed, of=of)
 
 
 def _mean(shares: Sequence[float], counts: Sequence[int]) -> float:

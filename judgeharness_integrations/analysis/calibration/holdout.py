@@ -91,7 +91,7 @@ _SHOWN: Final = (
     "precision",
     "recall",
     "specificity",
-    "accuracy_decided",
+    "accuracy",
     "balanced_accuracy",
     "kappa",
     "spearman",

@@ -285,7 +285,7 @@ class CriterionCalibration:
     confusion: Mapping[str, Mapping[str, int]]
     precision: Rate | None
     recall: Rate | None
-    accuracy_decided: Rate | None
+    accuracy: Rate | None
     coverage: Rate | None
     base_rate: Rate | None
     kappa: Kappa | None
@@ -360,7 +360,8 @@ def _untold_labels(measured: CriterionCalibration) -> str:
     counts = sorted(golds.items(), key=lambda pair: -pair[1])
     rarer = ", ".join(f"{count} {label:.60}" for label, count in counts[:_MOST_NAMED])
     more = f" and {len(golds) - _MOST_NAMED} more" if len(golds) > _MOST_NAMED else ""
-    return f"balanced accuracy {found} over {rarer}{more}, where a constant judge has {1 / kinds:.3f}"
+    over = f"over all labelled cases ({rarer}{more})"
+    return f"balanced accuracy {found} {over}, where a constant judge has {1 / kinds:.3f}"
 
 
 def _untold_scores(measured: CriterionCalibration) -> str:
@@ -488,7 +489,7 @@ def _labels_of_measure(items: Sequence[Judged], positive: str | None, confidence
         "positive": positive,
         "confusion": _confusion(items),
         **_rates(rated, positive),
-        "accuracy_decided": rated.rate(_is_decided, _is_correct),
+        "accuracy": rated.rate(_is_decided, _is_correct),
         "coverage": rated.rate(_any, _is_decided),
         "kappa": kappa,
         "ac1": gwet_ac1(pairs, their, labels=len(BINARY) if binary else None, confidence=confidence),
@@ -567,7 +568,7 @@ def _scores(
 
     keys = [key for item, key in zip(items, cluster_keys(items), strict=True) if item.status == "decided"]
     pairs = [(float(item.gold), float(item.verdict)) for item in decided]  # type: ignore[arg-type]
-    rates = ("precision", "recall", "accuracy_decided", "base_rate", "kappa")
+    rates = ("precision", "recall", "accuracy", "base_rate", "kappa")
     return {
         "positive": None,
         "confusion": {},

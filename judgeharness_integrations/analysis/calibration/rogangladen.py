@@ -190,9 +190,14 @@ class RateEstimate:
         """The interval, where there is one."""
         return None if self.low is None or self.high is None else (self.low, self.high)
 
+    @property
+    def items(self) -> Literal["all", "unlabelled"]:
+        """Whose rate it is: that of all items, or of those without a label, whose judged rate is corrected."""
+        return "unlabelled" if self.method in {"rogan_gladen", "rogan_gladen_delta"} else "all"
+
     def to_dict(self) -> dict[str, Any]:
         """Return the estimate as JSON keeps it."""
-        return asdict(self)
+        return {**asdict(self), "items": self.items}
 
 
 def _cut(value: float) -> float:

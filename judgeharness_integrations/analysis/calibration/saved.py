@@ -281,21 +281,29 @@ def _age(span: timedelta) -> str:
     return f"{span.days} days" if span.days else f"{span.seconds / 3600:.3g} hours"
 
 
-_RATES = ("precision", "recall", "accuracy_decided", "coverage", "base_rate", "sensitivity", "specificity")
+_RATES = ("precision", "recall", "accuracy", "coverage", "base_rate", "sensitivity", "specificity")
+_RENAMED = {"accuracy_decided": "accuracy"}
 _ESTIMATES = ("ac1", "balanced_accuracy", "macro_f1", "spearman", "kendall", "quadratic_kappa")
 
 
 def criterion_from_dict(data: Mapping[str, Any]) -> CriterionCalibration:
-    """Rebuild what `dataclasses.asdict` made of a `CriterionCalibration`; measures it was saved without are None.
+    """Rebuild what `dataclasses.asdict` made of a `CriterionCalibration`.
+
+    Measures it was saved without are None, and those saved under a former name have today's.
 
     Raises:
         TypeError, ValueError, KeyError, AttributeError: it is something else.
 
     """
     parts: dict[str, Any] = {
-        name: _PARTS[name](value) if name in _PARTS and value is not None else value for name, value in data.items()
+        name: _PARTS[name](value) if name in _PARTS and value is not None else value
+        for name, value in _renamed(data).items()
     }
     return CriterionCalibration(**parts)
+
+
+def _renamed(measures: Mapping[str, Any]) -> dict[str, Any]:
+    return {_RENAMED.get(name, name): value for name, value in measures.items()}
 
 
 def _errors(data: Mapping[str, Any]) -> ScoreErrors:
@@ -332,7 +340,8 @@ _PARTS: dict[str, Callable[[Any], object]] = {
     "per_class": _classes,
     "risk_coverage": _curve,
     "selection": lambda value: Selection(**value),
-    "plain": lambda value: {name: tuple(ends) for name, ends in value.items()},
+    "plain": lambda value: {name: tuple(ends) for name, ends in _renamed(value).items()},
+    "undefined": _renamed,
     "strata": Strata.from_dict,
 }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal, Self, TypeAlias
 
-from pydantic import Field, model_validator
+from pydantic import AliasChoices, Field, model_validator
 
 from judgeharness_integrations.verdictlog.shapes import Count, Number, Positive, Shape, Short, Text
 
@@ -101,6 +101,7 @@ class _Controls(Shape):
     n: Positive
     scored: bool
     listed: Annotated[Sequence[_Control], Field(min_length=1)]
+    of: Literal["decided", "labelled"] = "decided"
 
 
 class _Selection(Shape):
@@ -158,7 +159,7 @@ class _Criterion(Shape):
     confusion: dict[Text, dict[Text, Count]]
     precision: _Rate | None
     recall: _Rate | None
-    accuracy_decided: _Rate | None
+    accuracy: _Rate | None = Field(validation_alias=AliasChoices("accuracy", "accuracy_decided"))  # the former name
     coverage: _Rate | None
     base_rate: _Rate | None
     kappa: _Kappa | None

@@ -27,7 +27,7 @@ _SPOILT: Final = (
     "recall",
     "sensitivity",
     "specificity",
-    "accuracy_decided",
+    "accuracy",
     "coverage",
     "base_rate",
     "kappa",

@@ -10,7 +10,13 @@ from typing import Any, Final, NamedTuple
 
 from judgeharness_integrations._errors import UnknownNameError, UsageError
 from judgeharness_integrations.analysis.aggregation.deciding import samples_planned
-from judgeharness_integrations.analysis.aggregation.grouping import CLUSTER, by_criterion, cluster_of, is_numeric
+from judgeharness_integrations.analysis.aggregation.grouping import (
+    CLUSTER,
+    by_criterion,
+    cluster_of,
+    is_numeric,
+    without_copies,
+)
 from judgeharness_integrations.analysis.aggregation.rules import Rule
 from judgeharness_integrations.analysis.calibration.facts import facts_of_decisions
 from judgeharness_integrations.analysis.calibration.holdout import check_candidates
@@ -210,6 +216,8 @@ def certify(
     The labelled cases have to be a random sample of those the certificate is to hold for: nothing is certified where
     they were labelled by what was decided about them (`calibration.selection`).
 
+    Of cases that ask the same, one counts (`grouping.without_copies`).
+
     Args:
         rows: of one judge.
         rule: what decides.
@@ -225,6 +233,7 @@ def certify(
         CaseError: labels cannot be compared with decisions.
 
     """
+    rows, _ = without_copies(rows, wanted.cluster or CLUSTER)
     places = [
         place
         for criterion, group in by_criterion(rows).items()

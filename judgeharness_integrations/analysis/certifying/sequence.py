@@ -40,6 +40,7 @@ __all__ = [
     "labels_needed",
     "p_values",
     "step_tests",
+    "stratified_prices",
     "threshold_grid",
     "votes_needed",
 ]
@@ -280,11 +281,46 @@ def certificate_prices(
         share: of studies in which it is to be given.
 
     """
-    fitted = _beta(agreed)
-    if fitted is None:
+    return stratified_prices([list(agreed)], agreement=agreement, delta=delta, labels=labels, share=share)
+
+
+def stratified_prices(
+    strata: Sequence[Sequence[tuple[int, int]]],
+    *,
+    agreement: float,
+    delta: float,
+    labels: int | None = None,
+    share: float = POWER,
+    cases: int | None = None,
+) -> tuple[CertificatePrice, ...]:
+    """Return what certificates of strata take together, each of which has its part of the labels; see above.
+
+    Delta is shared equally, and a stratum's part of labels drawn at random varies around the pilot's. Each stratum is
+    granted in the wanted share of studies by itself, and `chance` is that of the one with the lowest. Empty where the
+    votes of any stratum do not tell.
+
+    Args:
+        strata: of each, the votes of its labelled cases.
+        agreement: asked for.
+        delta: 1 - confidence, of all strata together.
+        labels: as many as there are, in all strata.
+        share: of studies in which each is to be given.
+        cases: the pilot's labelled cases, where some are in no stratum.
+
+    """
+    fitted = [fit for fit in map(_beta, strata) if fit is not None]
+    if len(fitted) < len(strata):
         return ()
-    asked = {"agreement": agreement, "delta": delta}
-    return tuple(_price(_curve(*fitted, votes), votes, asked, labels=labels, share=share) for votes in _VOTES)
+    asked = {"agreement": agreement, "delta": delta / len(strata)}
+    parts = [len(stratum) / (cases or sum(map(len, strata))) for stratum in strata]
+
+    def curves(votes: int) -> list[Curve]:
+        return [
+            [(part * covered, risk) for covered, risk in _curve(*fit, votes)]
+            for fit, part in zip(fitted, parts, strict=True)
+        ]
+
+    return tuple(_price(curves(votes), votes, asked, labels=labels, share=share) for votes in _VOTES)
 
 
 def votes_needed(agreed: Iterable[tuple[int, int]], *, agreement: float, delta: float, labels: int) -> int | None:
@@ -294,15 +330,16 @@ def votes_needed(agreed: Iterable[tuple[int, int]], *, agreement: float, delta: 
 
 
 def _price(
-    curve: Curve, votes: int, asked: Mapping[str, float], *, labels: int | None, share: float
+    curves: Sequence[Curve], votes: int, asked: Mapping[str, float], *, labels: int | None, share: float
 ) -> CertificatePrice:
-    needed = labels_needed(curve, share=share, **asked)
+    needs = [labels_needed(curve, share=share, **asked) for curve in curves]
+    needed = None if None in needs else max(need for need in needs if need is not None)
     return CertificatePrice(
         votes=votes,
         labels=needed,
-        coverage=None if needed is None else _coverage(curve, needed, **asked),
+        coverage=None if needed is None else math.fsum(_coverage(curve, needed, **asked) for curve in curves),
         calls=None if needed is None else needed * votes,
-        chance=None if labels is None else chance(curve, labels, **asked),
+        chance=None if labels is None else min(chance(curve, labels, **asked) for curve in curves),
     )
 
 

@@ -20,9 +20,10 @@ from judgeharness_integrations.analysis.checking.properties.probes import (
     probed,
 )
 from judgeharness_integrations.analysis.checking.properties.repetition import collapse, failing, repetition
-from judgeharness_integrations.analysis.checking.properties.samples import Finding, Samples, of_text, p_text, samples_of
+from judgeharness_integrations.analysis.checking.properties.samples import Finding, Samples, of_text, samples_of
 from judgeharness_integrations.analysis.checking.report import CheckReport, PropertyCheck
 from judgeharness_integrations.analysis.statistics.multiplicity import holm
+from judgeharness_integrations.verdictlog.plain import p_text
 from judgeharness_integrations.verdictlog.row import EVERY_CRITERION, PROBE_PROPERTIES, VerdictRow
 
 __all__ = ["check_rows", "chosen_criteria", "chosen_judge", "settled"]
@@ -105,7 +106,7 @@ def _status(found: Finding, adjusted: float | None, alpha: float, level: float) 
         return check
     smallest = None if found.smallest is None or adjusted is None else found.smallest(level)
     check = replace(check, adjusted_p=adjusted, smallest_effect=smallest)
-    significant = "" if adjusted is None or adjusted > alpha else p_text(adjusted)
+    significant = "" if adjusted is None or adjusted > alpha else f"p {p_text(adjusted)}"
     if found.proven:
         beside = f"; there is an effect all the same ({significant})" if significant else ""
         return replace(check, status="pass", reason=check.reason + beside)

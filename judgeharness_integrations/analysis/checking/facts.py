@@ -22,9 +22,9 @@ def facts_of(samples: Samples, *, longer: Mapping[str, str | None] | None = None
     """Return what is known of a criterion, None what is not.
 
     `consistency` is the share of cases with the same verdict in both orders, or the agreement of repetitions
-    (`consistency_of` says which); `accuracy` is the share of right samples, those that failed being wrong, of the cases
-    as they are in either order, its mean over the cases with a gold label. `controls` are judges that read nothing, on
-    the same cases and samples; of scores, on the mean score of each case.
+    (`consistency_of` says which); `right_of_labelled` is the share of right samples, those that failed being wrong, of
+    the cases as they are in either order, its mean over the cases with a gold label. `controls` are judges that read
+    nothing, on the same cases and samples; of scores, on the mean score of each case.
 
     Args:
         samples: of one criterion.
@@ -41,20 +41,20 @@ def facts_of(samples: Samples, *, longer: Mapping[str, str | None] | None = None
         "consistency": sum(same) / len(same) if same else None,
         "consistency_of": "orders" if orders else "repetitions" if repeated else None,
         "consistency_cases": len(same),
-        "accuracy": sum(right) / len(right) if right else None,
-        "accuracy_interval": clopper_pearson(sum(right), len(right)) if right else None,
-        "accuracy_cases": len(right),
+        "right_of_labelled": sum(right) / len(right) if right else None,
+        "right_of_labelled_interval": clopper_pearson(sum(right), len(right)) if right else None,
+        "labelled_cases": len(right),
         "controls": controls,
     }
 
 
 def consistent_but_wrong(fact: Mapping[str, Any]) -> str | None:
     """Return the warning that consistent is not right, for a judge that is clearly wrong more often than not."""
-    interval, consistency = fact["accuracy_interval"], fact["consistency"]
+    interval, consistency = fact["right_of_labelled_interval"], fact["consistency"]
     if interval is None or consistency is None or consistency <= _CONSISTENT or interval[1] >= _COIN:
         return None
     again = f"{percent(consistency)} of {fact['consistency_cases']} cases get the same verdict again"
-    right = f"{percent(fact['accuracy'])} of {fact['accuracy_cases']} agree with gold"
+    right = f"{percent(fact['right_of_labelled'])} of {fact['labelled_cases']} agree with gold"
     return f"{fact['criterion']}: {again}, but {right}: consistent is not right"
 
 
@@ -116,6 +116,7 @@ def _controls(
             longer_of({}, rows[0].attributes) if longer is None else longer.get(rows[0].case_id) for rows in listed
         ],
         first=[sum(row.gold == "AB"[row.swapped] for row in rows) / len(rows) for rows in listed],
+        of="labelled",
     )
 
 

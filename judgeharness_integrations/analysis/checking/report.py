@@ -80,8 +80,8 @@ class CheckReport:
     `alpha` is the chance of at most one false `fail` in the whole report, `tolerance` the largest effect that passes.
     `facts` are what stands beside the properties and has no status: per criterion `consistency` (position consistency
     where both orders were shown, else agreement of repetitions: `consistency_of`, over `consistency_cases`) and, with
-    gold labels, `accuracy` with `accuracy_interval` over `accuracy_cases` and `controls`. `outcomes` counts all
-    samples; `notes` are sentences about this log.
+    gold labels, `right_of_labelled` with `right_of_labelled_interval` over `labelled_cases` and `controls`. `outcomes`
+    counts all samples; `notes` are sentences about this log.
     """
 
     judge: str

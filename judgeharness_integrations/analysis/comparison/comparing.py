@@ -33,7 +33,6 @@ from judgeharness_integrations.analysis.comparison.report import (
     CriterionComparison,
     Flip,
     change_text,
-    p_text,
     size_text,
 )
 from judgeharness_integrations.analysis.comparison.values import (
@@ -48,6 +47,7 @@ from judgeharness_integrations.analysis.runs.report import NOT_DRAWN, RunReport
 from judgeharness_integrations.analysis.runs.summarising import unvaried_systems
 from judgeharness_integrations.analysis.sequential.processes import unequal_clusters
 from judgeharness_integrations.analysis.statistics.multiplicity import holm
+from judgeharness_integrations.verdictlog.plain import p_text
 
 __all__ = [
     "DIFFERENCE_WEIGHT",
@@ -222,9 +222,9 @@ def compare(
     """Compare two runs on the cases both measured.
 
     Per judge and criterion one difference is tested: the rate of PASS (or A), of scores the mean; where there is gold
-    and the answers are not new, accuracy or the mean distance from gold; the shares of all labels where none is
-    positive. Beside it stands the test of whether decisions flip more than the judge's own noise makes. Both are one
-    family over the whole report (weighted Holm, four fifths of a criterion's level to its difference).
+    and the answers are not new, the share that is right or the mean distance from gold; the shares of all labels where
+    none is positive. Beside it stands the test of whether decisions flip more than the judge's own noise makes. Both
+    are one family over the whole report (weighted Holm, four fifths of a criterion's level to its difference).
 
     A case that a run measured several times under one name is paired measurement by measurement, and counts as one
     cluster: nothing is pooled, and none of them is taken for a case of its own.

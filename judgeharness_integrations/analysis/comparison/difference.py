@@ -218,7 +218,7 @@ def _in_order(sums: NDArray[np.float64]) -> NDArray[np.float64]:
 
 Measure: TypeAlias = Literal[
     "positive_rate",
-    "accuracy",
+    "right_of_labelled",
     "mean_score",
     "mean_error",
     "label_shares",

@@ -27,7 +27,6 @@ __all__ = [
     "change_text",
     "interval_text",
     "measure_text",
-    "p_text",
     "shares",
     "size_text",
     "value_text",
@@ -189,7 +188,7 @@ class ComparisonReport:
 
 _MEASURES: Final[Mapping[Measure, str]] = {
     "positive_rate": "rate of",
-    "accuracy": "accuracy",
+    "right_of_labelled": "right of all labelled",
     "mean_score": "mean score",
     "mean_error": "mean distance from gold",
     "label_shares": "shares of labels",
@@ -198,7 +197,6 @@ _MEASURES: Final[Mapping[Measure, str]] = {
     "consistency_rate": "consistency",
 }
 _SCORES: Final = frozenset({"mean_score", "mean_error"})
-_SMALL: Final = 0.001
 
 
 def shares(one: Difference) -> bool:
@@ -209,13 +207,6 @@ def shares(one: Difference) -> bool:
 def measure_text(one: Difference) -> str:
     """Return what is measured: `rate of PASS`."""
     return _MEASURES[one.measure] + (f" {one.of}" if one.of else "")
-
-
-def p_text(p: float | None) -> str:
-    """Return `.031`, `<.001`, or `-`."""
-    if p is None:
-        return "-"
-    return "<.001" if p < _SMALL else f"{p:.3f}".removeprefix("0")
 
 
 def value_text(one: Difference, value: float | None) -> str:

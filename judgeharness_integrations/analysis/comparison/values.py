@@ -158,7 +158,7 @@ class Values:
         if self.kind == "numbers":
             return self._errors() if self.by_gold else self._scores()
         if self.by_gold:
-            return self._accuracy()
+            return self._right()
         return self._positive() if self.positive is not None else self._shares()
 
     def beside(self) -> Iterator[Difference]:
@@ -167,7 +167,7 @@ class Values:
             others = [self._scores()] if self.by_gold else [self._errors()]
         else:
             others = [self._positive()] if self.by_gold and self.positive is not None else []
-            others += [] if self.by_gold else [self._accuracy()]
+            others += [] if self.by_gold else [self._right()]
         yield from (one for one in others if one.n)
         yield self._of_status("coverage", "decided")
         yield self._of_status("abstention", "abstained")
@@ -181,10 +181,10 @@ class Values:
         hits = [[pair[side].verdict == self.positive for pair in self.states] for side in (0, 1)]
         return self._rates("positive_rate", hits, self.clusters, of=self.positive)
 
-    def _accuracy(self) -> Difference:
+    def _right(self) -> Difference:
         known = [place for place, gold in enumerate(self.golds) if gold is not None]
         hits = [[self.states[place][side].verdict == self.golds[place] for place in known] for side in (0, 1)]
-        return self._rates("accuracy", hits, [self.clusters[place] for place in known])
+        return self._rates("right_of_labelled", hits, [self.clusters[place] for place in known])
 
     def _rates(
         self, measure: Measure, hits: Sequence[Sequence[bool]], clusters: Sequence[Hashable], *, of: str | None = None

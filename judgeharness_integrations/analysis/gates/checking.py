@@ -16,7 +16,7 @@ from judgeharness_integrations.analysis.gates.metrics import (
     unanchored,
     untested,
 )
-from judgeharness_integrations.analysis.gates.report import STOPPED, GateCheck, GateReport
+from judgeharness_integrations.analysis.gates.report import STOPPED, GateCheck, GateReport, number
 from judgeharness_integrations.analysis.statistics.proportions import exact_interval
 from judgeharness_integrations.analysis.statistics.search import fewest
 from judgeharness_integrations.verdictlog.plain import safe_text
@@ -25,10 +25,9 @@ if TYPE_CHECKING:
     from judgeharness_integrations.analysis.gates.sequential import Looked
     from judgeharness_integrations.analysis.runs.report import RunReport
 
-__all__ = ["check_gates", "judged", "more_cases", "number"]
+__all__ = ["check_gates", "judged", "more_cases"]
 
 
-_DECIMALS = range(3, 13)
 _NEGLIGIBLE = 1e-9
 _MOST = 10**12
 _FAILS = {">=": "below", ">": "not above", "<=": "above", "<": "not below"}
@@ -112,17 +111,6 @@ def _told(expression: Expression, measured: Measured, looked_at: float, *, of_va
         return f"{what} is itself {word} {shown}"
     end = ("" if measured.worth is None else "exact ") + ("lower" if expression.wants_high else "upper")
     return f"{what}: its {end} end {number(looked_at, bar)} is {word} {shown}"
-
-
-def number(value: float | None, bar: float | None) -> str:
-    """Return a number with three decimals, and with more where it would else lie on another side of the bar."""
-    number = float(value or 0)
-    texts = [f"{number:.{places}f}" for places in _DECIMALS]
-    return next((text for text in texts if bar is None or _side(float(text), bar) == _side(number, bar)), texts[-1])
-
-
-def _side(number: float, bar: float) -> int:
-    return (number > bar) - (number < bar)
 
 
 def more_cases(expression: Expression, measured: Measured) -> int | None:

@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Final, Literal, Self, TypeAlias
 
-__all__ = ["GATES_SCHEMA", "NEAR_THE_BAR", "STOPPED", "About", "AskingOrder", "GateCheck", "GateReport"]
+__all__ = ["GATES_SCHEMA", "NEAR_THE_BAR", "STOPPED", "About", "AskingOrder", "GateCheck", "GateReport", "number"]
 
 About: TypeAlias = Literal["population", "suite"]
 
+_DECIMALS = range(3, 13)
 GATES_SCHEMA = "judgeharness.gates/1"
 STOPPED: Final = "ended when its own gate was settled, so that an interval over a fixed number of cases is not valid"
 NEAR_THE_BAR: Final = (
@@ -28,7 +29,8 @@ class GateCheck:
     `more_cases`: about how many further cases with the same result would let a failed gate pass; None where it passed,
     where the value itself does not clear the bar, and where it cannot be told. `design` tells designs of one judge and
     criterion apart; empty where there is one alone. `p_anytime` is given by sequential gates: 1 over the evidence that
-    the bar is cleared, which holds however often one looks; their `low` and `high` do, too.
+    the bar is cleared, which holds however often one looks; their `low` and `high` do, too. `looked`: how many
+    units, cases or clusters, they looked at.
     """
 
     gate: str
@@ -43,6 +45,7 @@ class GateCheck:
     more_cases: int | None = None
     design: str = ""
     p_anytime: float | None = None
+    looked: int | None = None
 
     @property
     def about(self) -> str:
@@ -147,3 +150,14 @@ class GateReport:
             )
         except (KeyError, TypeError, AttributeError) as error:
             raise ConfigError(f"what gates said is damaged ({error!r:.80}): check them again.") from error
+
+
+def number(value: float | None, bar: float | None) -> str:
+    """Return a number with three decimals, and with more where it would else lie on another side of the bar."""
+    number = float(value or 0)
+    texts = [f"{number:.{places}f}" for places in _DECIMALS]
+    return next((text for text in texts if bar is None or _side(float(text), bar) == _side(number, bar)), texts[-1])
+
+
+def _side(number: float, bar: float) -> int:
+    return (number > bar) - (number < bar)

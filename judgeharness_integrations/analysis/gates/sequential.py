@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgeharness_integrations.analysis.aggregation.grouping import named_cluster
-from judgeharness_integrations.analysis.gates.checking import number
 from judgeharness_integrations.analysis.gates.gate import Expression
 from judgeharness_integrations.analysis.gates.metrics import (
     CASE_VALUES,
@@ -24,7 +23,7 @@ from judgeharness_integrations.analysis.gates.metrics import (
     case_value,
     value_without,
 )
-from judgeharness_integrations.analysis.gates.report import About, AskingOrder, GateCheck
+from judgeharness_integrations.analysis.gates.report import About, AskingOrder, GateCheck, GateReport, number
 from judgeharness_integrations.analysis.runs.report import NOT_DRAWN, RunReport
 from judgeharness_integrations.analysis.runs.summarising import clusters_of, summaries
 from judgeharness_integrations.analysis.sequential import log_e_mean, log_e_rate, mean_interval, rate_interval
@@ -204,13 +203,14 @@ def shuffled(names: Sequence[Hashable], *, seed: int) -> list[int]:
     return sorted(range(len(keys)), key=keys.__getitem__)
 
 
-def sample_of(cases: CriterionCases, *, about: About, report: RunReport) -> Sample:
+def sample_of(cases: CriterionCases, *, about: About, report: RunReport, gate: str = "") -> Sample:
     """Return the cases that were asked, if they are a random sample of all.
 
     Args:
         cases: of a judge and criterion.
         about: the population, or this suite.
         report: theirs; where the run's own gates stopped it, its cases were asked in random order.
+        gate: the expression the sample is for; where it is the run's own, the cases that one looked at.
 
     """
     results, own = [*(result for result, _ in cases.pairs), *cases.others], report.gates
@@ -220,7 +220,7 @@ def sample_of(cases: CriterionCases, *, about: About, report: RunReport) -> Samp
     elif own.order is None:
         found = _of_unknown_order(results, about)
     else:
-        found = _drawn(results, own.order, cases.summary.judge, about)
+        found = _drawn(results, own.order, cases.summary.judge, about, looked=_looked(own, cases, about, gate))
     unequal = unequal_clusters(found.clusters) if about == "population" else ""
     return Sample(missing=f"{unequal}: {ABOUT_SUITE}") if unequal else found
 
@@ -240,7 +240,20 @@ def _of_unknown_order(results: Sequence[HarnessResult], about: About) -> Sample:
     return Sample(results=asked, clusters=_clusters(asked))
 
 
-def _drawn(results: Sequence[HarnessResult], order: AskingOrder, judge: str, about: About) -> Sample:
+def _looked(own: GateReport, cases: CriterionCases, about: About, gate: str) -> int | None:
+    """Return at how many cases the run's own gates looked: those in flight when they were settled are no evidence.
+
+    That is the run's number, or that of its gate where `gate` is the same one; None where it was not noted.
+    """
+    noted = [(one, one.looked) for one in own.checks if one.judge == cases.summary.judge and one.looked is not None]
+    asked = (gate, cases.summary.criterion, about)
+    same = [looked for one, looked in noted if (one.gate, one.criterion, own.sequential) == asked]
+    return max(same or [looked for _, looked in noted], default=None)
+
+
+def _drawn(
+    results: Sequence[HarnessResult], order: AskingOrder, judge: str, about: About, *, looked: int | None
+) -> Sample:
     """Return the cases up to the first without an answer: which answer was late may depend on the answer."""
     clusters = _clusters(results)
     if order.clusters < order.cases or any(named_cluster(result.rows) is not None for result in results):
@@ -252,9 +265,9 @@ def _drawn(results: Sequence[HarnessResult], order: AskingOrder, judge: str, abo
         )
     drawn = [results[place] for place in shuffled(clusters, seed=order.seed)[:asked]]
     whole = next((place for place, result in enumerate(drawn) if not result.rows), len(drawn))
-    looked = drawn[:whole]
+    kept = drawn[: whole if looked is None else min(whole, looked)]
     size = order.cases if about == "suite" else None
-    return Sample(results=looked, clusters=_clusters(looked), size=size)
+    return Sample(results=kept, clusters=_clusters(kept), size=size)
 
 
 def _clusters(results: Sequence[HarnessResult]) -> list[Hashable]:
@@ -336,7 +349,7 @@ def _evidence(
     scale: tuple[float, float] | None,
     report: RunReport,
 ) -> Looked:
-    sample = sample_of(cases, about=about, report=report)
+    sample = sample_of(cases, about=about, report=report, gate=expression.text)
     if sample.missing:
         return Looked(missing=sample.missing)
     name, metric = cases.summary.criterion, expression.metric
@@ -400,6 +413,7 @@ def judged_sequentially(
         n=n,
         reason=sentence,
         p_anytime=found.p,
+        looked=len(evidence.weights),
     )
 
 

@@ -19,7 +19,7 @@ from judgeharness_integrations.analysis.planning.grid import Design, Limits, att
 from judgeharness_integrations.analysis.planning.gstudy import Components, GStudy, Shift, Split
 from judgeharness_integrations.analysis.planning.labels import CorrectedLabels, corrected_labels, wilson_labels
 from judgeharness_integrations.analysis.planning.pilot import Pilot, Truths
-from judgeharness_integrations.analysis.planning.study import Goal, Judging, chances_of_cases
+from judgeharness_integrations.analysis.planning.study import Goal, Judging, cases_of, chances_of_cases
 
 __all__ = [
     "PLAN_SCHEMA",
@@ -40,6 +40,11 @@ LabelSource = Literal["none", "executable", "human"]
 
 _SAMPLES: Final = 2
 _FEWEST: Final = 2
+_UNPAIRED: Final = (
+    "one sample a case does not tell what the judge would say of it again, and noise is not shared by two systems: "
+    "that they are judged on the same cases is taken to save nothing; a pilot with repetitions, or --variance, says "
+    "what it does"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -257,6 +262,8 @@ class PlanningReport:
     variance have no designs: then two cases would reach every goal, which is no plan. `present` is the configuration as
     it stands, `attainable` the most precise design that stays within the limits. `labels` for `label_width` at `rate`:
     items for agreement, items the judge calls positive for precision, items people call positive for sensitivity.
+    `uncorrelated` is how many cases the marked design, else the first, takes where the two systems of a difference have
+    nothing in common over cases; None for a width, and beyond 10 million.
     `majority` is empty without a pilot of two labels. `variances` says where the pilot's variance is, and `split` is
     the best split of the calls allowed.
     """
@@ -278,6 +285,7 @@ class PlanningReport:
     pilot: Pilot | None = field(default=None)
     variances: GStudy | None = None
     split: Split | None = None
+    uncorrelated: int | None = None
 
     @property
     def shifts(self) -> tuple[Shift, ...]:
@@ -319,9 +327,8 @@ def planned(
         UsageError: something wanted is out of range, or the rule does not fold what the pilot holds.
 
     """
-    goal, limits = wanted.goal, limits or Limits()
-    truths = truths_of(wanted, pilot, components)
-    parts = truths.parts
+    truths, limits = truths_of(wanted, pilot, components), limits or Limits()
+    goal, parts = truths.goal, truths.parts
     if pilot is not None and limits.tokens_per_call is None:
         limits = replace(limits, tokens_per_call=pilot.tokens_per_call)
     width = wanted.label_width or _label_width(goal, pilot)
@@ -362,7 +369,19 @@ def planned(
         pilot=pilot,
         variances=variances,
         split=None if variances is None or limits.calls is None else variances.best_split(limits.calls, limits.cases),
+        uncorrelated=_uncorrelated(truths, found),
     )
+
+
+def _uncorrelated(truths: Truths, found: Sequence[Design]) -> int | None:
+    """Return how many cases a difference takes where pairing takes nothing away, in the design that is marked."""
+    if truths.goal.kind == "width" or not found:
+        return None
+    one = next((design for design in found if design.cheapest), found[0])
+    if not truths.goal.correlation:
+        return one.cases
+    apart = replace(truths, goal=replace(truths.goal, correlation=0.0))
+    return cases_of(apart.study(one.perturbations, one.repetitions))
 
 
 def truths_of(wanted: Wanted, pilot: Pilot | None, components: Components | None = None) -> Truths:
@@ -393,7 +412,10 @@ def truths_of(wanted: Wanted, pilot: Pilot | None, components: Components | None
             others=tuple(others.values()),
             failed=pilot.failed / (pilot.samples + pilot.failed),
         )
-    return Truths(goal=wanted.goal, parts=parts, mean=mean, rule=folds, judging=judging, pilot=pilot)
+    goal = wanted.goal
+    if goal.kind == "difference" and not parts.split:
+        goal, parts = replace(goal, correlation=0.0), replace(parts, notes=(*parts.notes, _UNPAIRED))
+    return Truths(goal=goal, parts=parts, mean=mean, rule=folds, judging=judging, pilot=pilot)
 
 
 def _of_scores(given: Rule | None, components: Components | None) -> bool:

@@ -52,7 +52,8 @@ class Goal:
             `compare` makes.
         value: how much.
         correlation: of the two systems over the same cases, in what the judge says of each case in the long run: what
-            pairing takes away. It is assumed, not measured.
+            pairing takes away, as a share of the largest covariance that their two rates allow. It is assumed, not
+            measured, and counts for nothing where no variance between cases was (`report.truths_of`).
         assurance: share of studies that reach the goal, the pilot's uncertainty included: whose interval is no wider,
             or that find the difference. None: what the pilot says is taken for certain and a width at its expected
             value, which .22 (a rate of one half) to .66 of studies meet; a difference is then found in 80 %.

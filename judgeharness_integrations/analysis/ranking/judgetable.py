@@ -166,6 +166,7 @@ def judge_controls(
             labels=labels,
             longer=[longer[one] for one in asked],
             both_orders=decisions.policy.rule == "both_orders",
+            of="labelled",
         )
     return found
 

@@ -80,7 +80,7 @@ class LabelCounts:
         return {
             "correct": correct if known else None,
             "labelled": labelled,
-            "accuracy_decided": correct / labelled if labelled else None,
+            "accuracy": correct / labelled if labelled else None,
             "tie_decisions": self.ties if pairwise else None,
             "single_call_accuracy": self._calls(read) if known else None,
             "within_case_sd": None,
@@ -317,7 +317,7 @@ class ScoreSums:
         return {
             "correct": correct if passed else None,
             "labelled": passed or self.error.count,
-            "accuracy_decided": correct / passed if passed else None,
+            "accuracy": correct / passed if passed else None,
             "unread": sum(count for gold, count in self.golds.items() if read[gold] is None),
             "tie_decisions": None,
             "single_call_accuracy": None,

@@ -40,7 +40,7 @@ Kind: TypeAlias = Literal["labels", "numbers"]
 class JudgeReplay:
     """One judge and criterion under one rule.
 
-    TIE is a decision. `accuracy_decided` = `correct` / `labelled`, where `labelled` is the number of decided cases
+    TIE is a decision. `accuracy` = `correct` / `labelled`, where `labelled` is the number of decided cases
     with a gold label (all decided ones in a fully labelled log); `coverage` = decided / cases. Counts and rates of
     position are over pairs of samples shown in both orders, of pairwise criteria alone: verdicts and gold are A, B
     and TIE, and not all TIE. `curtailed` counts cases that were planned with early stopping, `censored` those of them
@@ -61,7 +61,7 @@ class JudgeReplay:
     not_graded: int
     correct: int | None
     tie_decisions: int | None
-    accuracy_decided: float | None
+    accuracy: float | None
     coverage: float | None
     single_call_accuracy: Mapping[str, float | None] | None
     position_consistency: float | None
@@ -84,8 +84,13 @@ class JudgeReplay:
     accuracy_ends: tuple[float, float] | None = field(default=None, metadata={"document": False})
 
     @property
+    def graded(self) -> int:
+        """Number of cases with a grade, an abstention among them."""
+        return self.decided + self.abstained
+
+    @property
     def accuracy_interval(self) -> tuple[float, float] | None:
-        """95 % Wilson interval of `accuracy_decided`, with the effective number of cases where they share clusters."""
+        """95 % Wilson interval of `accuracy`, with the effective number of cases where they share clusters."""
         if self.accuracy_ends is not None:
             return self.accuracy_ends
         return None if self.correct is None else wilson(self.correct, self.labelled)
@@ -114,6 +119,11 @@ class ReplayReport(Rendered):
     judges: tuple[JudgeReplay, ...]
     anchors: tuple[ReplayAnchor, ...] = ()
     certificates: Certificates = field(default_factory=dict)
+
+    @property
+    def graded(self) -> bool:
+        """Whether any case got a grade, be it an abstention."""
+        return any(one.graded for one in self.judges)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as JSON keeps it (schema `judgeharness.replay/1`)."""

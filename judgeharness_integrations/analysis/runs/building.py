@@ -13,7 +13,7 @@ from judgeharness_integrations.analysis.calibration.transport import ShiftTest
 from judgeharness_integrations.analysis.certifying.applying import UncertifiedCases
 from judgeharness_integrations.analysis.result import HarnessResult
 from judgeharness_integrations.analysis.runs.labels import calibration_key, certificates_on_run, transported_results
-from judgeharness_integrations.analysis.runs.report import JudgeSection, RunReport
+from judgeharness_integrations.analysis.runs.report import JudgeSection, RunReport, nothing_graded
 from judgeharness_integrations.analysis.runs.summarising import (
     Unread,
     design_key,
@@ -234,8 +234,7 @@ def _ungraded(results: Sequence[HarnessResult], criteria: Sequence[CriterionSumm
     if not results or any(one.graded for one in criteria):
         return None
     reasons = Counter(one.reason for result in results for one in result.criteria.values())
-    cases = "1 case" if len(results) == 1 else f"{len(results)} cases"
-    return f"nothing was graded ({cases}): {reasons.most_common(1)[0][0]}"
+    return f"{nothing_graded(len(results))}: {reasons.most_common(1)[0][0]}"
 
 
 def _repeated(criteria: Sequence[CriterionSummary]) -> list[str]:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TextIO, TypeAlias
 
+from judgeharness_integrations._documents import DATABASE_SUFFIXES
 from judgeharness_integrations._errors import ConfigError, UsageError
 from judgeharness_integrations.analysis.calibration.saved import CalibrationReport, CalibrationState
 from judgeharness_integrations.analysis.certifying.certificate import Certificate, HeldCertificate
@@ -20,7 +21,6 @@ from judgeharness_integrations.analysis.runs.building import bill_of_summary, ru
 from judgeharness_integrations.analysis.runs.report import RunReport
 from judgeharness_integrations.analysis.runs.summarising import told_apart
 from judgeharness_integrations.analysis.usage import Usage
-from judgeharness_integrations.verdictlog.files import DATABASE_SUFFIXES
 from judgeharness_integrations.verdictlog.plain import safe_text
 from judgeharness_integrations.verdictlog.runfolder import (
     MARK,

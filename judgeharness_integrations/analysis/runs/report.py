@@ -20,7 +20,16 @@ if TYPE_CHECKING:
 else:
     AltTestReport = Any  # NumPy and SciPy load with it; whoever evaluates type hints sees Any
 
-__all__ = ["NOT_DRAWN", "JudgeSection", "OnAbstain", "ReportState", "RunReport", "never_asked", "state_text"]
+__all__ = [
+    "NOT_DRAWN",
+    "JudgeSection",
+    "OnAbstain",
+    "ReportState",
+    "RunReport",
+    "never_asked",
+    "nothing_graded",
+    "state_text",
+]
 
 
 def state_text(state: str, *, not_graded: int, cases: int) -> str:
@@ -40,6 +49,11 @@ def state_text(state: str, *, not_graded: int, cases: int) -> str:
 def never_asked(count: int, cases: int) -> str:
     """Return that some of all planned cases were never asked."""
     return f"{count} of {cases} {'case was' if count == 1 else 'cases were'} never asked"
+
+
+def nothing_graded(cases: int) -> str:
+    """Return that a judge graded none of the cases."""
+    return f"nothing was graded ({cases} {'case' if cases == 1 else 'cases'})"
 
 
 NOT_DRAWN: Final = "have no answer, and those that have one are not drawn at random"

@@ -79,7 +79,7 @@ class CriterionSummary:
     @property
     def graded(self) -> int:
         """Number of cases with a grade, an abstention among them."""
-        return self.replay.decided + self.replay.abstained
+        return self.replay.graded
 
     def rate_of(self, label: Verdict) -> Rate | None:
         """Return the share of all cases decided as `label`; of scores and rare labels without clusters."""

@@ -28,13 +28,13 @@ from judgeharness_integrations.cli.benchmark._calls import check_answered, print
 from judgeharness_integrations.cli.benchmark._models import read_model_file
 from judgeharness_integrations.cli.benchmark.rank import BenchmarkRankOptions
 from judgeharness_integrations.reporting.terminal import console, safe
+from judgeharness_integrations.verdictlog.plain import p_text
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
 __all__ = ["print_against", "rank_benchmark", "with_prices"]
 
 
 _LONGEST, _SENTENCE = 40, 600
-_LEAST_P = 0.001  # that is shown
 
 
 def print_against(one: Against, *, parallel: int, scores: bool) -> None:
@@ -68,15 +68,9 @@ def _row(slope: Slope, change: EloChange | None, digits: int) -> Row:
         number(slope.elo_against, digits),
         f"{moved:+.{digits}f}",
         "-" if change is None or change.p is None else limits(change.ci95, digits),
-        "-" if change is None else _p(change.p_adjusted),
+        "-" if change is None else p_text(change.p_adjusted),
         safe(", ".join(slope.wrote), _LONGEST),
     ]
-
-
-def _p(value: float | None) -> str:
-    if value is None:
-        return "-"
-    return "<.001" if value < _LEAST_P else f"{value:.3f}".removeprefix("0")
 
 
 def _lines(one: Against, parallel: int) -> Iterator[str]:

@@ -39,7 +39,7 @@ class JudgeShown:
     @property
     def gain(self) -> float:
         """What abstaining on flips adds to the accuracy of the decided pairs."""
-        return (self.rules[_RULE].accuracy_decided or 0.0) - self.single_call
+        return (self.rules[_RULE].accuracy or 0.0) - self.single_call
 
 
 @dataclass(frozen=True, kw_only=True)

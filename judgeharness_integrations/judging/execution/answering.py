@@ -12,10 +12,10 @@ from judgeharness_integrations.analysis.aggregation.grouping import DEFAULT_CRIT
 from judgeharness_integrations.analysis.aggregation.rules import Kind
 from judgeharness_integrations.judging.answer import ModelAnswer, booked
 from judgeharness_integrations.judging.cases import Criterion
-from judgeharness_integrations.judging.drafting import drafted
 from judgeharness_integrations.judging.execution.preparing import Pending
 from judgeharness_integrations.judging.judge import Answer, Judge, Judgment, as_judgment
 from judgeharness_integrations.redacting import Redactor
+from judgeharness_integrations.verdictlog.drafting import drafted
 from judgeharness_integrations.verdictlog.row import (
     ABSTAIN,
     EVERY_CRITERION,

@@ -65,9 +65,13 @@ class Contact:
     _failed: int = field(default=0, init=False)
 
     @classmethod
-    def of(cls, plan: Plan | None) -> Contact:
-        """Return the contact of a run: many calls about several cases, or nobody knows how many, begin with one."""
-        return cls(alone=plan is None or (plan.cases > 1 and plan.calls > _FEW))
+    def of(cls, plan: Plan | None, *, understood: bool = True) -> Contact:
+        """Return the contact of a run.
+
+        Many calls about several cases, or nobody knows how many, begin with one; so do those of a judge whose answers
+        nobody may understand.
+        """
+        return cls(alone=not understood or plan is None or (plan.cases > 1 and plan.calls > _FEW))
 
     @property
     def room(self) -> float:

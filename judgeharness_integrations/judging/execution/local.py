@@ -23,7 +23,7 @@ from judgeharness_integrations.judging.execution.observing import Span, Spans, c
 from judgeharness_integrations.judging.execution.preparing import Pending
 from judgeharness_integrations.judging.execution.rates import Rates
 from judgeharness_integrations.judging.execution.recalling import Keeper
-from judgeharness_integrations.judging.judge import Judge, Judgment, Probe, as_judgment
+from judgeharness_integrations.judging.judge import Judge, Judgment, Probe, as_judgment, note_understood
 from judgeharness_integrations.judging.structured import StructuredCase
 from judgeharness_integrations.verdictlog.row import is_number
 
@@ -302,6 +302,8 @@ class _Crew:
         except UsageError as error:
             self.failure, self.unfit = error, True
             self._end()
+        else:
+            note_understood(self.judge)
 
     async def _probe(self, pending: Pending) -> Probe | Exception:
         """Return the probe, or what its perturbation raised: that fails the probes of this perturbation only."""

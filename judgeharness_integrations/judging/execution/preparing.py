@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 from uuid import UUID
 
 from judgeharness_integrations.judging.cases import AnswerCase, Case, Criterion, PairwiseCase
-from judgeharness_integrations.judging.drafting import drafted
 from judgeharness_integrations.judging.judge import Probe, text_hash
 from judgeharness_integrations.judging.perturbations import Context, Perturbation, Rewriter
 from judgeharness_integrations.judging.plan import CasePlan
 from judgeharness_integrations.judging.structured import Attachments
-from judgeharness_integrations.verdictlog.encoding import LENGTH_COLUMNS
+from judgeharness_integrations.verdictlog.drafting import drafted
+from judgeharness_integrations.verdictlog.encoding import LENGTH_COLUMNS, PAIR_COLUMN
 from judgeharness_integrations.verdictlog.row import Verdict, verdict_from_json
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ __all__ = [
     "Rewrite",
     "RewriteLog",
     "Rewritten",
+    "asked_digest",
     "content_digest",
     "judge_digest",
     "probe_hash",
@@ -159,6 +160,16 @@ def content_digest(case: Case) -> bytes | None:
     return value_digest(shown)
 
 
+def asked_digest(case: Case) -> bytes | None:
+    """Return the digest of what a case asks, whichever answer of a pair comes first; None as of `content_digest`."""
+    if not isinstance(case, PairwiseCase):
+        return content_digest(case)
+    kept = {name: value for name, value in case.attributes.items() if name not in _OF_THE_ORDER}
+    found = content_digest(replace(case, attributes=kept))
+    exchanged = content_digest(replace(case, output=case.output_b, output_b=case.output, attributes=kept))
+    return None if found is None or exchanged is None else min(found, exchanged)
+
+
 def value_digest(value: Any) -> bytes | None:
     """Return the digest of a value; None where it holds what nobody knows how to compare."""
     try:
@@ -211,13 +222,17 @@ _probe_of = drafted(Probe)
 PLANNED_SAMPLES = "planned_samples"
 _KNOWN_LENGTHS = frozenset(name for names in LENGTH_COLUMNS for name in names)
 LENGTHS = LENGTH_COLUMNS[0]  # characters of the two answers of a pair, where its case says nothing of their lengths
+_OF_THE_ORDER = _KNOWN_LENGTHS | {PAIR_COLUMN}  # and no part of what is asked
+MADE = frozenset((*LENGTHS, PAIR_COLUMN))  # attributes that a pair is given here
+_PAIR_DIGITS = 16
 
 
 @dataclass(frozen=True, kw_only=True)
 class CaseFacts:
     """What every row of a case repeats: its gold labels and its attributes; `pairwise`: it holds two answers.
 
-    How long the answers of a pair are is among the attributes, in characters, for whoever reads the log without texts.
+    How long the answers of a pair are is among the attributes, in characters, for whoever reads the log without texts,
+    and so is a digest of both of them in any order, which is that of a pair with its answers exchanged.
 
     `criteria` are the questions about this case alone.
     """
@@ -240,6 +255,8 @@ class CaseFacts:
             attributes["author_b"] = case.author_b
         if isinstance(case, PairwiseCase) and attributes.keys().isdisjoint(_KNOWN_LENGTHS):
             attributes |= zip(LENGTHS, (len(case.output), len(case.output_b)), strict=True)
+        if isinstance(case, PairwiseCase) and (digest := asked_digest(case)) is not None:
+            attributes[PAIR_COLUMN] = digest.hex()[:_PAIR_DIGITS]
         gold: Mapping[str, Verdict] = case.gold if isinstance(case.gold, Mapping) else {}
         several = isinstance(case.gold, (Mapping, list, tuple))  # a list is several annotators
         return cls(

@@ -12,10 +12,10 @@ from libcst import matchers
 from judgeharness_integrations.migration.evaluators import Given, given_evaluators, is_evaluate, reached_from
 from judgeharness_integrations.migration.frameworks import SHAPES, evaluator_kind
 from judgeharness_integrations.migration.inspection import Inspection
-from judgeharness_integrations.migration.questions import given_function, given_object
+from judgeharness_integrations.migration.questions import given_function, object_methods
 from judgeharness_integrations.migration.rewriting.changes import ByHand, Wrapper
 from judgeharness_integrations.migration.rewriting.edits import Edit, Places, edited
-from judgeharness_integrations.migration.sites import JudgeSite
+from judgeharness_integrations.migration.sites import RUN_METHODS, JudgeSite
 from judgeharness_integrations.migration.syntax import FunctionNode, last_name, walk
 from judgeharness_integrations.migration.view import ModuleView
 
@@ -331,10 +331,17 @@ def _no_function(view: ModuleView, given: Given) -> tuple[str, str] | None:
     if isinstance(node, cst.Call) and last_name(node.func) == "partial":
         return "a partial has no name, and its feedback no key", f"define a function around it, {_AGAIN}"
     made = [one for one in view.origins(node) if isinstance(one, cst.Call)]
-    owners = (owner for one in made for owner in view.origins(one.func))
-    if any(isinstance(one, cst.ClassDef) for one in owners) or any(given_object(view, one) for one in made):
-        return "it is an object, not a function", f"give evaluate a function of (run, example) that asks, {_AGAIN}"
+    if any(_is_run_evaluator(view, one) for one in made):
+        return "it is a RunEvaluator, not a function", f"give evaluate a function of (run, example) that asks, {_AGAIN}"
     return None
+
+
+def _is_run_evaluator(view: ModuleView, made: cst.Call) -> bool:
+    """Whether an object is asked by methods of LangSmith's and not called like a function."""
+    owners = [one for one in view.origins(made.func) if isinstance(one, cst.ClassDef)]
+    bases = {last_name(base.value) for owner in owners for base in owner.bases}
+    methods = {one.name.value for owner in owners for one in view.methods(owner)} | object_methods(view, made)
+    return "RunEvaluator" in bases or not methods.isdisjoint(RUN_METHODS - {"__call__"})
 
 
 def _fits(view: ModuleView, function: FunctionNode) -> bool:

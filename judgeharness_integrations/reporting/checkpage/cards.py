@@ -9,14 +9,15 @@ from math import ceil, floor
 from typing import TYPE_CHECKING, Any, Final
 
 from judgeharness_integrations.reporting.html.charts import (
+    NONE,
     bar,
     grouped,
     interval_text,
-    p_text,
     percent,
     plural,
     whisker,
 )
+from judgeharness_integrations.verdictlog.plain import p_text
 
 if TYPE_CHECKING:
     from judgeharness_integrations.analysis.checking.report import CheckReport, PropertyCheck, Status, WorstCase
@@ -139,9 +140,9 @@ def fact_rows(fact: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
     if (same := fact.get("consistency")) is not None:
         how = "when asked again" if fact.get("consistency_of") == "repetitions" else "in both orders"
         yield f"same verdict {how}", percent(same), _of(fact, "consistency_cases")
-    if (right := fact.get("accuracy")) is not None:
-        interval = interval_text(*fact.get("accuracy_interval") or (None, None))
-        yield "single answers that are right", percent(right), f"{interval} {_of(fact, 'accuracy_cases')}".strip()
+    if (right := fact.get("right_of_labelled")) is not None:
+        interval = interval_text(*fact.get("right_of_labelled_interval") or (None, None))
+        yield "single answers that are right", percent(right), f"{interval} {_of(fact, 'labelled_cases')}".strip()
     if (controls := fact.get("controls")) is not None:
         for one in controls.shown:
             told = one.reason if one.value is None else f"of {plural(one.n, 'case')}"
@@ -436,7 +437,7 @@ def judge_section(report: CheckReport, axis: Axis) -> JudgeSection:
         asked=f"{plural(report.cases, 'case')}, {plural(report.calls, 'call')}",
         level=level_text(report),
         steady=percent(fact.get("consistency")),
-        right=percent(fact.get("accuracy")),
+        right=percent(fact.get("right_of_labelled")),
         outcomes=bar((name, count, _OUTCOMES.get(name, "failed")) for name, count in report.outcomes.items()),
         criteria=tuple(_card(report, criterion, axis, alone=len(criteria) == 1) for criterion in criteria),
         notes=tuple(map(sentence, report.notes)),
@@ -491,8 +492,8 @@ def _numbers(check: PropertyCheck) -> Numbers:
         baseline=percent(check.baseline),
         baseline_of="" if check.baseline is None else plural(check.baseline_cases, "case"),
         samples=f"{check.valid:,} of {check.asked:,}",
-        adjusted_p=p_text(check.adjusted_p),
-        p=p_text(check.p_value),
+        adjusted_p=p_text(check.adjusted_p, none=NONE),
+        p=p_text(check.p_value, none=NONE),
         smallest=smallest_text(check),
     )
 

@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 
-_RATES: Final = ("precision", "recall", "accuracy_decided", "coverage", "specificity")
+_RATES: Final = ("precision", "recall", "accuracy", "coverage", "specificity")
 _MEASURES: Final = (
     *_RATES,
     "balanced_accuracy",
@@ -121,7 +121,7 @@ def replay_fragment(report: ReplayReport) -> str:
             f"{one.decided} of {one.cases}",
             str(one.abstained),
             str(one.not_graded),
-            _NOTHING if one.correct is None else f"{_number(one.accuracy_decided)} ({one.correct}/{one.labelled})",
+            _NOTHING if one.correct is None else f"{_number(one.accuracy)} ({one.correct}/{one.labelled})",
             _interval_of_reports(one.accuracy_interval),
             _number(one.consistency_rate),
             _number(one.position_consistency),

@@ -17,8 +17,9 @@ from judgeharness_integrations.analysis.calibration.strata import Strata
 from judgeharness_integrations.analysis.runs.report import JudgeSection, RunReport
 from judgeharness_integrations.analysis.statistics.means import t_interval
 from judgeharness_integrations.reporting.calibrationtext import alike
-from judgeharness_integrations.reporting.html.charts import Whisker, interval_text, p_text, percent, plural, whisker
+from judgeharness_integrations.reporting.html.charts import NONE, Whisker, interval_text, percent, plural, whisker
 from judgeharness_integrations.reporting.html.overview import Measure
+from judgeharness_integrations.verdictlog.plain import p_text
 
 __all__ = [
     "AnnotatorLine",
@@ -35,7 +36,7 @@ _RATES = (
     ("precision", "Precision"),
     ("recall", "Recall"),
     ("specificity", "Specificity"),
-    ("accuracy_decided", "Accuracy of decided"),
+    ("accuracy", "Accuracy"),
     ("coverage", "Decided"),
     ("base_rate", "Positive labels"),
 )
@@ -366,9 +367,9 @@ def _lines(test: AltTest, tests: Sequence[AnnotatorTest]) -> Iterator[AnnotatorL
             interval=interval_text(low, high),
             candidate=percent(one.rho_f),
             human=percent(one.rho_h),
-            p=p_text(one.p_adjusted),
-            tango_p=p_text(one.tango_p_adjusted),
-            clustered_p=p_text(one.clustered_p_adjusted),
+            p=p_text(one.p_adjusted, none=NONE),
+            tango_p=p_text(one.tango_p_adjusted, none=NONE),
+            clustered_p=p_text(one.clustered_p_adjusted, none=NONE),
             rejected=one.rejected,
             whisker=whisker(difference, low, high, mark=edge, axis=(-reach, reach)),
         )

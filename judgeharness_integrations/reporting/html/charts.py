@@ -11,6 +11,7 @@ from judgeharness_integrations.verdictlog.plain import number_text
 from judgeharness_integrations.verdictlog.row import Verdict, is_number, verdict_text
 
 __all__ = [
+    "NONE",
     "Bar",
     "Column",
     "Histogram",
@@ -22,7 +23,6 @@ __all__ = [
     "grouped",
     "histogram",
     "interval_text",
-    "p_text",
     "percent",
     "plural",
     "whisker",
@@ -108,14 +108,13 @@ def _ranges(counts: Mapping[float, int], low: float, high: float) -> list[tuple[
     return [(f"{low + step * width:.4g} to", total) for step, total in enumerate(totals)]
 
 
-_ALMOST_ZERO = 0.001
-_NONE = "\u2013"
+NONE = "\u2013"
 
 
 def percent(share: float | None, *, sign: str = "") -> str:
     """Return `41.7 %`; `0 %` and `100 %` only where they are exact; a dash when it was not measured."""
     if share is None:
-        return _NONE
+        return NONE
     whole = share in (0, 1, -1)
     return f"{100 * share:{sign}.{0 if whole else 1}f}\u00a0%"
 
@@ -126,11 +125,6 @@ def interval_text(low: float | None, high: float | None, *, scale: float = 100.0
         return ""
     digits = 1 if scale == 100.0 else 3  # noqa: PLR2004 - percent
     return f"[{scale * low:.{digits}f}, {scale * high:.{digits}f}]"
-
-
-def p_text(value: float | None) -> str:
-    """Return a p-value with three decimals."""
-    return _NONE if value is None else "<0.001" if value < _ALMOST_ZERO else f"{value:.3f}"
 
 
 def grouped(count: float) -> str:

@@ -21,7 +21,7 @@ from judgeharness_integrations.analysis.result import HarnessResult
 from judgeharness_integrations.analysis.runs.report import RunReport
 from judgeharness_integrations.reporting.html.calibrationcards import annotators_section
 from judgeharness_integrations.reporting.html.caserows import CaseTable, case_details, case_table, texts_of
-from judgeharness_integrations.reporting.html.charts import Tones, grouped, interval_text, p_text, percent, plural
+from judgeharness_integrations.reporting.html.charts import Tones, grouped, interval_text, percent, plural
 from judgeharness_integrations.reporting.html.judgecards import judge_card
 from judgeharness_integrations.reporting.html.overview import column_names, headlines, limits
 
@@ -118,7 +118,6 @@ def environment(package: str = _HERE) -> Environment:
         "grouped": grouped,
         "interval": interval_text,
         "iso": isolated,
-        "p": p_text,
         "percent": percent,
         "plural": plural,
     }

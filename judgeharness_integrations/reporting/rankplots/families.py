@@ -39,6 +39,7 @@ from judgeharness_integrations.reporting.rankplots.style import (
     signed,
     title_of,
 )
+from judgeharness_integrations.verdictlog.plain import p_text
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -103,7 +104,6 @@ def _note(one: SelfPreference) -> str:
 _BASE = "base prompt"
 _NOTE = "hollow: base prompt; line: variants that none beats at their tokens"
 _BARS = "; bars: 95 % interval of the difference to the base"
-_SMALLEST_P = 0.001
 
 
 def draw_variants(variants: Sequence[Variant], folder: Path) -> list[Path]:
@@ -233,13 +233,8 @@ def _note_of_variants(one: Variant) -> str:
     accuracy = "" if one.accuracy is None else right_aligned(f"{one.accuracy:.1%}", 6)
     if one.is_base or one.difference is None:
         return f"{_BASE if one.is_base else 'not compared'}   {accuracy}"
-    return f"{right_aligned(signed(100 * one.difference, 1), 5)}   {_p(one.p_adjusted)}   {accuracy}"
-
-
-def _p(value: float | None) -> str:
-    if value is None:
-        return NONE.center(6)
-    return "< .001" if value < _SMALLEST_P else f"= {value:.3f}".replace("0.", ".", 1)
+    p = right_aligned(p_text(one.p_adjusted, none=NONE), 5)
+    return f"{right_aligned(signed(100 * one.difference, 1), 5)}   {p}   {accuracy}"
 
 
 Panel = tuple[str, str | None]  # criterion, group

@@ -18,10 +18,9 @@ from sqlalchemy.engine import URL, Engine, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 from sqlalchemy.pool import QueuePool
 
-from judgeharness_integrations._documents import owner_only
+from judgeharness_integrations._documents import DATABASE_SUFFIXES, owner_only
 from judgeharness_integrations._errors import LogStorageError, NotInstalledError, UsageError
 from judgeharness_integrations.redacting import REDACTED
-from judgeharness_integrations.verdictlog.files import DATABASE_SUFFIXES
 
 __all__ = ["Address", "Synchronous", "address_of", "is_lost", "open_engine", "shown", "told"]
 

@@ -16,6 +16,7 @@ from judgeharness_integrations.migration.scanning import scan
 CLIENT = "from openai import OpenAI\nclient = OpenAI(max_retries=0)\n"
 ASK = f"{CLIENT}def ask(p):\n    return client.responses.create(input=p)\n"
 OBJECT = "class Same:\n    def evaluate_run(self, run, example=None):\n        return ask(run)\n"
+BASED = "class Same(RunEvaluator):\n    def __call__(self, run, example=None):\n        return ask(run)\n"
 LANGSMITH = "from langsmith import aevaluate, evaluate\n"
 OURS = "from judgeharness_integrations import JudgeHarness\nfrom judgeharness_langsmith import HarnessRunEvaluator\n"
 PLAIN = "def exact(outputs, reference_outputs):\n    return outputs == reference_outputs\n"
@@ -106,7 +107,8 @@ def test_imports_stand_beside_that_of_evaluate_and_aliases_are_kept() -> None:
         ("from langsmith import evaluate_comparative as go\ngo(['a', 'b'], [same])", "it compares two experiments"),
         ("def odd(case):\n    return ask(case)\nevaluate(app, evaluators=[odd])", "LangSmith would not call it"),
         ("def odd(runs, example):\n    return ask(runs)\nevaluate(app, evaluators=[odd])", "LangSmith would not call"),
-        (f"{OBJECT}evaluate(app, evaluators=[Same()])", "it is an object, not a function"),
+        (f"{OBJECT}evaluate(app, evaluators=[Same()])", "it is a RunEvaluator, not a function"),
+        (f"{BASED}evaluate(app, evaluators=[Same()])", "it is a RunEvaluator, not a function"),
         ("ALL = [same]\nevaluate(app, evaluators=ALL)\nprint(ALL[0](1, 2))", "its list is not for evaluate alone"),
         ("ALL: list = [same]\nevaluate(app, evaluators=ALL)\nx = ALL", "its list is not for evaluate alone"),
         (
@@ -194,10 +196,37 @@ def test_what_no_file_defines_is_listed_and_the_others_are_wrapped(tmp_path: Pat
     assert "[HarnessRunEvaluator(same, " in one.rewrite.after
 
 
-def test_an_object_of_another_file_is_listed_once_where_it_is_given(tmp_path: Path) -> None:
-    metrics = "from llm import ask\nclass Liked:\n    def __call__(self, run, example):\n        return ask(run)\n"
-    go = f"{LANGSMITH}from metrics import Liked\nevaluate(app, evaluators=[Liked()])\n"
-    found = migrated([written(tmp_path, llm=ASK, metrics=metrics, go=go)], "single")
+LIKED = "from llm import ask\nclass Liked:\n    def {}(self, run, example):\n        return ask(run)\n"
+GO_LIKED = f"{LANGSMITH}from metrics import Liked\nevaluate(app, evaluators=[Liked()])\n"
+
+
+def test_a_run_evaluator_of_another_file_is_listed_once_where_it_is_given(tmp_path: Path) -> None:
+    root = written(tmp_path, llm=ASK, metrics=LIKED.format("evaluate_run"), go=GO_LIKED)
+    found = migrated([root], "single")
     left = [(file.path.stem, one.why) for file in found.files for one in file.rewrite.by_hand]
-    assert left == [("go", "it is an object, not a function")]
+    assert left == [("go", "it is a RunEvaluator, not a function")]
     assert cost_of(one.rewrite for one in found.files).by_hand == scan([tmp_path]).judges == 1
+
+
+def test_an_object_of_another_file_that_is_called_is_wrapped_where_it_is_given(tmp_path: Path) -> None:
+    root = written(tmp_path, llm=ASK, metrics=LIKED.format("__call__"), go=GO_LIKED)
+    found = migrated([root], "single")
+    assert texts(found) == {"go": f"{OURS}{GO_LIKED}".replace("[Liked()]", f"[{SINGLE.format('Liked()')}]")}
+    assert cost_of(one.rewrite for one in found.files).by_hand == 0
+    written(root, **texts(found))
+    assert (report := scan([root])).judges == report.harnessed == 1
+
+
+@pytest.mark.parametrize("signature", ["def __call__(self, run, example)", "async def __call__(self, outputs)"])
+@pytest.mark.parametrize(("before", "given"), [("", "Same(strict=True)"), ("same = Same()\n", "same")])
+def test_an_object_that_is_called_like_a_function_is_wrapped(signature: str, before: str, given: str) -> None:
+    text = f'{LANGSMITH}{ASK}class Same:\n    {signature}:\n        return ask("Same?")\n{before}'
+    found = rewrite(f"{text}evaluate(app, evaluators=[{given}])\n")
+    assert found.after == f"{OURS}{text}evaluate(app, evaluators=[{SINGLE.format(given)}])\n"
+    assert not rewrite(found.after).changed
+
+
+def test_an_object_langsmith_would_not_call_is_listed() -> None:
+    text = f"{LANGSMITH}{ASK}class Odd:\n    def __call__(self, case):\n        return ask(case)\n"
+    (left,) = rewrite(f"{text}evaluate(app, evaluators=[Odd()])\n").by_hand
+    assert left.why.startswith("LangSmith would not call it")

@@ -33,7 +33,6 @@ __all__ = [
     "missing",
     "number_of",
     "of_text",
-    "p_text",
     "percent",
     "points",
     "samples_of",
@@ -224,11 +223,6 @@ def points(difference: float) -> str:
 def effect_text(effect: float, interval: tuple[float, float]) -> str:
     """Return `+4.2 points [-3.1, +12.2]`."""
     return f"{100 * effect:+.1f} points [{100 * interval[0]:+.1f}, {100 * interval[1]:+.1f}]"
-
-
-def p_text(p: float) -> str:
-    """Return `p .031`, or `p <.001`."""
-    return "p <.001" if p < _SMALL else f"p {p:.3f}".replace("0.", ".")
 
 
 MOST_WORST: Final = 3

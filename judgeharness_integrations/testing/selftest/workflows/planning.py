@@ -186,6 +186,20 @@ def _difference(point: Point, studies: int, generator: np.random.Generator) -> F
     return _of(study, studies)
 
 
+def _single_difference(point: Point, studies: int, generator: np.random.Generator) -> Floats:
+    """Pilots with one sample a case, of which the chance of a case is not known, and studies of one sample a case."""
+    rate, cases = point["rate"], int(point["pilot"])
+    goal = Goal(kind="difference", value=point["difference"], correlation=point["correlation"])
+
+    def study() -> float:
+        planned_cases = _planned_once(int(generator.binomial(cases, rate)), cases, goal)
+        if planned_cases is None:
+            return np.nan
+        return is_found(*two_systems(generator, goal, rate, (1, 1), (min(planned_cases, _MOST_CASES),)), (1, 1))
+
+    return _of(study, studies)
+
+
 def _clustered_width(point: Point, studies: int, generator: np.random.Generator) -> Floats:
     """Pilots of a few clusters; a study of more than 20,000 cases is cut there, which makes its interval wider."""
     goal = Goal(value=point["width"])
@@ -229,6 +243,7 @@ _APART = (
     *grid(rate=(0.07, 0.7), pilot=(24,), perturbations=(2,), repetitions=(5,), difference=(0.09,)),
     *grid(rate=(0.4,), pilot=(10,), perturbations=(1,), repetitions=(1,), difference=(0.2,)),
 )
+_SINGLE = grid(rate=(0.42, 0.07, 0.93), pilot=(60,), difference=(0.17,), correlation=(0.0, 0.5))
 _CLUSTERS = (
     *grid(rate=(0.31,), clusters=(12,), correlation=(0.2,), width=(0.1,)),
     *grid(rate=(0.07, 0.6, 0.93), clusters=(3, 30), correlation=(0.05, 0.4), width=(0.12,)),
@@ -266,5 +281,15 @@ PLANNING: tuple[Check, ...] = (
         fast=1,
         fast_replicates=30,
         note="a pilot of two perturbations x three repetitions; perturbations and repetitions are those of the run",
+    ),
+    PromiseCheck(
+        name="pilot of one sample a case -> plan -> run -> compare: difference",
+        promise="the difference between two systems is found",
+        share=0.8,
+        at_least=True,
+        points=_SINGLE,
+        simulate=_single_difference,
+        fast=2,
+        note="how much of a verdict is noise is not known then: the plan holds whatever two systems have in common",
     ),
 )
