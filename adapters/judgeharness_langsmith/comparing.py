@@ -23,7 +23,7 @@ from judgeharness_integrations.judging.judge import DEFAULT_CRITERION, Judge
 from judgeharness_langsmith.choosing import COMPARES, Calibration, harness_for, judge_in
 from judgeharness_langsmith.evaluating import PreparePair, checked_prepare, default_case, default_pair, prepared_case
 from judgeharness_langsmith.feedback import comment_of
-from judgeharness_langsmith.runjudge import OutputsJudge, RunPair
+from judgeharness_langsmith.runjudge import ComparingJudge, RunCase, RunPair
 from judgeharness_langsmith.tracing import traced, without_words
 
 __all__ = ["Comparison", "HarnessComparative", "harness_comparative"]
@@ -119,8 +119,10 @@ class HarnessComparative:
         )
 
     def _case(self, runs: tuple[Run, Run], example: Example | None) -> AnswerCase:
-        if isinstance(self.judge, OutputsJudge):
-            return RunPair.of(*(default_case(run, example, values=True) for run in runs))
+        if isinstance(self.judge, ComparingJudge):
+            whole, cases = self.judge.takes_runs, (default_case(run, example, values=True) for run in runs)
+            first, second = (RunCase.of(case, run, example, whole=whole) for case, run in zip(cases, runs, strict=True))
+            return RunPair.of(first, second)
         if self.prepare is None:
             return default_pair(runs, example)
         case = prepared_case(self.prepare(runs, example))
@@ -187,8 +189,8 @@ def harness_comparative(
 
     Args:
         judge: a core Judge or a callable over a PairwiseCase, a LangChain pairwise evaluator, an openevals pairwise
-            judge of ours, or LangSmith's own function of `(inputs, outputs)` or `(inputs, outputs, reference_outputs)`,
-            where `outputs` are two, which returns a score for each of them, or A, B or TIE.
+            judge of ours, or LangSmith's own function of `(runs, example)`, or of some of `runs`, `example`, `inputs`,
+            `outputs`, of which there are two, and `reference_outputs`, which scores each of the two outputs.
         harness: the design; by default the judge's own where it is harnessed, else `JudgeHarness.standard("pairwise")`
             (six calls an example).
         prepare: (runs, example) -> a PairwiseCase, or a mapping with `output` and `output_b`; by default the only
@@ -202,8 +204,8 @@ def harness_comparative(
         UsageError: `judge` is none or compares nothing, or `harness` or `prepare` cannot be used.
 
     """
-    asked = OutputsJudge.of(judge) if OutputsJudge.compares(judge) else judge_in(judge, pairwise=True)
-    if isinstance(asked, OutputsJudge) and prepare is not None:
+    asked = ComparingJudge.of(judge) if ComparingJudge.compares(judge) else judge_in(judge, pairwise=True)
+    if isinstance(asked, ComparingJudge) and prepare is not None:
         raise UsageError(f"{asked.name} takes what LangSmith gives it, and no case: leave prepare= out.")
     _check_preference(asked)
     harness = harness_for(judge, asked, harness, calibration, pairwise=True)

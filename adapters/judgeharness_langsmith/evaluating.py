@@ -23,7 +23,7 @@ from judgeharness_integrations.judging.harness import JudgeHarness
 from judgeharness_integrations.judging.structured import Attachments, StructuredCase, attachments_in, structured_case
 from judgeharness_langsmith._seams import fetching_attachments
 from judgeharness_langsmith.choosing import Calibration, harness_for, judge_of_runs, keys_in_source
-from judgeharness_langsmith.feedback import Family
+from judgeharness_langsmith.feedback import Family, Writers
 from judgeharness_langsmith.runjudge import RunCase, RunJudge
 from judgeharness_langsmith.tracing import traced, without_words
 
@@ -211,6 +211,9 @@ def _check_single(values: Mapping[str, Any] | None, what: str) -> None:
         )
 
 
+_WRITERS = Writers()
+
+
 class HarnessRunEvaluator(RunEvaluator):
     """Evaluates runs with a judge under a harness and returns a family of feedback (`feedback.Family`).
 
@@ -304,19 +307,28 @@ class HarnessRunEvaluator(RunEvaluator):
 
         Raises:
             CaseError: the run cannot be made a case of; LangSmith notes it under every feedback key.
+            UsageError: in `evaluate`, another evaluator writes feedback of the same key.
 
         """
-        case, source = self._case(run, example), evaluator_run_id or uuid4()
+        case, source = self._begun(run, example, evaluator_run_id)
         with self._turns.of(case.case_id):
-            return self._feedback(run, case, self._harness(case, source).evaluate(self.judge, case), source)
+            result = self._harness(case, source).evaluate(self.judge, case)
+        return self._feedback(run, case, result, source, evaluated=evaluator_run_id is not None)
 
     async def aevaluate_run(
         self, run: Run, example: Example | None = None, evaluator_run_id: UUID | None = None
     ) -> EvaluationResults:
         """Measure one run; see `evaluate_run`."""
-        case, source = self._case(run, example), evaluator_run_id or uuid4()
+        case, source = self._begun(run, example, evaluator_run_id)
         async with self._turns.aof(case.case_id):
-            return self._feedback(run, case, await self._harness(case, source).aevaluate(self.judge, case), source)
+            result = await self._harness(case, source).aevaluate(self.judge, case)
+        return self._feedback(run, case, result, source, evaluated=evaluator_run_id is not None)
+
+    def _begun(self, run: Run, example: Example | None, evaluator_run_id: UUID | None) -> tuple[AnswerCase, UUID]:
+        """Return the case of a run, and the id of its trace; where `evaluate` gave that, it keeps the feedback."""
+        if evaluator_run_id is not None:
+            _WRITERS.enter(self, run, self.feedback_keys)
+        return self._case(run, example), evaluator_run_id or uuid4()
 
     def _case(self, run: Run, example: Example | None) -> AnswerCase:
         if self.prepare is not None:
@@ -332,8 +344,13 @@ class HarnessRunEvaluator(RunEvaluator):
     def _harness(self, case: AnswerCase, source: UUID) -> JudgeHarness:
         return traced(self.harness, private=self.private, run_ids={case.case_id: source})
 
-    def _feedback(self, run: Run, case: AnswerCase, result: HarnessResult, source: UUID) -> EvaluationResults:
+    def _feedback(
+        self, run: Run, case: AnswerCase, result: HarnessResult, source: UUID, *, evaluated: bool
+    ) -> EvaluationResults:
         self._measured[str(run.id)] = (case, result)
         linked = source if tracing_is_enabled() is True and not self.private else None
         shown = without_words(result) if self.private else result
-        return EvaluationResults(results=self.family.results(shown, source_run_id=linked))
+        results = self.family.results(shown, source_run_id=linked)
+        if evaluated:  # the judge may have named its keys only now
+            _WRITERS.enter(self, run, (one.key for one in results))
+        return EvaluationResults(results=results)

@@ -6,12 +6,15 @@ stays with the local result.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from threading import RLock
 from typing import Any
 from uuid import UUID
+from weakref import WeakValueDictionary, ref
 
 from langsmith.evaluation import EvaluationResult
+from langsmith.schemas import RunBase
 
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.analysis.calibration.rates import Rate
@@ -23,7 +26,7 @@ from judgeharness_integrations.reporting.text import headline, shown_order
 from judgeharness_integrations.verdictlog.plain import safe_text
 from judgeharness_integrations.verdictlog.row import is_number, verdict_text
 
-__all__ = ["NOT_GRADED", "Family", "comment_of", "native"]
+__all__ = ["NOT_GRADED", "Family", "Writers", "comment_of", "native"]
 
 _LONGEST_REASON = 2_000  # characters
 NOT_GRADED = "NOT GRADED"
@@ -107,6 +110,51 @@ class Family:
         for member in self.members:
             number, comment = measures[member]
             yield {"key": f"{key}.{member}", "score": number, "comment": comment}
+
+
+class Writers:
+    """Which evaluator writes which feedback of a run: of two that write one key LangSmith would make one.
+
+    It is known as long as there are both, the run and the evaluator.
+    """
+
+    def __init__(self) -> None:
+        """Begin with nobody."""
+        self._lock = RLock()  # a run may go, and be forgotten, at any moment inside
+        self._of_runs: dict[int, tuple[ref[RunBase], WeakValueDictionary[str, Any]]] = {}
+
+    def enter(self, evaluator: Any, run: RunBase, keys: Iterable[str]) -> None:
+        """Note that an evaluator writes these keys of a run.
+
+        Raises:
+            UsageError: another one writes one of them.
+
+        """
+        keys = list(keys)
+        if not isinstance(run, RunBase):  # what stands in for one in a test need not take weak references
+            return
+        with self._lock:
+            writers = self._writers(run)
+            taken = next((key for key in keys if writers.get(key, evaluator) is not evaluator), None)
+            if taken is not None:
+                raise UsageError(
+                    f"another evaluator writes feedback {taken!r} of run {run.id}, and LangSmith would mix the two: "
+                    "give one of them a key= of its own."
+                )
+            writers.update(dict.fromkeys(keys, evaluator))
+
+    def _writers(self, run: RunBase) -> WeakValueDictionary[str, Any]:
+        place = id(run)
+        known = self._of_runs.get(place)
+        if known is None or known[0]() is not run:
+            gone = ref(run, lambda which: self._forget(place, which))
+            known = self._of_runs[place] = gone, WeakValueDictionary()
+        return known[1]
+
+    def _forget(self, place: int, gone: ref[RunBase]) -> None:
+        with self._lock:
+            if place in self._of_runs and self._of_runs[place][0] is gone:  # its place may be another run's by now
+                del self._of_runs[place]
 
 
 def native(measured: CriterionResult) -> tuple[bool | float | None, str | None]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
@@ -31,7 +31,7 @@ from judgeharness_integrations.judging.structured import StructuredCase, own_cop
 from judgeharness_integrations.judging.threads import call_maybe_async
 from judgeharness_integrations.verdictlog.row import is_number
 
-__all__ = ["OutputsJudge", "RunCase", "RunJudge", "RunPair", "of_runs", "rest_digest"]
+__all__ = ["ComparingJudge", "RunCase", "RunJudge", "RunPair", "of_runs", "rest_digest"]
 
 
 _COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens", "prompt_cost", "completion_cost", "total_cost")
@@ -65,7 +65,7 @@ def _facts(run: Any) -> dict[str, Any]:
 
 
 _TAKEN = frozenset({"run", "example", "inputs", "outputs", "reference_outputs", "attachments"})
-_COMPARED = frozenset({"inputs", "outputs", "reference_outputs"})
+_COMPARED = frozenset({"runs", "example", "inputs", "outputs", "reference_outputs"})
 _VARIABLE = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
 _RUN_AND_EXAMPLE = 2
 _RUN_INPUTS = "run_inputs"  # the extra that holds what the run was given, where that is not the example's inputs
@@ -188,16 +188,17 @@ class RunJudge(_FunctionOfRuns):
 
 @dataclass(frozen=True, kw_only=True)
 class RunPair(PairwiseCase):
-    """The outputs of two runs of one example, as they are and as texts."""
+    """Two runs of one example: their outputs as they are and as texts, and both runs for who reads more."""
 
-    first: StructuredCase = field(repr=False)
-    second: StructuredCase = field(repr=False)
+    first: RunCase = field(repr=False)
+    second: RunCase = field(repr=False)
 
     @classmethod
-    def of(cls, first: StructuredCase, second: StructuredCase) -> Self:
+    def of(cls, first: RunCase, second: RunCase) -> Self:
         """Return the pair of two answers to the same input; its id is a digest of what is compared."""
         outputs = [first.outputs, second.outputs]
         both = structured_case(inputs=first.inputs, outputs=outputs, reference_outputs=first.reference_outputs)
+        first, second = (replace(one, attributes={}) for one in (first, second))  # the run's id is no part of it
         return cls(case_id=both.case_id, input=first.input, reference=first.reference, **_both(first, second))
 
     def texts(self) -> tuple[str, ...]:
@@ -217,21 +218,16 @@ class RunPair(PairwiseCase):
         """Return the case with the two answers in the other order."""
         return replace(super().swapped(), first=self.second, second=self.first)
 
-    def arguments(self) -> dict[str, Any]:
-        """Return what LangSmith gives a comparative evaluator, by name: copies for one call."""
-        told = (self.first.inputs, self.first.reference_outputs, [self.first.outputs, self.second.outputs])
-        inputs, reference, outputs = map(own_copy, told)
-        return {"inputs": inputs or {}, "outputs": outputs, "reference_outputs": reference or {}}
 
-
-def _both(first: StructuredCase, second: StructuredCase) -> dict[str, Any]:
+def _both(first: RunCase, second: RunCase) -> dict[str, Any]:
     return {"first": first, "second": second, "output": first.output, "output_b": second.output}
 
 
-class OutputsJudge(_FunctionOfRuns):
-    """Asks a function of `(inputs, outputs)` or `(inputs, outputs, reference_outputs)` which of two outputs is better.
+class ComparingJudge(_FunctionOfRuns):
+    """Asks a function of `(runs, example)`, or of values by LangSmith's names, which of two outputs is better.
 
-    It returns a score for each of the two, the higher the better, or A, B or TIE.
+    It returns a score for each of the two, in a list or by the ids of their runs, the higher the better, or A, B or
+    TIE.
     """
 
     @classmethod
@@ -242,9 +238,15 @@ class OutputsJudge(_FunctionOfRuns):
 
     @staticmethod
     def compares(function: Any) -> bool:
-        """Whether LangSmith would call a function, which came without a harness, with the outputs of several runs."""
+        """Whether LangSmith would call a function, which came without a harness, with several runs or their outputs."""
         names = _parameters(function) if callable(function) and not hasattr(function, "harness") else {}
-        return "outputs" in _needed(names) <= _COMPARED and not _takes_any(function)
+        needed = _needed(names)
+        return bool(needed & {"runs", "outputs"}) and needed <= _COMPARED and not _takes_any(function)
+
+    @property
+    def takes_runs(self) -> bool:
+        """Whether it is given the runs or the example, of which it may read anything."""
+        return bool(_parameters(self.function).keys() & {"runs", "example"})
 
     def fits(self, case: Case) -> str | None:
         """Return why it cannot compare a case, None when it can."""
@@ -255,10 +257,17 @@ class OutputsJudge(_FunctionOfRuns):
     async def judge(self, probe: Probe) -> Judgment:
         """Call the function once, with copies of its own."""
         case = probe.case
-        return await self._asked(case.arguments() if isinstance(case, RunPair) else _told_pair(case), _preference)
+        if isinstance(case, RunPair):
+            first, second = case.first.arguments(), case.second.arguments()
+        else:
+            told = {"case_id": case.case_id, "input": case.input, "reference": case.reference}
+            first, second = (_told(AnswerCase(output=text, **told)) for text in (case.output, case.output_b))
+        runs = [first["run"], second["run"]]
+        values = first | {"runs": runs, "outputs": [first["outputs"], second["outputs"]]}
+        return await self._asked(values, partial(_preference, [run.id for run in runs]))
 
 
-def _preference(native: Any, name: str) -> Judgment:
+def _preference(ids: Sequence[Any], native: Any, name: str) -> Judgment:
     """Return the preference that two scores say, or that was named; there is none where a score is None."""
     scores, comment = native, None
     if not isinstance(native, (list, tuple)):
@@ -266,6 +275,9 @@ def _preference(native: Any, name: str) -> Judgment:
         scores, comment = told("scores", None), told("comment", None)
     if scores is None:
         return _about(name, as_judgment(native))
+    if isinstance(scores, Mapping):
+        by_id = {str(one): score for one, score in scores.items()}
+        scores = [by_id[str(one)] for one in ids if str(one) in by_id]
     verdict, reasoning, unreadable = None, comment if isinstance(comment, str) else None, None
     if not isinstance(scores, (list, tuple)) or len(scores) != len("AB") or not all(map(_is_score, scores)):
         unreadable = f"answered {described(native)}, not a score for each of two outputs: return a list of two numbers"
@@ -299,7 +311,7 @@ def _takes_any(function: Callable[..., Any]) -> bool:
 def _call(function: Callable[..., Any], values: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
     """Return positional and keyword arguments, as LangSmith would have them."""
     names = _parameters(function)
-    if not _TAKEN.issuperset(_needed(names)):
+    if not _needed(names) <= values.keys():
         return [values["run"], values["example"]], {}
     taken = {name: one for name, one in names.items() if name in values}
     first = [values[name] for name, one in taken.items() if one.kind is Parameter.POSITIONAL_ONLY]
@@ -332,13 +344,6 @@ def _told(case: AnswerCase) -> dict[str, Any]:
     run = Run(id=run_id, trace_id=run_id, name=case.case_id, run_type="chain", start_time=now, **own)
     example = Example(id=uuid4(), inputs=own_copy(given), outputs=right, attachments=attached)
     return _arguments(run, example)
-
-
-def _told_pair(case: PairwiseCase) -> dict[str, Any]:
-    """Return the arguments for a pair that was made of no runs."""
-    outputs = [_mapping("output", case.output), _mapping("output", case.output_b)]
-    reference = _mapping("output", case.reference)
-    return {"inputs": _mapping("input", case.input), "outputs": outputs, "reference_outputs": reference}
 
 
 def _mapping(name: str, value: Any) -> dict[str, Any]:

@@ -414,6 +414,8 @@ class OpenevalsJudge:
         """Return what the evaluator may be given, by name."""
         if isinstance(case, StructuredCase):
             values = values_of(case)
+            if self.comparison is not None and "inputs" not in self.protocol.names:
+                values.pop("inputs", None)  # json match breaks on them, and LangSmith gives none
             if self.details is not None and "attachments" in values:
                 values["attachments"] = for_prompt(values["attachments"])
             return values

@@ -98,7 +98,7 @@ def test_evaluators_of_several_runs_are_no_judges(judge: Any) -> None:
         HarnessRunEvaluator(judge)
 
 
-@pytest.mark.parametrize("judge", [lambda run: True, lambda run, inputs: True, lambda outputs, example: True])
+@pytest.mark.parametrize("judge", [lambda run: True, lambda run, inputs: True, lambda example: True])
 def test_evaluators_of_a_run_compare_nothing(judge: Any) -> None:
     with pytest.raises(UsageError, match="takes a run: give a function of a PairwiseCase, of its input, output and"):
         harness_comparative(judge)

@@ -11,11 +11,13 @@ from uuid import UUID, uuid4
 import pytest
 from langsmith import Client, evaluate, tracing_context
 from langsmith.evaluation import evaluate_comparative
+from langsmith.evaluation.evaluator import ComparisonEvaluationResult
 from langsmith.schemas import Example, Run
 from support.langsmith_server import LangSmithServer
 
 from judgeharness_integrations import AnswerCase, CalibrationSet, HarnessResult, JudgeHarness, PairwiseCase
 from judgeharness_integrations._errors import UsageError
+from judgeharness_integrations.verdictlog import SqlLog
 from judgeharness_langsmith import harness_comparative
 
 Serve = Callable[..., LangSmithServer]
@@ -218,6 +220,21 @@ def first_in_letters(outputs: list[dict[str, Any]], /, *, reference_outputs: dic
     return "A" if outputs[0]["answer"] == reference_outputs["say"] else "B"
 
 
+def of_runs(runs: list[Run], example: Example) -> list[int]:
+    del example
+    return [len((run.outputs or {})["answer"].split()) for run in runs]
+
+
+def by_id(runs: list[Run], example: Example) -> dict[str, Any]:
+    right = (example.outputs or {})["say"]
+    return {"key": "right", "scores": {str(run.id): float((run.outputs or {})["answer"] == right) for run in runs}}
+
+
+async def as_result(runs: list[Run], inputs: dict[str, Any]) -> ComparisonEvaluationResult:
+    scores = {run.id: len(str(run.outputs)) for run in runs}
+    return ComparisonEvaluationResult(key="longer", scores=scores, comment=inputs["city"])
+
+
 def compared(judge: Any, *answers: dict[str, Any], harness: JudgeHarness | None = None) -> Any:
     """Compare two runs that are in no server."""
     at = "2026-01-01T00:00:00+00:00"
@@ -238,9 +255,17 @@ TERSE, CHATTY = {"answer": "Oslo"}, {"answer": "Well, that would be Oslo."}
 
 @pytest.mark.parametrize(
     ("judge", "scores"),
-    [(more_words, [0, 1]), (nearer, [1, 0]), (more_words_later, [0, 1]), (first_in_letters, [1, 0])],
+    [
+        (more_words, [0, 1]),
+        (nearer, [1, 0]),
+        (more_words_later, [0, 1]),
+        (first_in_letters, [1, 0]),
+        (of_runs, [0, 1]),
+        (by_id, [1, 0]),
+        (as_result, [0, 1]),
+    ],
 )
-def test_a_function_of_two_outputs_compares_as_langsmith_calls_it(judge: Any, scores: list[int]) -> None:
+def test_a_comparative_function_compares_as_langsmith_calls_it(judge: Any, scores: list[int]) -> None:
     comparison, found = compared(judge, TERSE, CHATTY)
     assert (found, comparison.result.only.flip_rates) == (scores, {"position_swap": 0.0})
 
@@ -288,7 +313,7 @@ def test_what_the_function_does_to_the_outputs_stays_with_it() -> None:
     assert "answer" in TERSE
 
 
-@pytest.mark.parametrize("answer", [[1], [1, "x"], {"scores": {"a": 1, "b": 0}}], ids=str)
+@pytest.mark.parametrize("answer", [[1], [1, "x"], {"scores": {"a": 1, "b": 0}}, {"scores": 1}], ids=str)
 def test_scores_of_something_else_are_refused_with_what_to_return(answer: Any) -> None:
     def judge(outputs: list[dict[str, Any]]) -> Any:
         return answer
@@ -320,3 +345,24 @@ def test_a_function_of_two_outputs_is_calibrated_on_pairs() -> None:
 def test_a_function_of_two_outputs_compares_no_single_answer() -> None:
     judge: Any = harness_comparative(more_words).judge
     assert judge.fits(AnswerCase(case_id="a", output="x")) == "it compares two outputs, of which a AnswerCase has one"
+
+
+@pytest.mark.parametrize("taking", ["outputs", "runs"])
+def test_in_a_named_run_two_outputs_are_compared_once(tmp_path: Path, taking: str) -> None:
+    calls = []
+
+    def of_outputs(outputs: list[dict[str, Any]]) -> list[int]:
+        calls.append(outputs)
+        return [1, 0]
+
+    def of_both(runs: list[Run], example: Example) -> list[int]:
+        del example
+        return of_outputs([run.outputs or {} for run in runs])
+
+    judge = {"outputs": of_outputs, "runs": of_both}[taking]
+    with SqlLog(f"sqlite:///{tmp_path}/log.db") as log:
+        harness = JudgeHarness.standard("pairwise", log=log, run="nightly", max_concurrency=1)
+        for answer in (TERSE, TERSE, {"answer": "Oslo!"}):
+            compared(judge, answer, CHATTY, harness=harness)
+    assert [call[0] for call in calls[:6:3]] == [TERSE, CHATTY]
+    assert len(calls) == 12

@@ -1,13 +1,16 @@
-"""Runs that answered alike are one case: in a named run of a log it is asked once, and each run gets its feedback."""
+"""Runs that answered alike are one case, asked once in a named run of a log; one run has one evaluator for each key."""
 
 from __future__ import annotations
 
 import asyncio
+import gc
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from langsmith import aevaluate, evaluate
@@ -20,6 +23,7 @@ from judgeharness_integrations.judging.execution.preparing import content_digest
 from judgeharness_integrations.verdictlog import SqlLog
 from judgeharness_langsmith import HarnessRunEvaluator
 from judgeharness_langsmith.evaluating import Turns
+from judgeharness_langsmith.feedback import Writers
 
 Serve = Callable[..., LangSmithServer]
 
@@ -155,3 +159,84 @@ def test_where_a_case_came_from_is_none_of_its_content() -> None:
 
     assert content_digest(case(run_id="1")) == content_digest(case(run_id="2")) == content_digest(case())
     assert content_digest(case(subset="1")) != content_digest(case(subset="2"))
+
+
+CLASH = "another evaluator writes feedback 'starred' of run .*: give one of them a key= of its own"
+
+
+def graded(key: str = "starred", judge: Any = None) -> HarnessRunEvaluator:
+    return HarnessRunEvaluator(judge or (lambda case: "*" in case.output), JudgeHarness.single("any"), key=key)
+
+
+def test_a_second_evaluator_of_one_key_is_refused_before_it_asks() -> None:
+    run, judge, first = a_run(), Counting(), graded()
+    first.evaluate_run(run, evaluator_run_id=uuid4())
+    with pytest.raises(UsageError, match=CLASH):
+        graded(judge=judge).evaluate_run(run, evaluator_run_id=uuid4())
+    assert judge.calls == 0
+
+
+def test_two_at_once_are_not_both_taken() -> None:
+    run = a_run()
+
+    async def both() -> list[Any]:
+        evaluators = [graded(judge=Counting()) for _ in range(2)]
+        asked = (one.aevaluate_run(run, evaluator_run_id=uuid4()) for one in evaluators)
+        return await asyncio.gather(*asked, return_exceptions=True)
+
+    assert [isinstance(answer, UsageError) for answer in asyncio.run(both())] == [False, True]
+
+
+def test_a_key_that_only_an_answer_names_is_refused_too_and_what_was_paid_is_kept() -> None:
+    def names(outputs: dict[str, Any]) -> dict[str, Any]:
+        return {f"star{'red'}": "*" in outputs["answer"]}
+
+    run = a_run()
+    kept, second = graded(), HarnessRunEvaluator(names, JudgeHarness.single("any"))
+    kept.evaluate_run(run, evaluator_run_id=uuid4())
+    with pytest.raises(UsageError, match=CLASH):
+        second.evaluate_run(run, evaluator_run_id=uuid4())
+    assert second.results[str(run.id)].verdict == "PASS"
+
+
+@pytest.mark.parametrize("key", ["other", "starred.other"])
+def test_evaluators_of_different_keys_share_a_run(key: str) -> None:
+    run = a_run()
+    found = [graded(one).evaluate_run(run, evaluator_run_id=uuid4()) for one in ("starred", key)]
+    assert scores(found) == [True, True]
+
+
+def test_one_evaluator_may_evaluate_a_run_again() -> None:
+    run, evaluator = a_run(), graded()
+    assert scores([evaluator.evaluate_run(run, evaluator_run_id=uuid4()) for _ in range(2)]) == [True, True]
+
+
+def test_who_calls_evaluators_by_hand_keeps_the_feedback_apart() -> None:
+    run = a_run()
+    assert scores([graded().evaluate_run(run) for _ in range(2)]) == [True, True]
+
+
+def test_runs_and_evaluators_that_are_gone_are_forgotten() -> None:
+    writers, run = Writers(), a_run()
+    writers.enter(graded(), run, ["starred"])  # who is gone at once
+    writers.enter(kept := graded(), run, ["starred"])
+    del run
+    gc.collect()
+    assert (writers._of_runs, kept.family.key) == ({}, "starred")
+
+
+def test_what_stands_in_for_a_run_is_not_known_again() -> None:
+    writers: Any = Writers()
+    for _ in range(2):
+        writers.enter(graded(), SimpleNamespace(id=1), ["starred"])
+    assert writers._of_runs == {}
+
+
+def test_evaluate_notes_the_refusal_under_the_key(langsmith_server: Serve) -> None:
+    client = langsmith_server().client()
+    made = client.create_dataset("cities")
+    client.create_examples(dataset_id=made.id, examples=[{"inputs": {"q": "Hi?"}}])
+    both = [graded(), graded()]
+    [row] = evaluate(lambda inputs: {"answer": "*Hi*"}, data="cities", evaluators=both, client=client)
+    noted = {one.score: one.comment for one in row["evaluation_results"]["results"] if one.key == "starred"}
+    assert (set(noted), "another evaluator writes feedback 'starred'" in str(noted[None])) == ({True, None}, True)

@@ -154,7 +154,8 @@ def test_what_is_prepared_may_be_a_case_or_what_prepare_data_returned(langsmith_
         return AnswerCase(case_id=f"example-{example.id}", output=run.outputs["answer"])  # type: ignore[index]
 
     once = JudgeHarness(perturbations=["none"], repetitions=1, aggregation_rule="majority")
-    evaluators = [HarnessRunEvaluator(judge, once, prepare) for prepare in (as_before, as_case)]
+    prepares = {"before": as_before, "case": as_case}
+    evaluators = [HarnessRunEvaluator(judge, once, prepare, key=key) for key, prepare in prepares.items()]
     list(evaluate(application, data=dataset(client, note="x"), evaluators=evaluators, client=client))
     assert len(seen) == 4
     assert {case.input for case in seen} == {"q", None}

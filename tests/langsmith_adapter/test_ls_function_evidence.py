@@ -1,15 +1,20 @@
-"""What LangChain's chat models answer inside a function of LangSmith's is evidence of its rows."""
+"""What LangChain's chat models answer inside a function of LangSmith's is evidence of its rows; some ask none."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable
 from typing import Any
+from uuid import uuid4
 
 import pytest
+from agentevals.trajectory.match import create_trajectory_match_evaluator
 from langchain_core.caches import InMemoryCache
 from langchain_core.exceptions import OutputParserException
 from langchain_core.globals import set_llm_cache
+from langsmith.schemas import Example
+from openevals.exact import exact_match
+from openevals.json import create_json_match_evaluator
 from support.langsmith_people import a_run
 from support.openai_server import OpenAIServer, Reply, chat_model
 
@@ -122,3 +127,23 @@ def test_a_cached_answer_is_no_second_sample(openai_server: Serve) -> None:
 def test_a_function_that_asks_nobody_has_no_evidence() -> None:
     result = measured(lambda run, example: True)
     assert [evidence(row) for row in result.rows] == [("PASS", None, None, None, None)] * 2
+
+
+SAID = [{"role": "user", "content": "Rain?"}, {"role": "assistant", "content": "It rains in Oslo."}]
+
+
+@pytest.mark.parametrize(
+    ("evaluator", "outputs", "key"),
+    [
+        (exact_match, {"answer": "It is Paris."}, "exact_match"),
+        (create_json_match_evaluator(), {"answer": "It is Paris."}, "json_match:answer"),
+        (create_trajectory_match_evaluator(), {"messages": SAID}, "trajectory_strict_match"),
+    ],
+)
+def test_what_asks_no_model_is_called_once_in_langsmith_too(evaluator: Any, outputs: dict[str, Any], key: str) -> None:
+    harnessed = HarnessRunEvaluator(evaluator)
+    example = Example(id=uuid4(), inputs={"q": "Where?"}, outputs=outputs)
+    verdict = harnessed.evaluate_run(a_run(**outputs), example)["results"][0]
+    (result,) = harnessed.results.values()
+    said = "asks no model: called once, unperturbed" in str(result.warnings)
+    assert (verdict.key, verdict.score, len(result.rows), said) == (key, True, 1, True)

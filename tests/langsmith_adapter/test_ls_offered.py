@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -10,8 +11,8 @@ from typing import Any
 
 import pytest
 from langchain_classic.evaluation import load_evaluator
-from langsmith import evaluate, run_trees, tracing_context
-from openevals.llm import create_llm_as_judge
+from langsmith import aevaluate, evaluate, run_trees, tracing_context
+from openevals.llm import create_async_llm_as_judge, create_llm_as_judge
 from support.langsmith_fixtures import LangSmithServerFactory
 from support.langsmith_server import LangSmithServer
 from support.openai_server import OpenAIServer, Reply, always_first, chat_model
@@ -19,7 +20,7 @@ from support.openai_server import OpenAIServer, Reply, always_first, chat_model
 from judgeharness_integrations import AnswerCase, JudgeHarness
 from judgeharness_integrations.judging.execution.observing import Span
 from judgeharness_langchain import harness_evaluator
-from judgeharness_langsmith import LangSmithTracing, tracing
+from judgeharness_langsmith import HarnessRunEvaluator, LangSmithTracing, tracing
 from judgeharness_openevals import harness_judge
 
 Serve = Callable[..., OpenAIServer]
@@ -171,6 +172,31 @@ def test_without_upload_one_line_wraps_are_silent(
     assert (len(rows), judging.calls) == (1, 2)
     run_trees.get_cached_client().flush()
     assert server.runs == {}
+
+
+@pytest.mark.filterwarnings("ignore:'upload_(results|runs)' parameter is in beta")
+@pytest.mark.parametrize("wrap", [lambda judge: harness_judge(judge, once("none")), HarnessRunEvaluator], ids=str)
+def test_without_upload_aevaluate_is_silent(
+    langsmith_server: LangSmithServerFactory, openai_server: Serve, monkeypatch: pytest.MonkeyPatch, wrap: Any
+) -> None:
+    server = langsmith_server()
+    for name, value in server.environment().items():
+        monkeypatch.setenv(name, value)
+    client, model = server.client(), chat_model(openai_server([Reply.json({"reasoning": "it is", "score": True})]))
+    made = client.create_dataset("questions")
+    client.create_examples(dataset_id=made.id, examples=[{"inputs": {"q": "Which?"}}])
+    judge = wrap(create_async_llm_as_judge(prompt="Is {outputs} right?", judge=model, feedback_key="right"))
+
+    async def target(inputs: dict[str, Any]) -> dict[str, Any]:
+        return {"answer": "SECRET"}
+
+    async def scores() -> list[Any]:
+        rows = await aevaluate(target, data="questions", evaluators=[judge], client=client, upload_results=False)
+        return [row["evaluation_results"]["results"][0].score async for row in rows]
+
+    assert asyncio.run(scores()) == [True]
+    run_trees.get_cached_client().flush()
+    assert (server.runs, "SECRET" in server.text) == ({}, False)
 
 
 OFF = """

@@ -244,3 +244,16 @@ def test_a_function_of_ones_own_is_sampled() -> None:
 
     assert comparison_of(same) is None
     assert harness_judge(same).judge.asked_once is None
+
+
+@FACTORIES
+@pytest.mark.parametrize("rubric", [None, RUBRIC])
+def test_json_match_is_given_no_inputs_as_langsmith_gives_it_none(
+    factory: Any, rubric: Any, openai_server: Serve
+) -> None:
+    model = chat_model(openai_server([Reply.json({"bio": {"reasoning": "yes", "score": True}})]))
+    options = {} if rubric is None else {"rubric": rubric, "judge": model}
+    outputs, reference = BIOS
+    judge = harness_judge(factory(**options), JudgeHarness.single("any"))
+    found = told(judge, inputs={"q": "Who?"}, outputs=outputs, reference_outputs=reference)
+    assert {one["key"]: one["score"] for one in found}["json_match:name"] == 1

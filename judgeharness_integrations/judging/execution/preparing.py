@@ -165,8 +165,8 @@ def asked_digest(case: Case) -> bytes | None:
     if not isinstance(case, PairwiseCase):
         return content_digest(case)
     kept = {name: value for name, value in case.attributes.items() if name not in _OF_THE_ORDER}
-    found = content_digest(replace(case, attributes=kept))
-    exchanged = content_digest(replace(case, output=case.output_b, output_b=case.output, attributes=kept))
+    asked = replace(case, attributes=kept)
+    found, exchanged = content_digest(asked), content_digest(asked.swapped())
     return None if found is None or exchanged is None else min(found, exchanged)
 
 
