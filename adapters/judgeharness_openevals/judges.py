@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Literal, TypeAlias
 from judgeharness_integrations._errors import CaseError, UnsupportedEvaluatorError, UsageError
 from judgeharness_integrations.judging.adapters import VersionRange
 from judgeharness_integrations.judging.cases import AnswerCase, Case, Criterion, PairwiseCase, case_id_of
-from judgeharness_integrations.judging.judge import Answer, JudgeIdentity, Judgment, Probe, as_answer
+from judgeharness_integrations.judging.judge import Answer, JudgeIdentity, Judgment, Probe, as_answer, as_judgment
 from judgeharness_integrations.judging.parsing import REASONING, numbered
 from judgeharness_integrations.judging.structured import Attachments, StructuredCase, structured_case
 from judgeharness_integrations.verdictlog.row import is_number
@@ -396,7 +396,11 @@ class OpenevalsJudge:
         if (unusable := asked.unusable(strict=not self.own_reading)) is not None:
             return asked.judgment(self._to_all(unusable))
         sample.reading = reading
-        return asked.judgment(answers)
+        judgment = asked.judgment(answers)
+        if self.details is not None or reading is None or any(answer.outcome != "unparsed" for answer in answers):
+            return judgment
+        given = [part.get(field_of(part)) for part in reading.parts.values()] or [asked.native]
+        return replace(judgment, unreadable=as_judgment(given[0]).unreadable)
 
     def _read(self, native: Any) -> Reading:
         details = self.details

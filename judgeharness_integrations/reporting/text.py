@@ -16,9 +16,19 @@ from judgeharness_integrations.reporting.calibrationtext import calibration_text
 from judgeharness_integrations.verdictlog.plain import distribution_text, number_text, safe_text
 from judgeharness_integrations.verdictlog.row import CutOff, Verdict, VerdictRow, verdict_text
 
-__all__ = ["cost_text", "dissent", "headline", "rationale", "shown_order", "text_report", "tokens_text"]
+__all__ = [
+    "cost_text",
+    "dissent",
+    "headline",
+    "rationale",
+    "shown_order",
+    "text_report",
+    "tokens_text",
+    "undecided_reason",
+]
 
 
+_LONGEST_QUOTE = 300
 _DOT = " · "
 _INVERTED = "reliably wrong by its labels"
 _UNTOLD = "its labels cannot tell it from a constant judge"
@@ -131,6 +141,17 @@ def rationale(result: HarnessResult, criterion: str) -> VerdictRow | None:
 def dissent(result: HarnessResult, criterion: str) -> VerdictRow | None:
     """Return a sample that gives reasons for the strongest verdict against the decision."""
     return _reasoned(result, criterion, _side(result.criteria[criterion])[1])
+
+
+def undecided_reason(result: HarnessResult, criterion: str) -> str:
+    """Return why a criterion is not decided; of one not graded, with what the first answer without a verdict said."""
+    measured = result.criteria[criterion]
+    told = f"{measured.status.replace('_', ' ')}: {measured.reason}"
+    rows = (row for row in result.rows if row.criterion == criterion and row.outcome in ("unparsed", "refused"))
+    first = next((row for row in rows if _is_text(row.reasoning)), None)
+    if first is None or measured.status != "not_graded":
+        return told
+    return f"{told}; first {first.outcome}: {' '.join(str(first.reasoning).split())[:_LONGEST_QUOTE]}"
 
 
 def shown_order(row: VerdictRow) -> str:
