@@ -317,6 +317,11 @@ class OpenevalsJudge:
         return self.known if self.details is None else self.details.identity
 
     @property
+    def own_evaluation(self) -> Callable[..., Any] | None:
+        """A function of the caller's own; None of what openevals made, whose answers are known."""
+        return self.function if self.details is None and self.comparison is None else None
+
+    @property
     def model_name(self) -> str | None:
         """The name of the model it asks, where that is known."""
         return None if self.details is None else self.details.model_name

@@ -146,12 +146,17 @@ def dissent(result: HarnessResult, criterion: str) -> VerdictRow | None:
 def undecided_reason(result: HarnessResult, criterion: str) -> str:
     """Return why a criterion is not decided; of one not graded, with what the first answer without a verdict said."""
     measured = result.criteria[criterion]
-    told = f"{measured.status.replace('_', ' ')}: {measured.reason}"
-    rows = (row for row in result.rows if row.criterion == criterion and row.outcome in ("unparsed", "refused"))
-    first = next((row for row in rows if _is_text(row.reasoning)), None)
-    if first is None or measured.status != "not_graded":
-        return told
-    return f"{told}; first {first.outcome}: {' '.join(str(first.reasoning).split())[:_LONGEST_QUOTE]}"
+    parts = [f"{measured.status.replace('_', ' ')}: {measured.reason}", _first_failure(result, measured)]
+    return "; ".join(filter(None, parts))
+
+
+def _first_failure(result: HarnessResult, measured: CriterionResult) -> str | None:
+    """Return what the first answer without a verdict said, of a criterion that is not graded."""
+    rows = (row for row in result.rows if row.criterion == measured.criterion)
+    failed = (row for row in rows if row.outcome in ("unparsed", "refused") and _is_text(row.reasoning))
+    if measured.status != "not_graded" or (first := next(failed, None)) is None:
+        return None
+    return f"first {first.outcome}: {' '.join(str(first.reasoning).split())[:_LONGEST_QUOTE]}"
 
 
 def shown_order(row: VerdictRow) -> str:
@@ -236,6 +241,8 @@ def _details(result: HarnessResult, measured: CriterionResult) -> Iterator[str]:
     yield f"status: {measured.status}" + (f" ({safe_text(measured.reason)})" if told else "")
     failures = ", ".join(f"{count} {outcome}" for outcome, count in measured.outcomes.items())
     yield f"samples: {measured.planned} planned: {failures}"
+    if (failure := _first_failure(result, measured)) is not None:
+        yield safe_text(failure, _LONGEST_QUOTE)
     if not result.informal:
         yield from _stopping(measured)
         yield _consistency(measured, fixed=not result.design.curtail)
