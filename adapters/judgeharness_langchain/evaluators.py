@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import inspect
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache, partial
 from importlib import import_module
 from typing import Any, ClassVar
 
@@ -22,13 +24,16 @@ from judgeharness_integrations.judging.execution.ownclients import own_model
 from judgeharness_integrations.judging.functionsource import UnreadableError
 from judgeharness_integrations.judging.harness import Shape
 from judgeharness_integrations.judging.judge import Answer, JudgeIdentity, Judgment, Probe
+from judgeharness_integrations.judging.parsing import described, of_an_array
 from judgeharness_integrations.judging.structured import StructuredCase, own_copy
+from judgeharness_integrations.judging.threads import in_thread
 from judgeharness_integrations.verdictlog.row import Verdict
 from judgeharness_langchain.kinds import (
     LANGCHAIN,
     CallOptions,
     Kind,
     compares_by_rule,
+    is_known,
     kind_of,
     own_classes,
     short_name,
@@ -130,6 +135,13 @@ def _own_code(evaluator: object) -> Iterator[tuple[str, Any]]:
 
 
 _RUN = "__run"
+_WANTED = {
+    "any": "a number as score",
+    "labels": "Y or N as value, or 1 or 0 as score",
+    "pairwise": "A or B as value, or 0.5 as score",
+    "scores": "a number as score",
+}
+_BESIDES = frozenset({"callbacks", "tags", "metadata", "include_run_info"})  # what every sample is given
 _MOST_STEPS = 30_000_000  # characters an opening bracket looks at, of all of them together; tenths of a second
 
 
@@ -195,6 +207,11 @@ class EvaluatorJudge:
         return frozenset({"slot_names"}) if renamed else frozenset()
 
     @property
+    def own_evaluation(self) -> Callable[..., Any] | None:
+        """The method that answers, of an evaluator of the caller's own; None of one of LangChain's."""
+        return None if is_known(self.evaluator) else _evaluation(self.evaluator, pairs=self.kind.pairs)[0]
+
+    @property
     def asked_once(self) -> str | None:
         """Why one unperturbed call says all there is to know; None for a judge that is to be sampled."""
         return self.kind.asked_once
@@ -214,7 +231,7 @@ class EvaluatorJudge:
         evaluator, warnings = self._isolated(probe, case.presentation.slot_names)
         with captured() as capture:
             try:
-                sample.answer = await self._evaluate(own_model(evaluator), probe)
+                native = await self._evaluate(own_model(evaluator), probe)
             except Exception as error:
                 sample.error = error
                 if capture.empty is not None:
@@ -224,17 +241,19 @@ class EvaluatorJudge:
                     raise
             else:
                 answer = capture.last
+                sample.answer = dict(native) if isinstance(native, Mapping) else {}
+                if self.kind.verdict(sample.answer) is None and self.own_evaluation is not None:
+                    return self._unread(native, answer or ModelAnswer())
         return await read_apart(answer.text if answer else "", self._judgment, case, sample, answer, warnings)
 
-    async def _evaluate(self, evaluator: Any, probe: Probe) -> dict[str, Any]:
+    async def _evaluate(self, evaluator: Any, probe: Probe) -> Any:
         config = self.options.for_sample(probe)
         arguments: dict[str, Any] = {**self._given(probe.case), **self.options.extra}
         arguments |= {key: config.get(key) for key in ("callbacks", "tags", "metadata")}
         arguments["include_run_info"] = True
-        name = "aevaluate_string_pairs" if self.kind.pairs else "aevaluate_strings"
-        # The harnessed evaluator has checked and warned about the arguments once; the samples need not again.
-        call = getattr(evaluator, f"_{name}", None) or getattr(evaluator, name)
-        return dict(await call(**arguments))
+        call, asynchronous = _evaluation(evaluator, pairs=self.kind.pairs)
+        given = partial(call, **_fitting(call, arguments))
+        return await (given() if asynchronous else in_thread(given))
 
     def _given(self, case: AnswerCase) -> Mapping[str, Any]:
         """Return the texts of a case; to what compares by rule, its values."""
@@ -288,6 +307,23 @@ class EvaluatorJudge:
             run_id=None if run is None else str(run.run_id),
         )
 
+    def _unread(self, native: object, said: ModelAnswer) -> Judgment:
+        """Return the judgment on what an evaluator of the caller's own answered, where no verdict is in it.
+
+        It says what that was, unless the model it asked did not come to an end.
+        """
+        name = self.criteria[0].name
+        if (unusable := said.unusable(name)) is not None:
+            return said.judgment([unusable])
+        given = native if isinstance(native, Mapping) else {}
+        held = {key: of_an_array(given[key]) for key in ("value", "score") if key in given}
+        stated = {key: one for key, one in held.items() if isinstance(one, (str, int, float))}
+        told = " and ".join(f"{key} {one!r:.60}" for key, one in stated.items()) or described(native)
+        text = f"answered {told}, which is no verdict: return a dict with {_WANTED[self.kind.shape]}"
+        unparsed = Answer(criterion=name, outcome="unparsed", reasoning=text)
+        may_be_read = native is None or (bool(held) and all(one is None or key in stated for key, one in held.items()))
+        return replace(said.judgment([unparsed]), unreadable=None if may_be_read else text)
+
     def _read(
         self, case: AnswerCase, theirs: Verdict | None, answer: ModelAnswer | None
     ) -> tuple[Verdict | None, bool]:
@@ -302,6 +338,34 @@ class EvaluatorJudge:
         if isinstance(ours, (int, float)) and divisor:
             ours = ours / divisor
         return ours, ours != theirs
+
+
+def _evaluation(evaluator: Any, *, pairs: bool) -> tuple[Callable[..., Any], bool]:
+    """Return the method that answers, and whether it is asynchronous.
+
+    That is the async one, unless there is none, or it is LangChain's own, which only runs the sync one. The harnessed
+    evaluator has checked and warned about the arguments once, so that it is the one with an underscore.
+    """
+    name = "evaluate_string_pairs" if pairs else "evaluate_strings"
+    found = getattr(evaluator, f"_a{name}", None) or getattr(evaluator, f"a{name}", None)
+    if found is not None and not str(getattr(found, "__module__", "")).endswith(".evaluation.schema"):
+        return found, True
+    return getattr(evaluator, f"_{name}", None) or getattr(evaluator, name), False
+
+
+def _fitting(call: Callable[..., Any], arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the arguments without those that a method of the caller's own does not take and nobody gave."""
+    taken = _taken(getattr(call, "__func__", call))
+    if taken is None:
+        return arguments
+    return {name: one for name, one in arguments.items() if name in taken or (name not in _BESIDES and one is not None)}
+
+
+@lru_cache(maxsize=256)
+def _taken(function: Callable[..., Any]) -> frozenset[str] | None:
+    """Return the names of the parameters of a function; None where it takes any."""
+    parameters = inspect.signature(function).parameters
+    return None if any(one.kind is one.VAR_KEYWORD for one in parameters.values()) else frozenset(parameters)
 
 
 def linear_parser(parser: Any) -> Any:

@@ -17,7 +17,7 @@ from judgeharness_integrations.analysis.result import HarnessResult
 from judgeharness_integrations.judging.byrule import ASKS_AN_EMBEDDING_MODEL, ASKS_NO_MODEL
 from judgeharness_integrations.judging.harness import Shape
 from judgeharness_integrations.judging.judge import Probe
-from judgeharness_integrations.judging.parsing import Grammar, label_grammar, score_grammar
+from judgeharness_integrations.judging.parsing import Grammar, label_grammar, of_an_array, score_grammar
 from judgeharness_integrations.verdictlog.row import Verdict
 
 __all__ = [
@@ -27,6 +27,7 @@ __all__ = [
     "Kind",
     "NativeValue",
     "compares_by_rule",
+    "is_known",
     "kind_of",
     "own_classes",
     "short_name",
@@ -74,7 +75,7 @@ class Kind:
 
     def verdict(self, answer: Mapping[str, Any]) -> Verdict | None:
         """Return the log's verdict of a result dict, None when it holds none."""
-        value, score = answer.get("value"), answer.get("score")
+        value, score = of_an_array(answer.get("value")), of_an_array(answer.get("score"))
         if self.shape == "scores" or (self.shape == "any" and not isinstance(score, bool)):
             return score if isinstance(score, (int, float)) and not isinstance(score, bool) else None
         if self.shape == "pairwise":
@@ -183,6 +184,11 @@ def own_classes(evaluator: object) -> Iterator[type]:
         if kind.__module__.partition(".")[0] in LANGCHAIN:
             return
         yield kind
+
+
+def is_known(evaluator: object) -> bool:
+    """Whether an evaluator is of a class of LangChain's, or derived from one, so that its answers are known."""
+    return not _BY_CLASS.keys().isdisjoint(_class_names(evaluator))
 
 
 def compares_by_rule(evaluator: object) -> bool:

@@ -29,7 +29,7 @@ from judgeharness_integrations.judging.harness import JudgeHarness, Shape
 from judgeharness_integrations.judging.recording import watchers
 from judgeharness_integrations.judging.structured import structured_case
 from judgeharness_integrations.reporting import rationale
-from judgeharness_integrations.reporting.text import shown_order
+from judgeharness_integrations.reporting.text import shown_order, undecided_reason
 from judgeharness_integrations.verdictlog.row import VerdictRow, verdict_to_json
 from judgeharness_langchain.chatjudge import ChatJudge
 from judgeharness_langchain.evaluators import EvaluatorJudge
@@ -85,7 +85,10 @@ def result_dict(result: HarnessResult, kind: Kind, *, include_run_info: bool = F
     verdict = verdict_to_json(measured.verdict)
     value, score = _native(kind, measured)
     row = rationale(result, measured.criterion)
-    native = {"reasoning": _reasoning(measured, row), "value": value, "score": score}
+    reasoning = (
+        _reasoning(measured, row) if measured.status == "decided" else undecided_reason(result, measured.criterion)
+    )
+    native = {"reasoning": reasoning, "value": value, "score": score}
     answer: dict[str, Any] = {key: native[key] for key in kind.keys}
     run_id = row.attributes.get("run_id") if row is not None else None
     if include_run_info and run_id is not None:
@@ -102,8 +105,6 @@ def _native(kind: Kind, measured: CriterionResult) -> NativeValue:
 
 
 def _reasoning(measured: CriterionResult, row: VerdictRow | None) -> str:
-    if measured.status != "decided":
-        return f"{measured.status.replace('_', ' ')}: {measured.reason}"
     if row is None:
         return measured.reason
     return f"{shown_order(row)} ".lstrip() + (row.reasoning or row.raw or "")

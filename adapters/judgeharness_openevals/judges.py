@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Literal, TypeAlias
 from judgeharness_integrations._errors import CaseError, UnsupportedEvaluatorError, UsageError
 from judgeharness_integrations.judging.adapters import VersionRange
 from judgeharness_integrations.judging.cases import AnswerCase, Case, Criterion, PairwiseCase, case_id_of
-from judgeharness_integrations.judging.judge import Answer, JudgeIdentity, Judgment, Probe, as_answer
+from judgeharness_integrations.judging.judge import Answer, JudgeIdentity, Judgment, Probe, as_answer, as_judgment
 from judgeharness_integrations.judging.parsing import REASONING, numbered
 from judgeharness_integrations.judging.structured import Attachments, StructuredCase, structured_case
 from judgeharness_integrations.verdictlog.row import is_number
@@ -317,6 +317,11 @@ class OpenevalsJudge:
         return self.known if self.details is None else self.details.identity
 
     @property
+    def own_evaluation(self) -> Callable[..., Any] | None:
+        """A function of the caller's own; None of what openevals made, whose answers are known."""
+        return self.function if self.details is None and self.comparison is None else None
+
+    @property
     def model_name(self) -> str | None:
         """The name of the model it asks, where that is known."""
         return None if self.details is None else self.details.model_name
@@ -396,7 +401,11 @@ class OpenevalsJudge:
         if (unusable := asked.unusable(strict=not self.own_reading)) is not None:
             return asked.judgment(self._to_all(unusable))
         sample.reading = reading
-        return asked.judgment(answers)
+        judgment = asked.judgment(answers)
+        if self.details is not None or reading is None or any(answer.outcome != "unparsed" for answer in answers):
+            return judgment
+        given = [part.get(field_of(part)) for part in reading.parts.values()] or [asked.native]
+        return replace(judgment, unreadable=as_judgment(given[0]).unreadable)
 
     def _read(self, native: Any) -> Reading:
         details = self.details

@@ -19,7 +19,7 @@ from judgeharness_integrations.judging.judge import DEFAULT_CRITERION
 from judgeharness_integrations.judging.recording import watchers
 from judgeharness_integrations.judging.structured import without_content
 from judgeharness_integrations.reporting import rationale
-from judgeharness_integrations.reporting.text import shown_order
+from judgeharness_integrations.reporting.text import shown_order, undecided_reason
 from judgeharness_integrations.verdictlog.row import EVERY_CRITERION, VerdictRow, is_number, verdict_to_json
 from judgeharness_openevals._seams import in_test_case
 from judgeharness_openevals.introspecting import PASS_FAIL, SCORE
@@ -30,7 +30,6 @@ __all__ = ["Ending", "Native", "comment_on", "measurement", "native_result", "on
 
 Native: TypeAlias = "dict[str, Any] | list[dict[str, Any]]"
 _Part: TypeAlias = Mapping[str, Any]
-_HASHED, _QUOTED = "sha256:", 300
 
 
 def measurement(result: HarnessResult, criterion: str) -> dict[str, Any]:
@@ -64,17 +63,9 @@ def comment_on(result: HarnessResult, criterion: str) -> str | None:
     """Return why nothing was decided, else the reasons of a sample on the deciding side; None where none gave any."""
     measured = result.criteria[criterion]
     if measured.status != "decided":
-        failure = _first_failure(result, criterion) if measured.status == "not_graded" else ""
-        return f"{measured.status.replace('_', ' ')}: {measured.reason}{failure}"
+        return undecided_reason(result, criterion)
     row = rationale(result, criterion)
     return f"{shown_order(row)} ".lstrip() + row.reasoning if row is not None and row.reasoning else None
-
-
-def _first_failure(result: HarnessResult, criterion: str) -> str:
-    """Return what the first answer that was no verdict said; errors are in the harness's own reason."""
-    rows = (row for row in result.rows if row.criterion == criterion and row.outcome in ("unparsed", "refused"))
-    first = next((row for row in rows if row.reasoning and not row.reasoning.startswith(_HASHED)), None)
-    return "" if first is None else f"; first {first.outcome}: {' '.join(str(first.reasoning).split())[:_QUOTED]}"
 
 
 def native_result(judge: OpenevalsJudge, result: HarnessResult, *, bare: bool = False, raises: bool = True) -> Native:

@@ -162,7 +162,8 @@ class Judge(Protocol):
     its `extra`, too; `discrete`, that its scores are choices with nothing in between; `learn(facts)`, which is told the
     attributes of rows of earlier answers before it is asked, and `lesson`, what a copy of the judge has to learn to go
     on alike: none where it is empty, None while only an answer can tell, until when copies are asked one at a time;
-    `unidentified`, why `identity` is None; `asked_once`, why one unperturbed call says all (`asks no model`), or None.
+    `unidentified`, why `identity` is None; `own_evaluation`, else `function`, what of the caller's own answers, in
+    any form; `asked_once`, why one unperturbed call says all (`asks no model`), or None.
     """
 
     @property
@@ -422,7 +423,7 @@ def note_understood(judge: Judge) -> None:
 
 def _code(judge: Judge) -> object | None:
     """Return what is called when a judge asks its function, which suites wrap anew for each case; None without one."""
-    function = getattr(judge, "function", None)
+    function = getattr(judge, "own_evaluation", getattr(judge, "function", None))
     while isinstance(function, partial):
         function = function.func
     if function is None:

@@ -16,9 +16,19 @@ from judgeharness_integrations.reporting.calibrationtext import calibration_text
 from judgeharness_integrations.verdictlog.plain import SENTENCE, distribution_text, number_text, safe_text
 from judgeharness_integrations.verdictlog.row import CutOff, Verdict, VerdictRow, verdict_text
 
-__all__ = ["cost_text", "dissent", "headline", "rationale", "shown_order", "text_report", "tokens_text"]
+__all__ = [
+    "cost_text",
+    "dissent",
+    "headline",
+    "rationale",
+    "shown_order",
+    "text_report",
+    "tokens_text",
+    "undecided_reason",
+]
 
 
+_LONGEST_QUOTE = 300
 _DOT = " · "
 _INVERTED = "reliably wrong by its labels"
 _UNTOLD = "its labels cannot tell it from a constant judge"
@@ -134,6 +144,22 @@ def dissent(result: HarnessResult, criterion: str) -> VerdictRow | None:
     return _reasoned(result, criterion, _side(result.criteria[criterion])[1])
 
 
+def undecided_reason(result: HarnessResult, criterion: str) -> str:
+    """Return why a criterion is not decided; of one not graded, with what the first answer without a verdict said."""
+    measured = result.criteria[criterion]
+    parts = [f"{measured.status.replace('_', ' ')}: {measured.reason}", _first_failure(result, measured)]
+    return "; ".join(filter(None, parts))
+
+
+def _first_failure(result: HarnessResult, measured: CriterionResult) -> str | None:
+    """Return what the first answer without a verdict said, of a criterion that is not graded."""
+    rows = (row for row in result.rows if row.criterion == measured.criterion)
+    failed = (row for row in rows if row.outcome in ("unparsed", "refused") and _is_text(row.reasoning))
+    if measured.status != "not_graded" or (first := next(failed, None)) is None:
+        return None
+    return f"first {first.outcome}: {' '.join(str(first.reasoning).split())[:_LONGEST_QUOTE]}"
+
+
 def shown_order(row: VerdictRow) -> str:
     """Return a note for a rationale whose letters name the texts in swapped order."""
     return " (shown in swapped order)" if row.swapped else ""
@@ -216,6 +242,8 @@ def _details(result: HarnessResult, measured: CriterionResult) -> Iterator[str]:
     yield f"status: {measured.status}" + (f" ({safe_text(measured.reason)})" if told else "")
     failures = ", ".join(f"{count} {outcome}" for outcome, count in measured.outcomes.items())
     yield f"samples: {measured.planned} planned: {failures}"
+    if (failure := _first_failure(result, measured)) is not None:
+        yield safe_text(failure, _LONGEST_QUOTE)
     if not result.informal:
         yield from _stopping(measured)
         yield _consistency(measured, fixed=not result.design.curtail)

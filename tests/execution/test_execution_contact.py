@@ -65,6 +65,13 @@ class Watched:
                 self.first_ended_after = len(self.begun)
 
 
+class Unread(Watched):
+    """One of which no answer was ever read: it is asked nothing elsewhere."""
+
+    async def __call__(self, case: AnswerCase) -> Any:
+        return await super().__call__(case)
+
+
 def raising(error: Exception) -> Judging:
     def judge(case: AnswerCase) -> str:
         raise error
@@ -224,11 +231,13 @@ def test_a_judge_that_is_down_is_asked_three_times(max_concurrency: int) -> None
     assert results[-1].reason == f"judge down: 2 of 2 planned samples were not asked; {ended}"
 
 
-def test_few_calls_that_all_fail_end_as_they_are() -> None:
-    judge = Watched(raising(WrongKeyError()))
+@pytest.mark.parametrize("known", [False, True])
+def test_few_calls_that_all_fail_end_as_they_are(*, known: bool) -> None:
+    judge = understood() if known else Unread()
+    judge.answer = raising(WrongKeyError())
     result = harness(repetitions=6).evaluate(judge, cases(1)[0])
     assert (len(judge.begun), result.state, result.status) == (6, "complete", "not_graded")
-    one_by_one = Watched(raising(WrongKeyError()))
+    one_by_one = type(judge)(raising(WrongKeyError()))
     result = harness(repetitions=6, max_concurrency=1).evaluate(one_by_one, cases(1)[0])
     assert (len(one_by_one.begun), result.state, result.status) == (3, "judge_down", "not_graded")
 

@@ -16,6 +16,7 @@ from support.openai_server import chat_model
 from support.openevals_judging import Serve, once, scored, told, without
 
 from judgeharness_integrations import AnswerCase, JudgeHarness
+from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.judging.structured import structured_case
 from judgeharness_openevals import OpenevalsJudge, harness_judge
 
@@ -156,6 +157,27 @@ def test_a_list_of_one_stays_a_list_and_the_bare_list_is_kept() -> None:
 def test_what_is_no_result_is_unparsed() -> None:
     answer = harness_judge(lambda outputs: ["no result"])(outputs="a text")
     assert answer[0]["metadata"]["outcomes"]["unparsed"] == 6
+
+
+@pytest.mark.parametrize(
+    ("native", "what"),
+    [
+        (object(), "a value of type object"),
+        ({"key": "tone", "score": object()}, "a value of type object"),
+        ([{"key": "tone", "score": b"1"}], "a value of type bytes"),
+        ({"choices": [object()]}, "a dict with choices, which is no verdict"),
+    ],
+)
+def test_an_answer_nobody_understands_says_what_it_was_after_one_call(native: Any, what: str) -> None:
+    asked: list[str] = []
+
+    def strange(outputs: str) -> Any:
+        asked.append(outputs)
+        return native
+
+    with pytest.raises(UsageError, match=f"^judge 'strange' answered {what}"):
+        harness_judge(strange)(outputs="a text")
+    assert len(asked) == 1
 
 
 def test_a_function_that_raises_is_an_error_row_and_a_bare_one_raises() -> None:

@@ -14,6 +14,7 @@ from support.rows import both_orders, sampled
 from judgeharness_integrations.analysis.calibration import measure_calibration
 from judgeharness_integrations.analysis.result import HarnessResult
 from judgeharness_integrations.reporting import calibration_text, dissent, rationale
+from judgeharness_integrations.reporting.text import undecided_reason
 from judgeharness_integrations.verdictlog.plain import distribution_text, number_text, safe_text
 
 TEN_LINES = """\
@@ -76,6 +77,21 @@ def test_an_abstention_is_the_verdict() -> None:
     assert report["verdict"] == "ABSTAIN"
     assert report["status"] == "abstained (highest count 5 of 8 samples is below 2/3)"
     assert report["aggregation_rule"] == "supermajority(2/3)"
+
+
+def test_an_answer_nobody_read_says_what_it_was_where_nothing_is_graded() -> None:
+    silent, said, hashed = (sampled([None], reasoning=text) for text in (None, "said\nso", "sha256:1"))
+    rows = [replace(row, repetition=number) for number, row in enumerate([*silent, *hashed, *said])]
+    result = measured(rows, perturbations=("none",), repetitions=3)
+    assert "\nfirst unparsed: said so\n" in result.report()
+    assert undecided_reason(result, "verdict") == f"not graded: {result.only.reason}; first unparsed: said so"
+    assert "first" not in measured(rows[:2], perturbations=("none",), repetitions=2).report()
+
+
+def test_why_nothing_was_decided_quotes_no_answer_where_it_was_abstained() -> None:
+    rows = [*sampled(["PASS", "FAIL"]), *sampled([None], reasoning="said so")]
+    result = measured([replace(row, repetition=number) for number, row in enumerate(rows)], perturbations=("none",))
+    assert undecided_reason(result, "verdict") == f"abstained: {result.only.reason}"
 
 
 def test_not_graded_is_no_verdict() -> None:

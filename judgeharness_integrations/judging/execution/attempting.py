@@ -52,6 +52,7 @@ class Contact:
 
     Args:
         alone: the first call ends before another one begins.
+        unread: that is for its answer's sake alone; where it fails the others follow as if it had not been waited for.
         made: it has answered; a refusal, or an answer nobody can read, is one, too.
         lost: why it is asked nothing more, as a sentence.
         cases: those whose calls showed that it is down.
@@ -59,6 +60,7 @@ class Contact:
     """
 
     alone: bool = False
+    unread: bool = False
     made: bool = False
     lost: str | None = None
     cases: set[str] = field(default_factory=set)
@@ -71,14 +73,15 @@ class Contact:
         Many calls about several cases, or nobody knows how many, begin with one; so do those of a judge whose answers
         nobody may understand.
         """
-        return cls(alone=not understood or plan is None or (plan.cases > 1 and plan.calls > _FEW))
+        many = plan is None or (plan.cases > 1 and plan.calls > _FEW)
+        return cls(alone=many or not understood, unread=not many and not understood)
 
     @property
     def room(self) -> float:
         """Calls that may be under way before the first answer: after a failure no more than are needed to be sure."""
-        if self._failed:
+        if self._failed > self.unread:
             return _ENOUGH - self._failed
-        return 1 if self.alone else math.inf
+        return 1 if self.alone and not self._failed else math.inf
 
     def answered(self) -> None:
         """Note an answer."""

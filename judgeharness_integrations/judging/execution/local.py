@@ -303,7 +303,8 @@ class _Crew:
             self.failure, self.unfit = error, True
             self._end()
         else:
-            note_understood(self.judge)
+            if any(row.ok for row in rows):
+                note_understood(self.judge)
 
     async def _probe(self, pending: Pending) -> Probe | Exception:
         """Return the probe, or what its perturbation raised: that fails the probes of this perturbation only."""
