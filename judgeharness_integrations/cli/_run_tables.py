@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["print_summary"]
 
 _MOST_VERDICTS = 6
+_LONGEST = 2000  # characters of a line
 
 
 def print_summary(
@@ -52,12 +53,12 @@ def print_summary(
     screen.print(table("measured", columns, [row[: len(columns)] for row in rows], texts=2))
     for judge in document["judges"]:
         for line in (*_about(judge), *filter(None, [certificates.get(judge["judge"])])):
-            screen.print(Text(safe_text(f"{judge['judge']}: {line}")))
+            screen.print(Text(safe_text(f"{judge['judge']}: {line}", _LONGEST)))
     usage = document["usage"]
     cost = cost_text(usage["cost"], usage["cost_remarks"])
     attempts = f"{usage['attempts'] or 0} attempts in rows, {document['attempts_spent']} attempts spent in all"
     told = f"usage: {usage['calls']} calls, {attempts}, tokens {tokens_text(usage) or 'unknown'}"
-    screen.print(Text(safe_text(told + ("" if cost is None else f", {cost}"), 2000)), soft_wrap=True)
+    screen.print(Text(safe_text(told + ("" if cost is None else f", {cost}"), _LONGEST)), soft_wrap=True)
     for run, calls in document["reused_from"].items():
         screen.print(Text(f"re-used: {calls} calls that run {safe_text(run)} paid for"))
     cases = document["judged_cases"] + document["not_asked_cases"]

@@ -43,6 +43,7 @@ __all__ = [
 
 FLIP_COLUMNS: Final = ("case", "before -> after", "samples before", "samples after", "gold", "p under noise")
 _NAMED: Final = 5
+_OPEN: Final = frozenset({"no difference found", "cannot tell"})
 _MEANINGS: Final = {
     "positive_rate": " (of all cases, abstained and not graded ones too)",
     "right_of_labelled": " (abstained and not graded cases are not right)",
@@ -89,6 +90,12 @@ def caveats(report: ComparisonReport) -> Iterator[str]:
     if worthless := [f"{titled(one)}, {side}" for one in report.criteria for side, _ in _not_better(one)]:
         yield f"not shown to be better than a judge that reads nothing: {named(worthless)}"
     yield from _bills(report)
+    if not report.sequential and any(one.answer in _OPEN and one.cases_needed for one in report.criteria):
+        level, twice = (f"{100 * share:g} %" for share in (report.alpha, 2 * report.alpha))
+        yield (
+            "adding cases because no difference was found is a second look: two runs of one judge are then found "
+            f"different up to {twice} of the time, not {level}; --sequential keeps to {level} at every look"
+        )
     looks = ", at every look at once, about the population the cases are from" if report.sequential else ""
     yield f"{_level(report)} (weighted Holm); intervals hold 95 % each{looks}; seed {report.seed}"
 

@@ -14,6 +14,7 @@ from judgeharness_integrations._errors import UnknownNameError
 from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow, verdict_to_json
 
 __all__ = [
+    "CHARACTERS",
     "COLUMNS",
     "LENGTH_COLUMNS",
     "LOG_SCHEMA",
@@ -143,6 +144,7 @@ def unquoted(columns: dict[str, str]) -> dict[str, str]:
 
 
 ROW_COLUMNS = (*ROW_FIELDS, "attributes")
+CHARACTERS = "characters"  # how long one answer is
 LENGTH_COLUMNS = (("length_a", "length_b"), ("length", "length_b"))  # how long the two answers of a pair are
 PAIR_COLUMN = "pair_digest"  # what a pair asks, whichever of its answers comes first
 REUSED_FROM = "reused_from"  # the attribute of a row that was taken from an earlier run: the run that paid

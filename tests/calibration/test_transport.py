@@ -110,6 +110,9 @@ def test_lengths_are_of_texts_columns_and_tokens() -> None:
         "length_a + length_b": 40.0,
         "input tokens": 77.0,
     }
+    one = replace(rows[0], attributes={"characters": 40, "length": 9}, input_tokens=None)
+    assert lengths_of([one], {}) == {"characters": 40.0, "length": 9.0}
+    assert lengths_of([one], {"output": "abc"}) == {"characters": 3.0, "length": 9.0}
     assert lengths_of([replace(rows[0], perturbation="format_change", attributes={"length_a": "x"})], {}) == {}
     assert lengths_of([], {}) == {}
     assert column_text([], "subset") is None

@@ -77,6 +77,7 @@ def test_labels_selected_by_verdict_certify_nothing_and_a_sentence_says_why(tmp_
     assert selection.refusal.reason.endswith(told)
     assert any(told in line for line in certificate_text(found))
     assert not any("number of labels" in line for line in certificate_text(found))  # drawn at random, fewer would do
+    assert selection.untold == ""  # controls on such labels are not those of the cases
     assert Certificate.load(found.save(tmp_path / "refused.json")) == found
 
 

@@ -100,18 +100,13 @@ def test_a_run_like_the_labelled_cases_is_calibrated(command: Command, folder: P
 def test_a_shifted_run_is_calibrated_nowhere(
     command: Command, folder: Path, study: Callable[..., Any], name: str, what: str
 ) -> None:
-    """`run` has no texts to measure; a report that is given them sees longer answers as well."""
-    given = ("--cases", folder / f"{name}.csv") if name == "longer" else ()
     ran = study(name, "--require-calibration")
-    if name != "longer":
-        assert ran.code == 1
-        assert ran.json["judges"][0]["calibration"]["status"] == "shifted"
-        assert ran.json["judges"][0]["calibration"]["criteria"]["verdict"]["precision"] is None
-        assert (
-            "is shifted: this run's cases are not like the labelled ones in" in ran.json["gates"]["checks"][0]["reason"]
-        )
+    assert ran.code == 1
+    assert ran.json["judges"][0]["calibration"]["status"] == "shifted"
+    assert ran.json["judges"][0]["calibration"]["criteria"]["verdict"]["precision"] is None
+    assert "is shifted: this run's cases are not like the labelled ones in" in ran.json["gates"]["checks"][0]["reason"]
     out = folder / f"out_{name}"
-    report = command("report", out, *given, "--json", "--results", "--no-step-summary", "--require-calibration")
+    report = command("report", out, "--json", "--results", "--no-step-summary", "--require-calibration")
     assert report.code == 1
     anchor = report.json["judges"][0]["calibration"]
     assert anchor["status"] == "shifted"
@@ -122,7 +117,7 @@ def test_a_shifted_run_is_calibrated_nowhere(
     assert report.json["judges"][0]["calibrated"] is False
     written = {kind: folder / f"report.{kind}" for kind in ("html", "markdown", "junit", "csv")}
     options = [option for kind, path in written.items() for option in (f"--{kind}", path)]
-    told = command("report", out, *given, *options, "--no-step-summary")
+    told = command("report", out, *options, "--no-step-summary")
     assert "uncalibrated: the calibration on labelled is shifted: " in told.out
     for path in written.values():
         assert "shifted" in path.read_text()

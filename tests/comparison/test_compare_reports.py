@@ -16,6 +16,7 @@ from judgeharness_integrations.analysis.aggregation.rules import Rule
 from judgeharness_integrations.analysis.comparison import ComparisonReport, CriterionComparison, compare
 from judgeharness_integrations.analysis.runs import RunReport, run_report
 from judgeharness_integrations.analysis.runs.reading import results_of_log
+from judgeharness_integrations.reporting.comparison import caveats
 
 P, F = "PASS", "FAIL"
 
@@ -113,6 +114,16 @@ def test_no_difference_says_what_could_have_been_found() -> None:
     assert f"80 % power for a change of {100 * one.minimum_detectable:.1f} points" in one.reason
     assert one.cases_needed is not None
     assert 0 < one.predicted_power(0.1) < 1
+
+
+def test_following_the_advice_about_more_cases_has_its_price() -> None:
+    alike, apart = (flat([P, F] * 40), flat([P, F] * 39 + [F, P])), (flat([P] * 40), flat([F] * 20 + [P] * 20))
+    price = (
+        "adding cases because no difference was found is a second look: two runs of one judge are then found "
+        "different up to 10 % of the time, not 5 %; --sequential keeps to 5 % at every look"
+    )
+    reports = [compare(*alike), compare(*apart), compare(*alike, sequential=True)]
+    assert [price in list(caveats(one)) for one in reports] == [True, False, False]
 
 
 def test_gold_decides_what_better_means() -> None:

@@ -211,8 +211,9 @@ def test_gold_of_a_criterion(gold: object, expected: dict[str, object]) -> None:
     ("make", "expected"),
     [
         (lambda: "text", {}),
-        (lambda: AnswerCase(case_id="c", output="o", attributes={"subset": "x"}), {"subset": "x"}),
-        (lambda: AnswerCase(case_id="c", output="o", author="gpt-4o"), {"author": "gpt-4o"}),
+        (lambda: AnswerCase(case_id="c", output="o", attributes={"subset": "x"}), {"subset": "x", "characters": 1}),
+        (lambda: AnswerCase(case_id="c", output="four", author="gpt-4o"), {"author": "gpt-4o", "characters": 4}),
+        (lambda: AnswerCase(case_id="c", output="o", attributes={"length": 9}), {"length": 9}),
         (
             lambda: PairwiseCase(case_id="c", output="o", output_b="p", author="a", author_b="b"),
             {"author": "a", "author_b": "b", "length_a": 1, "length_b": 1, "pair_digest": "11c7a2a8da74e0d7"},

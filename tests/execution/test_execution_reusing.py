@@ -138,7 +138,8 @@ def test_what_is_taken_over_is_kept_as_the_run_keeps_its_own(log: SqlLog, keep: 
     own = judged(harness(log, "r4", keep=keep, reuse=False), Numbering(), same("b"))["b"].rows[0]
     assert (taken.reasoning, taken.raw, taken.error) == (own.reasoning, own.raw, own.error)
     assert again.raw == taken.raw
-    assert taken.attributes == {"response_id": "id-1", "reused_from": "r1", "reused_case": "a"}
+    provenance = {"response_id": "id-1", "reused_from": "r1", "reused_case": "a"}
+    assert taken.attributes == provenance | {"characters": len(told.output)}
     assert asked.attributes["author"] == "gpt-4o"
 
 

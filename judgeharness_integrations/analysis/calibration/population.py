@@ -10,7 +10,7 @@ from typing import Any, Final, Self
 
 from judgeharness_integrations.analysis.aggregation.decision import Status
 from judgeharness_integrations.analysis.calibration.measure import NOT_GRADED
-from judgeharness_integrations.verdictlog.encoding import LENGTH_COLUMNS, columns_together, values_together
+from judgeharness_integrations.verdictlog.encoding import CHARACTERS, LENGTH_COLUMNS, columns_together, values_together
 from judgeharness_integrations.verdictlog.row import ABSTAIN, Verdict, VerdictRow, is_number, verdict_text
 
 __all__ = [
@@ -28,9 +28,9 @@ __all__ = [
     "population_of",
 ]
 
-CHARACTERS: Final = "characters"
 _TOKENS: Final = "input tokens"
 _TEXTS: Final = ("output", "output_b")
+_OF_ONE: Final = ("length",)
 _TENTHS: Final = 10
 _PER_DOUBLING: Final = 2
 
@@ -192,15 +192,17 @@ def _said(rows: Sequence[VerdictRow], column: str) -> str | None:
 def lengths_of(rows: Sequence[VerdictRow], texts: Mapping[str, str]) -> dict[str, float]:
     """Return how long a case is by every measure there is.
 
-    Characters of the judged answers, what columns of the log say of the two answers of a pair, and the tokens the judge
-    read where nothing was changed about the case.
+    Characters of the judged answers, by their texts or as the log says of one answer, what its other columns say of
+    one answer or of the two of a pair, and the tokens the judge read where nothing was changed about the case.
     """
     found: dict[str, float] = {}
     answers = [texts[name] for name in _TEXTS if name in texts]
+    columns = rows[0].attributes if rows else {}
     if answers:
         found[CHARACTERS] = float(sum(map(len, answers)))
-    columns = rows[0].attributes if rows else {}
-    for names in LENGTH_COLUMNS:
+    elif is_number(columns.get(CHARACTERS)):
+        found[CHARACTERS] = float(columns[CHARACTERS])
+    for names in (*LENGTH_COLUMNS, _OF_ONE):
         cells = [columns.get(name) for name in names]
         if all(is_number(cell) for cell in cells):
             found[" + ".join(names)] = math.fsum(float(cell) for cell in cells)  # type: ignore[arg-type]

@@ -384,7 +384,7 @@ def _selected(place: _Place, wanted: Wanted, level: float) -> Selection:
         covered=0 if last is None else steps[last].covered,
         steps=steps,
         refusal=chosen or (_refusal(items, steps, wanted, level) if last is None else None),
-        untold=_untold(items, criterion),
+        untold="" if chosen is not None else _untold(items, criterion),
         population=population_of(
             facts_of_decisions({criterion: [item.case for item in items if item.wrong is not None]}, column=None)
         ),

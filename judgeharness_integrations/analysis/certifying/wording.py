@@ -11,6 +11,8 @@ from judgeharness_integrations.verdictlog.plain import SENTENCE, number_text, sa
 
 __all__ = ["certificate_text", "held_text", "promise_text", "terms_text"]
 
+_LONGEST = 1000  # characters: of a run that is shifted, three features with what differs
+
 
 def promise_text(certificate: Certificate) -> str:
     """Return what is promised of certified decisions."""
@@ -31,7 +33,7 @@ def held_text(certificate: Certificate, state: CalibrationState | None) -> str:
         promise += f"; {state.reason}" if state.reason else ""
     elif state is not None and state.status == "shifted":
         promise += "; decisions stand, without its promise"
-    return f"certificate: {safe_text(certificate.name)}: {safe_text(promise)}"
+    return f"certificate: {safe_text(certificate.name)}: {safe_text(promise, _LONGEST)}"
 
 
 def _at_once(certificate: Certificate) -> str:

@@ -22,7 +22,7 @@ from judgeharness_integrations.judging.perturbations import Context, Perturbatio
 from judgeharness_integrations.judging.plan import CasePlan
 from judgeharness_integrations.judging.structured import Attachments
 from judgeharness_integrations.verdictlog.drafting import drafted
-from judgeharness_integrations.verdictlog.encoding import LENGTH_COLUMNS, PAIR_COLUMN
+from judgeharness_integrations.verdictlog.encoding import CHARACTERS, LENGTH_COLUMNS, PAIR_COLUMN
 from judgeharness_integrations.verdictlog.row import Verdict, verdict_from_json
 
 if TYPE_CHECKING:
@@ -220,10 +220,10 @@ _T = TypeVar("_T")
 _MOST_REWRITES = 10_000
 _probe_of = drafted(Probe)
 PLANNED_SAMPLES = "planned_samples"
-_KNOWN_LENGTHS = frozenset(name for names in LENGTH_COLUMNS for name in names)
-LENGTHS = LENGTH_COLUMNS[0]  # characters of the two answers of a pair, where its case says nothing of their lengths
-_OF_THE_ORDER = _KNOWN_LENGTHS | {PAIR_COLUMN}  # and no part of what is asked
-MADE = frozenset((*LENGTHS, PAIR_COLUMN))  # attributes that a pair is given here
+_KNOWN_LENGTHS = {CHARACTERS}.union(*LENGTH_COLUMNS)
+_OF_TWO = LENGTH_COLUMNS[0]
+_OF_THE_ORDER = {PAIR_COLUMN}.union(*LENGTH_COLUMNS)  # and no part of what is asked
+MADE = frozenset((*_OF_TWO, CHARACTERS, PAIR_COLUMN))  # attributes that a case is given here
 _PAIR_DIGITS = 16
 
 
@@ -231,8 +231,9 @@ _PAIR_DIGITS = 16
 class CaseFacts:
     """What every row of a case repeats: its gold labels and its attributes; `pairwise`: it holds two answers.
 
-    How long the answers of a pair are is among the attributes, in characters, for whoever reads the log without texts,
-    and so is a digest of both of them in any order, which is that of a pair with its answers exchanged.
+    How long answers are is among the attributes, in characters, for whoever reads the log without texts, unless the
+    case says something of lengths; and so is a digest of both answers of a pair in any order, which is that of the pair
+    with its answers exchanged.
 
     `criteria` are the questions about this case alone.
     """
@@ -253,8 +254,9 @@ class CaseFacts:
             attributes["author"] = case.author
         if isinstance(case, PairwiseCase) and case.author_b is not None:
             attributes["author_b"] = case.author_b
-        if isinstance(case, PairwiseCase) and attributes.keys().isdisjoint(_KNOWN_LENGTHS):
-            attributes |= zip(LENGTHS, (len(case.output), len(case.output_b)), strict=True)
+        if attributes.keys().isdisjoint(_KNOWN_LENGTHS):
+            answers = (case.output, case.output_b) if isinstance(case, PairwiseCase) else (case.output,)
+            attributes |= zip(_OF_TWO if len(answers) > 1 else (CHARACTERS,), map(len, answers), strict=True)
         if isinstance(case, PairwiseCase) and (digest := asked_digest(case)) is not None:
             attributes[PAIR_COLUMN] = digest.hex()[:_PAIR_DIGITS]
         gold: Mapping[str, Verdict] = case.gold if isinstance(case.gold, Mapping) else {}
