@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import statistics
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
 from judgeharness_integrations.analysis.aggregation.curtailing import settled, unbiased_rate
 from judgeharness_integrations.analysis.aggregation.deciding import decide
 from judgeharness_integrations.analysis.aggregation.decision import Decision, not_graded
-from judgeharness_integrations.analysis.aggregation.grouping import DEFAULT_CRITERION, by_criterion
+from judgeharness_integrations.analysis.aggregation.grouping import DEFAULT_CRITERION, by_criterion, cluster_of
 from judgeharness_integrations.analysis.aggregation.rules import Rule, RuleLike
 from judgeharness_integrations.analysis.aggregation.rules import rule as named_rule
 from judgeharness_integrations.analysis.aggregation.statistics import (
@@ -23,6 +23,7 @@ from judgeharness_integrations.analysis.aggregation.statistics import (
     pair_disagreement,
 )
 from judgeharness_integrations.analysis.aggregation.tally import Tally, TallyOfOne, tallied
+from judgeharness_integrations.analysis.calibration.population import CaseFacts, Decided, column_text, lengths_of
 from judgeharness_integrations.analysis.calibration.saved import CalibrationReport, CalibrationState
 from judgeharness_integrations.analysis.certifying.certificate import Certificate
 from judgeharness_integrations.analysis.design import Design
@@ -30,7 +31,7 @@ from judgeharness_integrations.analysis.result import CriterionResult, HarnessRe
 from judgeharness_integrations.analysis.usage import usage_of_rows
 from judgeharness_integrations.verdictlog.row import VerdictRow, is_probe, voting
 
-__all__ = ["QUOTED_ERROR", "measure", "measure_criterion", "remeasure", "uncertified"]
+__all__ = ["QUOTED_ERROR", "facts_of_result", "measure", "measure_criterion", "remeasure", "uncertified"]
 
 
 _FEWEST_LABELS = 2
@@ -253,6 +254,31 @@ def uncertified(result: HarnessResult) -> HarnessResult:
     if result.certificate is None:
         return result
     return remeasure(replace(result, certificate=None, certificate_state=None))
+
+
+def facts_of_result(
+    result: HarnessResult, texts: Mapping[str, str], *, column: str | None, criteria: Collection[str] | None = None
+) -> CaseFacts:
+    """Return what is counted of a measured case: the rule's decisions, as labelled cases are counted.
+
+    Args:
+        result: the measurement.
+        texts: field -> text of what was judged, as far as that is known.
+        column: the column of the strata.
+        criteria: the criteria that count; all of them when None.
+
+    """
+    result = uncertified(result)
+    return CaseFacts(
+        cluster=cluster_of(result.case_id, result.rows),
+        criteria={
+            name: Decided(verdict=one.verdict, status=one.status, consistency=one.consistency_rate)
+            for name, one in result.criteria.items()
+            if criteria is None or name in criteria
+        },
+        stratum=None if column is None else column_text(result.rows, column),
+        lengths=lengths_of(result.rows, texts),
+    )
 
 
 def remeasure(result: HarnessResult, rule: RuleLike | None = None) -> HarnessResult:

@@ -13,7 +13,6 @@ from judgeharness_integrations._errors import JudgeHarnessError
 from judgeharness_integrations._version import __version__
 from judgeharness_integrations.analysis.aggregation.grouping import CLUSTER, CopiedCases
 from judgeharness_integrations.analysis.aggregation.rules import Rule
-from judgeharness_integrations.analysis.calibration.facts import facts_of_result
 from judgeharness_integrations.analysis.calibration.population import CaseFacts, PopulationCount
 from judgeharness_integrations.analysis.calibration.saved import CalibrationReport, CalibrationState
 from judgeharness_integrations.analysis.calibration.transport import STOPPED, ShiftTest, shift_test, transported
@@ -25,6 +24,7 @@ from judgeharness_integrations.analysis.certifying.applying import (
 )
 from judgeharness_integrations.analysis.certifying.certificate import HeldCertificate
 from judgeharness_integrations.analysis.document import calibration_record
+from judgeharness_integrations.analysis.measure import facts_of_result
 from judgeharness_integrations.analysis.replay import CaseDecision, CriterionFold, JudgeFold
 from judgeharness_integrations.analysis.result import HarnessResult
 from judgeharness_integrations.analysis.runs.labels import TESTED

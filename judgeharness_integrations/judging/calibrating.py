@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 from judgeharness_integrations._errors import CaseError
 from judgeharness_integrations.analysis.aggregation.grouping import CopiedCases, named_cluster
 from judgeharness_integrations.analysis.calibration.controls import longer_of
-from judgeharness_integrations.analysis.calibration.facts import facts_of_result
 from judgeharness_integrations.analysis.calibration.items import ONLY_CRITERION, Judged, LabelledItem
 from judgeharness_integrations.analysis.calibration.measure import CriterionCalibration, measure_calibration, stratified
 from judgeharness_integrations.analysis.calibration.population import CaseFacts, population_of
 from judgeharness_integrations.analysis.calibration.saved import CalibrationReport, CalibrationState
+from judgeharness_integrations.analysis.measure import facts_of_result
 from judgeharness_integrations.analysis.result import CriterionResult, HarnessResult
 from judgeharness_integrations.judging.cases import Case, case_id_of
 from judgeharness_integrations.judging.execution.preparing import asked_digest

@@ -18,7 +18,7 @@ from judgeharness_integrations._errors import ConfigError
 from judgeharness_integrations.analysis.aggregation import rule
 from judgeharness_integrations.analysis.boundary import boundary
 from judgeharness_integrations.analysis.calibration import CalibrationReport
-from judgeharness_integrations.analysis.calibration.facts import facts_of_decisions, facts_of_result
+from judgeharness_integrations.analysis.calibration.facts import facts_of_decisions
 from judgeharness_integrations.analysis.calibration.population import (
     CaseFacts,
     Decided,
@@ -33,6 +33,7 @@ from judgeharness_integrations.analysis.calibration.population import (
 from judgeharness_integrations.analysis.calibration.saved import CalibrationState
 from judgeharness_integrations.analysis.calibration.transport import ALPHA, ShiftTest, shift_test, transported
 from judgeharness_integrations.analysis.gates.report import GateReport
+from judgeharness_integrations.analysis.measure import facts_of_result
 from judgeharness_integrations.analysis.replay import case_decisions
 from judgeharness_integrations.analysis.replay.anchoring import replay_state
 from judgeharness_integrations.analysis.result import HarnessResult

@@ -1,46 +1,15 @@
-"""Results and decisions -> what is counted of their cases (`calibration.population`)."""
+"""Decisions -> what is counted of their cases (`calibration.population`)."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping, Sequence
 
 from judgeharness_integrations.analysis.aggregation.grouping import cluster_of, is_numeric
 from judgeharness_integrations.analysis.calibration.population import CaseFacts, Decided, column_text, lengths_of
 from judgeharness_integrations.analysis.replay.deciding import CaseDecision, case_consistency
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
-if TYPE_CHECKING:
-    from judgeharness_integrations.analysis.result import HarnessResult
-
-__all__ = ["facts_of_decisions", "facts_of_result"]
-
-
-def facts_of_result(
-    result: HarnessResult, texts: Mapping[str, str], *, column: str | None, criteria: Collection[str] | None = None
-) -> CaseFacts:
-    """Return what is counted of a measured case: the rule's decisions, as labelled cases are counted.
-
-    Args:
-        result: the measurement.
-        texts: field -> text of what was judged, as far as that is known.
-        column: the column of the strata.
-        criteria: the criteria that count; all of them when None.
-
-    """
-    from judgeharness_integrations.analysis.measure import uncertified  # noqa: PLC0415 - it measures with calibrations
-
-    result = uncertified(result)
-    return CaseFacts(
-        cluster=cluster_of(result.case_id, result.rows),
-        criteria={
-            name: Decided(verdict=one.verdict, status=one.status, consistency=one.consistency_rate)
-            for name, one in result.criteria.items()
-            if criteria is None or name in criteria
-        },
-        stratum=None if column is None else column_text(result.rows, column),
-        lengths=lengths_of(result.rows, texts),
-    )
+__all__ = ["facts_of_decisions"]
 
 
 def facts_of_decisions(decided: Mapping[str, Iterable[CaseDecision]], *, column: str | None) -> list[CaseFacts]:
