@@ -15,7 +15,8 @@ from support.certified import Bools, Floats, Studies, drawn, ended, gpt4_cases, 
 
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.analysis.certifying import fewest_accepted
-from judgeharness_integrations.analysis.certifying.sequence import certified_steps, p_values, step_tests, threshold_grid
+from judgeharness_integrations.analysis.certifying.measuring import step_tests
+from judgeharness_integrations.analysis.certifying.sequence import certified_steps, p_values, threshold_grid
 
 # MAPIE 1.6.0: ltt_procedure(binary=True, fwer_method="fixed_sequence"); (alpha, delta, accepted, wrong, p, certified)
 MAPIE: list[tuple[float, float, list[int], list[int], list[float], int]] = [

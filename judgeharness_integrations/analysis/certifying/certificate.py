@@ -1,9 +1,11 @@
-"""One threshold of a certificate, and what its test found."""
+"""Certificates: thresholds that were tested, what they leave, and the document they are kept in."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias
 
 from judgeharness_integrations.analysis.calibration.population import Population
@@ -13,7 +15,10 @@ from judgeharness_integrations.analysis.calibration.strata import stratum_text
 if TYPE_CHECKING:
     from judgeharness_integrations.verdictlog.shapes import Shape
 
-__all__ = ["CERTIFICATE_SCHEMA", "POWER", "Certificate", "HeldCertificate", "Refusal", "Selection", "Step"]
+__all__ = ["CERTIFICATE_SCHEMA", "Certificate", "HeldCertificate", "Refusal", "Selection", "Step"]
+
+
+_ROUNDING: Final = 1e-6  # of p-values, by another SciPy
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,7 +39,6 @@ class Step:
 
 
 CERTIFICATE_SCHEMA = "judgeharness.certificate/1"
-POWER: Final = 0.8  # share of studies that labels and votes have to do for, where a refusal names them
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -179,16 +183,33 @@ def _selection(data: Mapping[str, Any], limits: Mapping[str, Any]) -> Selection:
         ValueError: they do not.
 
     """
-    from judgeharness_integrations.analysis.certifying.sequence import borne_out  # noqa: PLC0415 - SciPy, for files alone
-
     steps = tuple(Step(**step) for step in data["steps"])
     refusal = None if data["refusal"] is None else Refusal(**data["refusal"])
     population = None if data.get("population") is None else Population.from_dict(data["population"])
     found = Selection(**{**data, "steps": steps, "refusal": refusal, "population": population})
     level = limits["delta"] / limits.get("candidates", 1) / (limits.get("tests") or 1)
-    last = borne_out(steps, agreement=limits["agreement"], delta=level)
+    last = _borne_out(steps, agreement=limits["agreement"], delta=level)
     claimed = (None, 0) if last is None else (last.threshold, last.covered)
     most = max((step.covered for step in steps), default=0)
     if (found.threshold, found.covered) != claimed or (refusal is None) is (last is None) or most > found.cases:
         raise ValueError(f"the tests of {found.criterion!r:.60} do not bear out its threshold")
     return found
+
+
+def _borne_out(steps: Sequence[Step], *, agreement: float, delta: float) -> Step | None:
+    """Return the last step of a saved certificate that is certified, by its own p-values; None where none is.
+
+    Raises:
+        ValueError: a p-value is not that of its counts. How large clusters are is not saved: theirs is only known to be
+            no smaller than the exact one.
+
+    """
+    from judgeharness_integrations.analysis.certifying.sequence import p_values  # noqa: PLC0415 - SciPy, for files alone
+
+    tested = [(step, step.p) for step in steps if step.p is not None]
+    for step, p in tested:
+        exact = float(p_values(step.wrong, step.labelled, step.clusters, 1, risk=1 - agreement))
+        if not (math.isclose(p, exact, rel_tol=_ROUNDING) or (p > exact and step.clusters < step.labelled)):
+            raise ValueError(f"p {p} is not that of {step.wrong} wrong of {step.labelled}")
+    passed = list(takewhile(lambda pair: pair[1] <= delta, tested))
+    return passed[-1][0] if passed else None

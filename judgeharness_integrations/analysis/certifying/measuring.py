@@ -1,12 +1,14 @@
-"""How sure a decision is: the score that a certificate's threshold is about."""
+"""Labelled decisions -> a certificate: how sure each is, the thresholds tested, or why it is refused."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
+
+import numpy as np
 
 from judgeharness_integrations._errors import UnknownNameError, UsageError
 from judgeharness_integrations.analysis.aggregation.deciding import samples_planned
@@ -30,16 +32,28 @@ from judgeharness_integrations.analysis.certifying.certificate import Certificat
 from judgeharness_integrations.analysis.certifying.sequence import (
     Curve,
     agreed_votes,
+    certified_steps,
     fewest_accepted,
     labels_needed,
-    step_tests,
+    p_values,
+    threshold_grid,
     votes_needed,
 )
 from judgeharness_integrations.analysis.replay.deciding import CaseDecision, case_consistency, case_decisions, scores_of
 from judgeharness_integrations.verdictlog.encoding import check_columns
 from judgeharness_integrations.verdictlog.row import LARGEST_SCORE, Verdict, VerdictRow, is_number
 
-__all__ = ["COLUMN", "Labels", "Wanted", "certify", "check_numbers", "check_score", "counted_samples", "sureness"]
+__all__ = [
+    "COLUMN",
+    "Labels",
+    "Wanted",
+    "certify",
+    "check_numbers",
+    "check_score",
+    "counted_samples",
+    "step_tests",
+    "sureness",
+]
 
 
 COLUMN: Final = "column:"
@@ -430,6 +444,43 @@ def _judged(case: CaseDecision, gold: Verdict, cluster: Hashable = None) -> Judg
         cluster=cluster,
         scored=bool(scores_of(case)),
     )
+
+
+def step_tests(
+    labelled: Sequence[tuple[float, bool, Hashable]], scores: Sequence[float], *, agreement: float, delta: float
+) -> tuple[tuple[Step, ...], int | None]:
+    """Test the thresholds of the grid of `scores`, and return them with the place of the last one certified.
+
+    Args:
+        labelled: (score, whether it is wrong, cluster) of each decision with a label.
+        scores: those of all decisions, labelled or not: what the grid is made of.
+        agreement: how often accepted decisions have to agree with the labels.
+        delta: how often a threshold may be certified that does not keep that.
+
+    """
+    fewest = fewest_accepted(agreement=agreement, delta=delta)
+    steps: list[Step] = []
+    largest: list[int] = []
+    for threshold in threshold_grid(scores):
+        accepted = [(wrong, cluster) for score, wrong, cluster in labelled if score >= threshold]
+        sizes = Counter(cluster for _, cluster in accepted)
+        largest.append(max(sizes.values(), default=0))
+        steps.append(
+            Step(
+                threshold=threshold,
+                labelled=len(accepted),
+                clusters=len(sizes),
+                wrong=sum(wrong for wrong, _ in accepted),
+                covered=sum(score >= threshold for score in scores),
+                p=None,
+            )
+        )
+    clusters = [step.clusters for step in steps]
+    counts = ([step.wrong for step in steps], [step.labelled for step in steps], clusters, largest)
+    p = p_values(*counts, risk=1 - agreement)
+    passed, tested = certified_steps(p, clusters, delta=delta, fewest=fewest)
+    told = (replace(step, p=float(one) if seen else None) for step, one, seen in zip(steps, p, tested, strict=True))
+    return tuple(told), int(np.flatnonzero(passed)[-1]) if passed.any() else None
 
 
 def _refusal(items: Sequence[_Item], steps: Sequence[Step], wanted: Wanted, level: float) -> Refusal:

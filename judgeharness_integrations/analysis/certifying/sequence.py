@@ -10,10 +10,8 @@ certified is a wrong one happens with probability delta at most, whatever the nu
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import takewhile
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -23,7 +21,7 @@ from scipy.stats import binom
 
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.analysis.calibration.items import read_golds
-from judgeharness_integrations.analysis.certifying.certificate import POWER, Step
+from judgeharness_integrations.analysis.statistics import POWER
 from judgeharness_integrations.analysis.statistics.counts import beta_binomial
 from judgeharness_integrations.analysis.statistics.search import fewest_for_good
 from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow, is_number
@@ -32,14 +30,12 @@ __all__ = [
     "CertificatePrice",
     "Curve",
     "agreed_votes",
-    "borne_out",
     "certificate_prices",
     "certified_steps",
     "chance",
     "fewest_accepted",
     "labels_needed",
     "p_values",
-    "step_tests",
     "stratified_prices",
     "threshold_grid",
     "votes_needed",
@@ -47,7 +43,6 @@ __all__ = [
 
 
 _SHARES: Final = (*(step / 10 for step in range(1, 5)), *(step / 50 for step in range(25, 51)))
-_ROUNDING: Final = 1e-6  # of p-values, by another SciPy
 
 
 def fewest_accepted(*, agreement: float, delta: float) -> int:
@@ -124,60 +119,6 @@ def certified_steps(
     unbroken = np.logical_and.accumulate((p <= delta) | ~enough, axis=-1)
     before = np.concatenate([np.ones_like(unbroken[..., :1]), unbroken[..., :-1]], axis=-1)
     return unbroken & enough, before & enough
-
-
-def step_tests(
-    labelled: Sequence[tuple[float, bool, Hashable]], scores: Sequence[float], *, agreement: float, delta: float
-) -> tuple[tuple[Step, ...], int | None]:
-    """Test the thresholds of the grid of `scores`, and return them with the place of the last one certified.
-
-    Args:
-        labelled: (score, whether it is wrong, cluster) of each decision with a label.
-        scores: those of all decisions, labelled or not: what the grid is made of.
-        agreement: how often accepted decisions have to agree with the labels.
-        delta: how often a threshold may be certified that does not keep that.
-
-    """
-    fewest = fewest_accepted(agreement=agreement, delta=delta)
-    steps: list[Step] = []
-    largest: list[int] = []
-    for threshold in threshold_grid(scores):
-        accepted = [(wrong, cluster) for score, wrong, cluster in labelled if score >= threshold]
-        sizes = Counter(cluster for _, cluster in accepted)
-        largest.append(max(sizes.values(), default=0))
-        steps.append(
-            Step(
-                threshold=threshold,
-                labelled=len(accepted),
-                clusters=len(sizes),
-                wrong=sum(wrong for wrong, _ in accepted),
-                covered=sum(score >= threshold for score in scores),
-                p=None,
-            )
-        )
-    clusters = [step.clusters for step in steps]
-    counts = ([step.wrong for step in steps], [step.labelled for step in steps], clusters, largest)
-    p = p_values(*counts, risk=1 - agreement)
-    passed, tested = certified_steps(p, clusters, delta=delta, fewest=fewest)
-    told = (replace(step, p=float(one) if seen else None) for step, one, seen in zip(steps, p, tested, strict=True))
-    return tuple(told), int(np.flatnonzero(passed)[-1]) if passed.any() else None
-
-
-def borne_out(steps: Sequence[Step], *, agreement: float, delta: float) -> Step | None:
-    """Return the last step of a saved certificate that is certified, by its own p-values; None where none is.
-
-    Raises:
-        ValueError: a p-value is not that of its counts. How large clusters are is not saved: theirs is only known to be
-            no smaller than the exact one.
-
-    """
-    tested = [(step, step.p) for step in steps if step.p is not None]
-    for step, p in tested:
-        exact = float(p_values(step.wrong, step.labelled, step.clusters, 1, risk=1 - agreement))
-        if not (math.isclose(p, exact, rel_tol=_ROUNDING) or (p > exact and step.clusters < step.labelled)):
-            raise ValueError(f"p {p} is not that of {step.wrong} wrong of {step.labelled}")
-    passed = list(takewhile(lambda pair: pair[1] <= delta, tested))
-    return passed[-1][0] if passed else None
 
 
 _MOST_LABELS: Final = 20_000

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from judgeharness_integrations.analysis.calibration.saved import CalibrationState
 from judgeharness_integrations.analysis.calibration.strata import stratum_text
-from judgeharness_integrations.analysis.certifying.certificate import POWER, Certificate, Refusal, Selection, Step
+from judgeharness_integrations.analysis.certifying.certificate import Certificate, Refusal, Selection, Step
+from judgeharness_integrations.analysis.statistics import POWER
 from judgeharness_integrations.verdictlog.plain import SENTENCE, number_text, safe_text
 
 __all__ = ["certificate_text", "held_text", "promise_text", "terms_text"]

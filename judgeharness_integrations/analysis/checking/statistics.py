@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import betainc, betaincinv, ndtr, ndtri
 
+from judgeharness_integrations.analysis.statistics import POWER
 from judgeharness_integrations.analysis.statistics.paired import (
     MOST_ITEMS,
-    POWER,
     mcnemar_detectable,
     mcnemar_items,
     tango_interval,

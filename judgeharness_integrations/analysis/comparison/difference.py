@@ -10,11 +10,11 @@ from typing import Any, Final, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from judgeharness_integrations.analysis.statistics import POWER
 from judgeharness_integrations.analysis.statistics.clusters import cluster_sums, clustered_error
 from judgeharness_integrations.analysis.statistics.means import t_interval, t_p
 from judgeharness_integrations.analysis.statistics.paired import (
     MOST_ITEMS,
-    POWER,
     mcnemar_detectable,
     mcnemar_items,
     mcnemar_p,
@@ -27,7 +27,6 @@ from judgeharness_integrations.analysis.statistics.search import bisected
 
 __all__ = [
     "PERMUTATIONS",
-    "POWER",
     "Difference",
     "Measure",
     "PowerBasis",

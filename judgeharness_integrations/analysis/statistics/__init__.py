@@ -1,1 +1,7 @@
 """Statistics: every interval, test, power and search of the package that more than one room uses. Pure functions."""
+
+from typing import Final
+
+__all__ = ["POWER"]
+
+POWER: Final = 0.8  # the share of studies that are to find what is there, or to reach their goal

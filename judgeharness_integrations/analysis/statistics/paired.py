@@ -13,13 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import bdtr, bdtrc, bdtrik, ndtri
 
+from judgeharness_integrations.analysis.statistics import POWER
 from judgeharness_integrations.analysis.statistics.counts import binomial, likely_counts
 from judgeharness_integrations.analysis.statistics.means import Z95, items_for_mean
 from judgeharness_integrations.analysis.statistics.search import bisected, fewest
 
 __all__ = [
     "MOST_ITEMS",
-    "POWER",
     "items_to_confirm",
     "mcnemar_detectable",
     "mcnemar_items",
@@ -30,7 +30,6 @@ __all__ = [
     "with_zero",
 ]
 
-POWER: Final = 0.8
 MOST_ITEMS: Final = 100_000
 _STEPS: Final = 60
 _HALVINGS: Final = 30

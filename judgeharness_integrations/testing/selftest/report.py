@@ -10,6 +10,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 from scipy.special import bdtr, bdtrc
 
+from judgeharness_integrations.analysis.statistics import POWER
 from judgeharness_integrations.analysis.statistics.proportions import clopper_pearson
 from judgeharness_integrations.testing.selftest.check import (
     AlarmCheck,
@@ -234,13 +235,12 @@ _MEAN = (0.935, 0.97)  # where the mean coverage of a nominal 95 % interval is t
 _WORST = 0.91  # what no point may fall below
 _SIZE = 0.065  # what a test at nominal 5 % may reject at most
 _TIMID = 0.03  # a test that rejects less often than that on average is called conservative
-_POWER = 0.8  # how often a fault of declared strength is to be named
 _ALARMS = 0.05  # how often a report may fail what is without a fault
 _NOISE = 3.0  # power falls when it falls by more than so many standard errors of a difference
 CRITERIA: dict[Kind, str] = {
     "coverage": f"mean {100 * _MEAN[0]:g} to {100 * _MEAN[1]:g} %, no point below {100 * _WORST:g} %",
     "size": f"no point above {100 * _SIZE:g} %",
-    "power": f"named by {100 * _POWER:g} % of reports where marked *, not less often as the fault grows, and other "
+    "power": f"named by {100 * POWER:g} % of reports where marked *, not less often as the fault grows, and other "
     f"properties failed by at most {100 * _ALARMS:g} %",
     "false_alarms": f"no judge failed by more than {100 * _ALARMS:g} % of reports",
     "failures": "no sequence breaks the promise",
@@ -355,7 +355,7 @@ def _size(mean: float, worst: PointFound, *, errors: float) -> _Beyond:
 
 
 def _power(points: tuple[PointFound, ...], worst: PointFound, *, errors: float) -> _Beyond:
-    least = _POWER - errors * _error(_POWER, worst.replicates)
+    least = POWER - errors * _error(POWER, worst.replicates)
     if _rate(worst) < least:
         return _miss(f"named by {worst.rate:.4f} of reports at {worst}, less than {least:.4f}")
     for weaker, stronger in pairwise(points):

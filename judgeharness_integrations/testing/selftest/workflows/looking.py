@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgeharness_integrations.analysis.calibration.drift import DEFAULT_ALPHA
-from judgeharness_integrations.analysis.certifying.sequence import step_tests
+from judgeharness_integrations.analysis.certifying.measuring import step_tests
 from judgeharness_integrations.analysis.gates.sequential import ALPHA
 from judgeharness_integrations.analysis.sequential import log_e_mean, log_e_rate, wrong_evidence
 from judgeharness_integrations.analysis.sequential.processes import most_below
