@@ -9,19 +9,26 @@ import pytest
 from google.adk.evaluation.eval_metrics import EvalMetric
 from google.adk.evaluation.evaluator import EvalStatus
 from google.adk.evaluation.metric_evaluator_registry import MetricEvaluatorRegistry
-from support.adk_answers import always
+from support.adk_answers import always, in_turn
 from support.adk_folder import FINAL_RESPONSE, invocation, judge_options
 from support.adk_offline import isolated_adk
 from support.adk_outcomes import HALLUCINATIONS, MATCH, MULTI_TURN, TOOL_USE, evaluate_with
 
 import judgeharness_adk
 from judgeharness_adk import HarnessedHallucinationsV1Evaluator
+from judgeharness_adk.dropins import EVALUATORS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
 USER_TURNS = "per_turn_user_simulator_quality_v1"
+HOOKS = (
+    "format_auto_rater_prompt",
+    "convert_auto_rater_response_to_score",
+    "aggregate_per_invocation_samples",
+    "aggregate_invocation_results",
+)
 
 
 @pytest.fixture(autouse=True)
@@ -95,3 +102,32 @@ def test_prompts_that_a_subclass_sets_are_what_its_model_is_asked() -> None:
     )
     assert own.parameters["segmenter"] != adks.parameters["segmenter"]
     assert own.prompt_hash != adks.prompt_hash
+
+
+@pytest.mark.parametrize("metric", [FINAL_RESPONSE, TOOL_USE, MULTI_TURN, MATCH])
+def test_each_class_calls_every_hook_of_a_subclass_and_super_changes_nothing(metric: str) -> None:
+    ours = EVALUATORS[metric]
+    called: set[str] = set()
+
+    def watched(hook: str) -> Any:
+        def call(self: Any, *arguments: Any, **named: Any) -> Any:
+            called.add(hook)
+            return getattr(ours, hook)(self, *arguments, **named)
+
+        return call
+
+    subclass = type("Watching", (ours,), {hook: watched(hook) for hook in HOOKS})
+    turns = [invocation("Oslo"), invocation("Rome")]
+    plain, watching = (
+        evaluate_with(
+            kind,
+            in_turn("yes", "no", "yes"),
+            metric=metric,
+            turns=turns,
+            samples=3,
+            judge_harness={"sidecar": False},
+        )
+        for kind in (ours, subclass)
+    )
+    assert called == set(HOOKS)
+    assert (watching.turns, watching.score, watching.status) == (plain.turns, plain.score, plain.status)
