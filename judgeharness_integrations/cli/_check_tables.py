@@ -133,7 +133,7 @@ _LEGEND = (
     "rate: share of cases with what the property forbids. asked again: the same share where nothing was changed. "
     "effect: their difference, of position the net lean. could see: the smallest effect that would have been found. "
     "All in per cent or points. more cases: how many would settle what is open; asking them is a second look: "
-    "a judge without faults fails one of two reports up to twice as often as one."
+    "a judge without faults is twice as likely, at most, to fail at least one of two reports as a single one."
 )
 _STYLES = {"pass": "green", "fail": "bold red", "inconclusive": "yellow"}
 _WIDTH = 96

@@ -216,7 +216,7 @@ def _sentences(
     if cases is not None:
         yield (
             f"{counted(cases, 'case')}, each judged once by each of these judges: {_least(cost.exact)}"
-            f"{counted(cost.before * cases, 'call')} before, {cost.after * cases} after, {cost.extra * cases} more."
+            f"{counted(cost.before * cases, 'call')} before, {cost.after * cases:,} after, {cost.extra * cases:,} more."
         )
     if not migration.changed:
         yield "Nothing to write."

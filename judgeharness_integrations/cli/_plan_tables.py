@@ -97,7 +97,7 @@ def _correlated(report: PlanningReport) -> str:
     """Say on which correlation the promise stands, and what it takes without any."""
     correlation, design = report.goal.correlation, report.cheapest or next(iter(report.designs), None)
     if not report.components.split:
-        return "taken for uncorrelated"
+        return "taken to be uncorrelated"
     assumed = f"correlation {correlation:g} assumed"
     if not correlation or design is None or design.cases is None:
         return assumed

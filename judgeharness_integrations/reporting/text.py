@@ -32,7 +32,7 @@ _LONGEST_QUOTE = 300
 _DOT = " · "
 _INVERTED = "reliably wrong by its labels"
 _UNTOLD = "its labels cannot tell it from a constant judge"
-_AS_LONGEST = "its labels cannot tell it from one that prefers the longer answer"
+_AS_LONGEST = "its labels do not show it to be right more often than the longer answer"
 
 
 def headline(result: HarnessResult, criterion: str, *, decided: str | None = None, anchor: str | None = None) -> str:

@@ -556,5 +556,5 @@ def test_a_certificate_of_a_judge_that_prefers_the_longer_answer_says_so() -> No
     wanted, labels = Wanted(agreement=0.7), Labels(name="set")
     [selection] = certify(rows, rule("majority"), wanted, labels, measured_at=NOW.isoformat()).selections
     assert selection.threshold is not None
-    sentence = "the labels cannot tell this judge from one that prefers the longer answer: +0.000 [-0.037, +0.037] more"
+    sentence = "right more often than one that prefers the longer answer: +0.000 [-0.037, +0.037] more"
     assert selection.untold.endswith(f"{sentence} right on the same 100 decided cases")

@@ -283,8 +283,8 @@ def test_a_pilot_of_one_sample_a_case_says_that_pairing_counts_for_nothing(comma
     path = tmp_path / "once.csv"
     write_log([VerdictRow(case_id=f"c{n}", verdict="PASS" if n < 25 else "FAIL") for n in range(60)], path)
     ran = command("plan", "--pilot", path, "--difference", 0.17)
-    assert "(same cases, taken for uncorrelated)" in ran.out
-    assert "note: without a second sample of a case nobody knows what would be said of it again" in ran.out
+    assert "(same cases, taken to be uncorrelated)" in ran.out
+    assert "note: one sample a case does not show how much of a verdict is noise" in ran.out
 
 
 def test_a_difference_between_uncorrelated_systems_names_no_other_number(command: Command) -> None:

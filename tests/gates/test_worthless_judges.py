@@ -119,11 +119,20 @@ def test_a_required_calibration_fails_where_labels_cannot_tell_a_judge_from_the_
     facts = {"calibration": calibration(criteria={"verdict": measure_calibration(items)}), "calibration_state": VALID}
     report = run_report([replace(one, **facts) for one in labelled({"A": 30})])
     (required,) = checks(report, require_calibration=True)
-    sentence = "the labels cannot tell this judge from one that prefers the longer answer: +0.000 [-0.037, +0.037] more"
-    assert (required.status, required.reason) == ("failed", f"{sentence} right on the same 100 decided cases")
-    assert "cannot tell it from one that prefers the longer answer" in headline(report.results[0], "verdict")
+    sentence = "the labels do not show that this judge is right more often than one that prefers the longer answer"
+    lead = "+0.000 [-0.037, +0.037] more right on the same 100 decided cases"
+    assert (required.status, required.reason) == ("failed", f"{sentence}: {lead}")
+    assert "do not show it to be right more often than the longer answer" in headline(report.results[0], "verdict")
     (better,) = checks(anchored([("A", "A"), ("B", "B")] * 40), require_calibration=True)
     assert "control" not in better.reason
+
+
+def test_labels_that_tell_a_judge_from_the_better_longer_answer_are_not_said_to_tell_nothing() -> None:
+    """Right about four in five pairs, of which the longer answer is always the better one: shown to be worse."""
+    golds = [("AB"[n % 2], "AB"[(n + (n % 10 < 2)) % 2]) for n in range(100)]
+    items = [Judged(gold=gold, verdict=said, status="decided", longer=gold) for gold, said in golds]
+    sentence = "do not show that this judge is right more often than one that prefers the longer answer: -0.200"
+    assert sentence in measure_calibration(items).untold
 
 
 def test_a_judge_that_is_right_where_the_longer_answer_is_not_passes_a_required_calibration() -> None:

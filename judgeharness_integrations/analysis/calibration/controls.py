@@ -13,6 +13,7 @@ from judgeharness_integrations.analysis.calibration.rates import Rate
 from judgeharness_integrations.analysis.statistics.means import Estimate, estimate, z_quantile
 from judgeharness_integrations.analysis.statistics.proportions import wilson_of
 from judgeharness_integrations.verdictlog.encoding import LENGTH_COLUMNS
+from judgeharness_integrations.verdictlog.plain import counted
 from judgeharness_integrations.verdictlog.row import Verdict, is_number, verdict_text
 
 __all__ = [
@@ -35,7 +36,7 @@ _LONGEST_NAME: Final = 60
 _WHOLE: Final = (0, 1)
 _LEVEL: Final = 0.95
 
-Share: TypeAlias = Literal["decided", "labelled"]
+Denominator: TypeAlias = Literal["decided", "labelled"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,15 +68,16 @@ class Controls:
     n: int
     scored: bool
     listed: tuple[Control, ...]
-    of: Share = "decided"
+    of: Denominator = "decided"
 
     @property
-    def of_length(self) -> str:
-        """By how little the judge is ahead of the longer answer; empty where it is better or that was not measured."""
-        one = next((one for one in self.listed if one.name == "longest answer"), None)
-        if one is None or one.advantage is None or (one.advantage.low is not None and one.advantage.low > 0):
+    def unproven_lead(self) -> str:
+        """The judge's lead on the longer answer where its interval holds 0 or less; else, or not measured, empty."""
+        longest = next((control for control in self.listed if control.name == "longest answer"), None)
+        lead = None if longest is None else longest.advantage
+        if longest is None or lead is None or (lead.low is not None and lead.low > 0):
             return ""
-        return f"{self._ahead(one.advantage)} {self._cases(one.n)}"
+        return f"{self._ahead(lead)} {self._cases(longest.n)}"
 
     def control(self, name: str) -> Control:
         """Return the control of a kind: `constant`, `coin`, `longest answer` or `first slot`."""
@@ -144,7 +146,7 @@ class Controls:
     def _cases(self, count: int) -> str:
         if self.of == "labelled":
             return f"over all labelled cases ({count})"
-        return f"on the same {count} decided case" + "s" * (count != 1)
+        return f"on the same {counted(count, 'decided case')}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -222,7 +224,7 @@ def label_controls(
     first: Sequence[float] | None = None,
     both_orders: bool = False,
     counts: Sequence[int] | None = None,
-    of: Share = "decided",
+    of: Denominator = "decided",
     confidence: float = _LEVEL,
 ) -> Controls | None:
     """Compare a judge of labels with judges that read nothing; None without any case. See `controls_of`.

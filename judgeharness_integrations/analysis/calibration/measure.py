@@ -335,8 +335,8 @@ class CriterionCalibration:
             what = "gives high scores for low ones" if self.reason else "is worse than a constant one"
             return f"this judge is reliably wrong, it {what}: {why}"
         if self.as_longest and self.controls is not None:
-            longer = "one that prefers the longer answer"
-            return f"the labels cannot tell this judge from {longer}: {self.controls.of_length}"
+            longer = "right more often than one that prefers the longer answer"
+            return f"the labels do not show that this judge is {longer}: {self.controls.unproven_lead}"
         return why and f"the labels cannot tell this judge from a constant one: {why}"
 
     @property
@@ -345,8 +345,8 @@ class CriterionCalibration:
 
     @property
     def as_longest(self) -> bool:
-        """Whether labels tell the judge from a constant one, and not from one that prefers the longer answer."""
-        return self.controls is not None and bool(self.controls.of_length) and not self._constant
+        """Whether labels tell it from a constant one, and do not show it to be better than the longer answer."""
+        return self.controls is not None and bool(self.controls.unproven_lead) and not self._constant
 
     @property
     def inverted(self) -> bool:

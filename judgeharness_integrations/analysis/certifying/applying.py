@@ -23,7 +23,7 @@ from judgeharness_integrations.analysis.certifying.wording import promise_text
 from judgeharness_integrations.analysis.design import Design
 from judgeharness_integrations.analysis.replay.deciding import CaseDecision, Withheld, decided_case
 from judgeharness_integrations.analysis.result import CriterionResult, HarnessResult
-from judgeharness_integrations.verdictlog.plain import number_text
+from judgeharness_integrations.verdictlog.plain import counted, number_text
 from judgeharness_integrations.verdictlog.row import ABSTAIN, VerdictRow
 
 __all__ = [
@@ -116,10 +116,7 @@ class UncertifiedCases:
     @property
     def warnings(self) -> list[str]:
         """What is to be said of them, a sentence a criterion and stratum."""
-        return [
-            f"{criterion}: {why} ({count} {'case' if count == 1 else 'cases'})"
-            for (criterion, why), count in self._cases.items()
-        ]
+        return [f"{criterion}: {why} ({counted(count, 'case')})" for (criterion, why), count in self._cases.items()]
 
 
 def _unsure(case: CaseDecision, certificate: Certificate, criterion: str) -> str | None:

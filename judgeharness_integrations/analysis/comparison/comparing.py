@@ -47,7 +47,7 @@ from judgeharness_integrations.analysis.runs.report import NOT_DRAWN, RunReport
 from judgeharness_integrations.analysis.runs.summarising import unvaried_systems
 from judgeharness_integrations.analysis.sequential.processes import unequal_clusters
 from judgeharness_integrations.analysis.statistics.multiplicity import holm
-from judgeharness_integrations.verdictlog.plain import p_text
+from judgeharness_integrations.verdictlog.plain import counted, p_text
 
 __all__ = [
     "DIFFERENCE_WEIGHT",
@@ -153,9 +153,9 @@ def of_designs(answer: Answer, parts: Sequence[str]) -> str:
 def _counted(main: Difference) -> str:
     """Return of how many cases a difference is, and of clusters the smallest p that a test of so many can reach."""
     if main.clusters is None:
-        return "1 case is" if main.n == 1 else f"{main.n} cases are"
-    of = "1 cluster" if main.clusters == 1 else f"{main.clusters} clusters"
-    return f"{main.n} cases in {of} (p cannot be below {p_text(least_p(main.clusters))}) are"
+        return counted(main.n, "case is", "cases are")
+    of = f"{counted(main.n, 'case')} in {counted(main.clusters, 'cluster')}"
+    return f"{of} (p cannot be below {p_text(least_p(main.clusters))}) are"
 
 
 def _adjusted(p: float | None, adjusted: float) -> str:

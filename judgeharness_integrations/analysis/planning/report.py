@@ -42,9 +42,8 @@ LabelSource = Literal["none", "executable", "human"]
 _SAMPLES: Final = 2
 _FEWEST: Final = 2
 _UNPAIRED: Final = (
-    "without a second sample of a case nobody knows what would be said of it again, and systems do not share noise: "
-    "that they are judged on the same cases is taken to save nothing; a pilot with repetitions, or --variance, says "
-    "what it does"
+    "one sample a case does not show how much of a verdict is noise, which two systems do not share: judging them on "
+    "the same cases is taken to save nothing; a pilot with repetitions, or --variance, shows what it saves"
 )
 
 

@@ -1,4 +1,4 @@
-"""How a run ended, in words."""
+"""The report of a run or log: a section a judge, and how asking ended, in words."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from judgeharness_integrations.analysis.gates.report import GateReport
 from judgeharness_integrations.analysis.result import HarnessResult
 from judgeharness_integrations.analysis.runs.summary import CriterionSummary
 from judgeharness_integrations.analysis.usage import Usage
+from judgeharness_integrations.verdictlog.plain import counted
 
 if TYPE_CHECKING:
     from judgeharness_integrations.analysis.agreement.alttestreport import AltTestReport
@@ -53,7 +54,7 @@ def never_asked(count: int, cases: int) -> str:
 
 def nothing_graded(cases: int) -> str:
     """Return that a judge graded none of the cases."""
-    return f"nothing was graded ({cases} {'case' if cases == 1 else 'cases'})"
+    return f"nothing was graded ({counted(cases, 'case')})"
 
 
 NOT_DRAWN: Final = "have no answer, and those that have one are not drawn at random"

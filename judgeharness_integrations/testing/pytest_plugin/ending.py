@@ -22,7 +22,7 @@ from judgeharness_integrations.analysis.usage import Price
 from judgeharness_integrations.reporting.terminal import percent, safe, table
 from judgeharness_integrations.reporting.text import cost_text
 from judgeharness_integrations.testing.pytest_plugin.records import Record, as_line, texts_by_case
-from judgeharness_integrations.verdictlog.plain import number_text, safe_text
+from judgeharness_integrations.verdictlog.plain import counted, number_text, safe_text
 from judgeharness_integrations.verdictlog.row import verdict_text
 
 if TYPE_CHECKING:
@@ -213,7 +213,7 @@ def _repeated(ending: Ending) -> Iterator[str]:
     for (judge, case), times in list(ending.repeated.items())[:_MOST_REPEATED]:
         yield f"judge {safe_text(judge, 60)!r} was asked {times} times about case {safe_text(case, 80)!r}"
     if (more := len(ending.repeated) - _MOST_REPEATED) > 0:
-        yield f"and about {more} more {'case' if more == 1 else 'cases'} several times"
+        yield f"and about {counted(more, 'more case')} several times"
 
 
 def _drawn(drawing: Table, width: int) -> list[str]:

@@ -175,7 +175,7 @@ UNREPEATED: Final = "no case has two valid answers to one and the same question"
 
 def count_text(count: float) -> str:
     """Return `3`, or `2.3` of cases that count by a share of their samples."""
-    return f"{count:.0f}" if abs(count - round(count)) < _SMALL else f"{count:.1f}"
+    return f"{count:,.0f}" if abs(count - round(count)) < _SMALL else f"{count:,.1f}"
 
 
 def of_text(hits: float, cases: int, noun: str = "case") -> str:
