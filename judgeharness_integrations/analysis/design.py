@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 from judgeharness_integrations.analysis.aggregation.rules import Rule, of_both_kinds
-from judgeharness_integrations.verdictlog.row import is_probe
+from judgeharness_integrations.verdictlog.row import VerdictRow, is_probe
 
-__all__ = ["Design", "Fingerprint", "RuleFixed"]
+__all__ = ["Design", "Fingerprint", "RuleFixed", "design_changes", "design_of_parts", "design_of_rows"]
 
 
 RuleFixed: TypeAlias = Literal["before", "after"]
@@ -83,3 +84,34 @@ class Fingerprint:
 
 def _canonical(parts: Mapping[str, Any]) -> dict[str, Any]:
     return dict(json.loads(json.dumps(parts, sort_keys=True, default=str)))
+
+
+_NAMES: Final = ("rule", "perturbations", "repetitions", "failure policy", "wordings")
+
+
+def design_of_parts(parts: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what of a fingerprint belongs to the design."""
+    return {name: parts[name] for name in _NAMES if name in parts}
+
+
+def design_of_rows(rows: Sequence[VerdictRow], rule: str) -> dict[str, Any]:
+    """Return the design of a rule's decisions about the rows of one judge.
+
+    Perturbations in order of appearance; repetitions only where every case was asked as often under each of them.
+    """
+    calls = {(row.run, row.case_id, row.perturbation, row.repetition) for row in rows}
+    asked = Counter((run, case_id, name) for run, case_id, name, _ in calls)
+    counts = set(asked.values())
+    design: dict[str, Any] = {"rule": rule, "perturbations": list(dict.fromkeys(row.perturbation for row in rows))}
+    return design | ({"repetitions": counts.pop()} if len(counts) == 1 else {})
+
+
+def design_changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the parts of two designs that both sides know and that differ, as `rule majority before, median now`."""
+    pairs = [(name, _text(before[name]), _text(now[name])) for name in _NAMES if name in before and name in now]
+    return tuple(f"{name} {then} before, {here} now" for name, then, here in pairs if then != here)
+
+
+def _text(value: Any) -> str:
+    """Return a value as text; in which order perturbations were asked changes nothing."""
+    return ", ".join(sorted(map(str, value))) if isinstance(value, (list, tuple)) else str(value)

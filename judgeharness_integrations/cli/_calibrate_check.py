@@ -31,7 +31,7 @@ from judgeharness_integrations.analysis.calibration.history import (
     read_history,
 )
 from judgeharness_integrations.analysis.calibration.items import ONLY_CRITERION
-from judgeharness_integrations.analysis.calibration.saved import design_of_rows
+from judgeharness_integrations.analysis.design import design_of_rows
 from judgeharness_integrations.analysis.result import HarnessResult
 from judgeharness_integrations.cli._asking import check_cost, confirm, judge_model, print_plans
 from judgeharness_integrations.cli._calibrate import place_of, refuse_of_log

@@ -26,7 +26,7 @@ from judgeharness_integrations.analysis.calibration.corrected import (
 )
 from judgeharness_integrations.analysis.calibration.items import read_labels
 from judgeharness_integrations.analysis.calibration.rogangladen import RateEstimate
-from judgeharness_integrations.analysis.calibration.saved import design_changes, design_of_rows
+from judgeharness_integrations.analysis.design import design_changes, design_of_rows
 from judgeharness_integrations.analysis.replay import CaseDecision, case_decisions, rows_about, rows_of_judges
 from judgeharness_integrations.analysis.replay.deciding import scores_of
 from judgeharness_integrations.cli._calibration_output import EXPLORATORY

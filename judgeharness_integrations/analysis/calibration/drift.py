@@ -21,8 +21,8 @@ from judgeharness_integrations.analysis.calibration.driftanswer import (
 )
 from judgeharness_integrations.analysis.calibration.holdout import simultaneous_alpha
 from judgeharness_integrations.analysis.calibration.items import LabelledItem
-from judgeharness_integrations.analysis.calibration.saved import CalibrationReport, design_changes, of_parts
-from judgeharness_integrations.analysis.design import Fingerprint
+from judgeharness_integrations.analysis.calibration.saved import CalibrationReport
+from judgeharness_integrations.analysis.design import Fingerprint, design_changes, design_of_parts
 
 __all__ = [
     "DEFAULT_ALPHA",
@@ -200,7 +200,7 @@ def drift(
         missing=missing,
         relabelled=relabelled,
         candidates=old.candidates,
-        design_changes=design_changes(old.known_design, of_parts(design or parts or {})),
+        design_changes=design_changes(old.known_design, design_of_parts(design or parts or {})),
         **_identity(old.parts, parts),
     )
 

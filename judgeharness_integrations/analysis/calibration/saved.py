@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from judgeharness_integrations._documents import document_schema
 from judgeharness_integrations._errors import ConfigError
@@ -27,7 +26,7 @@ from judgeharness_integrations.analysis.calibration.population import Population
 from judgeharness_integrations.analysis.calibration.rates import Rate, ScoreErrors
 from judgeharness_integrations.analysis.calibration.selection import Selection
 from judgeharness_integrations.analysis.calibration.strata import Strata, stratum_text
-from judgeharness_integrations.analysis.design import Fingerprint
+from judgeharness_integrations.analysis.design import Fingerprint, design_of_parts
 from judgeharness_integrations.analysis.statistics.agreement import Kappa
 from judgeharness_integrations.analysis.statistics.means import Estimate
 from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES
@@ -44,48 +43,11 @@ __all__ = [
     "DEFAULT_MAX_AGE",
     "CalibrationReport",
     "CalibrationState",
-    "Design",
     "SavedMeasurement",
     "criterion_from_dict",
-    "design_changes",
-    "design_of_rows",
     "labelled_last_asked",
     "last_asked",
-    "of_parts",
 ]
-
-
-Design: TypeAlias = "Mapping[str, Any]"
-
-_NAMES: Final = ("rule", "perturbations", "repetitions", "failure policy", "wordings")
-
-
-def of_parts(parts: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what of a fingerprint belongs to the design."""
-    return {name: parts[name] for name in _NAMES if name in parts}
-
-
-def design_of_rows(rows: Sequence[VerdictRow], rule: str) -> dict[str, Any]:
-    """Return the design of a rule's decisions about the rows of one judge.
-
-    Perturbations in order of appearance; repetitions only where every case was asked as often under each of them.
-    """
-    calls = {(row.run, row.case_id, row.perturbation, row.repetition) for row in rows}
-    asked = Counter((run, case_id, name) for run, case_id, name, _ in calls)
-    counts = set(asked.values())
-    design: dict[str, Any] = {"rule": rule, "perturbations": list(dict.fromkeys(row.perturbation for row in rows))}
-    return design | ({"repetitions": counts.pop()} if len(counts) == 1 else {})
-
-
-def design_changes(before: Design, now: Design) -> tuple[str, ...]:
-    """Return what both sides know and have differently, as `rule majority before, median now`."""
-    pairs = [(name, _text(before[name]), _text(now[name])) for name in _NAMES if name in before and name in now]
-    return tuple(f"{name} {then} before, {here} now" for name, then, here in pairs if then != here)
-
-
-def _text(value: Any) -> str:
-    """Return a value as text; in which order perturbations were asked changes nothing."""
-    return ", ".join(sorted(map(str, value))) if isinstance(value, (list, tuple)) else str(value)
 
 
 DEFAULT_MAX_AGE = timedelta(days=30)
@@ -148,7 +110,7 @@ class SavedMeasurement(ABC):
     @property
     def known_design(self) -> Mapping[str, Any]:
         """What is known of its design; of one saved without one, what the fingerprint covers."""
-        return of_parts(self.parts or {}) if self.design is None else self.design
+        return design_of_parts(self.parts or {}) if self.design is None else self.design
 
     def state(
         self,

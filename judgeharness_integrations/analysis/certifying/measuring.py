@@ -26,7 +26,6 @@ from judgeharness_integrations.analysis.calibration.holdout import check_candida
 from judgeharness_integrations.analysis.calibration.items import Judged, LabelledItem, check_labels, read_labels
 from judgeharness_integrations.analysis.calibration.measure import measure_calibration
 from judgeharness_integrations.analysis.calibration.population import column_text, population_of
-from judgeharness_integrations.analysis.calibration.saved import design_of_rows
 from judgeharness_integrations.analysis.calibration.selection import selection_of_items
 from judgeharness_integrations.analysis.certifying.certificate import Certificate, Refusal, Selection, Step
 from judgeharness_integrations.analysis.certifying.sequence import (
@@ -39,6 +38,7 @@ from judgeharness_integrations.analysis.certifying.sequence import (
     threshold_grid,
     votes_needed,
 )
+from judgeharness_integrations.analysis.design import design_of_rows
 from judgeharness_integrations.analysis.replay.deciding import CaseDecision, case_consistency, case_decisions, scores_of
 from judgeharness_integrations.verdictlog.encoding import check_columns
 from judgeharness_integrations.verdictlog.row import LARGEST_SCORE, Verdict, VerdictRow, is_number

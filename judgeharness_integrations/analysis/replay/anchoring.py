@@ -14,10 +14,9 @@ from judgeharness_integrations.analysis.calibration.saved import (
     CalibrationReport,
     CalibrationState,
     SavedMeasurement,
-    design_changes,
-    design_of_rows,
 )
 from judgeharness_integrations.analysis.calibration.transport import ShiftTest, shift_test, transported
+from judgeharness_integrations.analysis.design import design_changes, design_of_rows
 from judgeharness_integrations.analysis.replay.deciding import case_decisions
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
