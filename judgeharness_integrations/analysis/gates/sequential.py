@@ -179,16 +179,20 @@ _TOLD_AT_ITS_END: Final = (
 
 @dataclass(frozen=True, kw_only=True)
 class Sample:
-    """Results in random order with their clusters, and units of the suite; `missing` says why there is no sample.
+    """Results in random order, and units of the suite; `missing` says why there is no sample.
 
     `size` is None of gates about a population. `note` says what is taken for granted of the sample.
     """
 
     results: Sequence[HarnessResult] = ()
-    clusters: Sequence[Hashable] = ()
     size: int | None = None
     missing: str = ""
     note: str = ""
+
+    @cached_property
+    def clusters(self) -> list[Hashable]:
+        """The cluster of each result."""
+        return _clusters(self.results)
 
 
 def shuffled(names: Sequence[Hashable], *, seed: int) -> list[int]:
@@ -229,15 +233,13 @@ def _whole(results: Sequence[HarnessResult], planned: int, about: About) -> Samp
     unasked = planned - sum(bool(result.rows) for result in results)
     if unasked:
         return Sample(missing=f"{unasked} of {planned} cases {NOT_DRAWN}: continue the run to its end, or {_ASK_AGAIN}")
-    clusters = _clusters(results)
-    return Sample(results=results, clusters=clusters, size=len(set(clusters)) if about == "suite" else None)
+    return Sample(results=results, size=len(set(_clusters(results))) if about == "suite" else None)
 
 
 def _of_unknown_order(results: Sequence[HarnessResult], about: About) -> Sample:
     if about == "suite":
         return Sample(missing=f"how many cases the suite holds was not noted: {_ASK_AGAIN}")
-    asked = [result for result in results if result.rows]
-    return Sample(results=asked, clusters=_clusters(asked))
+    return Sample(results=[result for result in results if result.rows])
 
 
 def _looked(own: GateReport, cases: CriterionCases, about: About, gate: str) -> int | None:
@@ -245,10 +247,10 @@ def _looked(own: GateReport, cases: CriterionCases, about: About, gate: str) -> 
 
     That is the run's number, or that of its gate where `gate` is the same one; None where it was not noted.
     """
-    noted = [(one, one.looked) for one in own.checks if one.judge == cases.summary.judge and one.looked is not None]
+    of_judge = [check for check in own.checks if check.judge == cases.summary.judge and check.looked is not None]
     asked = (gate, cases.summary.criterion, about)
-    same = [looked for one, looked in noted if (one.gate, one.criterion, own.sequential) == asked]
-    return max(same or [looked for _, looked in noted], default=None)
+    same = [check for check in of_judge if (check.gate, check.criterion, own.sequential) == asked]
+    return max((check.looked or 0 for check in same or of_judge), default=None)
 
 
 def _drawn(
@@ -266,8 +268,7 @@ def _drawn(
     drawn = [results[place] for place in shuffled(clusters, seed=order.seed)[:asked]]
     whole = next((place for place, result in enumerate(drawn) if not result.rows), len(drawn))
     kept = drawn[: whole if looked is None else min(whole, looked)]
-    size = order.cases if about == "suite" else None
-    return Sample(results=kept, clusters=_clusters(kept), size=size)
+    return Sample(results=kept, size=order.cases if about == "suite" else None)
 
 
 def _clusters(results: Sequence[HarnessResult]) -> list[Hashable]:
@@ -342,12 +343,7 @@ def looked_at(
 
 
 def _evidence(
-    expression: Expression,
-    cases: CriterionCases,
-    *,
-    about: About,
-    scale: tuple[float, float] | None,
-    report: RunReport,
+    expression: Expression, cases: CriterionCases, *, about: About, scale: tuple[float, float] | None, report: RunReport
 ) -> Looked:
     sample = sample_of(cases, about=about, report=report, gate=expression.text)
     if sample.missing:
@@ -381,20 +377,12 @@ def judged_sequentially(
     design: str = "",
     exploratory: bool = False,
 ) -> GateCheck:
-    """Return what a sequential gate says; see `judging.judged`. What is not settled has not passed."""
+    """Return what a sequential gate says; see `checking.judged`. What is not settled has not passed."""
     facts: dict[str, Any] = {"gate": expression.text, "judge": judge, "criterion": criterion, "design": design}
     evidence = looked.evidence
     if evidence is None or not evidence.counts:
-        why = looked.missing or "no case counts"
-        return GateCheck(
-            **facts,
-            status="not_measured",
-            value=None,
-            low=None,
-            high=None,
-            n=0,
-            reason=f"{expression.name} was not measured: {why}",
-        )
+        reason = f"{expression.name} was not measured: {looked.missing or 'no case counts'}"
+        return GateCheck(**facts, status="not_measured", value=None, low=None, high=None, n=0, reason=reason)
     found = weigh(expression, evidence, scale=looked.scale)
     value, low, high = (_scaled(one, looked.scale) for one in (evidence.value, *evidence.interval()))
     bar, n = expression.bar, int(evidence.weights.sum())
