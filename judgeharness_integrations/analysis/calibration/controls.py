@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Final, Literal, Self, TypeAlias
 
 from judgeharness_integrations.analysis.calibration.rates import Rate
+from judgeharness_integrations.analysis.statistics import CONFIDENCE
 from judgeharness_integrations.analysis.statistics.means import Estimate, estimate, z_quantile
 from judgeharness_integrations.analysis.statistics.proportions import wilson_of
 from judgeharness_integrations.verdictlog.encoding import LENGTH_COLUMNS
@@ -34,7 +35,6 @@ _NO_COIN: Final = "a scale has no two sides to draw from"
 _NEVER: Final = (_ONE_ANSWER, _NO_COIN)
 _LONGEST_NAME: Final = 60
 _WHOLE: Final = (0, 1)
-_LEVEL: Final = 0.95
 
 Denominator: TypeAlias = Literal["decided", "labelled"]
 
@@ -187,7 +187,7 @@ def controls_of(
     clusters: Sequence[Hashable],
     *,
     longer: Sequence[str | None] | None = None,
-    confidence: float = _LEVEL,
+    confidence: float = CONFIDENCE,
 ) -> Controls | None:
     """Compare a judge with judges that read nothing; None without any case.
 
@@ -225,7 +225,7 @@ def label_controls(
     both_orders: bool = False,
     counts: Sequence[int] | None = None,
     of: Denominator = "decided",
-    confidence: float = _LEVEL,
+    confidence: float = CONFIDENCE,
 ) -> Controls | None:
     """Compare a judge of labels with judges that read nothing; None without any case. See `controls_of`.
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
 
 from judgeharness_integrations._errors import UsageError
+from judgeharness_integrations.analysis.statistics import CONFIDENCE
 from judgeharness_integrations.analysis.statistics.multiplicity import bonferroni_level, sidak_confidence
 
 __all__ = [
@@ -86,7 +87,6 @@ def cases_of_part(
     return {case_id for case_id, key in keys.items() if (key in held) == (part.name == "held_back")}
 
 
-_LEVEL: Final = 0.95
 _MOST: Final = 1_000_000
 _SHOWN: Final = (
     "precision",
@@ -116,13 +116,13 @@ def simultaneous_level(candidates: int) -> float:
     same cases err together, so that .95^(1/k) is, if anything, too careful.
     """
     check_candidates(candidates)
-    return sidak_confidence(_LEVEL, candidates)
+    return sidak_confidence(CONFIDENCE, candidates)
 
 
 def level_text(confidence: float) -> str:
     """Return a confidence with as many digits as tell it from 100 %: `95 %`, `98.30 %`."""
     beyond = math.floor(math.log10(100 * (1 - confidence)))
-    digits = 0 if confidence == _LEVEL else max(2, 1 - beyond)
+    digits = 0 if confidence == CONFIDENCE else max(2, 1 - beyond)
     return f"{100 * confidence:.{digits}f} %"
 
 

@@ -18,6 +18,7 @@ from judgeharness_integrations.analysis.gates.metrics import (
     untested,
 )
 from judgeharness_integrations.analysis.gates.report import STOPPED, GateCheck, GateReport, number
+from judgeharness_integrations.analysis.statistics import CONFIDENCE
 from judgeharness_integrations.analysis.statistics.proportions import exact_interval
 from judgeharness_integrations.analysis.statistics.search import fewest
 from judgeharness_integrations.verdictlog.plain import safe_text
@@ -106,7 +107,7 @@ def _told(expression: Expression, measured: Measured, looked_at: float, *, of_va
     interval = ""
     if measured.low is not None and measured.high is not None:
         interval = f" [{number(measured.low, bar)}, {number(measured.high, bar)}]"
-        if measured.confidence != _LEVEL:
+        if measured.confidence != CONFIDENCE:
             interval += f" at {level_text(measured.confidence)}, as the best of several candidates,"
     what = f"{expression.name} {value}{interval} over {measured.n} {measured.of}"
     if of_value:
@@ -151,7 +152,6 @@ def _enough(expression: Expression, measured: Measured, each: float) -> int | No
 
 
 _CALIBRATION = "require_calibration"
-_LEVEL: Final = 0.95
 _MOST_NAMED = 8
 _FIXED: Final = f"the run {STOPPED}: gate with --sequential, or on a run that asked every case"
 _NONE_LOOKED_AT: Final = "no case that was looked at is about it"

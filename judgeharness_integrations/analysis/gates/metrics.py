@@ -19,6 +19,7 @@ from judgeharness_integrations.analysis.runs.summarising import (
     designs_apart,
     gold_of,
 )
+from judgeharness_integrations.analysis.statistics import CONFIDENCE
 from judgeharness_integrations.analysis.statistics.means import Estimate
 from judgeharness_integrations.analysis.statistics.proportions import exact_interval, worth_of
 from judgeharness_integrations.analysis.statistics.tally import bounded_estimate
@@ -192,7 +193,7 @@ class Measured:
     note: str = ""
     controls: str = ""
     worth: float | None = None
-    confidence: float = 0.95
+    confidence: float = CONFIDENCE
 
 
 def _share(
@@ -209,7 +210,7 @@ def measured_rate(
     of: str = "cases",
     missing: str = "there is no case",
     note: str = "",
-    confidence: float = 0.95,
+    confidence: float = CONFIDENCE,
 ) -> Measured:
     """Return a rate as gates look at it; `confidence` is that of its interval."""
     if rate is None:

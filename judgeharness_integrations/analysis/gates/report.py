@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any, Final, Literal, Self, TypeAlias
 
 from judgeharness_integrations.analysis.calibration.holdout import level_text
+from judgeharness_integrations.analysis.statistics import CONFIDENCE
 
 __all__ = ["GATES_SCHEMA", "NEAR_THE_BAR", "STOPPED", "About", "AskingOrder", "GateCheck", "GateReport", "number"]
 
@@ -20,8 +21,6 @@ NEAR_THE_BAR: Final = (
     "number near it (a true rate of .95 against a bar of .9: about 260, where 246 are found with 80 % power; .85 "
     "against .8: about 560)"
 )
-
-_LEVEL: Final = 0.95
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,7 +50,7 @@ class GateCheck:
     design: str = ""
     p_anytime: float | None = None
     looked: int | None = None
-    confidence: float = _LEVEL
+    confidence: float = CONFIDENCE
 
     @property
     def about(self) -> str:
@@ -101,7 +100,7 @@ class GateReport:
             return f"sequential, about {about}, with 95 % confidence sequences"
         if self.point_estimates:
             return "on point estimates"
-        levels = sorted({level_text(check.confidence) for check in self.checks} or {level_text(_LEVEL)})
+        levels = sorted({level_text(check.confidence) for check in self.checks} or {level_text(CONFIDENCE)})
         return f"on {' and '.join(levels)} intervals over cases"
 
     @property

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeharness_integrations.analysis.aggregation.grouping import named_cluster
+from judgeharness_integrations.analysis.aggregation.grouping import cluster_of, named_cluster
 from judgeharness_integrations.analysis.gates.gate import Expression
 from judgeharness_integrations.analysis.gates.metrics import (
     CASE_VALUES,
@@ -25,7 +25,7 @@ from judgeharness_integrations.analysis.gates.metrics import (
 )
 from judgeharness_integrations.analysis.gates.report import About, AskingOrder, GateCheck, GateReport, number
 from judgeharness_integrations.analysis.runs.report import NOT_DRAWN, RunReport
-from judgeharness_integrations.analysis.runs.summarising import clusters_of, summaries
+from judgeharness_integrations.analysis.runs.summarising import summaries
 from judgeharness_integrations.analysis.sequential import log_e_mean, log_e_rate, mean_interval, rate_interval
 from judgeharness_integrations.analysis.sequential.processes import unequal_clusters
 from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES
@@ -272,8 +272,7 @@ def _drawn(
 
 
 def _clusters(results: Sequence[HarnessResult]) -> list[Hashable]:
-    pairs: list[Any] = [(result, None) for result in results]
-    return clusters_of(pairs)
+    return [cluster_of(result.case_id, result.rows) for result in results]
 
 
 def within(cases: CriterionCases, case_ids: frozenset[str]) -> CriterionCases | None:
