@@ -318,8 +318,8 @@ class EvaluatorJudge:
         given = native if isinstance(native, Mapping) else {}
         held = {key: of_an_array(given[key]) for key in ("value", "score") if key in given}
         stated = {key: one for key, one in held.items() if isinstance(one, (str, int, float))}
-        told = " and ".join(f"{key} {one!r:.60}" for key, one in stated.items()) or described(native)
-        text = f"answered {told}, which is no verdict: return a dict with {_WANTED[self.kind.shape]}"
+        answered = " and ".join(f"{key} {value!r:.60}" for key, value in stated.items()) or described(native)
+        text = f"answered {answered}, which is no verdict: return a dict with {_WANTED[self.kind.shape]}"
         unparsed = Answer(criterion=name, outcome="unparsed", reasoning=text)
         may_be_read = native is None or (bool(held) and all(one is None or key in stated for key, one in held.items()))
         return replace(said.judgment([unparsed]), unreadable=None if may_be_read else text)
@@ -347,9 +347,9 @@ def _evaluation(evaluator: Any, *, pairs: bool) -> tuple[Callable[..., Any], boo
     evaluator has checked and warned about the arguments once, so that it is the one with an underscore.
     """
     name = "evaluate_string_pairs" if pairs else "evaluate_strings"
-    found = getattr(evaluator, f"_a{name}", None) or getattr(evaluator, f"a{name}", None)
-    if found is not None and not str(getattr(found, "__module__", "")).endswith(".evaluation.schema"):
-        return found, True
+    method = getattr(evaluator, f"_a{name}", None) or getattr(evaluator, f"a{name}", None)
+    if method is not None and not str(getattr(method, "__module__", "")).endswith(".evaluation.schema"):
+        return method, True
     return getattr(evaluator, f"_{name}", None) or getattr(evaluator, name), False
 
 

@@ -260,8 +260,8 @@ class ComparingJudge(_FunctionOfRuns):
         if isinstance(case, RunPair):
             first, second = case.first.arguments(), case.second.arguments()
         else:
-            told = {"case_id": case.case_id, "input": case.input, "reference": case.reference}
-            first, second = (_told(AnswerCase(output=text, **told)) for text in (case.output, case.output_b))
+            shared = {"case_id": case.case_id, "input": case.input, "reference": case.reference}
+            first, second = (_told(AnswerCase(output=text, **shared)) for text in (case.output, case.output_b))
         runs = [first["run"], second["run"]]
         values = first | {"runs": runs, "outputs": [first["outputs"], second["outputs"]]}
         return await self._asked(values, partial(_preference, [run.id for run in runs]))
@@ -271,8 +271,8 @@ def _preference(ids: Sequence[Any], native: Any, name: str) -> Judgment:
     """Return the preference that two scores say, or that was named; there is none where a score is None."""
     scores, comment = native, None
     if not isinstance(native, (list, tuple)):
-        told = native.get if isinstance(native, Mapping) else partial(getattr, native)
-        scores, comment = told("scores", None), told("comment", None)
+        part = native.get if isinstance(native, Mapping) else partial(getattr, native)
+        scores, comment = part("scores", None), part("comment", None)
     if scores is None:
         return _about(name, as_judgment(native))
     if isinstance(scores, Mapping):

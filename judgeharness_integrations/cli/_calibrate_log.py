@@ -111,13 +111,13 @@ class ConfiguredLog:
                 f"{self._path} asks none of its cases as the log's were asked (the prompt, the model's name, the seed, "
                 "texts or columns differ)"
             )
-        return (f"{unknown}: that it was that of {self._path} is taken from you",)
+        return (f"{unknown}: that the log was run with {self._path} is taken on your word",)
 
     def _asked_alike(self) -> bool | None:
-        """Whether a case of the configuration is asked as it was; None where it holds none of the log, or nobody knows.
+        """Whether a case of the configuration is asked as it was; None if it holds none of the log's, or nobody knows.
 
-        The hash of a probe holds judge, model, prompt and criteria, so that one equal hash tells them all. Columns that
-        a file of cases has got since are none of what was asked.
+        The hash of a probe covers judge, model, prompt and criteria, so that one equal hash confirms them all. Columns
+        that were added to a file of cases since then do not count.
         """
         from judgeharness_integrations.judging.config import build_cases  # noqa: PLC0415 - of a log apart alone
         from judgeharness_integrations.judging.execution.preparing import content_digest, judge_digest, probe_hash  # noqa: PLC0415
@@ -133,8 +133,8 @@ class ConfiguredLog:
                 continue
             then = {name: value for name, value in case.attributes.items() if name in row.attributes}
             content = content_digest(replace(case, attributes=then)) or b""
-            place: dict[str, Any] = {"perturbation": "none", "repetition": row.repetition, "seed": self._seed}
-            if probe_hash(digest, content, **place) == row.probe_hash:
+            now = probe_hash(digest, content, perturbation="none", repetition=row.repetition, seed=self._seed)
+            if now == row.probe_hash:
                 return True
             compared = True
         return False if compared else None

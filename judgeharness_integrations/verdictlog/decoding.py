@@ -258,7 +258,7 @@ def _label(verdict: Verdict | None) -> Verdict | None:
 
 
 class _Layout:
-    """Records with the same columns. What cells that rows repeat come to is read once: logs hold few distinct ones."""
+    """Records with the same columns. Each distinct answer is read once: logs repeat few of them many times."""
 
     def __init__(self, columns: tuple[str, ...], numeric: frozenset[_Group]) -> None:
         self.others = tuple(name for name in columns if name not in _CORE)
@@ -272,14 +272,14 @@ class _Layout:
         cells = [columns[name] for name in self._repeated]
         key = (*cells, *map(type, cells))  # 1, 1.0 and true are one key of a dict, but not one verdict
         try:
-            found = self._known.get(key)
+            answer = self._known.get(key)
         except TypeError:  # a list, which is a set of labels
             return self._read(line)
-        if found is None:
-            found = self._read(line)
+        if answer is None:
+            answer = self._read(line)
             if len(self._known) < _MOST_ANSWERS:
-                self._known[key] = found
-        return found
+                self._known[key] = answer
+        return answer
 
     def _read(self, line: _Line) -> _Answer:
         perturbation, numeric = line.text("perturbation", ""), self._numeric

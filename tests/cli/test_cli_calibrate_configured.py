@@ -128,7 +128,7 @@ def test_one_case_that_is_asked_as_it_was_tells_the_prompt_of_a_log(
         f"{line},new" for line in (cases[0], "other,q,good,PASS", cases[1].replace("question", "edited"), cases[2])
     ]
     (folder / "some.csv").write_text("\n".join(edited))  # with one more column, which says nothing of what was asked
-    assert "is taken from you" not in told_apart(command, folder, log, configured("some", cases="some.csv"))
+    assert "is taken on your word" not in told_apart(command, folder, log, configured("some", cases="some.csv"))
 
 
 def test_a_configuration_that_asks_otherwise_is_not_taken_for_that_of_a_log(

@@ -282,11 +282,11 @@ def without_copies(rows: Sequence[VerdictRow], column: str = CLUSTER) -> tuple[S
     if not left_out:
         return rows, []
     ask, are = ("asks", "is") if len(left_out) == 1 else ("ask", "are")
-    told = (
+    sentence = (
         f"{len(left_out)} of {len(groups)} cases {ask} word for word what another case does, and {are} left out: "
         "a label of a copy is no further evidence"
     )
-    return [row for row in rows if row.case_id not in left_out], [told]
+    return [row for row in rows if row.case_id not in left_out], [sentence]
 
 
 def _counted(rows: Iterable[VerdictRow], column: str) -> tuple[CopiedCases, Mapping[str, tuple[str, str]]]:

@@ -112,9 +112,9 @@ class Controls:
             word = "worse than"
         return f"{word} the best control, {best.says}: {self._ahead(found)} {self._cases(best.n)}"
 
-    def _ahead(self, found: Estimate) -> str:
-        ends = "(no interval)" if found.low is None else f"[{found.low:+.3f}, {found.high:+.3f}]"
-        return f"{found.value:+.3f} {ends} {'smaller mean error' if self.scored else 'more right'}"
+    def _ahead(self, lead: Estimate) -> str:
+        ends = "(no interval)" if lead.low is None else f"[{lead.low:+.3f}, {lead.high:+.3f}]"
+        return f"{lead.value:+.3f} {ends} {'smaller mean error' if self.scored else 'more right'}"
 
     @property
     def shown(self) -> tuple[Control, ...]:

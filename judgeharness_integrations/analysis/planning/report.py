@@ -373,15 +373,15 @@ def planned(
     )
 
 
-def _uncorrelated(truths: Truths, found: Sequence[Design]) -> int | None:
-    """Return how many cases a difference takes where pairing takes nothing away, in the design that is marked."""
-    if truths.goal.kind == "width" or not found:
+def _uncorrelated(truths: Truths, designs: Sequence[Design]) -> int | None:
+    """Return how many cases a difference takes where pairing saves nothing, in the marked design, else the first."""
+    if truths.goal.kind == "width" or not designs:
         return None
-    one = next((design for design in found if design.cheapest), found[0])
+    marked = next((design for design in designs if design.cheapest), designs[0])
     if not truths.goal.correlation:
-        return one.cases
+        return marked.cases
     apart = replace(truths, goal=replace(truths.goal, correlation=0.0))
-    return cases_of(apart.study(one.perturbations, one.repetitions))
+    return cases_of(apart.study(marked.perturbations, marked.repetitions))
 
 
 def truths_of(wanted: Wanted, pilot: Pilot | None, components: Components | None = None) -> Truths:

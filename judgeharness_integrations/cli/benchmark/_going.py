@@ -70,7 +70,7 @@ class Outcome(Generic[_Item, _Made]):
         return "unfinished" if self.unfinished else "complete"
 
     def then(self, rest: Self) -> Self:
-        """Return what became of the items where those unfinished here were gone on with in `rest`."""
+        """Return the outcome of all items, where `rest` is that of those which were unfinished here."""
         return replace(rest, results=(*self.made, *rest.results))
 
 
