@@ -113,14 +113,14 @@ class Family:
 
 
 class Writers:
-    """Which evaluator writes which feedback of a run: of two that write one key LangSmith would make one.
+    """Which evaluator writes which feedback of a run: LangSmith would merge two that write the same key.
 
-    It is known as long as there are both, the run and the evaluator.
+    That is kept as long as both exist, the run and the evaluator.
     """
 
     def __init__(self) -> None:
-        """Begin with nobody."""
-        self._lock = RLock()  # a run may go, and be forgotten, at any moment inside
+        """Begin without any."""
+        self._lock = RLock()  # a run may be freed, and forgotten, at any moment inside
         self._of_runs: dict[int, tuple[ref[RunBase], WeakValueDictionary[str, Any]]] = {}
 
     def enter(self, evaluator: Any, run: RunBase, keys: Iterable[str]) -> None:
@@ -131,7 +131,7 @@ class Writers:
 
         """
         keys = list(keys)
-        if not isinstance(run, RunBase):  # what stands in for one in a test need not take weak references
+        if not isinstance(run, RunBase):  # a stand-in for a run need not take weak references
             return
         with self._lock:
             writers = self._writers(run)
