@@ -409,7 +409,7 @@ _understood: Final[WeakValueDictionary[int, Any]] = WeakValueDictionary()  # cod
 
 
 def is_understood(judge: Judge) -> bool:
-    """Whether an answer was read before in this process; only what a plain function answers has to be found out."""
+    """Whether an answer of it was read in this process; always true where no function of the caller's own answers."""
     code = _code(judge)
     return code is None or _understood.get(id(code)) is code
 

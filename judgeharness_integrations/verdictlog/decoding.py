@@ -44,8 +44,6 @@ _MOST_ANSWERS = 100_000  # that are remembered, so that a column of scores with 
 
 _Answer: TypeAlias = "tuple[Verdict | None, str, str, str, str, int | None, bool, Any, Verdict | None]"
 _drafted_row = drafted(VerdictRow)
-_OPTIONAL_FIELDS = tuple(field.name for field in fields(VerdictRow))[10:-1]
-_NO_OPTIONAL = (None,) * len(_OPTIONAL_FIELDS)
 
 
 class _Line:
@@ -141,6 +139,8 @@ _OPTIONAL: dict[str, Callable[[_Line, str], str | float | None]] = {
     **dict.fromkeys((*TOKENS, "attempts"), _Line.integer),
     "latency_s": _Line.decimal,
 }
+_OPTIONAL_FIELDS = tuple(field.name for field in fields(VerdictRow) if field.name in _OPTIONAL)
+_NO_OPTIONAL = (None,) * len(_OPTIONAL_FIELDS)
 
 
 def decode(records: Sequence[Record], *, source: str, labels: bool = False) -> list[VerdictRow]:

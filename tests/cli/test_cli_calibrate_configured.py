@@ -110,7 +110,9 @@ def test_the_prompt_of_a_log_apart_from_its_folder_is_not_known(
     without_cases = configured("without", cases=None)
     for asked in (("calibrate", without_cases, "--log"), ("certify", "--config", without_cases)):
         told, known = (" ".join(command(*asked, one, "--source", "human").out.split()) for one in (apart, log))
-        assert "a log apart from its run's folder does not say which prompt was asked: that the log was run with" in told
+        assert (
+            "a log apart from its run's folder does not say which prompt was asked: that the log was run with" in told
+        )
         assert "a log apart" not in known
 
 

@@ -52,7 +52,7 @@ class Contact:
 
     Args:
         alone: the first call ends before another one begins.
-        unread: that is for its answer's sake alone; where it fails the others follow as if it had not been waited for.
+        unread: alone only to see whether its answer can be read; where the call fails, the others follow at once.
         made: it has answered; a refusal, or an answer nobody can read, is one, too.
         lost: why it is asked nothing more, as a sentence.
         cases: those whose calls showed that it is down.

@@ -223,7 +223,7 @@ PLANNED_SAMPLES = "planned_samples"
 _KNOWN_LENGTHS = {CHARACTERS}.union(*LENGTH_COLUMNS)
 _OF_TWO = LENGTH_COLUMNS[0]
 _OF_THE_ORDER = {PAIR_COLUMN}.union(*LENGTH_COLUMNS)  # and no part of what is asked
-MADE = frozenset((*_OF_TWO, CHARACTERS, PAIR_COLUMN))  # attributes that a case is given here
+DERIVED = frozenset((*_OF_TWO, CHARACTERS, PAIR_COLUMN))  # attributes that rows get from the case itself
 _PAIR_DIGITS = 16
 
 

@@ -16,7 +16,7 @@ from weakref import WeakKeyDictionary, ref
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.judging.execution.answering import Keep, kept
 from judgeharness_integrations.judging.execution.preparing import (
-    MADE,
+    DERIVED,
     PLANNED_SAMPLES,
     PROVENANCE,
     Pending,
@@ -275,7 +275,7 @@ def _is_of(row: VerdictRow, pending: Pending) -> bool:
         json.dumps(row.attributes.get(name)) == json.dumps(value)
         for name, value in now.items()
         if name not in (*FACTS, PLANNED_SAMPLES, *PROVENANCE)
-        if name not in MADE or name in row.attributes  # of rows that an earlier version wrote nothing is known
+        if name not in DERIVED or name in row.attributes  # of rows that an earlier version wrote nothing is known
     )
 
 
