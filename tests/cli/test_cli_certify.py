@@ -321,6 +321,13 @@ def test_a_plan_by_strata_that_tell_nothing_is_refused(command: Command, tmp_pat
     assert (ran.code, "in each stratum of kind: give such a --pilot LOG, or plan without --by." in ran.err) == (2, True)
 
 
+def test_a_plan_by_a_column_without_labels_is_refused(command: Command, tmp_path: Path) -> None:
+    rows = [replace(row, gold=None, attributes={"kind": "odd"}) for row in gpt4_rows(3)]
+    write_log(rows, tmp_path / "unlabelled.csv")
+    ran = command("plan", "--pilot", tmp_path / "unlabelled.csv", "--certify", 0.8, "--by", "kind")
+    assert (ran.code, "--certify needs a pilot with gold labels" in ran.err) == (2, True)
+
+
 def test_a_plan_by_strata_needs_a_certificate_and_a_column(command: Command, tmp_path: Path) -> None:
     without = command("plan", "--pilot", pilot(tmp_path), "--by", "kind")
     assert (without.code, "give --certify AGREEMENT, too" in without.err) == (2, True)

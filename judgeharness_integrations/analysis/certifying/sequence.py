@@ -237,8 +237,8 @@ def stratified_prices(
     """Return what certificates of strata take together, each of which has its part of the labels; see above.
 
     Delta is shared equally, and a stratum's part of labels drawn at random varies around the pilot's. Each stratum is
-    granted in the wanted share of studies by itself, and `chance` is that of the one with the lowest. Empty where the
-    votes of any stratum do not tell.
+    granted in the wanted share of studies by itself, and `chance` is that of the one with the lowest. Empty without
+    strata, and where the votes of any stratum do not tell.
 
     Args:
         strata: of each, the votes of its labelled cases.
@@ -250,7 +250,7 @@ def stratified_prices(
 
     """
     fitted = [fit for fit in map(_beta, strata) if fit is not None]
-    if len(fitted) < len(strata):
+    if not fitted or len(fitted) < len(strata):
         return ()
     asked = {"agreement": agreement, "delta": delta / len(strata)}
     parts = [len(stratum) / (cases or sum(map(len, strata))) for stratum in strata]
@@ -273,10 +273,8 @@ def votes_needed(agreed: Iterable[tuple[int, int]], *, agreement: float, delta: 
 def _price(
     curves: Sequence[Curve], votes: int, asked: Mapping[str, float], *, labels: int | None, share: float
 ) -> CertificatePrice:
-    needed: int | None = 0
-    for curve in curves:
-        need = None if needed is None else labels_needed(curve, share=share, **asked)
-        needed = None if need is None or needed is None else max(needed, need)
+    needs = [need for curve in curves if (need := labels_needed(curve, share=share, **asked)) is not None]
+    needed = max(needs) if len(needs) == len(curves) else None
     return CertificatePrice(
         votes=votes,
         labels=needed,
