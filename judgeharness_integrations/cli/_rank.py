@@ -280,7 +280,7 @@ def _written(
     material: Material, made: Portfolio, document: dict[str, Any], folder: Path, tell: Callable[[str], object]
 ) -> Written:
     from judgeharness_integrations.reporting.figures import undrawable  # noqa: PLC0415 - few write
-    from judgeharness_integrations.reporting.rankplots.drawing import draw_all  # noqa: PLC0415 - brings matplotlib
+    from judgeharness_integrations.reporting.rankplots.drawing import draw_all  # noqa: PLC0415 - few write
     from judgeharness_integrations.reporting.ranktables import tables_of, write_document, write_tables  # noqa: PLC0415
 
     folder.mkdir(parents=True, exist_ok=True)

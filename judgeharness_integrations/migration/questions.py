@@ -26,6 +26,7 @@ __all__ = [
     "model_calls",
     "model_name",
     "model_option",
+    "object_methods",
     "offer_of_call",
     "opens_as_judge",
     "prompt_text",

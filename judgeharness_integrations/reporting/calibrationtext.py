@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from judgeharness_integrations.analysis.calibration.holdout import level_text
+from judgeharness_integrations.analysis.calibration.holdout import confidence_text
 from judgeharness_integrations.analysis.calibration.measure import CriterionCalibration, RiskCoverage, RiskPoint
 from judgeharness_integrations.analysis.calibration.rates import ScoreErrors
 from judgeharness_integrations.analysis.calibration.saved import CalibrationReport, CalibrationState
@@ -87,8 +87,8 @@ def _candidates(report: CalibrationReport) -> Iterator[str]:
         told = f"  candidates measured on these labels: {count}"
         if count > 1:
             told += (
-                f"; intervals hold for all of them together (each at {level_text(report.confidence)}): those to report "
-                "of the candidate that is chosen"
+                f"; intervals hold for all of them together (each at {confidence_text(report.confidence)}): those to "
+                "report of the candidate that is chosen"
             )
         yield told
     if report.holdout is not None:

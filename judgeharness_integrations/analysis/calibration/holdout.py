@@ -17,7 +17,7 @@ __all__ = [
     "PartName",
     "cases_of_part",
     "check_candidates",
-    "level_text",
+    "confidence_text",
     "plain_intervals",
     "simultaneous_alpha",
     "simultaneous_level",
@@ -119,7 +119,7 @@ def simultaneous_level(candidates: int) -> float:
     return sidak_confidence(CONFIDENCE, candidates)
 
 
-def level_text(confidence: float) -> str:
+def confidence_text(confidence: float) -> str:
     """Return a confidence with as many digits as tell it from 100 %: `95 %`, `98.30 %`."""
     beyond = math.floor(math.log10(100 * (1 - confidence)))
     digits = 0 if confidence == CONFIDENCE else max(2, 1 - beyond)

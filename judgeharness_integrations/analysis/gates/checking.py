@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from judgeharness_integrations._errors import UnknownNameError, UsageError
-from judgeharness_integrations.analysis.calibration.holdout import level_text
+from judgeharness_integrations.analysis.calibration.holdout import confidence_text
 from judgeharness_integrations.analysis.gates.gate import METRICS, Expression, Gate, Gates
 from judgeharness_integrations.analysis.gates.metrics import (
     METRIC_MEASURES,
@@ -108,7 +108,7 @@ def _told(expression: Expression, measured: Measured, looked_at: float, *, of_va
     if measured.low is not None and measured.high is not None:
         interval = f" [{number(measured.low, bar)}, {number(measured.high, bar)}]"
         if measured.confidence != CONFIDENCE:
-            interval += f" at {level_text(measured.confidence)}, as the best of several candidates,"
+            interval += f" at {confidence_text(measured.confidence)}, as the best of several candidates,"
     what = f"{expression.name} {value}{interval} over {measured.n} {measured.of}"
     if of_value:
         return f"{what}: the value alone is {word} {shown}, its interval was not looked at"

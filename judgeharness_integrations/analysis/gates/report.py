@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Final, Literal, Self, TypeAlias
 
-from judgeharness_integrations.analysis.calibration.holdout import level_text
+from judgeharness_integrations.analysis.calibration.holdout import confidence_text
 from judgeharness_integrations.analysis.statistics import CONFIDENCE
 
 __all__ = ["GATES_SCHEMA", "NEAR_THE_BAR", "STOPPED", "About", "AskingOrder", "GateCheck", "GateReport", "number"]
@@ -100,7 +100,7 @@ class GateReport:
             return f"sequential, about {about}, with 95 % confidence sequences"
         if self.point_estimates:
             return "on point estimates"
-        levels = sorted({level_text(check.confidence) for check in self.checks} or {level_text(CONFIDENCE)})
+        levels = sorted({confidence_text(check.confidence) for check in self.checks} or {confidence_text(CONFIDENCE)})
         return f"on {' and '.join(levels)} intervals over cases"
 
     @property

@@ -8,10 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from judgeharness_integrations._errors import UnknownNameError, UsageError
 from judgeharness_integrations.analysis.calibration.items import BINARY, read_golds
-from judgeharness_integrations.analysis.calibration.population import (
-    CaseFacts,
-    population_of,
-)
+from judgeharness_integrations.analysis.calibration.population import CaseFacts, population_of
 from judgeharness_integrations.analysis.calibration.saved import CalibrationReport
 from judgeharness_integrations.analysis.calibration.transport import STOPPED, ShiftTest, shift_test, transported
 from judgeharness_integrations.analysis.certifying.applying import certificate_on_run
