@@ -44,7 +44,7 @@ def test_it_shows_a_diff_and_the_calls_and_writes_nothing(suite: Path, capsys: p
     assert '\n+judge = harness_evaluator(load_evaluator("pairwise_string", llm=llm), JudgeHarness.standard(' in shown
     row = next(line for line in shown.splitlines() if line.startswith("suite.py"))
     assert row.split() == ["suite.py", "1", "1", "->", "6", "0", "0"]
-    assert "200 cases, each judged once by each of these judges: 200 calls before, 1200 after, 1000 more." in shown
+    assert "200 cases, each judged once by each of these judges: 200 calls before, 1,200 after, 1,000 more." in shown
     assert shown.endswith("Nothing was written; add --write.\n")
     assert suite.read_text(encoding="utf-8") == JUDGE
 
