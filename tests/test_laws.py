@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tomllib
 from functools import cache
+from graphlib import TopologicalSorter
 from importlib.metadata import entry_points
 from pathlib import Path
 
@@ -92,6 +93,16 @@ def test_every_renderer_that_is_named_takes_the_value_it_is_of(key: tuple[str, s
     named = inspect.signature(getattr(importlib.import_module(f"{package.__name__}.{module}"), function))
     first = next(iter(named.parameters.values()))
     assert first.annotation == value or form == "reader"
+
+
+@pytest.mark.slow  # grimp comes with import-linter, which the default tests do without
+def test_no_module_is_in_an_import_circle_lazy_imports_included() -> None:
+    grimp = pytest.importorskip("grimp")
+    folders = sorted(path.name for path in ADAPTERS.iterdir() if (path / "__init__.py").exists())
+    graph = grimp.build_graph(CORE.name, *folders, exclude_type_checking_imports=True, cache_dir=None)
+    imports = {module: graph.find_modules_directly_imported_by(module) for module in graph.modules}
+    assert len(imports) > 400
+    assert list(TopologicalSorter(imports).static_order())
 
 
 def test_the_adapters_root_is_no_package() -> None:

@@ -232,11 +232,15 @@ def measure(
         **ending,
         **facts,
     )
-    if certificate is None or certificate_state is None:
+    return _certified(result, certificate, certificate_state)
+
+
+def _certified(result: HarnessResult, certificate: Certificate | None, state: CalibrationState | None) -> HarnessResult:
+    if certificate is None or state is None:
         return result
     from judgeharness_integrations.analysis.certifying.applying import certified  # noqa: PLC0415 - few are certified
 
-    return certified(result, certificate, certificate_state)
+    return certified(result, certificate, state)
 
 
 def _said(rows: Sequence[VerdictRow]) -> Iterator[str]:

@@ -14,6 +14,7 @@ from judgeharness_integrations._documents import owner_only
 from judgeharness_integrations._errors import CaseError, ClusterError, JudgeHarnessError, LogStorageError, UsageError
 from judgeharness_integrations.analysis.certifying.wording import held_text
 from judgeharness_integrations.analysis.document import calibration_record
+from judgeharness_integrations.analysis.gates.report import GateReport
 from judgeharness_integrations.cli._failures import told, without_replay_advice
 from judgeharness_integrations.cli._gate_table import print_gates
 from judgeharness_integrations.cli._gates import gate_exit
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
 
     from judgeharness_integrations.analysis.certifying.certificate import HeldCertificate
     from judgeharness_integrations.analysis.gates.gate import Gates
-    from judgeharness_integrations.analysis.gates.report import GateReport
     from judgeharness_integrations.analysis.usage import Price
     from judgeharness_integrations.judging.cases import AnswerCase
     from judgeharness_integrations.judging.until import Until
@@ -127,6 +127,8 @@ def _written_down(going: RunGoing, stopped: BaseException | None) -> int:
             "on; --new-run asks about those that stand there now, and takes over every answer that still fits."
         ) from error
     _export(going, state=document["state"])
+    if going.until:  # known before the report is read, which compares no cases of such a run
+        document["gates"] = GateReport(checks=(), sequential=going.gates.about, stopped=True).to_dict()
     _write(document, going)
     gates, problem = check_run(
         going.place.folder,

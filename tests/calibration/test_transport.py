@@ -394,7 +394,7 @@ def test_a_run_that_stopped_because_of_its_answers_is_not_compared() -> None:
     report = known(["PASS"] * 80 + ["FAIL"] * 20)
     stopped = run_report(results(["FAIL"] * 60, report), gates=GateReport(checks=(), stopped=True)).judges[0]
     assert stopped.shift is not None
-    assert stopped.shift.reason.startswith("the run ended once its own gate was settled")
+    assert stopped.shift.reason.startswith("the run was asked until its own gate is settled")
     assert stopped.calibrated is True
 
 

@@ -122,7 +122,8 @@ def test_cases_of_a_run_that_its_gate_ended_are_not_compared_and_that_is_said() 
     _, found = certificate_on_run((given, VALID), (), None, None, stopped=True)
     assert found.valid
     assert found.reason.endswith(
-        "was not measured: the run ended once its own gate was settled, which cases that look like success do sooner"
+        "was not measured: the run was asked until its own gate is settled, "
+        "which cases that look like success do sooner"
     )
 
 

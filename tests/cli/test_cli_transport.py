@@ -142,6 +142,22 @@ def test_gates_say_that_the_cases_were_not_compared(command: Command, folder: Pa
     assert not_measured in told.json["gates"]["checks"][0]["reason"]
 
 
+def test_a_run_until_and_its_report_compare_alike(command: Command, folder: Path, study: Callable[..., Any]) -> None:
+    ran = study("failing", "--until", "coverage>=0.5", "--require-calibration")
+    told = command(
+        "report",
+        folder / "out_failing",
+        "--sequential",
+        "--fail-under",
+        "coverage>=0.5",
+        "--require-calibration",
+        "--no-step-summary",
+        "--json",
+    )
+    assert ran.json["gates"]["checks"][-1]["reason"] == told.json["gates"]["checks"][-1]["reason"]
+    assert (ran.code, told.code) == (0, 0)
+
+
 def test_a_run_says_without_gates_that_its_cases_were_not_compared(
     command: Command, folder: Path, study: Callable[..., Any]
 ) -> None:
@@ -153,7 +169,7 @@ def test_a_run_says_without_gates_that_its_cases_were_not_compared(
     assert f"reading: not measured: {said}the run's cases are too few" in " ".join(told.out.split())
     assert study("same").json["judges"][0]["not_measured"] == []
     (stopped,) = study("failing", "--until", "coverage>=0.5").json["judges"][0]["not_measured"]
-    assert stopped.startswith(f"{said}the run ended once its own gate was settled")
+    assert stopped.startswith(f"{said}the run was asked until its own gate is settled")
     saved = json.loads((folder / "cal.json").read_text())
     (folder / "cal.json").write_text(json.dumps(saved | {"population": None}))
     (old,) = study("longer").json["judges"][0]["not_measured"]

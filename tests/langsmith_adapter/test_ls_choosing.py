@@ -117,7 +117,9 @@ def preferred(inputs: dict[str, Any], outputs: list[dict[str, Any]]) -> list[int
 
 
 @pytest.mark.parametrize(
-    "judge", [harness_judge(graded), harness_judge(strictly_graded), harness_judge(preferred)], ids=str
+    "judge",
+    [harness_judge(one) for one in (graded, strictly_graded, preferred)],
+    ids=["graded", "strictly", "preferred"],
 )
 def test_evaluators_of_one_output_are_refused_before_the_first_comparison(judge: Any) -> None:
     with pytest.raises(UsageError, match=r"\w+ takes outputs: give a function of a PairwiseCase, .* TIE"):

@@ -175,7 +175,9 @@ def test_without_upload_one_line_wraps_are_silent(
 
 
 @pytest.mark.filterwarnings("ignore:'upload_(results|runs)' parameter is in beta")
-@pytest.mark.parametrize("wrap", [lambda judge: harness_judge(judge, once("none")), HarnessRunEvaluator], ids=str)
+@pytest.mark.parametrize(
+    "wrap", [lambda judge: harness_judge(judge, once("none")), HarnessRunEvaluator], ids=["judge", "runs"]
+)
 def test_without_upload_aevaluate_is_silent(
     langsmith_server: LangSmithServerFactory, openai_server: Serve, monkeypatch: pytest.MonkeyPatch, wrap: Any
 ) -> None:

@@ -16,7 +16,7 @@ __all__ = ["ALPHA", "FEWEST", "STOPPED", "ShiftFeature", "ShiftTest", "shift_tes
 
 ALPHA: Final = 0.01  # a report is made of every run: one in a hundred is called shifted by chance
 FEWEST: Final = 20
-STOPPED: Final = "the run ended once its own gate was settled, which cases that look like success do sooner"
+STOPPED: Final = "the run was asked until its own gate is settled, which cases that look like success do sooner"
 _MOST_NAMED: Final = 3
 _MOST_CATEGORIES: Final = 10
 _OTHERS: Final = "others"

@@ -259,11 +259,7 @@ def compare(
     paired = [one for judge in chosen for one in paired_criteria(before, after, judge)]
     if not paired:
         raise UsageError("the runs have no criterion in common: compare runs that ask about the same.")
-    known = {one.criterion for one in paired}
-    for name in criteria or ():
-        if name not in known:
-            raise UnknownNameError("criterion", name, known)
-    paired = [one for one in paired if not criteria or one.criterion in criteria]
+    paired = _about(criteria, paired)
     content = judged((pair for one in paired for pair in one.pairs), before, after)
     count = permutations or min(_MOST, max(_FEWEST, _FEWEST * len(paired)))
     facts: dict[str, Any] = {
@@ -327,6 +323,15 @@ def _check(*, detect: float, alpha: float, permutations: int | None) -> None:
             raise UsageError(f"{name} must lie between 0 and 1, not {value:g}.")
     if permutations is not None and permutations < 1:
         raise UsageError(f"permutations must be at least 1, not {permutations}.")
+
+
+def _about(criteria: Sequence[str] | None, paired: Sequence[PairedCriterion]) -> list[PairedCriterion]:
+    """Return the criteria that were asked for, all of them when none was named."""
+    known = {one.criterion for one in paired}
+    for name in criteria or ():
+        if name not in known:
+            raise UnknownNameError("criterion", name, known)
+    return [one for one in paired if not criteria or one.criterion in criteria]
 
 
 def _check_drawn(report: RunReport, judges: Sequence[str]) -> None:
