@@ -188,7 +188,7 @@ def test_a_database_apart_from_its_folder_knows_how_its_run_ended(command: Comma
         command("replay", "ended.db", "--rule", "majority", "--fail-under", "pass_rate>=0.5"),
         command("report", "ended.db", "--rule", "majority", "--fail-under", "pass_rate>=0.5", "--no-step-summary"),
     ):
-        assert (told.code, "the run ended when its own gate was settled" in words(told.out)) == (GATE_FAILED, True)
+        assert (told.code, "the run was asked until its own gate is settled" in words(told.out)) == (GATE_FAILED, True)
 
 
 def test_a_log_apart_from_its_folder_says_that_nobody_knows_whether_it_is_all(command: Command, place: Path) -> None:
@@ -217,7 +217,7 @@ def test_cases_asked_before_in_file_order_are_no_evidence_of_a_stopped_run(comma
 def test_a_replay_of_a_stopped_run_says_so_and_has_no_gate_on_a_fixed_number(command: Command, place: Path) -> None:
     path = configured(place)
     assert command("run", path, "--yes", "--until", "pass_rate>=0.5").code == OK
-    sentence = "ended when its own gate was settled, so that an interval over a fixed number of cases is not valid"
+    sentence = "was asked until its own gate is settled, and an interval over a fixed number of cases is not valid"
     for source in ("results", "results/verdicts.jsonl"):
         asked = ("replay", source, "--rule", "majority")
         assert f"the run {sentence}" in words(command(*asked).out)
@@ -235,7 +235,7 @@ def test_a_replay_of_a_stopped_run_says_so_and_has_no_gate_on_a_fixed_number(com
 def test_a_report_of_a_stopped_run_says_so_before_its_intervals(command: Command, place: Path) -> None:
     path = configured(place)
     command("run", path, "--yes", "--until", "pass_rate>=0.5")
-    sentence = "ended when its own gate was settled, so that an interval over a fixed number of cases is not valid"
+    sentence = "was asked until its own gate is settled, and an interval over a fixed number of cases is not valid"
     shown = words(command("report", "results", "--no-step-summary").out)
     assert 0 < shown.find(sentence) < shown.index("% of cases")
     for format_ in ("--html", "--markdown"):
@@ -251,7 +251,7 @@ def test_a_comparison_of_a_stopped_run_says_so(command: Command, place: Path) ->
     command("run", path, "--yes", "--out", "whole")
     command("run", path, "--yes", "--out", "stopped", "--until", "pass_rate>=0.5")
     shown = command("compare", "whole", "stopped", "--permutations", 20)
-    assert "the run after ended when its own gate was settled" in words(shown.out)
+    assert "the run after was asked until its own gate is settled" in words(shown.out)
     assert "is not valid: compare with --sequential" in words(shown.out)
     compared = command("compare", "stopped", "whole", "--sequential", "--json")
     assert compared.json["stopped"] == ["before"]
@@ -318,7 +318,7 @@ def test_every_reader_of_the_log_of_a_stopped_run_says_that_it_was(command: Comm
     labels.write_text(
         "case_id,gold\n" + "".join(f"c{n},{'PASS' if n < 130 or n % 2 else 'FAIL'}\n" for n in range(300))
     )
-    said = "the run ended when its own gate was settled, so that an interval over a fixed number of cases is not valid"
+    said = "the run was asked until its own gate is settled, and an interval over a fixed number of cases is not valid"
     for source in ("results", "results/verdicts.jsonl", "results/verdicts.sqlite"):
         measured = ("--labels", labels, "--source", "human")
         calibrated = ("calibrate", "--log", source, "--rule", "majority", *measured, "--ledger", "ledger.jsonl")
@@ -408,6 +408,6 @@ def test_the_log_of_a_stopped_run_knows_the_stop_in_every_command(
         "calibrate": ("calibrate", "--log", log, "--rule", "majority", "--labels", gold, "--source", "human"),
     }
     outputs = {name: words((one := command(*arguments)).out + one.err) for name, arguments in asked.items()}
-    assert {name: "ended when its own gate was settled" in text for name, text in outputs.items()} == dict.fromkeys(
+    assert {name: "was asked until its own gate is settled" in text for name, text in outputs.items()} == dict.fromkeys(
         asked, True
     )

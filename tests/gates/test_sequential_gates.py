@@ -291,7 +291,7 @@ def test_a_run_that_ended_at_its_own_gate_has_no_gate_on_a_fixed_number() -> Non
     for options in ({}, {"point_estimates": True}):
         (check,) = check_gates(stopped, Gates(fail_under=("pass_rate>=0.8",), **options)).checks
         assert (check.status, check.value) == ("not_measured", None)
-        assert "the run ended when its own gate was settled" in check.reason
+        assert "the run was asked until its own gate is settled" in check.reason
         assert "gate with --sequential" in check.reason
     assert only(stopped, "pass_rate>=0.8").status == "passed"
 

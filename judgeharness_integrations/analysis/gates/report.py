@@ -15,7 +15,7 @@ About: TypeAlias = Literal["population", "suite"]
 
 _DECIMALS = range(3, 13)
 GATES_SCHEMA = "judgeharness.gates/1"
-STOPPED: Final = "ended when its own gate was settled, so that an interval over a fixed number of cases is not valid"
+STOPPED: Final = "was asked until its own gate is settled, and an interval over a fixed number of cases is not valid"
 NEAR_THE_BAR: Final = (
     "a gate by run --until may be looked at after every case: it asks few cases far from its bar and more than a fixed "
     "number near it (a true rate of .95 against a bar of .9: about 260, where 246 are found with 80 % power; .85 "
@@ -77,7 +77,7 @@ class GateReport:
     """Every gate on every judge and criterion; `point_estimates`: values were looked at instead of intervals.
 
     `sequential` says what gates that may be looked at after every case are about: the `population` the cases are from,
-    or this `suite`; None of gates on a fixed number of cases. `stopped`: asking ended once they were settled.
+    or this `suite`; None of gates on a fixed number of cases. `stopped`: it was asked until they are settled.
     `order` is the random one in which a run asked that its gates stopped, as far as that was noted.
     """
 
