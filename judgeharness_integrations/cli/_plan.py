@@ -103,22 +103,9 @@ def certificate_plan(
 
     """
     check_candidates(candidates)
-    if rule is not None and rule.name != _PRICED:
-        raise UsageError(
-            f"--certify prices decisions of the rule {_PRICED}, not of {rule.name}: give --rule {_PRICED}, or certify "
-            "a labelled log under your rule, whose refusal says how many labels would do."
-        )
-    rows, _ = without_copies(rows)
-    cases = by_case(rows)
-    clusters = [
-        cluster_of(case_id, mine) for (_, case_id), mine in cases.items() if any(row.gold is not None for row in mine)
-    ]
-    if len(set(clusters)) < len(clusters):
-        raise UsageError(
-            f"{len(clusters)} labelled cases of the pilot are in {len(set(clusters))} clusters, and --certify tells "
-            "what a certificate takes of independent cases: give a --pilot LOG with one labelled case a cluster."
-        )
-    strata, labels = _strata(rows, by), len(agreed_votes(cases.values()))
+    rows, _ = without_copies(rows)  # what the pilot's notes say of them is printed with the plan
+    _check_priced(rows, rule)
+    strata, labels = _strata(rows, by), len(agreed_votes(by_case(rows).values()))
     prices = stratified_prices(
         list(strata.values()),
         agreement=agreement,
@@ -143,6 +130,21 @@ def certificate_plan(
         by=by,
         strata=() if by is None else tuple(strata),
     )
+
+
+def _check_priced(rows: Sequence[VerdictRow], rule: Rule | None) -> None:
+    if rule is not None and rule.name != _PRICED:
+        raise UsageError(
+            f"--certify prices decisions of the rule {_PRICED}, not of {rule.name}: give --rule {_PRICED}, or certify "
+            "a labelled log under your rule, whose refusal says how many labels would do."
+        )
+    cases = by_case(rows).items()
+    clusters = [cluster_of(case_id, mine) for (_, case_id), mine in cases if any(row.gold is not None for row in mine)]
+    if len(set(clusters)) < len(clusters):
+        raise UsageError(
+            f"{len(clusters)} labelled cases of the pilot are in {len(set(clusters))} clusters, and --certify tells "
+            "what a certificate takes of independent cases: give a --pilot LOG with one labelled case a cluster."
+        )
 
 
 def _strata(rows: Sequence[VerdictRow], by: str | None) -> dict[str, list[tuple[int, int]]]:
