@@ -108,7 +108,7 @@ def _told(expression: Expression, measured: Measured, looked_at: float, *, of_va
     if measured.low is not None and measured.high is not None:
         interval = f" [{number(measured.low, bar)}, {number(measured.high, bar)}]"
         if measured.confidence != CONFIDENCE:
-            interval += f" at {confidence_text(measured.confidence)}, as the best of several candidates,"
+            interval += f" at {confidence_text(measured.confidence)}, as one of several candidates,"
     what = f"{expression.name} {value}{interval} over {measured.n} {measured.of}"
     if of_value:
         return f"{what}: the value alone is {word} {shown}, its interval was not looked at"

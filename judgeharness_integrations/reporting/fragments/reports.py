@@ -202,16 +202,9 @@ def rank_fragment(report: RankReport) -> str:
         )
         for one in report.judges
     ]
-    columns = (
-        "rank",
-        "judge",
-        "Elo",
-        "95 %",
-        "ranks",
-        "right of all labelled",
-        *(["EIP"] if report.method == "eip" else []),
-    )
-    columns = (*columns, *(["prefers longer", "better is longer"] if longer else []))
+    eip = ["EIP"] if report.method == "eip" else []
+    lengths = ["prefers longer", "better is longer"] if longer else []
+    columns = ("rank", "judge", "Elo", "95 %", "ranks", "right of all labelled", *eip, *lengths)
     judges = counted(len(report.judges), "judge")
     title = f"ranking by {report.method}: {judges}, {report.n_pairs} of {report.n_pairs_total} pairs"
     left_out = {
