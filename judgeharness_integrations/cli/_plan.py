@@ -309,7 +309,12 @@ def _declared(text: str) -> Components:
     if len(parts) != _PARTS:
         raise UsageError(f"--variance is three numbers, CASES,PERTURBATIONS,REPETITIONS, not {text!r:.60}.")
     cases, perturbations, repetitions = parts
-    return Components(cases=cases, perturbations=perturbations, repetitions=repetitions, notes=("declared",))
+    return Components(
+        cases=cases,
+        perturbations=perturbations,
+        repetitions=repetitions,
+        notes=("the variances are those given as --variance",),
+    )
 
 
 def _price_per_call(

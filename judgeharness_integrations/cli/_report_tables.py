@@ -14,7 +14,7 @@ from judgeharness_integrations.analysis.runs.report import never_asked
 from judgeharness_integrations.analysis.runs.summarising import design_key, designs_apart
 from judgeharness_integrations.cli._replay_tables import control_lines
 from judgeharness_integrations.reporting.calibrationtext import alike, anchor_text
-from judgeharness_integrations.reporting.terminal import percent, safe, share, table
+from judgeharness_integrations.reporting.terminal import RIGHT, percent, safe, share, table
 from judgeharness_integrations.reporting.text import cost_text, tokens_text
 from judgeharness_integrations.verdictlog.plain import number_text, safe_text
 from judgeharness_integrations.verdictlog.row import verdict_text
@@ -44,7 +44,7 @@ def print_report(report: RunReport, screen: Console) -> None:
         "decided,\n% of cases",
         "ab-\nstained",
         "not\ngraded",
-        "right, %\nof labelled",
+        RIGHT,
         "consis-\ntency %\n(chance)",
     )
     named = [pair for section in report.judges for pair in _named(section)]

@@ -12,7 +12,7 @@ from rich.text import Text
 from judgeharness_integrations.analysis.calibration.controls import Controls
 from judgeharness_integrations.analysis.runs.report import state_text
 from judgeharness_integrations.cli._replay_tables import control_lines, stopping_sentences
-from judgeharness_integrations.reporting.terminal import console, percent, safe, share, share_labelled, table
+from judgeharness_integrations.reporting.terminal import RIGHT, console, percent, safe, share, table
 from judgeharness_integrations.reporting.text import cost_text, tokens_text
 from judgeharness_integrations.verdictlog.plain import safe_text
 
@@ -37,7 +37,7 @@ def print_summary(
         "judge",
         "verdicts",
         "decided,\n% of cases",
-        "right,\n% of decided",
+        RIGHT,
         "ab-\nstained",
         "not\ngraded",
         "consis-\ntency %",
@@ -72,7 +72,7 @@ def _entry(entry: Mapping[str, Any]) -> list[str | Text]:
     name = entry["judge"] if entry["criterion"] == "verdict" else f"{entry['judge']} · {entry['criterion']}"
     accuracy = entry["accuracy"]
     error = entry["mean_absolute_error"]
-    right = "-" if accuracy is None else share_labelled(entry["correct"], entry["decided_with_gold"], entry["decided"])
+    right = "-" if accuracy is None else share(entry["correct"], entry["decided_with_gold"])
     return [
         safe(name),
         safe(_verdicts(entry["verdicts"])),

@@ -58,7 +58,10 @@ class Joined:
                 f"({names}{more})"
             )
         if self.ties:
-            told.append(f"evenly split labels that were left out: {self.ties}")
+            told.append(
+                "evenly split labels that were left out, so that the labelled cases are those people agree on: "
+                f"{self.ties}"
+            )
         if self.replaced:
             told.append("the gold column of the log was not used")
         return tuple(told)

@@ -60,7 +60,7 @@ def test_a_certificate_is_printed_and_saved(command: Command, log: Path, tmp_pat
         "  consistency >= 1.0: 60 cases, 0 of 60 labelled disagree, p 0.0018",
         "  consistency >= 0.75: 80 cases, 10 of 80 labelled disagree, p 0.83",
         f"  warning: {Certificate.load(out).selections[0].untold}",
-        "it holds for cases like the labelled ones, a random sample of which they have to be",
+        "it holds for cases like the labelled ones, which have to be a random sample of them",
         f"saved to {out}",
     ]
     assert Certificate.load(out).selections[0].threshold == 1.0
