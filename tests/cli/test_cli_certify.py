@@ -247,10 +247,17 @@ def labels_for(command: Command, path: Path, *options: object) -> int:
 def test_a_plan_of_a_certificate_knows_the_assurance(command: Command, tmp_path: Path) -> None:
     path = pilot(tmp_path)
     assert labels_for(command, path, "--assurance", 0.95) > labels_for(command, path)
-    assert "labels for 95 %" in command("plan", "--pilot", path, "--certify", 0.9, "--assurance", 0.95).out
+    assert "more, for 95 %" in command("plan", "--pilot", path, "--certify", 0.9, "--assurance", 0.95).out
     expected = command("plan", "--pilot", path, "--certify", 0.9, "--expected").out
-    assert "labels for 80 %" in expected
+    assert "more, for 80 %" in expected
     assert "90 % confidence, the pilot's votes taken for certain:" in expected
+
+
+def test_a_plan_says_where_the_labels_there_are_do_though_more_are_named(command: Command, tmp_path: Path) -> None:
+    votes = ["AAAAAA"] * 40 + ["AAAAAB"] * 40 + ["AAAABB"] * 16 + ["AAABBB"] * 4 + ["ABBBBB"] * 4
+    rows = [row for n, said in enumerate(votes) for row in sampled(said, case_id=f"c{n}", gold="A")]
+    ran = command("plan", "--pilot", write_log(rows, tmp_path / "pilot.csv"), "--certify", 0.9)
+    assert "votes a case the 104 labels there are do as well, but not every larger number" in ran.out
 
 
 def test_a_plan_of_a_certificate_knows_the_candidates(command: Command, tmp_path: Path) -> None:
