@@ -124,6 +124,17 @@ def test_text_says_how_many_decided_cases_were_labelled(command: Command, tmp_pa
     assert "labelled" not in entry
 
 
+def test_a_report_with_gold_does_not_say_that_nothing_measured_how_right_the_rule_is(
+    command: Command, tmp_path: Path
+) -> None:
+    rows = [VerdictRow(case_id=f"c{n}", verdict="A", gold="A", repetition=k) for n in range(4) for k in range(3)]
+    page = tmp_path / "page.html"
+    told = command("report", write_log(rows, tmp_path / "log.csv"), "--rule", "majority", "--html", page).out
+    said = "ow often this rule is right was not measured beyond these cases' own gold labels"
+    assert said in " ".join(told.split())
+    assert said.replace("'", "&#39;") in page.read_text()
+
+
 @pytest.mark.parametrize("shown", ["replay", "report"])
 def test_what_is_right_is_called_of_decided_with_gold(command: Command, tmp_path: Path, shown: str) -> None:
     golds = ("A", "A", "B", None)
