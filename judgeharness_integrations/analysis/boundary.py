@@ -10,9 +10,10 @@ from judgeharness_integrations.analysis.calibration.population import column_tex
 from judgeharness_integrations.analysis.result import CriterionResult, HarnessResult
 from judgeharness_integrations.verdictlog.row import Verdict, is_number, verdict_text
 
-__all__ = ["COUNTS_ALONE", "CaseOutcome", "boundary", "case_outcome"]
+__all__ = ["COUNTS_ALONE", "UNCALIBRATED", "CaseOutcome", "boundary", "case_outcome"]
 
 
+UNCALIBRATED = "uncalibrated: how often this rule is right was not measured"
 COUNTS_ALONE = "read from its counts alone: perturbations, rows, single answers, cost and calibration are not known"
 _PAIRWISE = frozenset({"A", "B", "TIE"})
 
@@ -32,7 +33,7 @@ def boundary(result: HarnessResult) -> tuple[str, ...]:
 def _anchor(result: HarnessResult) -> Iterator[str]:
     report, state = result.calibration, result.calibration_state
     if report is None or state is None:
-        yield "uncalibrated: how often this rule is right was not measured"
+        yield UNCALIBRATED
     elif not state.valid:
         yield f"uncalibrated: the calibration on {report.name} is {state}"
     elif not report.calibrated:

@@ -149,7 +149,7 @@ def _power(one: CriterionDrift) -> str:
     if one.answer != "inconclusive" or (near and one.anchors_needed is None):
         return found
     needed = "more than 100,000" if one.anchors_needed is None else f"about {one.anchors_needed}"
-    return f"{found}; {needed} anchors are needed"
+    return f"{found}; {needed} anchors are needed to tell a change of {one.margin:.3g} from none"
 
 
 def _history(history: History, path: Path) -> Iterator[str]:

@@ -360,7 +360,7 @@ def _row(report: CorrectedRate, estimate: RateEstimate) -> tuple[Any, ...]:
         interval = "outside [0, 1]"
     rate = "-" if estimate.estimate is None else f"{estimate.estimate:.3f}"
     if estimate.raw is not None and not 0 <= estimate.raw <= 1:
-        rate = f"outside [0, 1] ({estimate.raw:.3f})"
+        rate = f"outside\n({estimate.raw:.3f})"
     error = "-" if estimate.se is None else f"{estimate.se:.4f}"
     assumes = "random labels" if estimate.items == "all" else "same errors"
     return chosen, safe(_TITLES[estimate.method]), estimate.items, assumes, rate, interval, error

@@ -172,7 +172,7 @@ def print_certificate(plan: CertificatePlan) -> None:
         screen.print(Text(f"{each}{plan.candidates}"), soft_wrap=True)
     columns = (
         "votes\na case",
-        f"labels for {100 * plan.assurance:g} %\nof studies",
+        f"labels, or any\nmore, for {100 * plan.assurance:g} %\nof studies",
         "calls",
         "coverage, %",
         f"granted with\n{plan.labels} labels, %",
@@ -189,6 +189,21 @@ def print_certificate(plan: CertificatePlan) -> None:
     ]
     screen.print(table("what a certificate takes", columns, rows, texts=0))
     screen.print(Text(_cheapest(plan)), soft_wrap=True)
+    if met := [one for one in plan.by_votes if (one.chance or 0.0) >= plan.assurance and _beyond(one, plan.labels)]:
+        screen.print(Text(_met(plan, met)), soft_wrap=True)
+
+
+def _beyond(price: CertificatePrice, labels: int) -> bool:
+    return price.labels is None or price.labels > labels
+
+
+def _met(plan: CertificatePlan, prices: Sequence[CertificatePrice]) -> str:
+    """Return why the labels there are do, although more are asked for: a larger number may do worse."""
+    votes = ", ".join(str(one.votes) for one in prices)
+    return (
+        f"with {votes} votes a case the {plan.labels} labels there are do as well, but not every larger number: with "
+        "more labels the tests begin at fewer and surer decisions, and the first that fails ends them"
+    )
 
 
 def _cheapest(plan: CertificatePlan) -> str:
@@ -311,7 +326,12 @@ def _declared(text: str) -> Components:
     if len(parts) != _PARTS:
         raise UsageError(f"--variance is three numbers, CASES,PERTURBATIONS,REPETITIONS, not {text!r:.60}.")
     cases, perturbations, repetitions = parts
-    return Components(cases=cases, perturbations=perturbations, repetitions=repetitions, notes=("declared",))
+    return Components(
+        cases=cases,
+        perturbations=perturbations,
+        repetitions=repetitions,
+        notes=("the variances are those given as --variance",),
+    )
 
 
 def _price_per_call(

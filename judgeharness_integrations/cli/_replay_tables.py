@@ -11,7 +11,7 @@ from rich.text import Text
 from judgeharness_integrations.analysis.aggregation.statistics import VarianceSplit, variance_split
 from judgeharness_integrations.analysis.calibration.controls import Controls
 from judgeharness_integrations.analysis.replay import JudgeReplay, ReplayReport
-from judgeharness_integrations.reporting.terminal import percent, safe, share, share_labelled, table
+from judgeharness_integrations.reporting.terminal import RIGHT, percent, safe, share, table
 from judgeharness_integrations.verdictlog.plain import p_text, safe_text
 from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow, verdict_text
 
@@ -82,7 +82,7 @@ def decision_table(entries: Sequence[JudgeReplay]) -> RenderableType:
     columns = (
         "judge",
         "decided,\n% of cases",
-        "right,\n% of decided",
+        RIGHT,
         "95 %\nWilson",
         "ab-\nstained",
         "not\ngraded",
@@ -96,7 +96,7 @@ def _decisions(entry: JudgeReplay) -> list[str | Text]:
     return [
         _who(entry),
         share(entry.decided, entry.cases),
-        "-" if entry.correct is None else share_labelled(entry.correct, entry.labelled, entry.decided),
+        "-" if entry.correct is None else share(entry.correct, entry.labelled),
         "-" if interval is None else f"{percent(interval[0])}-{percent(interval[1])}",
         str(entry.abstained),
         str(entry.not_graded),

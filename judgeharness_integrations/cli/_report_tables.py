@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.text import Text
 
+from judgeharness_integrations.analysis.boundary import UNCALIBRATED
 from judgeharness_integrations.analysis.calibration.rates import Rate
 from judgeharness_integrations.analysis.certifying.wording import held_text
 from judgeharness_integrations.analysis.runs.report import never_asked
 from judgeharness_integrations.analysis.runs.summarising import design_key, designs_apart
 from judgeharness_integrations.cli._replay_tables import control_lines
-from judgeharness_integrations.reporting.calibrationtext import alike, anchor_text
-from judgeharness_integrations.reporting.terminal import percent, safe, share, table
+from judgeharness_integrations.reporting.calibrationtext import alike, anchor_text, uncalibrated
+from judgeharness_integrations.reporting.terminal import RIGHT, percent, safe, share, table
 from judgeharness_integrations.reporting.text import cost_text, tokens_text
 from judgeharness_integrations.verdictlog.plain import number_text, safe_text
 from judgeharness_integrations.verdictlog.row import verdict_text
@@ -44,7 +45,7 @@ def print_report(report: RunReport, screen: Console) -> None:
         "decided,\n% of cases",
         "ab-\nstained",
         "not\ngraded",
-        "right, %\nof labelled",
+        RIGHT,
         "consis-\ntency %\n(chance)",
     )
     named = [pair for section in report.judges for pair in _named(section)]
@@ -137,7 +138,7 @@ def _about(section: JudgeSection) -> Iterator[str]:
         yield f"warning: {warning}"
     sentences = list(section.not_measured)
     for sentence in sentences[:_MOST_SENTENCES]:
-        yield f"not measured: {sentence}"
+        yield f"not measured: {uncalibrated(section.criteria) if sentence == UNCALIBRATED else sentence}"
     if len(sentences) > _MOST_SENTENCES:
         yield f"and {len(sentences) - _MOST_SENTENCES} more sentences of this kind"
 

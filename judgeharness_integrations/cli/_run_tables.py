@@ -12,7 +12,8 @@ from rich.text import Text
 from judgeharness_integrations.analysis.calibration.controls import Controls
 from judgeharness_integrations.analysis.runs.report import state_text
 from judgeharness_integrations.cli._replay_tables import control_lines, stopping_sentences
-from judgeharness_integrations.reporting.terminal import console, percent, safe, share, share_labelled, table
+from judgeharness_integrations.reporting.calibrationtext import uncalibrated
+from judgeharness_integrations.reporting.terminal import RIGHT, console, percent, safe, share, table
 from judgeharness_integrations.reporting.text import cost_text, tokens_text
 from judgeharness_integrations.verdictlog.plain import safe_text
 
@@ -37,7 +38,7 @@ def print_summary(
         "judge",
         "verdicts",
         "decided,\n% of cases",
-        "right,\n% of decided",
+        RIGHT,
         "ab-\nstained",
         "not\ngraded",
         "consis-\ntency %",
@@ -72,7 +73,7 @@ def _entry(entry: Mapping[str, Any]) -> list[str | Text]:
     name = entry["judge"] if entry["criterion"] == "verdict" else f"{entry['judge']} · {entry['criterion']}"
     accuracy = entry["accuracy"]
     error = entry["mean_absolute_error"]
-    right = "-" if accuracy is None else share_labelled(entry["correct"], entry["decided_with_gold"], entry["decided"])
+    right = "-" if accuracy is None else share(entry["correct"], entry["decided_with_gold"])
     return [
         safe(name),
         safe(_verdicts(entry["verdicts"])),
@@ -90,7 +91,7 @@ def _verdicts(counts: list[Mapping[str, Any]]) -> str:
 
 
 def _about(judge: Mapping[str, Any]) -> Iterator[str]:
-    yield from _anchor(judge["calibration"])
+    yield from [uncalibrated(judge["criteria"])] if judge["calibration"] is None else _anchor(judge["calibration"])
     yield from (f"not measured: {sentence}" for sentence in judge["not_measured"])
     if unasked := judge["not_asked_cases"]:
         cases = judge["judged_cases"] + unasked
@@ -111,11 +112,8 @@ def _about(judge: Mapping[str, Any]) -> Iterator[str]:
         yield f"warning: {warning}"
 
 
-def _anchor(calibration: Mapping[str, Any] | None) -> Iterator[str]:
+def _anchor(calibration: Mapping[str, Any]) -> Iterator[str]:
     """Yield what the labels say; those of a model are agreed with, and calibrate nothing."""
-    if calibration is None:
-        yield "uncalibrated: how often this rule is right was not measured"
-        return
     word, status, reason = calibration["word"], calibration["status"], calibration["reason"]
     if word == "calibrated":
         yield f"calibration on {calibration['source']} is {status}" + (f": {reason}" if reason else "")

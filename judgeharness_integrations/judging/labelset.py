@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from judgeharness_integrations._errors import CaseError
 from judgeharness_integrations.analysis.calibration.holdout import check_candidates
 from judgeharness_integrations.analysis.calibration.items import ONLY_CRITERION
-from judgeharness_integrations.judging.cases import AnswerCase, Case, case_id_of, read_cases
+from judgeharness_integrations.judging.cases import LABEL_COUNT, AnswerCase, Case, case_id_of, read_cases
 from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow, verdict_from_json
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 __all__ = ["CalibrationSet", "LabeledExample"]
 
 LabeledExample: TypeAlias = "tuple[Case, Any]"
-LABEL_COUNT = "label_count"  # the column that says how many annotators labelled a case
 _SEVERAL = 2
 
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from judgeharness_integrations._errors import CaseError, UsageError
 from judgeharness_integrations.analysis.aggregation.grouping import by_criterion
 from judgeharness_integrations.analysis.calibration.items import ONLY_CRITERION
-from judgeharness_integrations.judging.cases import case_id_of, gold_of_cell
-from judgeharness_integrations.judging.labelset import LABEL_COUNT, CalibrationSet
+from judgeharness_integrations.judging.cases import LABEL_COUNT, case_id_of, gold_of_cell
+from judgeharness_integrations.judging.labelset import CalibrationSet
 from judgeharness_integrations.verdictlog.files import read_records
 from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow, verdict_text, voting
 
@@ -58,7 +58,10 @@ class Joined:
                 f"({names}{more})"
             )
         if self.ties:
-            told.append(f"evenly split labels that were left out: {self.ties}")
+            told.append(
+                "evenly split labels that were left out, so that the labelled cases are those people agree on: "
+                f"{self.ties}"
+            )
         if self.replaced:
             told.append("the gold column of the log was not used")
         return tuple(told)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
+from judgeharness_integrations.analysis.boundary import UNCALIBRATED
 from judgeharness_integrations.analysis.calibration.holdout import confidence_text
 from judgeharness_integrations.analysis.calibration.measure import CriterionCalibration, RiskCoverage, RiskPoint
 from judgeharness_integrations.analysis.calibration.rates import ScoreErrors
@@ -15,8 +16,9 @@ from judgeharness_integrations.verdictlog.plain import safe_text
 
 if TYPE_CHECKING:
     from judgeharness_integrations.analysis.runs.report import JudgeSection
+    from judgeharness_integrations.analysis.runs.summary import CriterionSummary
 
-__all__ = ["READ_OFF", "alike", "anchor_text", "calibration_text", "calibration_word"]
+__all__ = ["READ_OFF", "alike", "anchor_text", "calibration_text", "calibration_word", "uncalibrated"]
 
 _RATES = ("precision", "recall", "specificity", "accuracy", "coverage", "base_rate")
 _ESTIMATES = {
@@ -36,12 +38,23 @@ READ_OFF = (
 def anchor_text(report: CalibrationReport | None, state: CalibrationState | None) -> str:
     """Return in a sentence what a rule is anchored to; "calibrated" is said of people's and executed labels alone."""
     if report is None or state is None:
-        return "uncalibrated: how often this rule is right was not measured"
+        return UNCALIBRATED
     if not state.valid:
         return f"uncalibrated: the calibration on {report.name} is {state}"
     if not report.calibrated:
         return f"uncalibrated: {report.word} on {report.name}, whose labels are a model's, not people's"
     return f"calibrated on {report.name}" + (f"; {why}" if (why := report.untold()) else "")
+
+
+def uncalibrated(criteria: Iterable[CriterionSummary | Mapping[str, Any]]) -> str:
+    """Return that a run has no calibration; where its own cases hold gold labels, these say how right it is on them."""
+    known = (one if isinstance(one, Mapping) else _rightness(one) for one in criteria)
+    own = any(one["accuracy"] is not None or one["mean_absolute_error"] is not None for one in known)
+    return UNCALIBRATED + (" beyond these cases' own gold labels" if own else "")
+
+
+def _rightness(one: CriterionSummary) -> dict[str, Any]:
+    return {"accuracy": one.accuracy, "mean_absolute_error": one.replay.mean_absolute_error}
 
 
 def alike(section: JudgeSection) -> Iterator[str]:

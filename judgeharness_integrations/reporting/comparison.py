@@ -87,7 +87,7 @@ def caveats(report: ComparisonReport) -> Iterator[str]:
             yield f"criteria only {side}, not compared: {named([', '.join(one) for one in criteria])}"
     yield from report.unvaried
     yield from report.copies
-    if worthless := [f"{titled(one)}, {side}" for one in report.criteria for side, _ in _not_better(one)]:
+    if worthless := [f"{titled(one)} ({side})" for one in report.criteria for side, _ in _not_better(one)]:
         yield f"not shown to be better than a judge that reads nothing: {named(worthless)}"
     yield from _bills(report)
     if not report.sequential and any(one.answer in _OPEN and one.cases_needed for one in report.criteria):
@@ -190,7 +190,7 @@ def _noise(one: CriterionComparison) -> Iterator[str]:
 
 
 def _power(one: CriterionComparison) -> Iterator[str]:
-    power = one.predicted_power()
+    power = one.predicted_power(_DROP)
     if one.main is None or power is None:
         return
     found = (
@@ -199,10 +199,10 @@ def _power(one: CriterionComparison) -> Iterator[str]:
         else f"80 % power for a change of {size_text(one.main, one.minimum_detectable)}"
     )
     needed = "more than 100,000" if one.cases_needed is None else f"{one.cases_needed:,}"
-    span = "" if one.main.span == 1 else f" of the scores' range ({one.main.span:g})"
+    unit = "points" if one.main.span == 1 else f"% of the scores' range ({one.main.span:g})"
     yield (
-        f"power: {found}; {100 * power:.0f} % for a change of 10 %{span}; {needed} cases find one of "
-        f"{100 * one.detect:g} %{span}"
+        f"power: {found}; {100 * power:.0f} % for a change of {100 * _DROP:g} {unit}; {needed} cases find one of "
+        f"{100 * one.detect:g} {unit}"
     )
 
 

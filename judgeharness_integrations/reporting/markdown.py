@@ -13,7 +13,7 @@ from judgeharness_integrations.analysis.calibration.rates import Rate
 from judgeharness_integrations.analysis.certifying.wording import held_text
 from judgeharness_integrations.analysis.runs.summarising import design_key, designs_apart, gold_of
 from judgeharness_integrations.analysis.statistics.means import Estimate
-from judgeharness_integrations.reporting.calibrationtext import alike, anchor_text, calibration_text
+from judgeharness_integrations.reporting.calibrationtext import alike, anchor_text, calibration_text, uncalibrated
 from judgeharness_integrations.reporting.text import cost_text, dissent, rationale, tokens_text
 from judgeharness_integrations.verdictlog.plain import SENTENCE, counted, distribution_text, safe_text
 from judgeharness_integrations.verdictlog.row import Verdict, verdict_text
@@ -412,7 +412,7 @@ def _flip(flip: FlipRate) -> str:
 def _anchor(section: JudgeSection) -> Iterator[str]:
     report, state = section.calibration, section.calibration_state
     if report is None or state is None:
-        yield "Uncalibrated: how often this rule is right was not measured. Label some cases and calibrate on them."
+        yield f"{uncalibrated(section.criteria).capitalize()}. Label some cases and calibrate on them."
         return
     yield f"Calibration: {'. '.join(escaped(text, 600) for text in (anchor_text(report, state), *alike(section)))}."
     if state.valid:

@@ -11,7 +11,10 @@ from rich.text import Text
 
 from judgeharness_integrations.verdictlog.plain import safe_text
 
-__all__ = ["console", "percent", "safe", "share", "share_labelled", "table"]
+__all__ = ["RIGHT", "console", "percent", "safe", "share", "table"]
+
+RIGHT = "right, % of\ndecided\nwith gold"
+"""The head of a column of accuracies, whose denominator is smaller than that of what is decided."""
 
 
 class _Console(Console):
@@ -33,11 +36,6 @@ def safe(text: str, limit: int = 60) -> Text:
 def share(part: int, whole: int) -> str:
     """Return `89.3 of 419`: a share of a number of things, in per cent."""
     return f"{percent(part / whole if whole else None)} of {whole}"
-
-
-def share_labelled(correct: int, labelled: int, decided: int) -> str:
-    """Return `89.3 of 374`, or `89.3 of 300 labelled` when not every decided case holds a gold label."""
-    return share(correct, labelled) + ("" if labelled == decided else " labelled")
 
 
 def percent(value: float | None) -> str:

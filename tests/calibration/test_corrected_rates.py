@@ -343,6 +343,14 @@ def test_the_worth_of_a_good_judge_is_said_in_labels() -> None:
     assert 0 < powered.weight < 1
 
 
+def test_a_judge_that_has_not_erred_yet_is_worth_what_its_interval_says() -> None:
+    judged = [True] * 6 + [False] * 2 + [True] * 76 + [False] * 36
+    report = corrected_rate(judged=judged, labels=[True] * 6 + [False] * 2 + [None] * 112, labels_are="random")
+    alone, sampled = (report[name].interval for name in ("labels_alone", "tenenbein"))
+    worth = 8 * ((alone[1] - alone[0]) / (sampled[1] - sampled[0])) ** 2
+    assert f"with the judge, the 8 labels are worth as much as {worth:.0f} labels alone" in report.notes
+
+
 def of_sample(  # noqa: PLR0917 - a truth
     rng: np.random.Generator, rate: float, sensitivity: float, specificity: float, n: int, total: int
 ) -> CorrectedRate:

@@ -59,7 +59,7 @@ def test_ties_are_counted_and_what_is_known_is_said(tmp_path: Path) -> None:
     assert joined(rows, read_gold(path)).notes("gold.csv") == (
         "labels of gold.csv: 1 of 1 cases of the log are labelled",
         "labelled cases that the log does not hold, and count for nothing: 1 (c5)",
-        "evenly split labels that were left out: 2",
+        "evenly split labels that were left out, so that the labelled cases are those people agree on: 2",
         "the gold column of the log was not used",
     )
     many = gold_file(tmp_path, "case_id,gold", *(f"c{n},PASS" for n in range(1, 7)))

@@ -71,7 +71,7 @@ def test_a_very_long_name_of_a_stratum_is_cut_wherever_it_is_shown() -> None:
 def test_equal_strata_say_no_more_than_that() -> None:
     found = by_stratum([*pairs(40, 10), *pairs(41, 9)], ["one"] * 50 + ["two"] * 50)
     assert found.sentence == ""
-    assert list(found.lines())[-1] == "the same in every subset? precision p 1, recall p 1"
+    assert list(found.lines())[-1] == "the same in every subset? precision p 1.000, recall p 1.000"
 
 
 def test_one_of_two_may_not_hold() -> None:

@@ -39,6 +39,7 @@ from judgeharness_integrations.analysis.replay.anchoring import replay_state
 from judgeharness_integrations.analysis.result import HarnessResult
 from judgeharness_integrations.analysis.runs.building import run_report
 from judgeharness_integrations.verdictlog import read_log
+from judgeharness_integrations.verdictlog.plain import p_text
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
 
@@ -123,8 +124,8 @@ def test_cases_of_one_population_are_not_shifted() -> None:
     test = shift_test(grades(60, 40, lengths={"characters": 80}), grades(118, 82, lengths={"characters": 80}))
     assert test.shifted is False
     assert test.sentence == (
-        "this run's cases are like the labelled ones in decisions of verdict (smallest p 0.87); not compared: "
-        "consistency of verdict"
+        "no difference was found between this run's cases and the labelled ones in decisions of verdict (smallest "
+        "p .868); not compared: consistency of verdict"
     )
     assert features(test)["lengths"].reason == "it is the same in every case"
     assert features(test)["consistency"].reason == "known of 0 labelled cases and 0 of the run, too few"
@@ -137,7 +138,7 @@ def test_other_decisions_are_named_with_what_to_do() -> None:
     assert (found.labelled, found.run, found.labelled_cases, found.run_cases) == (0.8, 0.5, 100, 200)
     assert test.sentence == (
         "this run's cases are not like the labelled ones in decisions of verdict (PASS: 80 % of 100 labelled cases, "
-        f"50 % of 200 here, p {found.p_adjusted:.2g}): label cases of this run and measure again on them"
+        f"50 % of 200 here, p {p_text(found.p_adjusted)}): label cases of this run and measure again on them"
     )
     assert test.to_dict()["features"][0]["p_adjusted"] == found.p_adjusted
 

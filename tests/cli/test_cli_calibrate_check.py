@@ -168,7 +168,7 @@ def test_few_anchors_are_inconclusive_which_fails_a_strict_gate_only(command: Co
     assert ran.code == 0
     assert "drift: inconclusive" in ran.out
     assert "12 judge calls" in ran.out
-    assert "anchors are needed" in ran.out
+    assert "anchors are needed to tell a change of 0.1 from none" in ran.out
     assert check(command, old, "slipping", "--anchors", 12, "--strict").code == 1
     ran = check(command, old, "grade", "--anchors", 3)
     assert "3 anchors are too few for the test to find any change" in ran.out

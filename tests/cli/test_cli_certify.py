@@ -60,7 +60,7 @@ def test_a_certificate_is_printed_and_saved(command: Command, log: Path, tmp_pat
         "  consistency >= 1.0: 60 cases, 0 of 60 labelled disagree, p 0.0018",
         "  consistency >= 0.75: 80 cases, 10 of 80 labelled disagree, p 0.83",
         f"  warning: {Certificate.load(out).selections[0].untold}",
-        "it holds for cases like the labelled ones, a random sample of which they have to be",
+        "it holds for cases like the labelled ones, which have to be a random sample of them",
         f"saved to {out}",
     ]
     assert Certificate.load(out).selections[0].threshold == 1.0
@@ -101,6 +101,7 @@ def test_where_no_decision_is_wrong_a_refusal_does_not_say_that_some_are(command
     ran = command("certify", path, "--source", "human", "--agreement", 0.999)
     assert ran.code == 1
     assert "60 labelled decisions, at least 2302 are needed to certify 0.999 at all" in ran.out
+    assert "it holds for cases" not in ran.out
     assert "wrong too often" not in ran.out
     assert "would do in 80 % of studies" in ran.out
     never = command("certify", path, "--source", "human", "--agreement", 0.99999)
@@ -247,10 +248,17 @@ def labels_for(command: Command, path: Path, *options: object) -> int:
 def test_a_plan_of_a_certificate_knows_the_assurance(command: Command, tmp_path: Path) -> None:
     path = pilot(tmp_path)
     assert labels_for(command, path, "--assurance", 0.95) > labels_for(command, path)
-    assert "labels for 95 %" in command("plan", "--pilot", path, "--certify", 0.9, "--assurance", 0.95).out
+    assert "more, for 95 %" in command("plan", "--pilot", path, "--certify", 0.9, "--assurance", 0.95).out
     expected = command("plan", "--pilot", path, "--certify", 0.9, "--expected").out
-    assert "labels for 80 %" in expected
+    assert "more, for 80 %" in expected
     assert "90 % confidence, the pilot's votes taken for certain:" in expected
+
+
+def test_a_plan_says_where_the_labels_there_are_do_though_more_are_named(command: Command, tmp_path: Path) -> None:
+    votes = ["AAAAAA"] * 40 + ["AAAAAB"] * 40 + ["AAAABB"] * 16 + ["AAABBB"] * 4 + ["ABBBBB"] * 4
+    rows = [row for n, said in enumerate(votes) for row in sampled(said, case_id=f"c{n}", gold="A")]
+    ran = command("plan", "--pilot", write_log(rows, tmp_path / "pilot.csv"), "--certify", 0.9)
+    assert "votes a case the 104 labels there are do as well, but not every larger number" in ran.out
 
 
 def test_a_plan_of_a_certificate_knows_the_candidates(command: Command, tmp_path: Path) -> None:

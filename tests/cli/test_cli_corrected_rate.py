@@ -86,10 +86,20 @@ def test_nothing_is_chosen_where_nothing_is_declared(command: Command) -> None:
 def test_a_correction_outside_0_to_1_is_printed_as_that(command: Command) -> None:
     counts = ("--passed", 4, "--of", 200, "--sensitivity", "45/50", "--specificity", "45/50")
     ran = command("corrected-rate", *counts, "--labels-are", "other_mix")
-    assert ran.out.count("outside [0, 1] (-0.100)") == 2
     chosen = next(line for line in ran.out.splitlines() if line.startswith("*"))
-    assert chosen.rstrip().endswith("outside [0, 1] (-0.100)  outside [0, 1]  0.0599")
+    assert chosen.rstrip().endswith(" outside  outside [0, 1]  0.0599")
+    assert ran.out.count("(-0.100)") == 2
     assert "note: the correction lies outside [0, 1]" in ran.out
+
+
+def test_a_correction_outside_0_to_1_breaks_no_word_at_80_columns(
+    command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    counts = ("--passed", 50, "--of", 1000, "--sensitivity", "180/200", "--specificity", "140/200")
+    ran = command("corrected-rate", *counts, "--labels-are", "other-mix")
+    table = ran.out[ran.out.index("estimates") : ran.out.index("chosen (*)")]
+    assert {"estimator", "Tenenbein", "unlabelled", "Rogan-Gladen,"} <= set(table.split())
 
 
 def test_json_is_the_report(command: Command) -> None:

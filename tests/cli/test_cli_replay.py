@@ -118,12 +118,30 @@ def test_text_of_labels_that_are_neither_a_nor_pass(command: Command, tmp_path: 
 def test_text_says_how_many_decided_cases_were_labelled(command: Command, tmp_path: Path) -> None:
     rows = [VerdictRow(case_id="x", verdict="A", gold="A"), VerdictRow(case_id="y", verdict="B")]
     log = write_log(rows, tmp_path / "log.csv")
-    assert "100.0 of 1 labelled" in command("replay", log, "--rule", "majority").out
+    assert "100.0 of 1" in command("replay", log, "--rule", "majority").out
     entry = command("replay", log, "--rule", "majority", "--json").json["judges"][0]
     assert (entry["decided"], entry["correct"], entry["accuracy"]) == (2, 1, 1.0)
     assert "labelled" not in entry
-    write_log(rows[:1], log)
-    assert "labelled" not in command("replay", log, "--rule", "majority").out
+
+
+def test_a_report_with_gold_does_not_say_that_nothing_measured_how_right_the_rule_is(
+    command: Command, tmp_path: Path
+) -> None:
+    rows = [VerdictRow(case_id=f"c{n}", verdict="A", gold="A", repetition=k) for n in range(4) for k in range(3)]
+    page = tmp_path / "page.html"
+    told = command("report", write_log(rows, tmp_path / "log.csv"), "--rule", "majority", "--html", page).out
+    said = "ow often this rule is right was not measured beyond these cases' own gold labels"
+    assert said in " ".join(told.split())
+    assert said.replace("'", "&#39;") in page.read_text()
+
+
+@pytest.mark.parametrize("shown", ["replay", "report"])
+def test_what_is_right_is_called_of_decided_with_gold(command: Command, tmp_path: Path, shown: str) -> None:
+    golds = ("A", "A", "B", None)
+    rows = [VerdictRow(case_id=f"c{n}", verdict="A", gold=gold) for n, gold in enumerate(golds)]
+    told = command(shown, write_log(rows, tmp_path / "log.csv"), "--rule", "majority").out
+    head = " ".join(told[: told.index("66.7 of 3")].split())
+    assert ("right, % of" in head, "with gold" in head) == (True, True)
 
 
 @pytest.mark.parametrize("width", [80, 120])

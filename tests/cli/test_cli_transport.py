@@ -88,10 +88,10 @@ def test_a_run_like_the_labelled_cases_is_calibrated(command: Command, folder: P
     told = command("report", folder / "out_same", "--no-step-summary", "--require-calibration")
     assert told.code == 0
     assert "calibrated on labelled" in told.out
-    assert "this run's cases are like the labelled ones in " in told.out
+    assert "no difference was found between this run's cases and the labelled ones in " in told.out
     page = folder / "page.html"
     assert command("report", folder / "out_same", "--html", page, "--no-step-summary").code == 0
-    assert "This run&#39;s cases are like the labelled ones in" in page.read_text()
+    assert "No difference was found between this run&#39;s cases and the labelled ones in" in page.read_text()
 
 
 @pytest.mark.parametrize(
@@ -203,7 +203,7 @@ def test_replays_hold_a_calibration_against_their_log(
     held = command("replay", folder / "out_same", "--rule", "majority", "--require-calibration")
     assert held.code == 0
     assert "reading: the calibration on labelled is valid" in held.out
-    assert "reading: this run's cases are like the labelled ones in " in held.out
+    assert "reading: no difference was found between this run's cases and the labelled ones in " in held.out
     log = folder / "out_same" / "verdicts.jsonl"
     unknown = command("replay", log, "--rule", "majority", "--calibration", folder / "cal.json")
     assert "is unverifiable: a log does not say which configuration answered" in unknown.out

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from judgeharness_integrations.analysis.aggregation.rules import Rule
 from judgeharness_integrations.analysis.comparison import ComparisonReport, CriterionComparison, compare
 from judgeharness_integrations.analysis.runs import RunReport, run_report
 from judgeharness_integrations.analysis.runs.reading import results_of_log
-from judgeharness_integrations.reporting.comparison import caveats
+from judgeharness_integrations.reporting.comparison import caveats, details
 
 P, F = "PASS", "FAIL"
 
@@ -114,6 +115,18 @@ def test_no_difference_says_what_could_have_been_found() -> None:
     assert f"80 % power for a change of {100 * one.minimum_detectable:.1f} points" in one.reason
     assert one.cases_needed is not None
     assert 0 < one.predicted_power(0.1) < 1
+
+
+def test_fewer_flips_than_noise_makes_are_said() -> None:
+    split = a_run({f"c{n}": [P, P, F, F, P] if n % 2 else [F, P, F, P, F] for n in range(60)}, source="a")
+    again = a_run({f"c{n}": [P, P, F, F, P] if n % 2 else [F, P, F, P, F] for n in range(60)}, source="b")
+    assert "0 of 60 decisions flipped, fewer than noise makes, as where answers" in only(compare(split, again)).reason
+
+
+def test_the_power_of_shares_is_about_points() -> None:
+    one = only(compare(flat([P, F] * 40), flat([P, F] * 39 + [F, P])))
+    power = next(line for line in details(one) if line.startswith("power: "))
+    assert re.search(r"; \d+ % for a change of 10 points; [\d,]+ cases find one of 5 points$", power)
 
 
 def test_following_the_advice_about_more_cases_has_its_price() -> None:

@@ -74,6 +74,13 @@ def test_a_case_takes_its_own_answers(log: SqlLog) -> None:
     }
 
 
+def test_labels_made_after_a_run_change_no_question(log: SqlLog) -> None:
+    judge, case = Numbering(), AnswerCase(case_id="c", input="q", output="the same")
+    judged(harness(log, "first"), judge, [case])
+    judged(harness(log, "second"), judge, [replace(case, gold="v1", attributes={"label_count": 2.0})])
+    assert judge.calls == 3
+
+
 def test_one_answer_never_stands_for_two_samples(log: SqlLog) -> None:
     judge = Numbering()
     judged(harness(log, "r1"), judge, same("a", "b"))

@@ -156,6 +156,7 @@ _PREFERENCE: dict[LabelsAre, tuple[Method, ...]] = {
 }
 _WORTH_SAYING = 1.05  # below it, the judge is worth less than one label in twenty
 _FEW = 10
+_INTERVALS: Final = ("labels_alone", "tenenbein")
 
 
 def corrected_rate(
@@ -306,12 +307,20 @@ def _gain(sample: Sample, powered: PpiPlusPlus | None, estimates: Sequence[RateE
     elif powered.weight == 0:
         yield f"the judge adds nothing over the {n} labels alone: its decisions do not go with the labels"
     else:
-        worth = (powered.labels_se / powered.se) ** 2
+        worth = min((powered.labels_se / powered.se) ** 2, _narrower(estimates))
         if worth < _WORTH_SAYING:
             yield f"the judge adds nothing over the {n} labels alone: the interval gets no narrower to speak of"
         else:
             yield f"with the judge, the {n} labels are worth as much as {n * worth:.0f} labels alone"
     yield from _too_narrow(sample, powered, next(one for one in estimates if one.method == "tenenbein"))
+
+
+def _narrower(estimates: Sequence[RateEstimate]) -> float:
+    """Return how many labels alone one label is worth by the printed intervals; few errors make them wide."""
+    alone, sampled = (next(one.interval for one in estimates if one.method == name) for name in _INTERVALS)
+    if alone is None or sampled is None:
+        return math.inf
+    return ((alone[1] - alone[0]) / (sampled[1] - sampled[0])) ** 2
 
 
 def _too_narrow(sample: Sample, powered: PpiPlusPlus | None, other: RateEstimate) -> Iterator[str]:

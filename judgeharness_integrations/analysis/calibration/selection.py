@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from judgeharness_integrations.analysis.calibration.items import LabelledItem
 from judgeharness_integrations.analysis.calibration.strata import fisher_p
+from judgeharness_integrations.verdictlog.plain import p_text
 from judgeharness_integrations.verdictlog.row import is_number, verdict_text
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ class Selection:
         word = "none" if not hits else str(hits)
         return (
             f"{word} of {mine} labelled cases and {missing} of {others} without a label are judged "
-            f"{self.decision:.{_LONGEST}} (p {self.p:.2g})"
+            f"{self.decision:.{_LONGEST}} (p {p_text(self.p)})"
         )
 
     @property

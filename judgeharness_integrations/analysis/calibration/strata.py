@@ -12,6 +12,7 @@ from judgeharness_integrations.analysis.calibration.items import Judged, cluster
 from judgeharness_integrations.analysis.calibration.rates import Rate
 from judgeharness_integrations.analysis.statistics.clusters import effect_of_copies
 from judgeharness_integrations.analysis.statistics.multiplicity import holm
+from judgeharness_integrations.verdictlog.plain import p_text, safe_text
 
 if TYPE_CHECKING:
     import numpy as np
@@ -135,7 +136,7 @@ class Strata:
         found = [(name, p) for name, p in self.p.items() if p is not None and p <= ALPHA]
         if not found:
             return ""
-        told = ", ".join(f"{name} from {self._extremes(name)} (p {p:.2g})" for name, p in found)
+        told = ", ".join(f"{name} from {self._extremes(name)} (p {p_text(p)})" for name, p in found)
         what = "the pooled number does" if len(found) == 1 else "the pooled numbers do"
         return f"{what} not hold for every {self.column}: {told}; read each stratum by itself"
 
@@ -160,7 +161,7 @@ class Strata:
             yield f"{self.column} {stratum_text(one.stratum)}: n={one.n}, precision {precision}, recall {recall}"
         if self.missing:
             yield f"{self.missing} labelled cases say nothing in {self.column}"
-        tested = [f"{name} p {'not tested' if p is None else format(p, '.2g')}" for name, p in self.p.items()]
+        tested = [f"{name} p {p_text(p, none='not tested')}" for name, p in self.p.items()]
         yield self.sentence or f"the same in every {self.column}? {', '.join(tested)}"
 
     @classmethod
@@ -175,8 +176,6 @@ class Strata:
 
 def stratum_text(stratum: str) -> str:
     """Return the name of a stratum as tables and sentences show it: on one line, cut where it is very long."""
-    from judgeharness_integrations.verdictlog.plain import safe_text  # noqa: PLC0415 - reports read strata themselves
-
     return safe_text(stratum, _LONGEST_NAME)
 
 

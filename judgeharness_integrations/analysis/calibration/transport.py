@@ -11,6 +11,7 @@ from judgeharness_integrations.analysis.calibration.population import CHARACTERS
 from judgeharness_integrations.analysis.calibration.saved import CalibrationState
 from judgeharness_integrations.analysis.calibration.strata import SMALLEST_EXPECTED, homogeneity_p, stratum_text
 from judgeharness_integrations.analysis.statistics.multiplicity import holm
+from judgeharness_integrations.verdictlog.plain import p_text
 
 __all__ = ["ALPHA", "FEWEST", "STOPPED", "ShiftFeature", "ShiftTest", "shift_test", "transported"]
 
@@ -22,6 +23,7 @@ _MOST_CATEGORIES: Final = 10
 _OTHERS: Final = "others"
 _CONSTANT: Final = "it is the same in every case"
 _UNCOUNTED: Final = "the calibration was saved by an earlier version, without what its cases are like: calibrate again"
+_ALIKE: Final = "no difference was found between this run's cases and the labelled ones"
 _WHAT_TO_DO: Final = "label cases of this run and measure again on them"
 
 _Counts = Mapping[str, int]
@@ -58,7 +60,7 @@ class ShiftFeature:
         """Return what differs, by how much, and how likely that is by chance."""
         shares = f"{100 * (self.labelled or 0):.0f} % of {self.labelled_cases} labelled cases"
         here = f"{100 * (self.run or 0):.0f} % of {self.run_cases} here"
-        return f"{self.name} ({stratum_text(self.category)}: {shares}, {here}, p {self.p_adjusted or 0.0:.2g})"
+        return f"{self.name} ({stratum_text(self.category)}: {shares}, {here}, p {p_text(self.p_adjusted)})"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,7 +82,7 @@ class ShiftTest:
             what = ", ".join(one.name for one in tested)
             left = ", ".join(one.name for one in self.features if one.reason not in {"", _CONSTANT})
             apart_from = f"; not compared: {left}" if left else ""
-            return f"this run's cases are like the labelled ones in {what} (smallest p {least:.2g}){apart_from}"
+            return f"{_ALIKE} in {what} (smallest p {p_text(least)}){apart_from}"
         apart = sorted(one for one in ((f.p_adjusted or 0.0, n) for n, f in enumerate(tested)) if one[0] <= ALPHA)
         named = ", ".join(str(tested[place]) for _, place in apart[:_MOST_NAMED])
         more = f" and {len(apart) - _MOST_NAMED} more features" if len(apart) > _MOST_NAMED else ""

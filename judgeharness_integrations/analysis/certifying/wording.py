@@ -84,7 +84,9 @@ def certificate_text(certificate: Certificate) -> Iterator[str]:
             f"each {safe_text(certificate.stratum)} is certified by itself: that all of them hold at once has "
             "less confidence"
         )
-    yield "it holds for cases like the labelled ones, a random sample of which they have to be"
+    if certificate.granted:
+        split = "; cases that people are evenly split on are none of them" if certificate.excluded_ties else ""
+        yield f"it holds for cases like the labelled ones, which have to be a random sample of them{split}"
 
 
 def _selection(selection: Selection, certificate: Certificate) -> Iterator[str]:

@@ -16,7 +16,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 from uuid import UUID
 
-from judgeharness_integrations.judging.cases import AnswerCase, Case, Criterion, PairwiseCase
+from judgeharness_integrations.judging.cases import LABEL_COUNT, AnswerCase, Case, Criterion, PairwiseCase
 from judgeharness_integrations.judging.judge import Probe, text_hash
 from judgeharness_integrations.judging.perturbations import Context, Perturbation, Rewriter
 from judgeharness_integrations.judging.plan import CasePlan
@@ -156,7 +156,8 @@ def content_digest(case: Case) -> bytes | None:
         return value_digest(case)
     shown = {name: part for name, part in _plain(case).items() if name not in _NOT_SHOWN}
     if isinstance(told := shown.get("attributes"), Mapping):
-        shown["attributes"] = {name: value for name, value in told.items() if name not in PROVENANCE}
+        left = {*PROVENANCE, LABEL_COUNT}  # labels that were made after a run change no question
+        shown["attributes"] = {name: value for name, value in told.items() if name not in left}
     return value_digest(shown)
 
 

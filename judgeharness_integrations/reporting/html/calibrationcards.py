@@ -16,7 +16,7 @@ from judgeharness_integrations.analysis.calibration.saved import CalibrationRepo
 from judgeharness_integrations.analysis.calibration.strata import Strata
 from judgeharness_integrations.analysis.runs.report import JudgeSection, RunReport
 from judgeharness_integrations.analysis.statistics.means import t_interval
-from judgeharness_integrations.reporting.calibrationtext import alike
+from judgeharness_integrations.reporting.calibrationtext import alike, uncalibrated
 from judgeharness_integrations.reporting.html.charts import NONE, Whisker, interval_text, percent, whisker
 from judgeharness_integrations.reporting.html.overview import Measure
 from judgeharness_integrations.verdictlog.plain import counted, p_text
@@ -88,7 +88,7 @@ def calibration_card(section: JudgeSection) -> CalibrationCard:
         return CalibrationCard(
             state="none",
             title="Uncalibrated",
-            sentence="How often this rule is right was not measured against people's labels.",
+            sentence=f"{uncalibrated(section.criteria).partition(': ')[2].capitalize()}.",
             labels="",
             command=_command(section.judge),
             tables=(),
