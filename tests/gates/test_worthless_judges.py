@@ -123,7 +123,7 @@ def test_a_required_calibration_fails_where_labels_cannot_tell_a_judge_from_the_
     assert (required.status, required.reason) == ("failed", f"{sentence} right on the same 100 decided cases")
     assert "cannot tell it from one that prefers the longer answer" in headline(report.results[0], "verdict")
     (better,) = checks(anchored([("A", "A"), ("B", "B")] * 40), require_calibration=True)
-    assert "control" not in better.reason
+    assert "80 labelled cases; not compared with the longer answer; " in better.reason
 
 
 def test_a_judge_that_is_right_where_the_longer_answer_is_not_passes_a_required_calibration() -> None:
