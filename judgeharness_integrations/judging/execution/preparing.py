@@ -231,8 +231,8 @@ class CaseFacts:
     """What every row of a case repeats: its gold labels and its attributes; `pairwise`: it holds two answers.
 
     How long answers are is among the attributes, in characters, for whoever reads the log without texts, unless the
-    case has such a column of its own; and so is a digest of both answers of a pair in any order, which is that of the pair
-    with its answers exchanged.
+    case has such a column of its own; and so is a digest of both answers of a pair in any order, which is that of the
+    pair with its answers exchanged.
 
     `criteria` are the questions about this case alone.
     """
