@@ -56,6 +56,10 @@ class JudgeHarnessError(Exception):
 
         return without_secrets(super().__str__())
 
+    def __repr__(self) -> str:
+        """Return the name and the sentence, which loggers and test runners show in this way."""
+        return f"{type(self).__name__}({str(self)!r})"
+
 
 class UsageError(JudgeHarnessError):
     """A call or a command was given something it cannot use."""

@@ -19,7 +19,7 @@ from functools import lru_cache, partial
 from itertools import islice
 from operator import is_
 from pathlib import Path
-from types import FunctionType, MethodType, ModuleType
+from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any, Final, TypeVar
 from urllib.parse import quote, quote_plus, unquote
 
@@ -48,6 +48,7 @@ _MOST: Final = 300  # objects looked at for the secrets of a judge; what holds i
 _MOST_PARTS: Final = 100  # of one of them: a judge may hold a whole data set
 _LONGEST_NAME: Final = 64  # characters
 _CONTAINERS: Final = frozenset({dict, frozenset, list, set, tuple})
+_OF_MODULES: Final = (BuiltinFunctionType, FunctionType, ModuleType, type, bool, bytes, float, int, str)
 # their keys are copies, or they hold none
 _INNARDS: Final = frozenset({"asyncio", "httpcore", "httpx", "inspect", "logging", "ssl", "threading"})
 _NAME: Final = re.compile(
@@ -154,7 +155,7 @@ def _held(value: object, shortest: int, parts: _Parts, *, most: int | None = Non
 def _is_bare(part: object) -> bool:
     """Whether there is nothing below a part, which most of a judge's parts are."""
     if type(part) is FunctionType:
-        return not part.__closure__ and not part.__dict__
+        return not part.__dict__ and next((False for one in _used_by(part) if one is not None), True)
     return part is None or isinstance(part, (int, float)) or (type(part) in _CONTAINERS and not part)
 
 
@@ -182,17 +183,20 @@ def _name(key: object) -> str:
 
 
 def _parts(one: Any) -> Iterator[tuple[str, Any]]:
-    """Yield names and parts of plain data, the fields of an object, and what a function is closed over."""
+    """Yield names and parts of plain data, the fields of an object, and what a function uses."""
     if isinstance(one, (type, ModuleType, bytes, int, float)) or type(one).__module__.partition(".")[0] in _INNARDS:
         return
     if isinstance(one, partial):
         yield from (("", one.func), ("", one.args), ("", one.keywords))
     elif isinstance(one, MethodType):
-        yield from (("", one.__self__), ("", one.__func__))
+        yield "", one.__self__
+        if not isinstance(one.__func__, FunctionType):
+            yield "", one.__func__
+        else:  # what it uses of its module is a library's more often than not
+            yield from (("", part) for part in _own(one.__func__))
+            yield from _entries(one.__func__.__dict__)
     elif isinstance(one, FunctionType):
-        for cell in one.__closure__ or ():
-            with suppress(ValueError):  # not filled yet
-                yield "", cell.cell_contents
+        yield from (("", part) for part in _used_by(one))
     yield from _entries(one)
     yield from _entries(getattr(one, "__dict__", None))
     slots = getattr(type(one), "__slots__", ())
@@ -202,6 +206,27 @@ def _parts(one: Any) -> Iterator[tuple[str, Any]]:
     if hasattr(type(one), "__pydantic_private__"):
         yield from _entries(getattr(one, "__pydantic_private__", None))
         yield from _entries(getattr(one, "__pydantic_extra__", None))
+
+
+def _own(function: FunctionType) -> Iterator[object]:
+    """Yield what a function is closed over, and its defaults."""
+    for cell in function.__closure__ or ():
+        with suppress(ValueError):  # not filled yet
+            yield cell.cell_contents
+    yield from function.__defaults__ or ()
+    yield from (function.__kwdefaults__ or {}).values()
+
+
+def _used_by(function: FunctionType) -> Iterator[object]:
+    """Yield what a function holds, and what it uses of its module, a client say.
+
+    Of the module's functions and texts none: those lead on and on, and most of these are prompts.
+    """
+    yield from _own(function)
+    for name in function.__code__.co_names:
+        found = function.__globals__.get(name)
+        if not isinstance(found, _OF_MODULES):
+            yield found
 
 
 def _of_text(text: str, shortest: int, *, named: bool, certain: bool) -> Iterator[str]:

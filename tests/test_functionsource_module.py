@@ -327,3 +327,36 @@ def test_in_a_notebook_what_cannot_be_compared_is_said(
     before = source_digest(names["judge"])
     cell(names, source.replace("strict", "lenient"), "<cell 3>", monkeypatch)
     assert (source_digest(names["judge"]) == before) == (why == "same")
+
+
+HELPER = "def helper(case):\n    return '{}' in case\n"
+CALLS = {"from {} import helper": "helper(case)", "import {} as helpers": "helpers.helper(case)"}
+
+
+@pytest.mark.parametrize("imports", CALLS)
+def test_what_a_function_of_another_module_of_the_project_does_counts(written: Written, imports: str) -> None:
+    digests = []
+    for said in ("good", "good", "bad"):
+        helpers = written(HELPER.format(said))
+        sys.modules["written_texts"] = helpers
+        judge = written(f"{imports.format('written_texts')}\n{JUDGE.format(CALLS[imports])}").judge
+        digests.append(source_digest(judge))
+    assert [one == digests[0] for one in digests] == [True, True, False]
+
+
+@pytest.mark.parametrize("place", ["site-packages", "dist-packages"])
+def test_of_an_installed_function_the_name_counts(tmp_path: Path, written: Written, place: str) -> None:
+    digests = []
+    for said in ("good", "bad"):
+        path = tmp_path / said / place / "helpers.py"
+        path.parent.mkdir(parents=True)
+        path.write_text(HELPER.format(said), encoding="utf-8")
+        sys.modules["written_texts"] = loaded(path, "written_texts")
+        module = written(f"from written_texts import helper\n{JUDGE.format('helper(case)')}")
+        digests.append(source_digest(module.judge))
+    assert digests[0] == digests[1]
+
+
+def test_of_an_imported_function_that_cannot_be_known_again_the_name_counts(written: Written) -> None:
+    sys.modules["written_texts"] = written(HELPER.format("good") + "helper.__kwdefaults__ = {'case': object()}\n")
+    assert source_digest(written(f"from written_texts import helper\n{JUDGE.format('helper(case)')}").judge)

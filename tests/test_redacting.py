@@ -286,6 +286,21 @@ def closed_over(model: Any) -> Callable[[], Any]:
     return lambda: model
 
 
+def with_defaults(model: Any) -> Callable[..., Any]:
+    def judge(case: object, model: Any = model, *, other: Any = model) -> Any:
+        return case, model, other
+
+    return judge
+
+
+def of_a_module(model: Any) -> Callable[[], Any]:
+    """Return a function that uses a client of its module, as most do."""
+    module: dict[str, Any] = {"client": model}
+    exec("def judge(): return client.ask()", module)  # noqa: S102 - a module of its own
+    found: Callable[[], Any] = module["judge"]
+    return found
+
+
 ALL = {"field-secret-0", "me:url-password-0", "url-password-0", "query-secret-0"}
 ALL |= {"Bearer header-secret-0", "header-secret-0", "private-secret-0"}
 
@@ -297,6 +312,8 @@ ALL |= {"Bearer header-secret-0", "header-secret-0", "private-secret-0"}
         lambda model: SimpleNamespace(bound=SimpleNamespace(bound=model)),
         lambda model: {"steps": [None, (model,)]},
         closed_over,
+        with_defaults,
+        of_a_module,
         lambda model: functools.partial(print, model=model),
         lambda model: functools.partial(closed_over(model)),
     ],
@@ -434,6 +451,7 @@ def test_no_error_of_ours_shows_a_secret(kind: type[JudgeHarnessError], monkeypa
     assert str(kind(f"the server said {KEY} and Bearer abc123def456.")) == (
         "the server said [redacted] and Bearer [redacted]."
     )
+    assert KEY not in repr(kind(f"the server said {KEY}."))
 
 
 def test_what_a_cache_keeps_under_a_prompt_is_no_secret() -> None:

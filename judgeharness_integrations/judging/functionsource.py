@@ -11,6 +11,7 @@ import linecache
 import os.path
 import re
 import sys
+import sysconfig
 import textwrap
 import warnings
 from collections.abc import Collection, Iterator, Mapping
@@ -216,7 +217,8 @@ def source_digest(function: object) -> str:
     That is the source of the function, the statements of its module that bind or change what it uses (a prompt, a
     helper, a client) and what they use in turn, the values of those that are texts, numbers, tuples or patterns, its
     default arguments, what it closes over, and the arguments of a `partial`. Of what is imported the name counts, and
-    such a value. The name and the place of the module itself do not.
+    such a value; of functions of other modules of the project, which no installed package holds, the source. The name
+    and the place of the module itself do not.
 
     Raises:
         UnreadableError: it is a lambda, an object with a state of its own, or written where no source can be read, or
@@ -355,6 +357,7 @@ class _Reader:
                 value = vars(value).get(attribute) if isinstance(value, ModuleType) else None
                 if value is not None and _is_plain(value) and not attribute.startswith("__"):
                     yield from self.values({".".join(path[:place]): value})
+                yield from self._imported(".".join(path[:place]), value)
 
     def _named(self, name: str, value: object, file: str) -> Iterator[str]:
         """Yield the value a name of the module has; nothing where the statements that bind it tell."""
@@ -363,13 +366,19 @@ class _Reader:
         if _is_plain(value):
             yield from self.values({name: value})
         elif imported or (isinstance(value, ModuleType) and statements):
-            return
+            yield from self._imported(name, value)
         elif isinstance(value, FunctionType):
             yield from self._helper(name, value, statements, file)
         elif not statements or any(name in one.changes for one in self._module.bindings.get("", ())):
             yield from self.values({name: value})
         elif isinstance(value, type) and value.__module__ != self._module.name:
             yield f"{name} is {value.__module__}.{value.__qualname__}"
+
+    def _imported(self, name: str, value: object) -> Iterator[str]:
+        """Yield the source of a function of another module of the project, which may hold the prompt, where it can."""
+        if isinstance(value, FunctionType) and not _is_installed(value.__code__.co_filename):
+            with contextlib.suppress(UnreadableError):  # then its name counts, which the statement tells
+                yield from list(self.values({name: value}))
 
     def _helper(self, name: str, value: FunctionType, statements: Collection[Statement], file: str) -> Iterator[str]:
         """Yield the source of a function of the module, the name of another one's; less where its statement tells."""
@@ -398,6 +407,17 @@ class _Reader:
         if id(kind) not in self._seen:
             self._seen[id(kind)] = len(self._seen)
             yield from self._names(self._module.needed(frozenset({first})), "")
+
+
+@lru_cache(maxsize=1024)
+def _is_installed(file: str) -> bool:
+    """Whether a file is Python's or an installed package's, which a version tells; what is in no file is, too."""
+    path = Path(file)
+    return (
+        not path.is_file()
+        or not {"site-packages", "dist-packages"}.isdisjoint(path.parts)
+        or path.is_relative_to(sysconfig.get_path("stdlib"))
+    )
 
 
 def _plain(value: object) -> str:

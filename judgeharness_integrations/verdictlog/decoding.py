@@ -228,7 +228,7 @@ def _numeric_criteria(lines: Iterable[_Line], *, labels: bool) -> frozenset[_Gro
         get = line.columns.get
         value = get("verdict")
         text = value if isinstance(value, str) else None
-        cells = text, str(get("criterion")), str(get("judge")), str(get("schema")), get("repetition").__class__
+        cells = text, repr(get("criterion")), repr(get("judge")), repr(get("schema")), get("repetition").__class__
         if value is None or (text is not None and (cells in known or text.strip() in ("", ABSTAIN))):
             continue
         number, group = line.holds_number(value), line.group()

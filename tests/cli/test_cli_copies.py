@@ -344,3 +344,24 @@ def test_of_copies_the_one_with_a_label_stays() -> None:
 
 def test_one_copy_is_told_as_one() -> None:
     assert without_copies([row("a", "1"), row("b", "1")])[1][0].startswith("1 of 2 cases asks word for word")
+
+
+def test_copies_whose_labels_contradict_are_evidence_against_a_certificate(command: Command, tmp_path: Path) -> None:
+    """The first ones alone would certify every decision, and the other ones none."""
+    golds = [(f"{n}{gold}", n, gold) for gold in ("PASS", "FAIL") for n in range(60)]
+    log = write_log([row(case_id, str(n), gold=gold) for case_id, n, gold in golds], tmp_path / "log.jsonl")
+    ran = command("certify", log, "--source", "human")
+    assert (ran.code, "60 of 120 labelled in 60 clusters disagree" in " ".join(ran.out.split())) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("order", "gold", "kept"),
+    [("1", "A", 1), ("1", "B", 2), ("1", None, 1), ("2", "B", 1), ("2", "A", 2), ("2", "TIE", 2)],
+)
+def test_labels_of_exchanged_answers_contradict_where_they_are_the_same(
+    order: str, gold: str | None, kept: int
+) -> None:
+    pair = {"attributes": {"pair_digest": "p"}}
+    rows = [row("a", "1", gold="A", **pair), row("b", order, gold=gold, **pair)]
+    found, told = without_copies(rows)
+    assert (len(found), len({one.attributes.get("cluster") for one in found}), len(told)) == (kept, 1, 1)

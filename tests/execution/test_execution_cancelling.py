@@ -180,21 +180,24 @@ def test_a_judge_that_is_cancelled_from_inside_loses_no_case() -> None:
     assert sorted(statuses) == ["decided"] * 39 + ["not_graded"]  # type: ignore[call-overload]
 
 
-def test_a_judge_that_exits_fails_its_case_only() -> None:
+@pytest.mark.parametrize("error", [SystemExit(1), KeyboardInterrupt(1)], ids=repr)
+def test_a_judge_that_exits_fails_its_case_only(error: BaseException) -> None:
+    """An interrupt it raises itself would end the loop of all evaluations, which then waited for ever."""
+
     async def async_judge(case: str) -> str:
         if case == "7":
-            raise SystemExit(1)
+            raise error
         return "PASS"
 
     def sync_judge(case: str) -> str:
         if case == "7":
-            raise SystemExit(1)
+            raise error
         return "PASS"
 
     for judge in (async_judge, sync_judge):
         results = list(harness().evaluate_many(judge, CASES))
         assert [r.rows[0].error for r in results if r.status == "not_graded"] == [
-            "RuntimeError: the call ended itself with SystemExit(1)"
+            f"RuntimeError: the call ended itself with {error!r}"
         ]
         assert len(results) == 40
 

@@ -213,7 +213,11 @@ def test_gold_of_a_criterion(gold: object, expected: dict[str, object]) -> None:
         (lambda: "text", {}),
         (lambda: AnswerCase(case_id="c", output="o", attributes={"subset": "x"}), {"subset": "x", "characters": 1}),
         (lambda: AnswerCase(case_id="c", output="four", author="gpt-4o"), {"author": "gpt-4o", "characters": 4}),
-        (lambda: AnswerCase(case_id="c", output="o", attributes={"length": 9}), {"length": 9}),
+        (lambda: AnswerCase(case_id="c", output="o", attributes={"characters": 9}), {"characters": 9}),
+        (
+            lambda: AnswerCase(case_id="c", output="o", attributes={"length": "short"}),
+            {"length": "short", "characters": 1},
+        ),
         (
             lambda: PairwiseCase(case_id="c", output="o", output_b="p", author="a", author_b="b"),
             {"author": "a", "author_b": "b", "length_a": 1, "length_b": 1, "pair_digest": "11c7a2a8da74e0d7"},
@@ -225,6 +229,10 @@ def test_gold_of_a_criterion(gold: object, expected: dict[str, object]) -> None:
         (
             lambda: PairwiseCase(case_id="c", output="o", output_b="four", attributes={"length": 9, "length_b": 3}),
             {"length": 9, "length_b": 3, "pair_digest": "e0256ab6ae3b8ee7"},
+        ),
+        (
+            lambda: PairwiseCase(case_id="c", output="o", output_b="four", attributes={"length": "short"}),
+            {"length": "short", "length_a": 1, "length_b": 4, "pair_digest": "e0256ab6ae3b8ee7"},
         ),
     ],
 )

@@ -124,7 +124,7 @@ def test_a_required_calibration_fails_where_labels_cannot_tell_a_judge_from_the_
     assert (required.status, required.reason) == ("failed", f"{sentence}: {lead}")
     assert "do not show it to be right more often than the longer answer" in headline(report.results[0], "verdict")
     (better,) = checks(anchored([("A", "A"), ("B", "B")] * 40), require_calibration=True)
-    assert "control" not in better.reason
+    assert "80 labelled cases; not compared with the longer answer; " in better.reason
 
 
 def test_labels_that_tell_a_judge_from_the_better_longer_answer_are_not_said_to_tell_nothing() -> None:

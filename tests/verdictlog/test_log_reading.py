@@ -169,6 +169,17 @@ def test_labels_and_numbers_do_not_mix_in_a_criterion(read: Any, first: str, sec
         read(f"case_id,verdict\n1,{first}\n2,{second}\n")
 
 
+def test_a_criterion_called_none_is_another_one_than_none_named(read: Any) -> None:
+    with pytest.raises(LogFormatError, match="line 3: criterion 'None' holds a number here and a label in line 2"):
+        read(
+            [
+                {"case_id": "1", "criterion": None, "verdict": "PASS"},
+                {"case_id": "2", "criterion": "None", "verdict": "PASS"},
+                {"case_id": "3", "criterion": "None", "verdict": "5"},
+            ]
+        )
+
+
 def test_in_a_jsonl_of_ours_types_are_as_written(read: Any) -> None:
     rows = read(
         [

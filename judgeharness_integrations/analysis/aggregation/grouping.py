@@ -214,9 +214,7 @@ class CopiedCases:
 
         Others are counted by the hash of their plain question, else of another one.
         """
-        plain = min(rows, key=lambda row: (row.perturbation != "none", row.perturbation, row.repetition), default=None)
-        asked = None if plain is None else plain.attributes.get(PAIR_COLUMN, plain.probe_hash)
-        return self.add(case_id, asked, named_cluster(rows, self._column))
+        return self.add(case_id, _asked(rows)[0], named_cluster(rows, self._column))
 
     def is_copy(self, case_id: str, rows: Sequence[VerdictRow]) -> bool:
         """Count a case by its rows, and say whether it is a copy of an earlier one."""
@@ -274,19 +272,46 @@ def without_copies(rows: Sequence[VerdictRow], column: str = CLUSTER) -> tuple[S
     """Return the rows of one judge about one case of those that ask the same, and what is to be said of the others.
 
     The first one with a label stays, else the first one. Those in one named cluster all stay, as they are known to
-    belong together.
+    belong together, and so do those whose labels contradict its: in its cluster, as they are evidence against it.
     """
     groups, copies = _grouped(rows, "case_id"), CopiedCases(column)
     labelled_first = sorted(groups, key=lambda case_id: all(row.gold is None for row in groups[case_id]))
-    left_out = {case_id for case_id in labelled_first if copies.is_copy(case_id, groups[case_id])}
+    copied = [case_id for case_id in labelled_first if copies.is_copy(case_id, groups[case_id])]
+    labels: dict[Hashable, list[tuple[str | None, Mapping[str, Verdict]]]] = {}
+    for case_id in labelled_first if copied else ():
+        asked, order = _asked(groups[case_id])
+        labels.setdefault(asked, []).append((order, _golds(groups[case_id])))
+    disputed = {asked for asked, given in labels.items() if any(_differ(given[0], one) for one in given[1:])}
+    left_out = {case_id for case_id in copied if _asked(groups[case_id])[0] not in disputed}
+    kept, told = copies_together([row for row in rows if row.case_id not in left_out], column)
     if not left_out:
-        return rows, []
+        return kept, told
     ask, are = ("asks", "is") if len(left_out) == 1 else ("ask", "are")
     sentence = (
         f"{len(left_out)} of {len(groups)} cases {ask} word for word what another case does, and {are} left out: "
         "a label of a copy is no further evidence"
     )
-    return [row for row in rows if row.case_id not in left_out], [sentence]
+    return kept, [sentence, *told]
+
+
+def _asked(rows: Sequence[VerdictRow]) -> tuple[Hashable | None, str | None]:
+    """Return a digest of what a case asks, its answers in any order, and one of what it asks in its own order."""
+    plain = min(rows, key=lambda row: (row.perturbation != "none", row.perturbation, row.repetition), default=None)
+    return (None, None) if plain is None else (plain.attributes.get(PAIR_COLUMN, plain.probe_hash), plain.probe_hash)
+
+
+def _golds(rows: Sequence[VerdictRow]) -> dict[str, Verdict]:
+    return {row.criterion: row.gold for row in rows if row.gold is not None}
+
+
+def _differ(one: tuple[str | None, Mapping[str, Verdict]], other: tuple[str | None, Mapping[str, Verdict]]) -> bool:
+    """Whether labels of two cases that ask the same say different things; of exchanged answers A is the other's B."""
+    exchanged = {"A": "B", "B": "A"} if one[0] != other[0] else {}
+    return any(
+        (exchanged.get(gold, gold) if isinstance(gold, str) else gold) != one[1].get(criterion, gold)
+        for criterion, gold in other[1].items()
+        if criterion in one[1]
+    )
 
 
 def _counted(rows: Iterable[VerdictRow], column: str) -> tuple[CopiedCases, Mapping[str, tuple[str, str]]]:

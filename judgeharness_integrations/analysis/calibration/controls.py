@@ -98,8 +98,13 @@ class Controls:
     @property
     def sentence(self) -> str:
         """What was found, and which controls it was not compared with that could have been measured."""
-        missing = [] if self.best is None else [one.says for one in self.shown if one.value is None]
-        return f"{self.finding}; not compared with {' and '.join(missing)}" if missing else self.finding
+        return "; ".join(filter(None, (self.finding, self.missing)))
+
+    @property
+    def missing(self) -> str:
+        """Which controls it was not compared with that could have been measured; empty where none is missing."""
+        names = [] if self.best is None else [one.says for one in self.shown if one.value is None]
+        return f"not compared with {' and '.join(names)}" if names else ""
 
     @property
     def finding(self) -> str:

@@ -287,7 +287,8 @@ def _calibrations(report: RunReport, found: Sequence[CriterionCases]) -> Iterato
             yield _calibration(section.judge, criterion, reason, design=cases.design)
         else:
             one, source = section.calibration.criteria[criterion], section.calibration.name
-            beside = "" if one.controls is None or one.controls.beaten else one.controls.sentence
+            controls = one.controls
+            beside = "" if controls is None else controls.missing if controls.beaten else controls.sentence
             told = (f"calibrated on {source}: {one.n} labelled cases", beside, untested(section))
             yield _calibration(section.judge, criterion, "; ".join(filter(None, told)), n=one.n, design=cases.design)
     for judge in _without_criteria(report):

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar, Token
 from dataclasses import dataclass, field
 from functools import partial
+from threading import current_thread, main_thread
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 from weakref import WeakValueDictionary, ref
@@ -383,7 +384,9 @@ class _Attempts(Generic[_T]):
             try:
                 with Deadline(self._timeout_s):
                     answer = await self._call()
-            except (Exception, asyncio.CancelledError, SystemExit) as error:  # noqa: BLE001
+            except (Exception, asyncio.CancelledError, SystemExit, KeyboardInterrupt) as error:
+                if isinstance(error, KeyboardInterrupt) and current_thread() is main_thread():
+                    raise  # the user's; elsewhere it is the judge's own, and would end the loop of all evaluations
                 self._book_empty(error)
                 raise own_failure(error)  # noqa: B904 - it is the same error, or carries its cause
             tokens = self._counted(answer)

@@ -221,7 +221,6 @@ _T = TypeVar("_T")
 _MOST_REWRITES = 10_000
 _probe_of = drafted(Probe)
 PLANNED_SAMPLES = "planned_samples"
-_KNOWN_LENGTHS = {CHARACTERS}.union(*LENGTH_COLUMNS)
 _OF_TWO = LENGTH_COLUMNS[0]
 _OF_THE_ORDER = {PAIR_COLUMN}.union(*LENGTH_COLUMNS)  # and no part of what is asked
 DERIVED = frozenset((*_OF_TWO, CHARACTERS, PAIR_COLUMN))  # attributes that rows get from the case itself
@@ -233,8 +232,8 @@ class CaseFacts:
     """What every row of a case repeats: its gold labels and its attributes; `pairwise`: it holds two answers.
 
     How long answers are is among the attributes, in characters, for whoever reads the log without texts, unless the
-    case says something of lengths; and so is a digest of both answers of a pair in any order, which is that of the pair
-    with its answers exchanged.
+    case has such a column of its own; and so is a digest of both answers of a pair in any order, which is that of the
+    pair with its answers exchanged.
 
     `criteria` are the questions about this case alone.
     """
@@ -255,9 +254,10 @@ class CaseFacts:
             attributes["author"] = case.author
         if isinstance(case, PairwiseCase) and case.author_b is not None:
             attributes["author_b"] = case.author_b
-        if attributes.keys().isdisjoint(_KNOWN_LENGTHS):
-            answers = (case.output, case.output_b) if isinstance(case, PairwiseCase) else (case.output,)
-            attributes |= zip(_OF_TWO if len(answers) > 1 else (CHARACTERS,), map(len, answers), strict=True)
+        answers = (case.output, case.output_b) if isinstance(case, PairwiseCase) else (case.output,)
+        names = _OF_TWO if len(answers) > 1 else (CHARACTERS,)
+        if attributes.keys().isdisjoint(names):
+            attributes |= zip(names, map(len, answers), strict=True)
         if isinstance(case, PairwiseCase) and (digest := asked_digest(case)) is not None:
             attributes[PAIR_COLUMN] = digest.hex()[:_PAIR_DIGITS]
         gold: Mapping[str, Verdict] = case.gold if isinstance(case.gold, Mapping) else {}
