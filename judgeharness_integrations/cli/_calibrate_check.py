@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import typer
-from rich.text import Text
 
 from judgeharness_integrations._documents import refuse_same
 from judgeharness_integrations._errors import BudgetError, ConfigError, UsageError
@@ -51,7 +50,7 @@ from judgeharness_integrations.judging.judge import Judge
 from judgeharness_integrations.judging.labelset import CalibrationSet
 from judgeharness_integrations.judging.prices import prices_of
 from judgeharness_integrations.judging.running import fingerprint_parts
-from judgeharness_integrations.reporting.terminal import console
+from judgeharness_integrations.reporting.terminal import console, say
 from judgeharness_integrations.verdictlog.plain import counted, safe_text
 from judgeharness_integrations.verdictlog.row import is_number
 
@@ -66,7 +65,7 @@ def print_drift(report: DriftReport, *, judge: str, notes: Sequence[str], histor
     """Print a check with the last few of its history."""
     screen = console()
     for line in (*_lines(report, judge, notes), *_history(history, path)):
-        screen.print(Text(line), soft_wrap=True)
+        say(screen, line)
 
 
 def _lines(report: DriftReport, judge: str, notes: Sequence[str]) -> Iterator[str]:

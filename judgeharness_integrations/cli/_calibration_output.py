@@ -15,7 +15,7 @@ from judgeharness_integrations.cli._output import print_json
 from judgeharness_integrations.judging.labelset import unsaid_source
 from judgeharness_integrations.labelling.candidates import CandidateOptions
 from judgeharness_integrations.reporting import calibration_text
-from judgeharness_integrations.reporting.terminal import console
+from judgeharness_integrations.reporting.terminal import console, say
 
 __all__ = ["EXPLORATORY", "Request", "deliver", "print_and_save"]
 
@@ -85,4 +85,4 @@ def _print(report: SavedMeasurement, request: Request, told: Callable[[], Iterab
         return
     screen = console()
     for line in told():
-        screen.print(Text(line), soft_wrap=True)
+        say(screen, line)

@@ -8,8 +8,6 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from rich.text import Text
-
 from judgeharness_integrations._errors import UnknownNameError, UsageError
 from judgeharness_integrations.analysis.aggregation.grouping import CLUSTER, by_criterion, cluster_of, copies_together
 from judgeharness_integrations.analysis.calibration import (
@@ -36,7 +34,7 @@ from judgeharness_integrations.cli._reading import rows_of_log, stop_notes
 from judgeharness_integrations.cli._replay import rule_of
 from judgeharness_integrations.cli.corrected_rate import CorrectedRateRequest
 from judgeharness_integrations.labelling.joining import joined, read_gold
-from judgeharness_integrations.reporting.terminal import console, safe, table
+from judgeharness_integrations.reporting.terminal import console, safe, say, table
 from judgeharness_integrations.verdictlog import VerdictRow
 from judgeharness_integrations.verdictlog.plain import safe_text
 from judgeharness_integrations.verdictlog.row import is_number, verdict_text
@@ -330,13 +328,13 @@ def print_measured(request: CorrectedRateRequest) -> None:
         return
     screen = console()
     for line in _head(report, origin):
-        screen.print(Text(line), soft_wrap=True)
+        say(screen, line)
     rows = [_row(report, estimate) for estimate in report.estimates]
     screen.print(
         table("estimates", ("", "estimator", "items", "assumes", "rate", "95 % interval", "SE"), rows, texts=4)
     )
     for line in _tail(report, origin):
-        screen.print(Text(line), soft_wrap=True)
+        say(screen, line)
 
 
 def _head(report: CorrectedRate, origin: Origin) -> Iterator[str]:

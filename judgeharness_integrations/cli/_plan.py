@@ -9,8 +9,6 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from rich.text import Text
-
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.analysis.aggregation.grouping import (
     by_case,
@@ -42,7 +40,7 @@ from judgeharness_integrations.cli._output import print_json
 from judgeharness_integrations.cli.plan import PlanRequest
 from judgeharness_integrations.judging.cases import AnswerCase
 from judgeharness_integrations.judging.plan import Plan
-from judgeharness_integrations.reporting.terminal import console, percent, table
+from judgeharness_integrations.reporting.terminal import console, percent, say, table
 from judgeharness_integrations.verdictlog.encoding import check_columns
 from judgeharness_integrations.verdictlog.plain import counted, safe_text
 from judgeharness_integrations.verdictlog.row import VerdictRow
@@ -163,13 +161,13 @@ def print_certificate(plan: CertificatePlan) -> None:
     """Print what a certificate takes."""
     screen = console()
     promise = f"decisions agree with labels {100 * plan.agreement:g} % of the time, with {100 * (1 - plan.delta):g} %"
-    screen.print(Text(f"certificate that {promise} confidence, the pilot's votes taken for certain:"), soft_wrap=True)
+    say(screen, f"certificate that {promise} confidence, the pilot's votes taken for certain:")
     if plan.by is not None:
         each = f"for each of {counted(len(plan.strata), 'stratum', 'strata')} of {plan.by}, by its part of the pilot's"
-        screen.print(Text(safe_text(f"{each} labels and at an equal share of delta")), soft_wrap=True)
+        say(screen, safe_text(f"{each} labels and at an equal share of delta"))
     if plan.candidates > 1:
         each = f"the chosen one of {plan.candidates} candidates, each tested at a level of {plan.delta:g} / "
-        screen.print(Text(f"{each}{plan.candidates}"), soft_wrap=True)
+        say(screen, f"{each}{plan.candidates}")
     columns = (
         "votes\na case",
         f"labels, or any\nmore, for {100 * plan.assurance:g} %\nof studies",
@@ -188,9 +186,9 @@ def print_certificate(plan: CertificatePlan) -> None:
         for one in plan.by_votes
     ]
     screen.print(table("what a certificate takes", columns, rows, texts=0))
-    screen.print(Text(_cheapest(plan)), soft_wrap=True)
+    say(screen, _cheapest(plan))
     if met := [one for one in plan.by_votes if (one.chance or 0.0) >= plan.assurance and _beyond(one, plan.labels)]:
-        screen.print(Text(_met(plan, met)), soft_wrap=True)
+        say(screen, _met(plan, met))
 
 
 def _beyond(price: CertificatePrice, labels: int) -> bool:

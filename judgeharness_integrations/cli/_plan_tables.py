@@ -6,13 +6,12 @@ from collections.abc import Iterable, Iterator
 
 from rich.console import RenderableType
 from rich.table import Table
-from rich.text import Text
 
 from judgeharness_integrations.analysis.gates.report import NEAR_THE_BAR
 from judgeharness_integrations.analysis.planning import Components, Design, GStudy, Pilot, PlanningReport
 from judgeharness_integrations.analysis.planning.study import MOST_CASES
 from judgeharness_integrations.cli._alttest import titled
-from judgeharness_integrations.reporting.terminal import console, percent, table
+from judgeharness_integrations.reporting.terminal import console, percent, say, table
 from judgeharness_integrations.verdictlog.plain import counted, safe_text
 
 __all__ = ["print_planning"]
@@ -28,21 +27,21 @@ def print_planning(report: PlanningReport, *, money: Iterable[str] = ()) -> None
     """Print a plan: what it stands on, what calls cost (`money`), designs, labels, decisions, advice."""
     screen = console()
     for line in (*_shifts(report), *_basis(report), *(safe_text(line) for line in money)):
-        screen.print(Text(line), soft_wrap=True)
-    screen.print(Text(f"wanted: {_wanted(report)}"), soft_wrap=True)
+        say(screen, line)
+    say(screen, f"wanted: {_wanted(report)}")
     if report.designs:
         screen.print(_designs(report))
     for line in (*(_designs_told(report) if report.designs else (_NO_DESIGN,)), *_labels(report)):
-        screen.print(Text(line), soft_wrap=True)
+        say(screen, line)
     if report.majority:
         screen.print(_majority(report))
     if report.variances is not None:
         screen.print(_variances(report.variances))
         for line in _split(report):
-            screen.print(Text(line), soft_wrap=True)
+            say(screen, line)
     for advice in report.advice:
-        screen.print(Text(f"advice: {advice}"), soft_wrap=True)
-    screen.print(Text(f"gates: {NEAR_THE_BAR}"), soft_wrap=True)
+        say(screen, f"advice: {advice}")
+    say(screen, f"gates: {NEAR_THE_BAR}")
 
 
 def _shifts(report: PlanningReport) -> Iterator[str]:

@@ -13,7 +13,7 @@ from judgeharness_integrations.analysis.calibration.controls import Controls
 from judgeharness_integrations.analysis.runs.report import state_text
 from judgeharness_integrations.cli._replay_tables import control_lines, stopping_sentences
 from judgeharness_integrations.reporting.calibrationtext import uncalibrated
-from judgeharness_integrations.reporting.terminal import RIGHT, console, percent, safe, share, table
+from judgeharness_integrations.reporting.terminal import RIGHT, console, percent, safe, say, share, table
 from judgeharness_integrations.reporting.text import cost_text, tokens_text
 from judgeharness_integrations.verdictlog.plain import safe_text
 
@@ -59,7 +59,7 @@ def print_summary(
     cost = cost_text(usage["cost"], usage["cost_remarks"])
     attempts = f"{usage['attempts'] or 0} attempts in rows, {document['attempts_spent']} attempts spent in all"
     told = f"usage: {usage['calls']} calls, {attempts}, tokens {tokens_text(usage) or 'unknown'}"
-    screen.print(Text(safe_text(told + ("" if cost is None else f", {cost}"), _LONGEST)), soft_wrap=True)
+    say(screen, safe_text(told + ("" if cost is None else f", {cost}"), _LONGEST))
     for run, calls in document["reused_from"].items():
         screen.print(Text(f"re-used: {calls} calls that run {safe_text(run)} paid for"))
     cases = document["judged_cases"] + document["not_asked_cases"]

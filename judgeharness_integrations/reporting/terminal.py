@@ -11,7 +11,7 @@ from rich.text import Text
 
 from judgeharness_integrations.verdictlog.plain import safe_text
 
-__all__ = ["RIGHT", "console", "percent", "safe", "share", "table"]
+__all__ = ["RIGHT", "console", "percent", "safe", "say", "share", "table"]
 
 RIGHT = "right, % of\ndecided\nwith gold"
 """The head of a column of accuracies, whose denominator is smaller than that of what is decided."""
@@ -31,6 +31,11 @@ def console(*, stderr: bool = False) -> Console:
 def safe(text: str, limit: int = 60) -> Text:
     """Return a text of a judge or a file as one line that cannot steer the terminal."""
     return Text(safe_text(text, limit))
+
+
+def say(screen: Console, text: str) -> None:
+    """Print a sentence: broken between words at a terminal, whole in a pipe, where lines are searched."""
+    screen.print(Text(text), soft_wrap=not screen.is_terminal)
 
 
 def share(part: int, whole: int) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 from collections.abc import Callable
 from dataclasses import replace
@@ -12,6 +13,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 from jsonschema import Draft202012Validator
+from rich.console import Console
 from support.measured import measured, shapes
 from support.report_scenes import hostile, several_criteria, typical
 from support.rows import both_orders, sampled
@@ -21,7 +23,7 @@ from judgeharness_integrations.cli._output import MOST_BYTES, VARIABLE, append_s
 from judgeharness_integrations.cli._report import Source
 from judgeharness_integrations.cli._report_tables import print_report
 from judgeharness_integrations.reporting.schemas import schema
-from judgeharness_integrations.reporting.terminal import console
+from judgeharness_integrations.reporting.terminal import console, say
 from judgeharness_integrations.verdictlog import SqlLog, write_log
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
@@ -349,3 +351,14 @@ def test_the_page_and_the_comment_say_first_that_one_judge_graded_nothing(comman
     assert command("report", log, "--rule", "majority", "--html", page, "--markdown", comment).code == 0
     for path in (page, comment):
         assert path.read_text().count("nothing was graded") == 1
+
+
+@pytest.mark.parametrize(("terminal", "longest"), [(True, 20), (False, 43)])
+def test_a_sentence_is_broken_between_words_at_a_terminal_alone(*, terminal: bool, longest: int) -> None:
+    screen = Console(file=io.StringIO(), width=20, force_terminal=terminal, color_system=None)
+    say(screen, "a sentence that is longer than a line is, 1")
+    written = screen.file.getvalue()  # type: ignore[attr-defined]
+    assert (max(map(len, written.splitlines())) <= longest, " ".join(written.split())) == (
+        True,
+        "a sentence that is longer than a line is, 1",
+    )
