@@ -42,7 +42,7 @@ from judgeharness_integrations.judging.cases import AnswerCase
 from judgeharness_integrations.judging.plan import Plan
 from judgeharness_integrations.reporting.terminal import console, percent, say, table
 from judgeharness_integrations.verdictlog.encoding import check_columns
-from judgeharness_integrations.verdictlog.plain import counted, safe_text
+from judgeharness_integrations.verdictlog.plain import SENTENCE, counted, safe_text
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
 if TYPE_CHECKING:
@@ -70,7 +70,8 @@ class CertificatePlan:
     """What a certificate takes: `by_votes` a case; `labels` is how many the pilot holds.
 
     `assurance` is the share of studies in which it is to be granted, `candidates` of how many it is the chosen one.
-    `strata` are those of the column `by`, each of which is granted in that share of studies.
+    `strata` are those of the column `by`, each of which is granted in that share of studies; no number of labels
+    does for those of `beyond`.
     """
 
     agreement: float
@@ -81,6 +82,7 @@ class CertificatePlan:
     by_votes: tuple[CertificatePrice, ...]
     by: str | None = None
     strata: tuple[str, ...] = ()
+    beyond: tuple[str, ...] = ()
 
 
 def certificate_plan(
@@ -104,14 +106,9 @@ def certificate_plan(
     rows, _ = without_copies(rows)  # what the pilot's notes say of them is printed with the plan
     _check_priced(rows, rule)
     strata, labels = _strata(rows, by), len(agreed_votes(by_case(rows).values()))
-    prices = stratified_prices(
-        list(strata.values()),
-        agreement=agreement,
-        delta=simultaneous_alpha(delta, candidates),
-        labels=labels,
-        share=assurance,
-        cases=labels,
-    )
+    level = simultaneous_alpha(delta, candidates)
+    asked: dict[str, Any] = {"agreement": agreement, "share": assurance, "cases": labels}
+    prices = stratified_prices(list(strata.values()), delta=level, labels=labels, **asked)
     if not prices:
         of_each = "" if by is None else f", in each stratum of {by}"
         raise UsageError(
@@ -127,7 +124,19 @@ def certificate_plan(
         by_votes=prices,
         by=by,
         strata=() if by is None else tuple(strata),
+        beyond=()
+        if by is None or _done(prices)
+        else tuple(
+            name
+            for name, votes in strata.items()
+            if not _done(stratified_prices([votes], delta=level / len(strata), **asked))
+        ),
     )
+
+
+def _done(prices: Sequence[CertificatePrice]) -> bool:
+    """Whether some number of labels does."""
+    return any(price.labels is not None for price in prices)
 
 
 def _check_priced(rows: Sequence[VerdictRow], rule: Rule | None) -> None:
@@ -207,7 +216,10 @@ def _met(plan: CertificatePlan, prices: Sequence[CertificatePrice]) -> str:
 def _cheapest(plan: CertificatePlan) -> str:
     calls, _, best = min(((one.calls, one.votes, one) for one in plan.by_votes if one.calls), default=(0, 0, None))
     if best is None:
-        return "no number of labels up to 20,000 does with up to 60 votes a case"
+        some = 0 < len(plan.beyond) < len(plan.strata)
+        where = f" for {', '.join(plan.beyond)} of {plan.by}" if some else ""
+        others = ": the other strata can be certified all the same" if some else ""
+        return safe_text(f"no number of labels up to 20,000 does{where} with up to 60 votes a case{others}", SENTENCE)
     return f"fewest calls: {best.labels} labelled cases of {best.votes} votes, {calls} calls"
 
 

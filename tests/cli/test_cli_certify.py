@@ -239,6 +239,25 @@ def test_a_plan_prices_a_certificate(command: Command, tmp_path: Path) -> None:
     assert "no number of labels up to 20,000 does with up to 60 votes a case" in hopeless.out
 
 
+def test_a_plan_names_the_strata_that_no_number_of_labels_certifies(command: Command, tmp_path: Path) -> None:
+    votes = {
+        "sure": ["AAAAAA"] * 40 + ["AAAAAB"] * 40 + ["ABBBBB"] * 2,
+        "toss": ["AAAAAA"] * 10 + ["BBBBBB"] * 10 + ["AABBBB"] * 20 + ["AAAABB"] * 20,
+    }
+    rows = [
+        row
+        for kind, said in votes.items()
+        for n, one in enumerate(said)
+        for row in sampled(one, case_id=f"{kind}{n}", gold="A", attributes={"kind": kind})
+    ]
+    path = write_log(rows, tmp_path / "pilot.csv")
+    ran = command("plan", "--pilot", path, "--certify", 0.9, "--by", "kind")
+    told = "no number of labels up to 20,000 does for toss of kind with up to 60 votes a case: the other strata can be"
+    assert told in " ".join(ran.out.split())
+    document = command("plan", "--pilot", path, "--certify", 0.9, "--by", "kind", "--json").json["certificate"]
+    assert (document["strata"], document["beyond"]) == (["sure", "toss"], ["toss"])
+
+
 def labels_for(command: Command, path: Path, *options: object) -> int:
     """Return how many labels the plan says for 12 votes."""
     priced = command("plan", "--pilot", path, "--certify", 0.9, "--json", *options).json["certificate"]["by_votes"]
