@@ -75,6 +75,15 @@ def test_every_command_that_counts_copies_says_so(command: Command, folder: Path
     assert SENTENCE in judge["warnings"]
 
 
+def test_a_gate_says_that_its_cases_are_copies(command: Command, folder: Path, suite: Callable[..., Path]) -> None:
+    gate = ("--fail-under", "accuracy>=0.5", "--json")
+    ran = command("run", suite(), "--out", folder / "run", "--yes", *gate)
+    [check] = ran.json["gates"]["checks"]
+    assert (check["status"], check["reason"].endswith(f"; {SENTENCE}")) == ("passed", True)
+    joined = command("run", suite("cluster"), "--out", folder / "joined", "--yes", *gate)
+    assert "word for word" not in joined.json["gates"]["checks"][0]["reason"]
+
+
 def test_copies_that_share_a_cluster_are_not_told(command: Command, folder: Path, suite: Callable[..., Path]) -> None:
     told = told_by(command, folder, suite("cluster"))
     assert told == dict.fromkeys(told, False)

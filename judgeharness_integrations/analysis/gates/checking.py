@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from judgeharness_integrations._errors import UnknownNameError, UsageError
+from judgeharness_integrations.analysis.aggregation.grouping import copied_cases
 from judgeharness_integrations.analysis.calibration.holdout import confidence_text
 from judgeharness_integrations.analysis.gates.gate import METRICS, Expression, Gate, Gates
 from judgeharness_integrations.analysis.gates.metrics import (
@@ -213,13 +215,22 @@ def _checks(
             "exploratory": cases.summary.design.rule_fixed == "after",
         }
         if asked.sequential:
-            yield _sequentially(gate, one, cases, asked=asked, report=report, at_stop=at_stop, facts=facts)
+            check = _sequentially(gate, one, cases, asked=asked, report=report, at_stop=at_stop, facts=facts)
         elif report.stopped:
-            yield judged(expression, Measured(missing=_FIXED), **facts)
+            check = judged(expression, Measured(missing=_FIXED), **facts)
         else:
-            yield judged(expression, one, point_estimates=asked.point_estimates, **facts)
+            check = judged(expression, one, point_estimates=asked.point_estimates, **facts)
+        yield _with_copies(check, cases)
     for judge in unmeasured:
         yield judged(expression, Measured(missing="no case was measured"), judge=judge, criterion=gate.criterion or "")
+
+
+def _with_copies(check: GateCheck, cases: CriterionCases) -> GateCheck:
+    """Return a check that says where cases count as independent that are not: its interval is too narrow then."""
+    if check.value is None:
+        return check
+    said = copied_cases(row for result, _ in cases.pairs for row in result.rows)
+    return replace(check, reason="; ".join([check.reason, *said])) if said else check
 
 
 def _sequentially(
