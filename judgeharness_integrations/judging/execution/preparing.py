@@ -16,7 +16,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 from uuid import UUID
 
-from judgeharness_integrations.judging.cases import LABEL_COUNT, AnswerCase, Case, Criterion, PairwiseCase
+from judgeharness_integrations.judging.cases import LABEL_COUNT, AnswerCase, Case, Criterion, PairwiseCase, Presentation
 from judgeharness_integrations.judging.judge import Probe, text_hash
 from judgeharness_integrations.judging.perturbations import Context, Perturbation, Rewriter
 from judgeharness_integrations.judging.plan import CasePlan
@@ -162,11 +162,14 @@ def content_digest(case: Case) -> bytes | None:
 
 
 def asked_digest(case: Case) -> bytes | None:
-    """Return the digest of what a case asks, whichever answer of a pair comes first; None as of `content_digest`."""
+    """Return the digest of what a case asks, whichever answer of a pair comes first; None as of `content_digest`.
+
+    How a judge presents a pair, in the words of its own instructions, is no part of what the pair asks.
+    """
     if not isinstance(case, PairwiseCase):
         return content_digest(case)
     kept = {name: value for name, value in case.attributes.items() if name not in _OF_THE_ORDER}
-    asked = replace(case, attributes=kept)
+    asked = replace(case, attributes=kept, presentation=Presentation())
     found, exchanged = content_digest(asked), content_digest(asked.swapped())
     return None if found is None or exchanged is None else min(found, exchanged)
 
