@@ -242,6 +242,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.untraced
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
 def test_a_hostile_megabyte_takes_linear_time(text: str) -> None:

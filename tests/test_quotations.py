@@ -153,6 +153,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.untraced
 @pytest.mark.parametrize("part", HOSTILE.values(), ids=HOSTILE)
 def test_the_time_is_linear_in_the_answer(part: str | None) -> None:

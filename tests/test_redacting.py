@@ -188,6 +188,7 @@ HOSTILE = ["://", "://a@", "://x", "eyJ", "eyJaaaaaaaaaaaa.", "Bearer ", "basic 
 HOSTILE += ["&keykeykey", "&=", "-----BEGIN PRIVATE KEY-----", "api_key: ", "a=", " ", "Bearer   ", "://?", KEY[:-1]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", HOSTILE)
 def test_hostile_texts_cost_linear_time(unit: str) -> None:
     every_gate = " @ % = _ - K J z 9 : earer asic sk- :// %3A%2F PRIVATE KEY- key"

@@ -206,6 +206,7 @@ for name in ("register", "hallucinations_v1"):
     assert done.stdout.splitlines() == [sentence] * 2, done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("missing", "part"),
     [

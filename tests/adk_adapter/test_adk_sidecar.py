@@ -79,6 +79,7 @@ def _lines(folder: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for file in folder.glob(f"**/*{sidecar.SUFFIX}") for line in file.read_text().splitlines()]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
 def test_a_kill_loses_no_case_that_was_finished(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[1]))

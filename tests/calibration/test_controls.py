@@ -319,6 +319,7 @@ def test_kappa_has_a_wide_interval_where_labels_are_almost_all_the_same() -> Non
     assert one_cluster.undefined["kappa_interval"] == "all items are of one cluster, which tells nothing of others"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("base", "sensitivity", "specificity"), [(0.88, 0.83, 0.17), (0.955, 0.94, 0.71), (0.02, 0.98, 0.8)]
 )

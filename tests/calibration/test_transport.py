@@ -338,6 +338,7 @@ def llmbar(judge: str) -> dict[str, list[CaseFacts]]:
     }
 
 
+@pytest.mark.slow
 def test_a_label_set_of_one_subset_does_not_vouch_for_another() -> None:
     """Labels of LLMBar Natural, runs of its adversarial subsets: precision .93 there and .13 here."""
     by = llmbar("ChatGPT-0301/CoT")

@@ -430,6 +430,7 @@ def test_where_sure_decisions_are_wrong_too_often_no_number_of_labels_does() -> 
     assert not found.granted
 
 
+@pytest.mark.slow
 def test_six_votes_of_gpt_4_are_refused_and_twice_as_many_would_do() -> None:
     rows = gpt4_rows(3, first=14)
     labelled = dict.fromkeys(row.case_id for row in rows)

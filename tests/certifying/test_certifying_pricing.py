@@ -54,6 +54,7 @@ def test_the_labels_needed_are_the_fewest_that_do_most_of_the_time() -> None:
     assert labels_needed([(1.0, 0.0999)], **LEVEL) is None  # beyond 20,000
 
 
+@pytest.mark.slow
 def test_more_votes_need_fewer_labels() -> None:
     prices = {one.votes: one for one in certificate_prices(recorded(), labels=200, **LEVEL)}
     needed = [one.labels for one in prices.values() if one.labels is not None]
@@ -64,6 +65,7 @@ def test_more_votes_need_fewer_labels() -> None:
     assert all(one.chance is None for one in certificate_prices(recorded(), **LEVEL))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("prompts", "votes"), [(15, 30), (3, 6)])
 def test_the_prices_agree_with_studies_of_recorded_votes(prompts: int, votes: int) -> None:
     granted = []
@@ -84,6 +86,7 @@ def test_votes_that_do_not_differ_within_or_between_cases_tell_nothing() -> None
     assert votes_needed([], labels=100, **LEVEL) is None
 
 
+@pytest.mark.slow
 def test_the_votes_needed_are_the_fewest_with_which_the_labels_do() -> None:
     votes = votes_needed(recorded(), labels=200, **LEVEL)
     chances = {one.votes: one.chance or 0.0 for one in certificate_prices(recorded(), labels=200, **LEVEL)}
@@ -104,6 +107,7 @@ def test_votes_are_counted_of_labelled_cases_whatever_word_the_label_is() -> Non
     assert sum(votes for _, votes in recorded()) == 12566
 
 
+@pytest.mark.slow
 def test_where_every_threshold_passes_all_decided_cases_are_covered() -> None:
     """Six votes about a pair tie now and then; all other decisions agree half of the time."""
     prices = {one.votes: one for one in certificate_prices(recorded(), agreement=0.5, delta=0.1)}
@@ -115,6 +119,7 @@ def test_the_public_names_are_those_of_the_package() -> None:
     assert all(getattr(certifying, name) is not None for name in certifying.__all__)
 
 
+@pytest.mark.slow
 def test_labels_of_strata_are_granted_in_the_share_of_studies_that_is_promised() -> None:
     """Labels fall on strata at random: a study of so many has a binomial number of each."""
     rng, votes = np.random.default_rng(5), 12
@@ -131,6 +136,7 @@ def test_labels_of_strata_are_granted_in_the_share_of_studies_that_is_promised()
     assert price.chance == min(chance(rare, 200, agreement=0.9, delta=0.05), price.chance)
 
 
+@pytest.mark.slow
 def test_cases_of_no_stratum_take_labels_too() -> None:
     votes = recorded()
     all_named, half = (

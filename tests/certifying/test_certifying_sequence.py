@@ -259,6 +259,7 @@ def recorded(prompts: int, first: int, labels: int = 200, agreement: float = 0.9
     return studies(*counts, truth_of(*cases, grid), agreement=agreement, delta=0.1)
 
 
+@pytest.mark.slow
 def test_200_labels_on_30_recorded_votes_of_gpt_4() -> None:
     found = recorded(15, 0)
     assert found.refused == pytest.approx(0.03, abs=0.01)

@@ -77,6 +77,7 @@ def test_a_certificate_by_strata_holds_for_any_mix_of_them_and_names_the_one_tha
     assert found.reason.startswith("kind long: this run's cases are not like the labelled ones in decisions of verdict")
 
 
+@pytest.mark.slow
 def test_runs_of_the_same_population_are_called_shifted_in_one_of_a_hundred_at_most() -> None:
     kinds = ["short", "long", "short2", "long2"]
     alarms = 0

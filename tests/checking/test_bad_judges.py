@@ -96,6 +96,7 @@ def test_so_it_is_with_judges_of_one_answer(checked: Callable[..., dict[str, Any
     assert checked(fault, kind=kind)["failed"] == planted(fault)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fault", "arguments"),
     [

@@ -144,6 +144,7 @@ def test_runs_that_share_no_answers_are_not_decided_under_the_certificate_of_one
     assert (ran.code, "stand under a certificate: choose one with --run." in words(ran.err)) == (2, True), ran.err
 
 
+@pytest.mark.slow
 def test_a_run_names_the_strata_in_which_nothing_is_certified(
     command: Command, folder: Path, held: Path, configured: Callable[..., Path]
 ) -> None:
@@ -204,6 +205,7 @@ def test_on_the_day_it_expires_every_command_says_so(
     assert (given["certificates"][0]["status"], given["judges"][0]["abstained"]) == ("valid", 20)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("calibrated", [True, False])
 def test_a_run_of_other_cases_than_the_labelled_ones_promises_nothing(
     command: Command, folder: Path, held: Path, configured: Callable[..., Path], *, calibrated: bool

@@ -86,6 +86,7 @@ def test_the_best_of_several_candidates_is_tested_at_its_share_of_delta(
     assert (counted, calibrated.code, command(*asked, "--json").json["candidates"]) == ([1, 2], 0, 3)
 
 
+@pytest.mark.slow
 def test_other_strata_and_clusters_are_further_candidates(command: Command, tmp_path: Path) -> None:
     path = tmp_path / "strata.csv"
     columns = [{"kind": f"k{n % 2}", "sort": f"s{n % 4}", "thread": f"t{n}"} for n in range(80)]
@@ -264,6 +265,7 @@ def labels_for(command: Command, path: Path, *options: object) -> int:
     return next(one["labels"] for one in priced if one["votes"] == 12)
 
 
+@pytest.mark.slow
 def test_a_plan_of_a_certificate_knows_the_assurance(command: Command, tmp_path: Path) -> None:
     path = pilot(tmp_path)
     assert labels_for(command, path, "--assurance", 0.95) > labels_for(command, path)
@@ -280,6 +282,7 @@ def test_a_plan_says_where_the_labels_there_are_do_though_more_are_named(command
     assert "votes a case the 104 labels there are do as well, but not every larger number" in ran.out
 
 
+@pytest.mark.slow
 def test_a_plan_of_a_certificate_knows_the_candidates(command: Command, tmp_path: Path) -> None:
     path = pilot(tmp_path)
     assert labels_for(command, path, "--candidates", 20) == labels_for(command, path, "--delta", 0.1 / 20)
@@ -291,6 +294,7 @@ def test_a_plan_of_a_certificate_knows_the_candidates(command: Command, tmp_path
     assert (none.code, "0 candidates: give how many were tried" in none.err) == (2, True)
 
 
+@pytest.mark.slow
 def test_a_plan_prices_no_certificate_of_another_rule(command: Command, tmp_path: Path) -> None:
     path = pilot(tmp_path)
     assert command("plan", "--pilot", path, "--certify", 0.9, "--rule", "majority").code == 0
@@ -325,6 +329,7 @@ def stratified_pilot(tmp_path: Path) -> Path:
     return tmp_path / "strata.csv"
 
 
+@pytest.mark.slow
 def test_a_plan_of_a_certificate_by_strata_prices_each_at_its_part_of_labels(command: Command, tmp_path: Path) -> None:
     path = stratified_pilot(tmp_path)
     found = command("plan", "--pilot", path, "--certify", 0.8, "--by", "kind", "--json").json["certificate"]
@@ -335,6 +340,7 @@ def test_a_plan_of_a_certificate_by_strata_prices_each_at_its_part_of_labels(com
     assert (alone["by"], alone["strata"]) == (None, [])
 
 
+@pytest.mark.slow
 def test_a_plan_of_a_certificate_by_strata_says_what_its_numbers_are_for(command: Command, tmp_path: Path) -> None:
     ran = command("plan", "--pilot", stratified_pilot(tmp_path), "--certify", 0.8, "--by", "kind")
     assert "for each of 2 strata of kind, by its part of the pilot's labels and at an equal share of delta" in ran.out

@@ -118,6 +118,7 @@ def test_scores_of_a_real_judge(command: Command) -> None:
     assert "majority" not in ran.out
 
 
+@pytest.mark.slow
 def test_differences_are_those_that_compare_finds(command: Command) -> None:
     asked = ("plan", "--variance", "0.1,0.02,0.05", "--difference", 0.05)
     found = command(*asked)
@@ -138,6 +139,7 @@ def test_an_expected_width_is_called_so(command: Command) -> None:
     assert "labels: 245 for" in ran.out
 
 
+@pytest.mark.slow
 def test_prompts_of_one_judge_are_chosen_by_a_pattern(command: Command) -> None:
     ran = command("plan", "--pilot", LLMBAR, "--judge", "GPT-4/*", "--budget", 400)
     assert "pilot: GPT-4/*, verdict: 12566 samples of 419 cases" in ran.out
@@ -287,6 +289,7 @@ def test_a_pilot_of_one_sample_a_case_says_that_pairing_counts_for_nothing(comma
     assert "note: one sample a case does not show how much of a verdict is noise" in ran.out
 
 
+@pytest.mark.slow
 def test_a_difference_between_uncorrelated_systems_names_no_other_number(command: Command) -> None:
     ran = command("plan", "--variance", "0.1,0.02,0.05", "--difference", 0.05, "--correlation", 0)
     assert "(same cases, correlation 0 assumed)" in ran.out

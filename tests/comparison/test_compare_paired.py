@@ -121,6 +121,7 @@ def test_of_clusters_as_well_zero_lies_outside_exactly_where_the_test_rejects_it
     assert found.low <= found.difference <= found.high
 
 
+@pytest.mark.slow
 def test_of_every_small_table_zero_lies_outside_the_interval_exactly_where_p_is_below_the_level() -> None:
     corrected = 0
     for n in range(1, 26):

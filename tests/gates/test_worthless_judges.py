@@ -60,6 +60,7 @@ WORTHLESS: dict[str, Verdicts] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WORTHLESS)
 @pytest.mark.parametrize("bad", [0.02, 0.11, 0.45])
 def test_a_worthless_judge_of_grades_passes_in_at_most_a_fortieth_of_samples(name: str, bad: float) -> None:

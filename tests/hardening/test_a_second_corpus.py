@@ -41,6 +41,7 @@ def test_the_corpus_is_large() -> None:
     assert min(size["own_words"] for size in sizes) >= 24
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", READERS)
 def test_a_sample_exceeds_no_recorded_count(name: str) -> None:
     found = counted(READERS[name], every=FEW)

@@ -72,6 +72,7 @@ def lost(reader: Reader, side: str) -> Counter[str]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["pairwise_string of LangChain", "labeled_pairwise_string of LangChain"])
 def test_a_judge_of_langchain_loses_as_many_verdicts_for_a_as_for_b(name: str) -> None:
     for side in READ_AS:

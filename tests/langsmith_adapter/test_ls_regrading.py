@@ -163,6 +163,7 @@ def test_a_limit_of_langsmith_that_passes_is_waited_for(
     assert [row["score"] for row in server.feedback if row["key"] == "good"] == [True] * 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("method", "taken"), [("POST", 1), ("DELETE", 1), ("DELETE", 2)])
 def test_a_limit_of_langsmith_that_stays_loses_nothing(
     lost: Any, monkeypatch: pytest.MonkeyPatch, method: str, taken: int

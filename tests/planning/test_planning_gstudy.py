@@ -76,6 +76,7 @@ def test_balanced_components_are_those_of_the_mean_squares() -> None:
     assert found["prompt"] == pytest.approx(max(0.0, values.mean(0).var(ddof=1) - inside / 9))
 
 
+@pytest.mark.slow
 def test_a_real_judge_varies_by_case_and_by_case_and_prompt() -> None:
     rows = [row for row in read_log(LLMBAR) if row.judge.startswith("GPT-4/")]
     found = gstudy(rows, positive="A")

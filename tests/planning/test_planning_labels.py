@@ -60,6 +60,7 @@ def narrow(judge: tuple[float, float, float], labels: tuple[int, int], width: fl
     return float(np.mean(np.array(widths) <= width))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("rate", "q1", "q0", "width"),
     [(0.6, 0.9, 0.8, 0.12), (0.05, 0.9, 0.95, 0.08), (0.02, 0.85, 0.97, 0.06), (0.5, 0.99, 0.98, 0.08)],
@@ -75,6 +76,7 @@ def test_the_printed_interval_is_as_narrow_as_wanted_in_as_many_studies(
     assert (half.positives or 0) + (half.negatives or 0) < found.positives + found.negatives
 
 
+@pytest.mark.slow
 def test_other_divisions_of_labels_do_no_better() -> None:
     found = corrected_labels(rate=0.6, sensitivity=0.9, specificity=0.8, cases=5000, width=0.12)
     assert found.positives is not None
@@ -84,6 +86,7 @@ def test_other_divisions_of_labels_do_no_better() -> None:
     assert max(shares) < 0.75
 
 
+@pytest.mark.slow
 def test_an_open_rate_takes_more_labels() -> None:
     facts = {"rate": 0.5, "sensitivity": 0.9, "specificity": 0.8, "cases": 3000, "width": 0.12}
     certain = corrected_labels(**facts)  # type: ignore[arg-type]
@@ -92,6 +95,7 @@ def test_an_open_rate_takes_more_labels() -> None:
     assert spread.judged_rate == pytest.approx(certain.judged_rate)
 
 
+@pytest.mark.slow
 def test_too_few_cases_cannot_be_mended_by_labels() -> None:
     found = corrected_labels(rate=0.6, sensitivity=0.9, specificity=0.8, cases=100, width=0.1)
     assert (found.positives, found.negatives) == (None, None)

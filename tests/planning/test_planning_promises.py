@@ -67,6 +67,7 @@ def discoveries(rng: np.random.Generator, point: Point, n: int, studies: int) ->
     return [is_found(*pair, design) for pair in zip(before, after, strict=True)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("rate", "design"), [(0.3, (1, 1)), (0.3, (2, 5))])
 def test_a_planned_difference_is_found_as_often_as_promised(rate: float, design: tuple[int, int]) -> None:
     goal = Goal(kind="difference", value=0.1)
@@ -74,6 +75,7 @@ def test_a_planned_difference_is_found_as_often_as_promised(rate: float, design:
     assert found == pytest.approx(0.8, abs=0.04)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("rate", "design", "cases"), [(0.7, (1, 1), 40), (0.9, (1, 3), 150), (0.02, (1, 1), 10)])
 def test_a_planned_width_is_printed_as_often_as_assured(rate: float, design: tuple[int, int], cases: int) -> None:
     found = averaged(Goal(value=0.1), rate, design, pilots=40, cases=cases, studies=60)
@@ -110,6 +112,7 @@ def narrow(cases: int, width: float) -> NDArray[np.bool_]:
     return np.array([is_narrow(count, cases, width) for count in range(cases + 1)])
 
 
+@pytest.mark.slow
 def test_an_expected_width_is_met_in_about_half_of_the_studies() -> None:
     found = averaged(Goal(value=0.1, assurance=None), 0.85, (1, 1), pilots=40, cases=150, studies=60)
     assert 0.35 <= found <= 0.65

@@ -81,6 +81,7 @@ def plan(found: Pilot, *, goal: float = 0.2, **options: Any) -> Any:
     )
 
 
+@pytest.mark.slow
 def test_no_design_that_averages_over_a_shift_is_cheapest_or_most_precise() -> None:
     found = pilot({"none": 0.63, "format_change": 0.11})
     report = plan(found)

@@ -17,6 +17,7 @@ def noise(chances: np.ndarray, *, studies: int = 500, days: int = YEAR, seed: in
     return daily_errors(chances, studies=studies, days=days, generator=np.random.default_rng(seed))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "chances",
     [

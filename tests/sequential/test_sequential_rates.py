@@ -94,6 +94,7 @@ def test_evidence_against_a_bar_falls_as_the_bar_rises(size: int | None) -> None
         before = refuted
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bar", [0.5, 0.8, 0.9])
 def test_a_judge_at_the_bar_passes_no_more_often_with_a_look_after_every_case(bar: float) -> None:
     paths = (np.random.default_rng(11).random((4000, 400)) < bar).astype(float)

@@ -27,6 +27,7 @@ def test_a_worked_example() -> None:
     assert holm([]) == []
 
 
+@pytest.mark.slow
 @given(PROBABILITIES)
 def test_it_is_what_statsmodels_adjusts(p_values: list[float]) -> None:
     assert holm(p_values) == pytest.approx(multipletests(p_values, method="holm")[1].tolist())
@@ -46,6 +47,7 @@ def test_the_order_they_are_given_in_changes_nothing(p_values: list[float]) -> N
     assert holm([p_values[place] for place in places]) == [holm(p_values)[place] for place in places]
 
 
+@pytest.mark.slow
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=8))
 def test_equal_weights_give_holms_procedure(p_values: list[float]) -> None:
     expected = multipletests(p_values, method="holm")[1]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import pytest
 from scipy.stats import binom
 
 from judgeharness_integrations.analysis.aggregation import rule
@@ -35,6 +36,7 @@ def certified(sure: list[int], right: list[bool | None], *, agreement: float, de
     return found
 
 
+@pytest.mark.slow
 def test_a_certificate_is_the_last_threshold_before_the_first_test_that_fails() -> None:
     random = np.random.default_rng(11)
     outcomes = []

@@ -36,6 +36,7 @@ def test_labels_for_a_width_in_four_studies_of_five(rate: float, width: float) -
     assert reached(found, width, rates) >= 0.8 > reached(found - 1, width, rates)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("positive", "cases", "width"), [(24, 30, 0.15), (45, 50, 0.1), (30, 60, 0.2), (76, 80, 0.1)])
 def test_cases_for_a_width_after_a_pilot(positive: int, cases: int, width: float) -> None:
     """The package takes 256 rates that the pilot does not contradict, this 400; an even rate takes a width always met.
