@@ -159,7 +159,7 @@ def group_table(found: RankStudy, made: Portfolio) -> RenderableType:
                 percent(None if one is None else dict(one.top).get(5)),
             ]
         )
-    columns = (safe(str(report.by), 30).plain, "first", "pairs", "judges", "Spearman", "same of top 5, %")
+    columns = (safe(str(report.by), 30).plain, "first", "pairs", "judges", "Spearman", "same of\ntop 5, %")
     return titled("groups, each order against that of all pairs", columns, rows, texts=2)
 
 

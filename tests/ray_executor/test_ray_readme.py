@@ -71,7 +71,7 @@ def test_the_section_is_followed_command_by_command(tmp_path: Path) -> None:
     assert len(read_log(tmp_path / "runs" / "cluster" / "verdicts.jsonl")) == 144
     runs = next(text for command, text in shown.items() if command == "judgeharness runs")
     assert runs.count("complete") == 2
-    assert "out of budget" in shown["judgeharness runs runs/first"]
+    assert "100.0 of 144" in shown["judgeharness runs runs/first"]
 
 
 ORDER = ("first", "shared", "cluster")

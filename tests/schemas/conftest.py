@@ -320,6 +320,8 @@ def plans(made: Written) -> None:
     made.run("plan", "grade.json", "--pilot", made.log("pilot", shifted), "--price", 0.01, "--cases", 400)
     noisy = [row for n in range(60) for row in sampled(_votes(n), case_id=f"v{n}", gold="PASS")]
     made.run("plan", "--pilot", made.log("votes", noisy), "--certify", 0.8)
+    kinds = [replace(row, attributes={"kind": "early" if int(row.case_id[1:]) < 30 else "late"}) for row in noisy]
+    made.run("plan", "--pilot", made.log("kinds", kinds), "--certify", 0.8, "--by", "kind")
     grouped = [replace(row, attributes={"cluster": int(row.case_id[1:]) // 3}) for row in shifted]
     made.run("plan", "--pilot", made.log("groups", grouped), "--budget", 500, "--expected")
 
