@@ -394,3 +394,11 @@ def test_columns_may_be_separated_as_spreadsheets_do(tmp_path: Path, separator: 
     path = tmp_path / "log.csv"
     path.write_text("case_id,verdict,gold\n1,A,B\n2,B,B\n".replace(",", separator), encoding="utf-8-sig")
     assert [(row.case_id, row.verdict, row.gold) for row in read_log(path)] == [("1", "A", "B"), ("2", "B", "B")]
+
+
+def test_more_answers_than_are_remembered_are_read_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("judgeharness_integrations.verdictlog.decoding._MOST_ANSWERS", 1)
+    (tmp_path / "log.csv").write_text("case_id,verdict\na,1.5\nb,2.5\nc,1.5\nd,2.5\n")
+    assert [row.verdict for row in read_log(tmp_path / "log.csv")] == [1.5, 2.5, 1.5, 2.5]
