@@ -168,7 +168,7 @@ COMMANDS: tuple[Check, ...] = (
         points=({"rate": 0.31, "pilot": 37, "difference": 0.17},),
         simulate=_studies(_compared),
         fast=1,
-        fast_replicates=15,
+        fast_replicates=14,
     ),
     PromiseCheck(
         name="commands: calibrate, run --require-calibration",
@@ -178,7 +178,7 @@ COMMANDS: tuple[Check, ...] = (
         points=({"rate": 0.93, "passes": 0.9, "labels": 90},),
         simulate=_studies(_anchored),
         fast=1,
-        fast_replicates=6,
+        fast_replicates=4,
     ),
     PromiseCheck(
         name="commands: certify",
@@ -188,6 +188,6 @@ COMMANDS: tuple[Check, ...] = (
         points=({"votes": 5, "error": 0.11, "labels": 110, "agreement": 0.9, "cases": 160},),
         simulate=_studies(_certified),
         fast=1,
-        fast_replicates=30,
+        fast_replicates=12,
     ),
 )
