@@ -90,7 +90,7 @@ register_renderers(
             "fragment": f"{_FRAGMENTS}:report_fragment",
             "html": "reporting.html:html_report",
             "junit": "reporting.junit:junit_report",
-            "markdown": "reporting.markdown:markdown_report",
+            "markdown": "reporting.markdownreport:markdown_report",
         },
     }
 )

@@ -3,38 +3,25 @@
 from __future__ import annotations
 
 import sys
-import textwrap
-from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from rich.console import RenderableType
-from rich.text import Text
-
 from judgeharness_integrations._errors import ConfigError, UsageError
 from judgeharness_integrations.analysis.comparison import ComparisonReport, compare
-from judgeharness_integrations.analysis.comparison.report import CriterionComparison
 from judgeharness_integrations.analysis.runs import read_report
 from judgeharness_integrations.cli._output import print_json
 from judgeharness_integrations.cli._reading import without_garbage_collection
 from judgeharness_integrations.cli._replay import rule_of
 from judgeharness_integrations.cli.compare import CompareRequest
 from judgeharness_integrations.cli.exits import GATE_FAILED, OK
-from judgeharness_integrations.reporting.comparison import (
-    FLIP_COLUMNS,
-    caveats,
-    details,
-    differences,
-    flip_cells,
-    titled,
-)
-from judgeharness_integrations.reporting.terminal import safe, table
+from judgeharness_integrations.reporting.comparison import comparison_section
+from judgeharness_integrations.reporting.terminal import console, show_section
 
 if TYPE_CHECKING:
     from judgeharness_integrations.analysis.aggregation.rules import Rule
     from judgeharness_integrations.analysis.runs import RunReport
 
-__all__ = ["compare_runs", "comparison_text"]
+__all__ = ["compare_runs"]
 
 
 _STANDARD_OUTPUT: Final = Path("-")
@@ -57,7 +44,7 @@ def compare_runs(request: CompareRequest) -> int:
     elif request.markdown == _STANDARD_OUTPUT:
         sys.stdout.write(report.to_markdown())
     else:
-        _print(report, every=request.every)
+        show_section(comparison_section(report), console(), every=request.every)
     return _exit_code(report, request.fail_on)
 
 
@@ -103,60 +90,7 @@ def _write(path: Path, text: str, option: str) -> None:
         raise ConfigError(f"{path} cannot be written ({error.strerror or error}): give another {option}.") from error
 
 
-def _print(report: ComparisonReport, *, every: bool) -> None:
-    from judgeharness_integrations.reporting.terminal import console  # noqa: PLC0415
-
-    screen = console()
-    for part in comparison_text(report, width=screen.width, every=every):
-        screen.print(part)
-
-
 def _exit_code(report: ComparisonReport, fail_on: str | None) -> int:
     answers = {one.answer for one in report.criteria}
     failing = {"worse": {"worse"}, "changed": _CHANGED}.get(fail_on or "", set())
     return GATE_FAILED if answers & failing else OK
-
-
-_LONGEST: Final = 800
-_MOST_FLIPS: Final = 10
-_MOST_CRITERIA: Final = 4
-
-
-def comparison_text(report: ComparisonReport, *, width: int, every: bool = False) -> Iterator[RenderableType]:
-    """Yield the parts of a report for a terminal of so many characters; `every`: all flipped cases."""
-    yield safe(f"{report.before} -> {report.after}", 200)
-    changed = list(differences(report))
-    if changed:
-        yield Text("\nconfigurations differ: a change may be the harness's", style="bold")
-        yield from _told(changed, width)
-        yield Text()
-    for one in report.criteria:
-        yield Text.assemble((f"{titled(one)}: ", ""), (one.answer, "bold"))
-        yield from _told([one.reason], width, bullet="  ")
-    for one in report.criteria:
-        if one.flips:
-            yield from _flips(one, whole=every)
-    crowded = len(report.criteria) > _MOST_CRITERIA and not every
-    for one in () if crowded else report.criteria:
-        yield Text(f"\n{titled(one)}", style="bold")
-        yield from _told(details(one), width)
-    if crowded:
-        yield "details of each criterion: --all, or --json"
-    yield Text("\nto know", style="bold")
-    yield from _told(caveats(report), width)
-
-
-def _flips(one: CriterionComparison, *, whole: bool) -> Iterator[RenderableType]:
-    shown = one.flips if whole else one.flips[:_MOST_FLIPS]
-    order = ", least likely under noise first" if any(flip.p is not None for flip in one.flips) else ""
-    rows = [[safe(cell, 120) for cell in flip_cells(flip)] for flip in shown]
-    yield table(f"{titled(one)}: {len(one.flips)} flipped{order}", FLIP_COLUMNS, rows, texts=5)
-    if len(shown) < len(one.flips):
-        yield f"and {len(one.flips) - len(shown)} more: --all lists them"
-
-
-def _told(lines: Iterable[str], width: int, *, bullet: str = "- ") -> Iterator[Text]:
-    for line in lines:
-        text = safe(line, _LONGEST).plain
-        indent = " " * len(bullet)
-        yield Text(textwrap.fill(text, width, initial_indent=bullet, subsequent_indent=indent, break_on_hyphens=False))

@@ -112,7 +112,7 @@ class Outputs:
 
     def markdown(self, report: RunReport, gates: GateReport | None) -> str:
         """Return the report as Markdown."""
-        from judgeharness_integrations.reporting.markdown import markdown_report  # noqa: PLC0415 - one of many formats
+        from judgeharness_integrations.reporting.markdownreport import markdown_report  # noqa: PLC0415 - one of many formats
 
         return markdown_report(report, gates=gates, all_cases=self.all_cases)
 

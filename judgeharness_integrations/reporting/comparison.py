@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
-from html import escape
 from typing import Any, Final
 
 from judgeharness_integrations.analysis.calibration.controls import Controls
@@ -22,7 +21,9 @@ from judgeharness_integrations.analysis.comparison.report import (
 from judgeharness_integrations.analysis.gates.report import STOPPED
 from judgeharness_integrations.analysis.result import Distribution
 from judgeharness_integrations.analysis.runs.building import Bill
-from judgeharness_integrations.reporting.markdown import escaped, table
+from judgeharness_integrations.reporting.fragments.results import section_html
+from judgeharness_integrations.reporting.markdown import section_markdown
+from judgeharness_integrations.reporting.sections import Bullets, Section, Strong, Table
 from judgeharness_integrations.reporting.text import cost_text, tokens_text
 from judgeharness_integrations.verdictlog.plain import distribution_text, p_text, safe_text
 from judgeharness_integrations.verdictlog.row import verdict_text, verdict_to_json
@@ -33,6 +34,7 @@ __all__ = [
     "comparison_document",
     "comparison_fragment",
     "comparison_markdown",
+    "comparison_section",
     "details",
     "differences",
     "flip_cells",
@@ -317,102 +319,48 @@ def _state(state: State, distribution: Distribution) -> dict[str, Any]:
     }
 
 
-_SHOWN: Final = 10
+_MOST_CRITERIA: Final = 4  # whose details are not folded away
 
 
-def comparison_fragment(report: ComparisonReport) -> str:
-    """Return the answers, the first ten flips of each criterion, and everything that is told beside them."""
-    return "\n".join(["<div>", *_parts(report), "</div>"])
-
-
-def _parts(report: ComparisonReport) -> Iterator[str]:
-    yield _table(
-        "did it change?",
-        ("judge and criterion", "answer", "why"),
-        ((titled(one), one.answer, one.reason) for one in report.criteria),
+def comparison_section(report: ComparisonReport) -> Section:
+    """Return a comparison for people: the answers, what the configurations differ in, what flipped, what to know."""
+    crowded = len(report.criteria) > _MOST_CRITERIA
+    return Section(
+        title=f"{report.before} -> {report.after}: {report.answer}",
+        blocks=(
+            *_changed(report),
+            *(block for one in report.criteria for block in (Strong(f"{titled(one)}: {one.answer}"), one.reason)),
+            *(_flips(one) for one in report.criteria if one.flips),
+            *(
+                Section(title=titled(one), blocks=(Bullets(tuple(details(one))),), folded=crowded)
+                for one in report.criteria
+            ),
+            Section(title="to know", blocks=(Bullets(tuple(caveats(report))),)),
+        ),
     )
-    changed = list(differences(report))
-    if changed:
-        yield "<h2>Configurations differ: a change may be the harness's</h2>" + _list(changed)
-    for one in report.criteria:
-        yield from _criterion_of_fragment(one)
-    yield "<h2>To know</h2>" + _list(caveats(report))
 
 
-def _criterion_of_fragment(one: CriterionComparison) -> Iterator[str]:
-    yield f"<h2>{_text(titled(one))}</h2>"
-    if one.flips:
-        shown = one.flips[:_SHOWN]
-        first = f", the first {len(shown)}" if len(shown) < len(one.flips) else ""
-        yield _table(f"{len(one.flips)} flipped{first}", FLIP_COLUMNS, map(flip_cells, shown))
-    yield _list(details(one))
+def _changed(report: ComparisonReport) -> Iterator[Section]:
+    if lines := tuple(differences(report)):
+        yield Section(title="configurations differ: a change may be the harness's", blocks=(Bullets(lines),))
 
 
-def _table(caption: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    head = "".join(f'<th scope="col">{_text(column)}</th>' for column in columns)
-    body = "".join("<tr>" + "".join(f"<td>{_text(cell)}</td>" for cell in row) + "</tr>" for row in rows)
-    return f"<table><caption>{_text(caption)}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-
-
-def _list(lines: Iterable[str]) -> str:
-    return "<ul>" + "".join(f"<li>{_text(line)}</li>" for line in lines) + "</ul>"
-
-
-def _text(text: str) -> str:
-    return escape(safe_text(text, 600))
-
-
-_MOST_FLIPS: Final = 50
-_LONGEST_TEXT: Final = 600
+def _flips(one: CriterionComparison) -> Table:
+    order = ", least likely under noise first" if any(flip.p is not None for flip in one.flips) else ""
+    return Table(
+        title=f"{titled(one)}: {len(one.flips):,} flipped{order}",
+        columns=FLIP_COLUMNS,
+        rows=tuple(map(flip_cells, one.flips)),
+        texts=5,
+        examples=True,
+    )
 
 
 def comparison_markdown(report: ComparisonReport) -> str:
-    """Return a comparison with its answer first; at most 50 flips a criterion."""
-    return "\n".join(_lines(report)) + "\n"
+    """Return a comparison as GitHub's Markdown."""
+    return section_markdown(comparison_section(report))
 
 
-def _lines(report: ComparisonReport) -> Iterator[str]:
-    yield f"## {_text_of_markdown(report.before)} → {_text_of_markdown(report.after)}: {report.answer}"
-    yield ""
-    yield from _table_of_markdown(
-        ("judge and criterion", "answer", "why"),
-        (
-            (_text_of_markdown(titled(one)), f"**{one.answer}**", _text_of_markdown(one.reason))
-            for one in report.criteria
-        ),
-    )
-    changed = list(differences(report))
-    if changed:
-        yield "### Configurations differ: a change may be the harness's"
-        yield ""
-        yield from _bullets(changed)
-    for one in report.criteria:
-        yield from _criterion_of_markdown(one)
-    yield "### To know"
-    yield ""
-    yield from _bullets(caveats(report))
-
-
-def _criterion_of_markdown(one: CriterionComparison) -> Iterator[str]:
-    yield f"### {_text_of_markdown(titled(one))}"
-    yield ""
-    if one.flips:
-        shown = one.flips[:_MOST_FLIPS]
-        yield f"{len(one.flips)} flipped" + (f", the first {len(shown)}:" if len(shown) < len(one.flips) else ":")
-        yield ""
-        yield from _table_of_markdown(FLIP_COLUMNS, (tuple(map(_text_of_markdown, flip_cells(flip))) for flip in shown))
-    yield from _bullets(details(one))
-
-
-def _table_of_markdown(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
-    yield from table(columns, rows, texts=len(columns))
-    yield ""
-
-
-def _bullets(lines: Iterable[str]) -> Iterator[str]:
-    yield from (f"- {_text_of_markdown(line)}" for line in lines)
-    yield ""
-
-
-def _text_of_markdown(text: str) -> str:
-    return escaped(text, _LONGEST_TEXT)
+def comparison_fragment(report: ComparisonReport) -> str:
+    """Return a comparison as HTML that a notebook shows."""
+    return section_html(comparison_section(report))

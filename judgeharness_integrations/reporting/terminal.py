@@ -1,17 +1,21 @@
-"""What every command prints with: one console and one table style."""
+"""What every command prints with: one console, one table style, and sections."""
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable, Sequence
+from typing import Final
 
 from rich import box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from judgeharness_integrations.verdictlog.plain import safe_text
+from judgeharness_integrations.reporting.sections import LONGEST_CELL, Bullets, Section, Strong
+from judgeharness_integrations.reporting.sections import Table as TableBlock
+from judgeharness_integrations.verdictlog.plain import SENTENCE, safe_text
 
-__all__ = ["RIGHT", "console", "percent", "safe", "say", "share", "table"]
+__all__ = ["RIGHT", "console", "percent", "safe", "say", "share", "show_section", "table"]
 
 RIGHT = "right, % of\ndecided\nwith gold"
 """The head of a column of accuracies, whose denominator is smaller than that of what is decided."""
@@ -70,3 +74,53 @@ def table(
     for row in rows:
         made.add_row(*row)
     return made
+
+
+_EXAMPLES: Final = 10
+
+
+def show_section(section: Section, screen: Console, *, every: bool = False) -> None:
+    """Print a section; `every`: with what is folded, and all examples."""
+    _show_line(Strong(section.title), screen)
+    _show_blocks(section, screen, every=every)
+
+
+def _show_blocks(section: Section, screen: Console, *, every: bool) -> None:
+    for block in section.blocks:
+        if isinstance(block, Section):
+            if every or not block.folded:
+                screen.print()
+                show_section(block, screen, every=every)
+        elif isinstance(block, TableBlock):
+            _show_table(block, screen, None if every else _EXAMPLES)
+        elif isinstance(block, Bullets):
+            for line in block.lines:
+                _show_line(line, screen, bullet="- ")
+        else:
+            _show_line(block, screen)
+    if not every and any(isinstance(block, Section) and block.folded for block in section.blocks):
+        screen.print("\nmore: --all, or --json")
+
+
+def _show_line(text: str, screen: Console, *, bullet: str = "") -> None:
+    """Print a sentence, broken under its bullet at a terminal, whole in a pipe, where lines are searched."""
+    shown = bullet + safe_text(text, SENTENCE)
+    if screen.is_terminal:
+        shown = textwrap.fill(shown, screen.width, subsequent_indent=" " * len(bullet), break_on_hyphens=False)
+    screen.print(Text(shown, _style(text)), soft_wrap=True)
+
+
+def _show_table(block: TableBlock, screen: Console, most: int | None) -> None:
+    shown, left = block.first(most)
+    rows = ([Text(_lines(cell), _style(cell)) for cell in row] for row in shown)
+    screen.print(table(safe_text(block.title), [_lines(name) for name in block.columns], rows, texts=block.texts))
+    if left:
+        screen.print(f"and {left:,} more: --all lists them")
+
+
+def _lines(cell: str) -> str:
+    return "\n".join(safe_text(line, LONGEST_CELL) for line in cell.split("\n"))
+
+
+def _style(text: str) -> str:
+    return "bold" if isinstance(text, Strong) else ""

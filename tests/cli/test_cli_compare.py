@@ -72,7 +72,7 @@ def test_markdown_and_html_are_written(command: Command, logs: tuple[Path, Path]
     page, text = tmp_path / "page.html", tmp_path / "text.md"
     command("compare", *logs, "--rule", "majority", "--html", page, "--markdown", text)
     assert page.read_text().startswith("<!doctype html>")
-    assert "**worse**" in text.read_text()
+    assert "verdict: worse**" in text.read_text()
     shown = command("compare", *logs, "--rule", "majority", "--markdown", "-").out
     assert shown == text.read_text()
 
@@ -152,7 +152,7 @@ def test_folders_of_runs_are_compared_and_taken_over_answers_are_told(
 def test_many_criteria_are_told_shortly(command: Command, tmp_path: Path) -> None:
     rows = [row for n in range(5) for i in range(9) for row in sampled([P, P], case_id=f"c{i}", criterion=f"q{n}")]
     log = write_log(rows, tmp_path / "many.csv")
-    assert "details of each criterion: --all" in command("compare", log, log, "--rule", "majority").out
+    assert "more: --all" in command("compare", log, log, "--rule", "majority").out
     assert "details of each criterion" not in command("compare", log, log, "--rule", "majority", "--all").out
 
 

@@ -17,7 +17,7 @@ from judgeharness_integrations.analysis.gates.metrics import CASE_VALUES, METRIC
 from judgeharness_integrations.analysis.gates.report import AskingOrder
 from judgeharness_integrations.analysis.gates.sequential import shuffled
 from judgeharness_integrations.analysis.runs import RunReport, run_report
-from judgeharness_integrations.reporting.markdown import markdown_report
+from judgeharness_integrations.reporting.markdownreport import markdown_report
 
 
 def only(report: RunReport, gate: str, **options: Any) -> GateCheck:

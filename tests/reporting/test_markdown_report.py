@@ -13,7 +13,8 @@ from support.rows import sampled
 
 from judgeharness_integrations.analysis.gates import check_gates
 from judgeharness_integrations.analysis.runs import run_report
-from judgeharness_integrations.reporting.markdown import escaped, markdown_report, preformatted
+from judgeharness_integrations.reporting.markdown import escaped, preformatted
+from judgeharness_integrations.reporting.markdownreport import markdown_report
 
 # what stands in a report without being anybody's text
 OWN_TAGS = {"<details>", "</details>", "<summary>", "</summary>", "<br>", "<pre>", "</pre>"}

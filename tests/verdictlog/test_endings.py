@@ -14,7 +14,7 @@ from judgeharness_integrations.analysis.runs import read_report
 from judgeharness_integrations.cli._report_tables import print_report
 from judgeharness_integrations.judging.judge import Answer
 from judgeharness_integrations.reporting.html import html_report
-from judgeharness_integrations.reporting.markdown import markdown_report
+from judgeharness_integrations.reporting.markdownreport import markdown_report
 from judgeharness_integrations.reporting.rundocument import report_document
 from judgeharness_integrations.verdictlog import write_log
 from judgeharness_integrations.verdictlog.row import CutOff, ending_of

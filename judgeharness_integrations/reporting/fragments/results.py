@@ -10,17 +10,24 @@ from judgeharness_integrations.analysis.boundary import boundary
 from judgeharness_integrations.analysis.result import CriterionResult, Distribution, HarnessResult
 from judgeharness_integrations.reporting.figures import COLOURS, GREY
 from judgeharness_integrations.reporting.text import dissent, headline, shown_order
-from judgeharness_integrations.verdictlog.plain import distribution_text, number_text, safe_text
+from judgeharness_integrations.verdictlog.plain import SENTENCE, distribution_text, number_text, safe_text
 from judgeharness_integrations.verdictlog.row import Verdict, is_number, verdict_text
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-__all__ = ["Part", "parts_of", "rendered", "result_fragment"]
+    from judgeharness_integrations.reporting.sections import Section
+
+__all__ = ["Part", "parts_of", "rendered", "result_fragment", "section_html"]
 
 
 _HERE = "judgeharness_integrations.reporting.fragments"
-_LONGEST = 600
+_EXAMPLES = 10
+
+
+def section_html(section: Section) -> str:
+    """Return a section as HTML that stands by itself; tables of examples show the first ten."""
+    return rendered("section.html", section=section, most=_EXAMPLES, kind=lambda block: type(block).__name__)
 
 
 def rendered(template: str, **shown: Any) -> str:
@@ -46,7 +53,7 @@ def _finalized(value: object) -> object:
     """Make texts safe before they are escaped; what a template makes itself is no text of anybody's."""
     if value is None:
         raise TypeError("a template prints None: say what it stands for")
-    return safe_text(value, _LONGEST) if type(value) is str else value
+    return safe_text(value, SENTENCE) if type(value) is str else value
 
 
 # one colour a verdict that everybody uses, so that two results side by side can be compared

@@ -1,0 +1,58 @@
+"""A report as sections of sentences and tables: written once, shown at a terminal, as Markdown and in a notebook."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+__all__ = ["LONGEST_CELL", "Block", "Bullets", "Section", "Strong", "Table"]
+
+LONGEST_CELL: Final = 200  # characters of each line of a cell
+
+
+class Strong(str):
+    """A text that stands out."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Bullets:
+    """Sentences of equal weight."""
+
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """Rows of cells; the first `texts` columns are texts, the others numbers.
+
+    A line break in a cell or head is shown as one. `examples`: each row stands for itself, so that the first rows will
+    do where there are many; all rows of other tables are shown.
+    """
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    texts: int = 1
+    examples: bool = False
+
+    def first(self, most: int | None) -> tuple[tuple[tuple[str, ...], ...], int]:
+        """Return the rows to show of at most so many examples, and how many are left out."""
+        shown = self.rows[:most] if self.examples and most is not None else self.rows
+        return shown, len(self.rows) - len(shown)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Section:
+    """Blocks under a title; a `folded` one is opened by those who ask for more.
+
+    Texts are as judges, files and people wrote them: what shows them makes them safe.
+    """
+
+    title: str
+    blocks: tuple[Block, ...]
+    folded: bool = False
+
+
+Block: TypeAlias = "str | Bullets | Table | Section"  # a str is a sentence of its own
