@@ -63,8 +63,8 @@ _FRAMES, _FRAGMENTS = "reporting.frames", "reporting.fragments"
 # Values know no renderers: what shows them stands above them.
 register_renderers(
     {
-        "AgreementTable": {"frame": f"{_FRAMES}:agreement_frame", "fragment": f"{_FRAGMENTS}:agreement_fragment"},
-        "AltTestReport": {"frame": f"{_FRAMES}:alttest_frame", "fragment": f"{_FRAGMENTS}:alttest_fragment"},
+        "AgreementTable": {"frame": f"{_FRAMES}:agreement_frame", "fragment": "reporting.agreement:agreement_fragment"},
+        "AltTestReport": {"frame": f"{_FRAMES}:alttest_frame", "fragment": "reporting.annotators:alttest_fragment"},
         "CalibrationReport": {
             "frame": f"{_FRAMES}:calibration_frame",
             "fragment": f"{_FRAGMENTS}:calibration_fragment",

@@ -33,8 +33,8 @@ from judgeharness_integrations.benchmark.pair import Pair
 from judgeharness_integrations.cli._output import print_json
 from judgeharness_integrations.cli._stopping import terminable
 from judgeharness_integrations.cli.audit import AuditRequest
-from judgeharness_integrations.reporting.terminal import console, percent, safe, table
-from judgeharness_integrations.verdictlog.plain import safe_text
+from judgeharness_integrations.reporting.terminal import console, safe, table
+from judgeharness_integrations.verdictlog.plain import percent, safe_text
 
 if TYPE_CHECKING:
     from judgeharness_integrations.audit.cases import Only, PlainTask

@@ -10,8 +10,8 @@ from rich.text import Text
 
 from judgeharness_integrations.analysis.checking import CheckReport, PropertyCheck
 from judgeharness_integrations.reporting.checkpage.cards import next_step, rule_text
-from judgeharness_integrations.reporting.terminal import console, percent, safe, table
-from judgeharness_integrations.verdictlog.plain import counted, safe_text
+from judgeharness_integrations.reporting.terminal import console, safe, table
+from judgeharness_integrations.verdictlog.plain import counted, percent, safe_text
 
 __all__ = ["parts_of", "print_checks"]
 

@@ -40,9 +40,9 @@ from judgeharness_integrations.cli._output import print_json
 from judgeharness_integrations.cli.plan import PlanRequest
 from judgeharness_integrations.judging.cases import AnswerCase
 from judgeharness_integrations.judging.plan import Plan
-from judgeharness_integrations.reporting.terminal import console, percent, say, table
+from judgeharness_integrations.reporting.terminal import console, say, table
 from judgeharness_integrations.verdictlog.encoding import check_columns
-from judgeharness_integrations.verdictlog.plain import SENTENCE, counted, safe_text
+from judgeharness_integrations.verdictlog.plain import SENTENCE, counted, percent, safe_text
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
 if TYPE_CHECKING:

@@ -10,9 +10,8 @@ from rich.table import Table
 from judgeharness_integrations.analysis.gates.report import NEAR_THE_BAR
 from judgeharness_integrations.analysis.planning import Components, Design, GStudy, Pilot, PlanningReport
 from judgeharness_integrations.analysis.planning.study import MOST_CASES
-from judgeharness_integrations.cli._alttest import titled
-from judgeharness_integrations.reporting.terminal import console, percent, say, table
-from judgeharness_integrations.verdictlog.plain import counted, safe_text
+from judgeharness_integrations.reporting.terminal import console, say, table
+from judgeharness_integrations.verdictlog.plain import counted, percent, safe_text
 
 __all__ = ["print_planning"]
 
@@ -156,7 +155,7 @@ def _variances(found: GStudy) -> RenderableType:
     rows = [(safe_text(part.source, 60), f"{part.variance:.4g}", percent(part.share)) for part in found.parts]
     levels = ", ".join(f"{name} {count}" for name, count in found.levels.items())
     title = f"where the variance is ({safe_text(found.of, 40)}; {found.samples} samples; levels: {levels})"
-    return titled(title, ("source", "variance", "%"), rows, texts=1)
+    return table(title, ("source", "variance", "%"), rows, texts=1)
 
 
 def _split(report: PlanningReport) -> Iterator[str]:

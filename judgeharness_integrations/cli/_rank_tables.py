@@ -15,9 +15,8 @@ from judgeharness_integrations.analysis.ranking.rating import ranks_of
 from judgeharness_integrations.analysis.ranking.report import JudgeRank, RankReport
 from judgeharness_integrations.analysis.ranking.studying import RankStudy
 from judgeharness_integrations.analysis.statistics.means import Z95
-from judgeharness_integrations.cli._alttest import Row, limits, number, titled
-from judgeharness_integrations.reporting.terminal import percent, safe
-from judgeharness_integrations.verdictlog.plain import p_text, safe_text
+from judgeharness_integrations.reporting.terminal import Row, safe, table
+from judgeharness_integrations.verdictlog.plain import ends, fixed, p_text, percent, safe_text
 
 __all__ = [
     "FIRST_JUDGES",
@@ -63,7 +62,7 @@ def leaderboard_table(report: RankReport, *, width: int, whole: bool = False) ->
     if len({one.n for one in judges}) > 1:
         columns.append(("pairs", lambda one: str(one.n)))
     room = width - _NUMBER - max(len(safe(one.judge, _LONGEST).plain) for one in judges) - sum(map(_wide, columns))
-    for more in ([("published", lambda one: number(one.elo_published, 0))], _group_columns(report)):
+    for more in ([("published", lambda one: fixed(one.elo_published, 0))], _group_columns(report)):
         if sum(map(_wide, more)) <= room:
             columns += more
             room -= sum(map(_wide, more))
@@ -71,25 +70,25 @@ def leaderboard_table(report: RankReport, *, width: int, whole: bool = False) ->
         ["-" if one.rank is None else str(one.rank), safe(one.judge, _LONGEST), *(show(one) for _, show in columns)]
         for one in judges
     )
-    return titled("leaderboard", ("rank", "judge", *(title for title, _ in columns)), rows, texts=2)
+    return table("leaderboard", ("rank", "judge", *(title for title, _ in columns)), rows, texts=2)
 
 
 def _rating_columns(report: RankReport) -> list[Column]:
-    elo: list[Column] = [("Elo", lambda one: number(one.elo, 0)), ("± 95 %", lambda one: _margin(one.se))]
+    elo: list[Column] = [("Elo", lambda one: fixed(one.elo, 0)), ("± 95 %", lambda one: _margin(one.se))]
     if report.method == "conditional":
         return elo
     elo += [
-        ("cond.", lambda one: number(one.elo_conditional, 0)),
+        ("cond.", lambda one: fixed(one.elo_conditional, 0)),
         ("± 95 %", lambda one: _margin(one.se_conditional)),
     ]
-    return [("EIP", lambda one: number(one.eip)), *elo] if report.method == "eip" else elo
+    return [("EIP", lambda one: fixed(one.eip)), *elo] if report.method == "eip" else elo
 
 
 def _group_columns(report: RankReport) -> list[Column]:
     def column(name: str) -> Column:
         digits = 3 if report.method == "eip" else 0
         title = safe(name, 24).plain.replace("/", "/\n").replace(" ", "\n")
-        return title, lambda one: number(one.groups.get(name), digits)
+        return title, lambda one: fixed(one.groups.get(name), digits)
 
     return [column(name) for name in dict.fromkeys(name for one in report.judges for name in one.groups)]
 
@@ -100,7 +99,7 @@ def _wide(column: Column) -> int:
 
 
 def _margin(se: float | None) -> str:
-    return "-" if se is None or se < NO_SPREAD else number(Z95 * se, 0)
+    return "-" if se is None or se < NO_SPREAD else fixed(Z95 * se, 0)
 
 
 def _ranks(one: JudgeRank) -> str:
@@ -115,8 +114,8 @@ def contrast_table(report: RankReport) -> RenderableType:
         [
             safe(one.judge, _LONGEST),
             safe(one.other, _LONGEST),
-            number(one.difference, 0),
-            "-" if one.p is None else limits(one.ci95, 0),
+            fixed(one.difference, 0),
+            "-" if one.p is None else ends(one.ci95, 0),
             p_text(one.p_adjusted),
             "" if one.significant else _findable(one),
         ]
@@ -124,7 +123,7 @@ def contrast_table(report: RankReport) -> RenderableType:
     )
     of = "Bradley-Terry differences" if report.method == "eip" else "differences"
     title = f"{of} in Elo, {found} of {len(report.contrasts)} significant"
-    return titled(title, ("judge", "minus", "Elo", "95 %", "p", "findable"), rows, texts=2)
+    return table(title, ("judge", "minus", "Elo", "95 %", "p", "findable"), rows, texts=2)
 
 
 def _that_matter(contrasts: Sequence[Contrast]) -> Sequence[Contrast]:
@@ -137,7 +136,7 @@ def _that_matter(contrasts: Sequence[Contrast]) -> Sequence[Contrast]:
 
 
 def _findable(one: Contrast) -> str:
-    return "-" if one.p is None else number(_POWER * one.se, 0)
+    return "-" if one.p is None else fixed(_POWER * one.se, 0)
 
 
 def group_table(found: RankStudy, made: Portfolio) -> RenderableType:
@@ -155,12 +154,12 @@ def group_table(found: RankStudy, made: Portfolio) -> RenderableType:
                 "-" if first is None else safe(first, 30),
                 str(len(rating.matrix.pairs)),
                 str(len(scores)),
-                number(None if one is None else one.spearman),
+                fixed(None if one is None else one.spearman),
                 percent(None if one is None else dict(one.top).get(5)),
             ]
         )
     columns = (safe(str(report.by), 30).plain, "first", "pairs", "judges", "Spearman", "same of\ntop 5, %")
-    return titled("groups, each order against that of all pairs", columns, rows, texts=2)
+    return table("groups, each order against that of all pairs", columns, rows, texts=2)
 
 
 def judge_table(report: RankReport, *, width: int) -> RenderableType | None:
@@ -176,7 +175,7 @@ def judge_table(report: RankReport, *, width: int) -> RenderableType | None:
     rows: Iterator[Row] = ([safe(one.judge, _LONGEST), *(show(one) for _, show in shown)] for one in report.judges)
     left = ", ".join(title.replace("-\n", "").replace("\n", " ") for title, _ in columns[len(shown) :])
     title = "judges, in per cent" + (f" (no room for: {left})" if left else "")
-    return titled(title, ("judge", *(title for title, _ in shown)), rows)
+    return table(title, ("judge", *(title for title, _ in shown)), rows)
 
 
 def _told(report: RankReport) -> Iterator[Column]:
@@ -207,8 +206,8 @@ _MEASURES: Final[tuple[Column, ...]] = (
     ("first\nslot", lambda one: percent(one.measures.first_slot_rate)),
     ("prefers longer\n(better is)", lambda one: _longer(one.measures)),
     ("failed\n(count)", lambda one: str(one.measures.failed)),
-    ("tokens\na pair", lambda one: number(one.measures.tokens, 0)),
-    ("money\n/1000", lambda one: number(None if one.measures.cost is None else 1000 * one.measures.cost, 2)),
+    ("tokens\na pair", lambda one: fixed(one.measures.tokens, 0)),
+    ("money\n/1000", lambda one: fixed(None if one.measures.cost is None else 1000 * one.measures.cost, 2)),
     ("like the\nothers", lambda one: percent(one.measures.agreement_with_judges)),
     ("agree-\nment", lambda one: percent(one.measures.agreement)),
     ("unparsed\n(count)", lambda one: str(one.measures.unparsed)),
@@ -224,11 +223,11 @@ def panel_table(report: RankReport) -> RenderableType:
         [
             f"all {every}" if len(one.judges) == every else f"best {len(one.judges)}",
             *([] if same else [str(one.pairs)]),
-            number(one.correlation, 2),
-            limits(one.correlation_ci95, 2),
-            number(one.effective, 1),
+            fixed(one.correlation, 2),
+            ends(one.correlation_ci95, 2),
+            fixed(one.effective, 1),
             percent(one.majority),
-            limits(None if one.majority_ci95 is None else _percents(one.majority_ci95), 1),
+            ends(None if one.majority_ci95 is None else _percents(one.majority_ci95), 1),
             percent(one.independent),
             percent(one.best),
         ]
@@ -236,7 +235,7 @@ def panel_table(report: RankReport) -> RenderableType:
     ]
     told = ("phi", "95 %", "worth", "majority", "95 %", "if inde-\npendent", "best\nalone")
     of = f"{next(iter(pairs))} pairs" if same else "pairs"
-    return titled(
+    return table(
         f"several judges together, in per cent of {of}", ("judges", *(() if same else ("pairs",)), *told), rows
     )
 
@@ -270,8 +269,8 @@ def score_gap_table(made: Portfolio) -> RenderableType:
             safe(one.judge, 40),
             safe(one.criterion, 30),
             str(one.pairs),
-            number(one.mean, 2),
-            limits(one.ci95, 2),
+            fixed(one.mean, 2),
+            ends(one.ci95, 2),
             percent(one.right / one.pairs if one.pairs else None),
             percent(one.ties / one.pairs if one.pairs else None),
             str(one.unscored),
@@ -279,7 +278,7 @@ def score_gap_table(made: Portfolio) -> RenderableType:
         for one in made.score_gaps
     ]
     columns = ("judge", "criterion", "pairs", "gap", "95 %", "gap > 0", "ties", "un-\nscored")
-    return titled("scores of single answers: the better minus the worse, in points", columns, rows, texts=2)
+    return table("scores of single answers: the better minus the worse, in points", columns, rows, texts=2)
 
 
 def score_gap_notes(made: Portfolio) -> Iterator[str]:
@@ -299,7 +298,7 @@ def firmness_table(made: Portfolio) -> RenderableType | None:
     rows = [*_correlated(made), *_fewer(made), *_without_one(made)]
     if not rows:
         return None
-    return titled("does the order hold?", ("compared", "judges", "Spearman", "Kendall", "same of top 5, %"), rows)
+    return table("does the order hold?", ("compared", "judges", "Spearman", "Kendall", "same of top 5, %"), rows)
 
 
 def _correlated(made: Portfolio) -> Iterator[Row]:
@@ -318,14 +317,14 @@ def _correlated(made: Portfolio) -> Iterator[Row]:
 
 def _row(name: str, one: RankCorrelation) -> Row:
     top = percent(dict(one.top).get(_TOP))
-    return [safe(name, 60), str(one.judges), number(one.spearman), number(one.kendall), top]
+    return [safe(name, 60), str(one.judges), fixed(one.spearman), fixed(one.kendall), top]
 
 
 def _fewer(made: Portfolio) -> Iterator[Row]:
     for one in made.stability:
         if one.group is None and one.fraction in _SHARES:
             name = f"{100 * one.fraction:.0f} % of the matches, {one.draws - one.unrated} of {one.draws} draws"
-            yield [safe(name), "", number(one.spearman), number(one.kendall), percent(one.top5)]
+            yield [safe(name), "", fixed(one.spearman), fixed(one.kendall), percent(one.top5)]
 
 
 def _without_one(made: Portfolio) -> Iterator[Row]:
@@ -333,4 +332,4 @@ def _without_one(made: Portfolio) -> Iterator[Row]:
     if known:
         _, one = min(known, key=lambda entry: entry[0])
         name = f"without {one.judge}, the worst of all"
-        yield [safe(name, 42), str(len(made.leave_one_out) - 1), number(one.spearman), number(one.kendall), "-"]
+        yield [safe(name, 42), str(len(made.leave_one_out) - 1), fixed(one.spearman), fixed(one.kendall), "-"]

@@ -30,8 +30,8 @@ from judgeharness_integrations.cli._rank_tables import (
     score_gap_notes,
     score_gap_table,
 )
-from judgeharness_integrations.reporting.terminal import percent, safe
-from judgeharness_integrations.verdictlog.plain import counted, p_text, safe_text
+from judgeharness_integrations.reporting.terminal import safe
+from judgeharness_integrations.verdictlog.plain import counted, p_text, percent, safe_text
 
 __all__ = ["rank_text"]
 

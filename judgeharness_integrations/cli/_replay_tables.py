@@ -11,8 +11,8 @@ from rich.text import Text
 from judgeharness_integrations.analysis.aggregation.statistics import VarianceSplit, variance_split
 from judgeharness_integrations.analysis.calibration.controls import Controls
 from judgeharness_integrations.analysis.replay import JudgeReplay, ReplayReport
-from judgeharness_integrations.reporting.terminal import RIGHT, percent, safe, share, table
-from judgeharness_integrations.verdictlog.plain import p_text, safe_text
+from judgeharness_integrations.reporting.terminal import RIGHT, safe, share, table
+from judgeharness_integrations.verdictlog.plain import p_text, percent, safe_text
 from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow, verdict_text
 
 __all__ = ["control_lines", "decision_table", "replay_tables", "stopping_sentences"]

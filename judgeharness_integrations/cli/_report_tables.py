@@ -15,9 +15,9 @@ from judgeharness_integrations.analysis.runs.report import never_asked
 from judgeharness_integrations.analysis.runs.summarising import design_key, designs_apart
 from judgeharness_integrations.cli._replay_tables import control_lines
 from judgeharness_integrations.reporting.calibrationtext import alike, anchor_text, uncalibrated
-from judgeharness_integrations.reporting.terminal import RIGHT, percent, safe, share, table
+from judgeharness_integrations.reporting.terminal import RIGHT, safe, share, table
 from judgeharness_integrations.reporting.text import cost_text, tokens_text
-from judgeharness_integrations.verdictlog.plain import number_text, safe_text
+from judgeharness_integrations.verdictlog.plain import number_text, percent, safe_text
 from judgeharness_integrations.verdictlog.row import verdict_text
 
 if TYPE_CHECKING:

@@ -13,9 +13,9 @@ from judgeharness_integrations.analysis.calibration.controls import Controls
 from judgeharness_integrations.analysis.runs.report import state_text
 from judgeharness_integrations.cli._replay_tables import control_lines, stopping_sentences
 from judgeharness_integrations.reporting.calibrationtext import uncalibrated
-from judgeharness_integrations.reporting.terminal import RIGHT, console, percent, safe, say, share, table
+from judgeharness_integrations.reporting.terminal import RIGHT, console, safe, say, share, table
 from judgeharness_integrations.reporting.text import cost_text, tokens_text
-from judgeharness_integrations.verdictlog.plain import safe_text
+from judgeharness_integrations.verdictlog.plain import percent, safe_text
 
 if TYPE_CHECKING:
     from judgeharness_integrations.analysis.replay import JudgeReplay

@@ -14,10 +14,11 @@ from judgeharness_integrations.cli._output import print_json
 from judgeharness_integrations.cli._selftest_commands import COMMANDS
 from judgeharness_integrations.cli.exits import GATE_FAILED, OK
 from judgeharness_integrations.cli.selftest import SelftestRequest
-from judgeharness_integrations.reporting.terminal import console, percent, table
+from judgeharness_integrations.reporting.terminal import console, table
 from judgeharness_integrations.testing.selftest import SelftestReport, registry, run_selftest
 from judgeharness_integrations.testing.selftest.check import Check
 from judgeharness_integrations.testing.selftest.report import CRITERIA, CheckFound, Kind, PointFound
+from judgeharness_integrations.verdictlog.plain import percent
 
 __all__ = ["selftest_tables", "show_selftest"]
 

@@ -11,7 +11,8 @@ from rich.text import Text
 from judgeharness_integrations.cli._command import command
 from judgeharness_integrations.cli.demonstration import SOURCE, JudgeShown, run_demo
 from judgeharness_integrations.cli.demonstration.recorded import RULES
-from judgeharness_integrations.reporting.terminal import console, percent, table
+from judgeharness_integrations.reporting.terminal import console, table
+from judgeharness_integrations.verdictlog.plain import percent
 
 __all__ = ["DemoRequest", "demo", "show_demo"]
 

@@ -35,9 +35,9 @@ from judgeharness_integrations.labelling import (
 )
 from judgeharness_integrations.labelling.labellog import write_gold_file
 from judgeharness_integrations.labelling.sheets import add_rows, rows_of_sheet, write_annotator_sheet
-from judgeharness_integrations.reporting.terminal import console, percent, safe, table
+from judgeharness_integrations.reporting.terminal import console, safe, table
 from judgeharness_integrations.verdictlog import read_log
-from judgeharness_integrations.verdictlog.plain import safe_text
+from judgeharness_integrations.verdictlog.plain import percent, safe_text
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
 __all__ = ["LabelRequest", "label", "label_cases", "merge_logs"]

@@ -347,13 +347,8 @@ def _changed(report: ComparisonReport) -> Iterator[Section]:
 
 def _flips(one: CriterionComparison) -> Table:
     order = ", least likely under noise first" if any(flip.p is not None for flip in one.flips) else ""
-    return Table(
-        title=f"{titled(one)}: {len(one.flips):,} flipped{order}",
-        columns=FLIP_COLUMNS,
-        rows=tuple(map(flip_cells, one.flips)),
-        texts=5,
-        examples=True,
-    )
+    title = f"{titled(one)}: {len(one.flips):,} flipped{order}"
+    return Table.of(title, FLIP_COLUMNS, map(flip_cells, one.flips), texts=5, examples=True)
 
 
 def comparison_markdown(report: ComparisonReport) -> str:

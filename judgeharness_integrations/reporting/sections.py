@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
@@ -36,6 +37,19 @@ class Table:
     rows: tuple[tuple[str, ...], ...]
     texts: int = 1
     examples: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        title: str,
+        columns: Iterable[str],
+        rows: Iterable[Iterable[str]],
+        *,
+        texts: int = 1,
+        examples: bool = False,
+    ) -> Table:
+        """Return a table of rows that come one by one."""
+        return cls(title=title, columns=tuple(columns), rows=tuple(map(tuple, rows)), texts=texts, examples=examples)
 
     def first(self, most: int | None) -> tuple[tuple[tuple[str, ...], ...], int]:
         """Return the rows to show of at most so many examples, and how many are left out."""

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Sequence
-from typing import Final
+from typing import Final, TypeAlias
 
 from rich import box
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 from rich.text import Text
 
 from judgeharness_integrations.reporting.sections import LONGEST_CELL, Bullets, Section, Strong
 from judgeharness_integrations.reporting.sections import Table as TableBlock
-from judgeharness_integrations.verdictlog.plain import SENTENCE, safe_text
+from judgeharness_integrations.verdictlog.plain import SENTENCE, percent, safe_text
 
-__all__ = ["RIGHT", "console", "percent", "safe", "say", "share", "show_section", "table"]
+__all__ = ["RIGHT", "Row", "console", "safe", "say", "share", "show_section", "table"]
 
+Row: TypeAlias = "Sequence[str | Text]"
 RIGHT = "right, % of\ndecided\nwith gold"
 """The head of a column of accuracies, whose denominator is smaller than that of what is decided."""
 
@@ -47,27 +48,26 @@ def share(part: int, whole: int) -> str:
     return f"{percent(part / whole if whole else None)} of {whole}"
 
 
-def percent(value: float | None) -> str:
-    """Return `83.1`, or `-` for what was not measured."""
-    return "-" if value is None else f"{100 * value:.1f}"
+class _Titled(Table):
+    """A table under a title that narrow columns do not break."""
+
+    heading = ""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        if self.heading:
+            yield Text(f"\n{self.heading}", "bold")
+        yield from super().__rich_console__(console, options)
 
 
 def table(
     title: str, columns: Sequence[str], rows: Iterable[Sequence[str | Text]], *, texts: int = 1, whole: bool = False
 ) -> Table:
-    """Return a table whose first `texts` columns are texts and whose others are numbers, which are never broken.
+    """Return a table under its title; the first `texts` columns are texts, the others numbers, which are never broken.
 
     Where the terminal is too narrow, texts are, unless they are to stay `whole`.
     """
-    made = Table(
-        title=f"\n{title}",
-        title_justify="left",
-        title_style="bold",
-        box=box.SIMPLE_HEAD,
-        padding=(0, 1, 0, 0),
-        pad_edge=False,
-        show_edge=False,
-    )
+    made = _Titled(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
+    made.heading = title
     for place, column in enumerate(columns):
         text = place < texts
         made.add_column(column, justify="left" if text else "right", overflow="fold", no_wrap=whole or not text)

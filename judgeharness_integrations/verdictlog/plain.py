@@ -6,7 +6,17 @@ from collections.abc import Mapping
 
 from judgeharness_integrations.verdictlog.row import Verdict, verdict_text
 
-__all__ = ["SENTENCE", "counted", "distribution_text", "number_text", "p_text", "safe_text"]
+__all__ = [
+    "SENTENCE",
+    "counted",
+    "distribution_text",
+    "ends",
+    "fixed",
+    "number_text",
+    "p_text",
+    "percent",
+    "safe_text",
+]
 
 SENTENCE = 2_000  # characters: no sentence of ours is cut, only what a judge or a name made endless
 _SMALLEST_P = 0.001  # that is shown
@@ -31,6 +41,22 @@ def number_text(value: float | None) -> str:
     if value is None:
         return "none"
     return f"{value:.3f}".rstrip("0") + ("0" if f"{value:.3f}".endswith(".000") else "")
+
+
+def fixed(value: float | None, digits: int = 3) -> str:
+    """Return `0.120`, `-` for what was not measured, and never a zero with a minus."""
+    return "-" if value is None else f"{round(value, digits) + 0.0:.{digits}f}"
+
+
+def percent(value: float | None) -> str:
+    """Return a share as `83.1`, `-` for what was not measured."""
+    return fixed(None if value is None else 100 * value, 1)
+
+
+def ends(interval: tuple[float | None, float | None] | None, digits: int = 3, *, scale: float = 1) -> str:
+    """Return an interval as `[0.050, 0.130]`, `-` where there is none."""
+    low, high = interval or (None, None)
+    return "-" if low is None or high is None else f"[{fixed(scale * low, digits)}, {fixed(scale * high, digits)}]"
 
 
 def p_text(value: float | None, *, none: str = "-") -> str:

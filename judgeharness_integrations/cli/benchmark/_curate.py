@@ -22,13 +22,12 @@ from judgeharness_integrations.benchmark.results.curation import (
 )
 from judgeharness_integrations.benchmark.results.rows import AMBIGUOUS, GROUPS, NOISE
 from judgeharness_integrations.benchmark.verdicts import Results, write_judgments
-from judgeharness_integrations.cli._alttest import Row, number, titled
 from judgeharness_integrations.cli._names import cut_ties_named, failures_named, names_in, one_of
 from judgeharness_integrations.cli._output import print_json
 from judgeharness_integrations.cli.benchmark._calls import columns_named, grouped, of, print_failed
 from judgeharness_integrations.cli.benchmark.curate import CurateRequest
-from judgeharness_integrations.reporting.terminal import console, percent, safe
-from judgeharness_integrations.verdictlog.plain import counted
+from judgeharness_integrations.reporting.terminal import Row, console, safe, table
+from judgeharness_integrations.verdictlog.plain import counted, fixed, percent
 
 __all__ = ["alone_note", "curate_benchmark", "step_table"]
 
@@ -176,7 +175,7 @@ def step_table(title: str, steps: Sequence[Step]) -> RenderableType:
         shares = (percent(_share(getattr(step, name), step.judged)) for name in columns if name != "kept")
         return [str(step.judged), *shares, of(step.kept, step.judged)]
 
-    return titled(title, ("pairs", "judged", *columns.values()), grouped(steps, cells))
+    return table(title, ("pairs", "judged", *columns.values()), grouped(steps, cells))
 
 
 def _share(part: int, whole: int) -> float | None:
@@ -188,16 +187,16 @@ def _judge_table(judges: Sequence[CuratedJudge]) -> RenderableType:
         [
             safe(one.judge, 40),
             _rank(one.rank_before),
-            number(one.elo_before, 0),
-            number(one.se_before, 0),
+            fixed(one.elo_before, 0),
+            fixed(one.se_before, 0),
             _rank(one.rank),
-            number(one.elo, 0),
-            number(one.se, 0),
+            fixed(one.elo, 0),
+            fixed(one.se, 0),
         ]
         for one in judges
     ]
     columns = ("judge", "rank\nbefore", "Elo", "error", "rank\nafter", "Elo", "error")
-    return titled("the leaderboard before and after", columns, rows)
+    return table("the leaderboard before and after", columns, rows)
 
 
 def _rank(rank: int | None) -> str:

@@ -24,14 +24,13 @@ from judgeharness_integrations.benchmark.results.curation import (
 )
 from judgeharness_integrations.benchmark.results.rows import gold_of
 from judgeharness_integrations.benchmark.verdicts import Results
-from judgeharness_integrations.cli._alttest import number, titled
 from judgeharness_integrations.cli._names import failures_named, one_of
 from judgeharness_integrations.cli._output import check_folder, print_json
 from judgeharness_integrations.cli.benchmark._calls import print_failed
 from judgeharness_integrations.cli.benchmark.export import ExportRequest
-from judgeharness_integrations.reporting.terminal import console, safe
+from judgeharness_integrations.reporting.terminal import console, safe, table
 from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES
-from judgeharness_integrations.verdictlog.plain import counted
+from judgeharness_integrations.verdictlog.plain import counted, fixed
 
 __all__ = ["export_benchmark"]
 
@@ -149,10 +148,8 @@ def _print(report: ExportReport, out: Path) -> None:
         f"{counted(len(report.judges), 'judge')}, {report.mode}, {report.rule}" if report.judges else "no judge yet"
     )
     screen.print(safe(f"export to {out}: {counted(report.pairs, 'pair')}; difficulty by {judges}", 400), soft_wrap=True)
-    rows = (
-        [f"{one.name}.jsonl", str(one.pairs), number(one.easiest, 0), number(one.hardest, 0)] for one in report.files
-    )
-    screen.print(titled("files", ("file", "pairs", "easiest", "hardest"), rows))
+    rows = ([f"{one.name}.jsonl", str(one.pairs), fixed(one.easiest, 0), fixed(one.hardest, 0)] for one in report.files)
+    screen.print(table("files", ("file", "pairs", "easiest", "hardest"), rows))
     left = (
         (report.noise, "noise by audit"),
         (report.unanswered, "without an answer that counts"),

@@ -37,8 +37,8 @@ from judgeharness_integrations.cli.benchmark._models import ModelFile, Spending,
 from judgeharness_integrations.cli.benchmark.generate import GenerateRequest
 from judgeharness_integrations.judging.chatmodels import ChatModel
 from judgeharness_integrations.judging.execution.budget import Budget
-from judgeharness_integrations.reporting.terminal import console, percent, safe, table
-from judgeharness_integrations.verdictlog.plain import counted, safe_text
+from judgeharness_integrations.reporting.terminal import console, safe, table
+from judgeharness_integrations.verdictlog.plain import counted, percent, safe_text
 
 __all__ = ["GeneratePlan", "Generated", "generate_pairs", "print_generated", "print_plan"]
 

@@ -42,8 +42,8 @@ from judgeharness_integrations.judging.execution.budget import Budget
 from judgeharness_integrations.judging.harness import JudgeHarness
 from judgeharness_integrations.judging.judge import Judge
 from judgeharness_integrations.redacting import without_secrets
-from judgeharness_integrations.reporting.terminal import console, percent, safe, table
-from judgeharness_integrations.verdictlog.plain import counted, safe_text
+from judgeharness_integrations.reporting.terminal import console, safe, table
+from judgeharness_integrations.verdictlog.plain import counted, percent, safe_text
 from judgeharness_integrations.verdictlog.row import VerdictRow
 from judgeharness_integrations.verdictlog.sql.log import SqlLog
 

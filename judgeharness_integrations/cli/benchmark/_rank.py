@@ -22,13 +22,12 @@ from judgeharness_integrations.benchmark.results.judgments import in_one_order, 
 from judgeharness_integrations.benchmark.results.rows import AUDIT, CRITERIA, NOISE, Mode
 from judgeharness_integrations.benchmark.selection import sampled_ids
 from judgeharness_integrations.benchmark.verdicts import Results, write_judgments
-from judgeharness_integrations.cli._alttest import Row, limits, number, titled
 from judgeharness_integrations.cli._rank import Scores, rank_source, request_of
 from judgeharness_integrations.cli.benchmark._calls import check_answered, print_failed
 from judgeharness_integrations.cli.benchmark._models import read_model_file
 from judgeharness_integrations.cli.benchmark.rank import BenchmarkRankOptions
-from judgeharness_integrations.reporting.terminal import console, safe
-from judgeharness_integrations.verdictlog.plain import counted, p_text
+from judgeharness_integrations.reporting.terminal import Row, console, safe, table
+from judgeharness_integrations.verdictlog.plain import counted, ends, fixed, p_text
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
 __all__ = ["print_against", "rank_benchmark", "with_prices"]
@@ -53,7 +52,7 @@ def print_against(one: Against, *, parallel: int, scores: bool) -> None:
     columns = ("judge", "rank", "there", unit, "there", "change", "95 %", "p", "wrote")
     found = sum(change.significant for change in one.changes)
     told = f", {found} of {len(changes)} changes significant" if changes else ""
-    screen.print(titled(safe(f"{one.name} against {one.name_against}{told}", 2 * _SENTENCE).plain, columns, rows))
+    screen.print(table(safe(f"{one.name} against {one.name_against}{told}", 2 * _SENTENCE).plain, columns, rows))
     for line in _lines(one, parallel):
         screen.print(safe(f"- {line}", _SENTENCE), soft_wrap=True)
 
@@ -64,10 +63,10 @@ def _row(slope: Slope, change: EloChange | None, digits: int) -> Row:
         safe(slope.judge, _LONGEST),
         str(slope.rank),
         str(slope.rank_against),
-        number(slope.elo, digits),
-        number(slope.elo_against, digits),
+        fixed(slope.elo, digits),
+        fixed(slope.elo_against, digits),
         f"{moved:+.{digits}f}",
-        "-" if change is None or change.p is None else limits(change.ci95, digits),
+        "-" if change is None or change.p is None else ends(change.ci95, digits),
         "-" if change is None else p_text(change.p_adjusted),
         safe(", ".join(slope.wrote), _LONGEST),
     ]

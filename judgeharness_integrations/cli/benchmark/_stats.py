@@ -24,15 +24,14 @@ from judgeharness_integrations.benchmark.stats import (
     total_cost,
 )
 from judgeharness_integrations.benchmark.verdicts import MODES, Results
-from judgeharness_integrations.cli._alttest import Row, number, titled
 from judgeharness_integrations.cli._names import cut_ties_named
 from judgeharness_integrations.cli._output import print_json
 from judgeharness_integrations.cli.benchmark._calls import SEVERAL_REASONS, alike, columns_named, grouped
 from judgeharness_integrations.cli.benchmark._curate import alone_note, step_table
 from judgeharness_integrations.cli.benchmark._models import read_model_file
 from judgeharness_integrations.cli.benchmark.stats import StatsRequest
-from judgeharness_integrations.reporting.terminal import console, percent, safe
-from judgeharness_integrations.verdictlog.plain import counted
+from judgeharness_integrations.reporting.terminal import Row, console, safe, table
+from judgeharness_integrations.verdictlog.plain import counted, fixed, percent
 
 __all__ = ["print_stats", "stats_of_benchmark"]
 
@@ -95,7 +94,7 @@ def _cascade_table(report: StatsReport) -> RenderableType:
         if one.lost or one.step not in ("flagged", "ambiguous")
     ]
     columns = ("step", "pairs", "lost", "left", "survived %", "of planned %")
-    return titled("from the plan to what is kept", columns, rows)
+    return table("from the plan to what is kept", columns, rows)
 
 
 def _flow_table(rows: Sequence[FlowRow]) -> RenderableType:
@@ -120,7 +119,7 @@ def _flow_table(rows: Sequence[FlowRow]) -> RenderableType:
         "accepted",
         "judged",
     )
-    return titled("left after each layer, in per cent of the planned pairs", columns, grouped(rows, cells))
+    return table("left after each layer, in per cent of the planned pairs", columns, grouped(rows, cells))
 
 
 def _through(row: FlowRow) -> Iterator[int]:
@@ -134,7 +133,7 @@ def _through(row: FlowRow) -> Iterator[int]:
 
 def _reason_table(found: Sequence[Reason]) -> RenderableType:
     rows: list[Row] = [[one.layer, safe(one.reason, 100), safe(one.example), alike(one.pairs)] for one in found]
-    return titled("why pairs were rejected", ("layer", "reason", "pair", ""), rows, texts=4)
+    return table("why pairs were rejected", ("layer", "reason", "pair", ""), rows, texts=4)
 
 
 def _print_steps(screen: Console, report: StatsReport) -> None:
@@ -162,18 +161,18 @@ def _print_costs(screen: Console, report: StatsReport) -> None:
             safe(one.model, 40),
             str(one.answers),
             str(one.attempts),
-            number(one.input_tokens, 0),
-            number(one.output_tokens, 0),
-            number(one.cost, 4),
+            fixed(one.input_tokens, 0),
+            fixed(one.output_tokens, 0),
+            fixed(one.cost, 4),
         ]
         for one in report.costs
     ]
     columns = ("step", "model", "answers", "attempts", "tokens\nread", "tokens\nwritten", "money")
-    screen.print(titled("what it took", columns, rows, texts=2))
+    screen.print(table("what it took", columns, rows, texts=2))
     for remark in dict.fromkeys(remark for one in report.costs for remark in one.cost_remarks):
         screen.print(safe(f"- {remark}", 400), soft_wrap=True)
     unknown = "not known, since some answers have no price (--models) or do not say their tokens"
-    total = unknown if report.total_cost is None else number(report.total_cost, 4)
+    total = unknown if report.total_cost is None else fixed(report.total_cost, 4)
     screen.print(f"- money in all: {total}", soft_wrap=True)
 
 
@@ -192,7 +191,7 @@ def _print_audited(screen: Console, one: Audited) -> None:
     for pair in one.agreement:
         first, second = pair.annotators
         screen.print(
-            safe(f"- {first} and {second} agree on {pair.agreed} of {pair.pairs}, kappa {number(pair.kappa)}", 200)
+            safe(f"- {first} and {second} agree on {pair.agreed} of {pair.pairs}, kappa {fixed(pair.kappa)}", 200)
         )
 
 

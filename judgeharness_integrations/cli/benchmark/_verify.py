@@ -28,8 +28,8 @@ from judgeharness_integrations.cli.benchmark._models import ModelFile, Spending,
 from judgeharness_integrations.cli.benchmark.verify import VerifyRequest
 from judgeharness_integrations.judging.chatmodels import ChatModel
 from judgeharness_integrations.judging.execution.budget import Budget
-from judgeharness_integrations.reporting.terminal import console, percent, safe, table
-from judgeharness_integrations.verdictlog.plain import safe_text
+from judgeharness_integrations.reporting.terminal import console, safe, table
+from judgeharness_integrations.verdictlog.plain import percent, safe_text
 
 __all__ = ["STEPS", "Verified", "VerifyPlan", "print_plan", "print_verified", "verify_benchmark"]
 

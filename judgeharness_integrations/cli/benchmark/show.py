@@ -16,10 +16,9 @@ from judgeharness_integrations.benchmark.pair import Blueprint, Conversation, La
 from judgeharness_integrations.benchmark.results.judgments import JointCell, JointTable, Said, joint_table, order_rule
 from judgeharness_integrations.benchmark.results.rows import CRITERIA, gold_of
 from judgeharness_integrations.benchmark.verdicts import MODES, Results
-from judgeharness_integrations.cli._alttest import Row, titled
 from judgeharness_integrations.cli._command import command
 from judgeharness_integrations.cli._shared_options import BenchmarkDir
-from judgeharness_integrations.reporting.terminal import console, safe
+from judgeharness_integrations.reporting.terminal import Row, console, safe, table
 from judgeharness_integrations.verdictlog.plain import counted
 from judgeharness_integrations.verdictlog.row import VerdictRow, verdict_text
 
@@ -153,11 +152,11 @@ def _verification(pair: Pair, *, full: bool) -> Iterator[RenderableType]:
         rows += [["", "", "", safe(reason, _LONGEST)] for reason in reasons[1:]]
     share = f"{100 * found.min_grounded:g} % of a turn's claims to be grounded"
     by = f"verification by {found.verifier or 'nobody'}, {share}"
-    yield titled(safe(by, 200).plain, ("layer", "status", "looked at", "reasons"), rows, texts=4)
+    yield table(safe(by, 200).plain, ("layer", "status", "looked at", "reasons"), rows, texts=4)
     claims = [row for layer in found.layers for row in _claims(layer, full=full)]
     if claims:
         title = "claims" if full else "claims that are not grounded"
-        yield titled(title, ("turn", "claim", "decision", "chunk", "reason"), claims, texts=5)
+        yield table(title, ("turn", "claim", "decision", "chunk", "reason"), claims, texts=5)
 
 
 def _counts(layer: LayerResult) -> Text:
@@ -185,7 +184,7 @@ def _judges(pair: Pair, results: Results, *, full: bool) -> Iterator[RenderableT
         if rows:
             asked = True
             yield _judge_table(pair, joint_table(rows, rule=order_rule(results.rows[mode])), f"judges, {mode}")
-            yield titled(
+            yield table(
                 "their answers, one by one",
                 ("judge", "perturbation", "sample", *CRITERIA),
                 list(_answers(rows)),
@@ -198,14 +197,14 @@ def _judges(pair: Pair, results: Results, *, full: bool) -> Iterator[RenderableT
         yield Text(f"\nno judge was asked, or none counts{rejected}")
 
 
-def _judge_table(pair: Pair, table: JointTable, title: str) -> RenderableType:
+def _judge_table(pair: Pair, joint: JointTable, title: str) -> RenderableType:
     gold = gold_of(pair)
     rows: list[Row] = [["gold", *(safe(gold[name]) for name in CRITERIA), ""]]
-    for judge in sorted(table.judges):
-        cell = table.cell(judge, pair.pair_id)
+    for judge in sorted(joint.judges):
+        cell = joint.cell(judge, pair.pair_id)
         if cell is not None:
             rows.append([safe(judge, 40), *(_said(getattr(cell, name)) for name in CRITERIA), _joint(cell)])
-    return titled(f"{title} ({table.rule})", ("judge", *CRITERIA, "joint"), rows, texts=5)
+    return table(f"{title} ({joint.rule})", ("judge", *CRITERIA, "joint"), rows, texts=5)
 
 
 def _said(one: Said) -> Text:

@@ -1,8 +1,6 @@
 """Results and reports as pieces of HTML that a notebook shows: no script, nothing to fetch, the colours around them."""
 
 from judgeharness_integrations.reporting.fragments.reports import (
-    agreement_fragment,
-    alttest_fragment,
     calibration_fragment,
     rank_fragment,
     replay_fragment,
@@ -11,8 +9,6 @@ from judgeharness_integrations.reporting.fragments.reports import (
 from judgeharness_integrations.reporting.fragments.results import result_fragment
 
 __all__ = [
-    "agreement_fragment",
-    "alttest_fragment",
     "calibration_fragment",
     "rank_fragment",
     "replay_fragment",

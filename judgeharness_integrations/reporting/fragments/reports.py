@@ -10,19 +10,15 @@ from judgeharness_integrations.analysis.calibration.rates import Rate
 from judgeharness_integrations.analysis.calibration.saved import CalibrationReport
 from judgeharness_integrations.reporting.fragments.results import rendered
 from judgeharness_integrations.reporting.text import cost_text
-from judgeharness_integrations.verdictlog.plain import counted, number_text
+from judgeharness_integrations.verdictlog.plain import counted
 
 if TYPE_CHECKING:
-    from judgeharness_integrations.analysis.agreement.alttestreport import AltTestReport
-    from judgeharness_integrations.analysis.agreement.kappatable import AgreementTable
     from judgeharness_integrations.analysis.ranking.report import RankReport
     from judgeharness_integrations.analysis.replay.report import ReplayReport
     from judgeharness_integrations.analysis.runs.report import RunReport
     from judgeharness_integrations.analysis.runs.summary import CriterionSummary
 
 __all__ = [
-    "agreement_fragment",
-    "alttest_fragment",
     "calibration_fragment",
     "measured_rows",
     "rank_fragment",
@@ -222,49 +218,6 @@ def rank_fragment(report: RankReport) -> str:
         *report.diagnostics.sentences(),
     )
     return _table(title, columns, rows, notes=notes, texts=2)
-
-
-def alttest_fragment(report: AltTestReport) -> str:
-    """Return an alternative annotator test as HTML: a row a candidate, score and epsilon."""
-    rows = [
-        (
-            one.candidate,
-            one.score,
-            "not tested" if one.passed is None else "passed" if one.passed else "failed",
-            f"{one.epsilon:g}{' x' if one.multiplicative else ''}",
-            _NOTHING if one.omega is None else f"{_number(one.omega)} ({one.n_rejected}/{one.m_tested})",
-            _number(one.rho),
-            _interval_of_reports(one.rho_interval),
-            str(one.n_instances),
-        )
-        for one in report.candidates
-    ]
-    columns = ("candidate", "score", "result", "epsilon", "omega", "rho", "95 %", "instances")
-    reasons = (f"{one.candidate}: {one.reason}" for one in report.candidates if one.reason)
-    notes = (*dict.fromkeys(reasons), *report.controls(), *report.scope.sentences())
-    return _table(f"alternative annotator test, q = {report.q:g}", columns, rows, notes=notes, texts=3)
-
-
-def agreement_fragment(table: AgreementTable) -> str:
-    """Return a table of agreement as HTML: a row a pair of raters."""
-    rows = [
-        (
-            pair.first,
-            pair.second,
-            pair.role,
-            _number(pair.coefficient.value),
-            _interval_of_reports(pair.coefficient.interval),
-            str(pair.coefficient.items),
-        )
-        for pair in table.pairs
-    ]
-    mean = "" if table.human_mean is None else f"mean of pairs of humans {_number(table.human_mean)}"
-    mean += f" [{_interval_of_reports(table.human_interval)}]" if mean and table.human_interval else ""
-    groups = (f"{one.title}, all humans: {number_text(one.value)} ({one.items} items)" for one in table.groups)
-    intervals = table.intervals and f"intervals: {table.intervals}"
-    columns = ("rater", "and", "role", table.coefficient, "interval", "items")
-    title = f"agreement about {table.items} items: {table.coefficient}, weights {table.weights}"
-    return _table(title, columns, rows, notes=(mean, *groups, *table.controls(), intervals), texts=3)
 
 
 def calibration_fragment(report: CalibrationReport) -> str:

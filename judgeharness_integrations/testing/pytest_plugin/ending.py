@@ -19,10 +19,10 @@ from judgeharness_integrations.analysis.runs.summarising import design_key, desi
 from judgeharness_integrations.analysis.runs.summary import CriterionSummary
 from judgeharness_integrations.analysis.spending import UsageSums, bill_of
 from judgeharness_integrations.analysis.usage import Price
-from judgeharness_integrations.reporting.terminal import percent, safe, table
+from judgeharness_integrations.reporting.terminal import safe, table
 from judgeharness_integrations.reporting.text import cost_text
 from judgeharness_integrations.testing.pytest_plugin.records import Record, as_line, texts_by_case
-from judgeharness_integrations.verdictlog.plain import counted, number_text, safe_text
+from judgeharness_integrations.verdictlog.plain import counted, number_text, percent, safe_text
 from judgeharness_integrations.verdictlog.row import verdict_text
 
 if TYPE_CHECKING:
