@@ -83,14 +83,14 @@ register_renderers(
             "text": "reporting.text:text_report",
         },
         "RankReport": {"frame": f"{_FRAMES}:rank_frame", "fragment": f"{_FRAGMENTS}:rank_fragment"},
-        "ReplayReport": {"frame": f"{_FRAMES}:replay_frame", "fragment": f"{_FRAGMENTS}:replay_fragment"},
+        "ReplayReport": {"frame": f"{_FRAMES}:replay_frame", "fragment": "reporting.replaysection:replay_fragment"},
         "RunReport": {
             "csv": "reporting.rundocument:case_table",
             "frame": f"{_FRAMES}:report_frame",
-            "fragment": f"{_FRAGMENTS}:report_fragment",
+            "fragment": "reporting.runsection:report_fragment",
             "html": "reporting.html:html_report",
             "junit": "reporting.junit:junit_report",
-            "markdown": "reporting.markdownreport:markdown_report",
+            "markdown": "reporting.runsection:markdown_report",
         },
     }
 )

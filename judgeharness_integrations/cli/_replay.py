@@ -162,8 +162,11 @@ def _show(
         gates = {} if checked is None else {"gates": checked.to_dict()}
         print_json(report.to_dict() | ({"stopped": True} if stopped else {}) | gates)
         return
+    from judgeharness_integrations.reporting.replaysection import replay_section  # noqa: PLC0415 - JSON needs no
+    from judgeharness_integrations.reporting.terminal import console, show_section  # noqa: PLC0415 - tables
+
     groups = [group for mine in asked.values() for group in by_criterion(mine).values()]
-    _print(report, groups, source, notes=notes)
+    show_section(replay_section(report, groups, source=source, notes=notes), console())
 
 
 def _missing(asked: Mapping[str, Sequence[VerdictRow]], planned: Mapping[str, int]) -> Iterator[str]:
@@ -189,33 +192,6 @@ def _gates(options: GateOptions | None) -> Gates | None:
     from judgeharness_integrations.cli._gates import gates_of  # noqa: PLC0415 - few replays have gates
 
     return gates_of(options) or None
-
-
-def _print(
-    report: ReplayReport,
-    groups: Sequence[Sequence[VerdictRow]],
-    source: str,
-    *,
-    notes: Sequence[str],
-) -> None:
-    from judgeharness_integrations.analysis.certifying.wording import held_text  # noqa: PLC0415
-    from judgeharness_integrations.cli._replay_tables import replay_tables  # noqa: PLC0415
-    from judgeharness_integrations.reporting.terminal import console, safe  # noqa: PLC0415 - JSON needs no tables
-
-    screen = console()
-    screen.print(safe(f"replay of {source}", 200))
-    screen.print(f"rule: {report.rule}")
-    screen.print("rule chosen after the samples: exploratory")
-    for note in notes:
-        screen.print(safe(note, 200))
-    for part in replay_tables(report, groups):
-        screen.print(part)
-    for judge, held in report.certificates.items():
-        for line in (held_text(*held), *held[0].warnings(one.criterion for one in report.judges if one.judge == judge)):
-            screen.print(safe(f"{judge}: {line}", 800), soft_wrap=True)
-    for anchor in report.anchors:
-        for line in anchor.lines():
-            screen.print(safe(line, 800), soft_wrap=True)
 
 
 def calibrations_of(log: Path, path: Path | None, judges: Mapping[str, Sequence[VerdictRow]]) -> Calibrations:

@@ -9,8 +9,8 @@ from judgeharness_integrations.analysis.gates.checking import check_gates
 from judgeharness_integrations.analysis.replay import rows_of_judges
 from judgeharness_integrations.analysis.runs.building import run_report
 from judgeharness_integrations.analysis.runs.reading import results_of_log
-from judgeharness_integrations.cli._gate_table import print_gates
-from judgeharness_integrations.reporting.terminal import console
+from judgeharness_integrations.reporting.gates import gates_section
+from judgeharness_integrations.reporting.terminal import console, show_section
 
 if TYPE_CHECKING:
     from judgeharness_integrations.analysis.aggregation.rules import Rule
@@ -55,4 +55,4 @@ def check_replay(
 
 def tell_gates(checked: GateReport, *, stderr: bool) -> None:
     """Print what the gates said."""
-    print_gates(checked, console(stderr=stderr))
+    show_section(gates_section(checked), console(stderr=stderr))

@@ -13,16 +13,16 @@ from judgeharness_integrations.analysis.gates.checking import check_gates
 from judgeharness_integrations.analysis.runs.building import run_report
 from judgeharness_integrations.analysis.runs.reading import is_recorded, read_report, results_of_log
 from judgeharness_integrations.cli._gate_options import GateOptions
-from judgeharness_integrations.cli._gate_table import print_gates
 from judgeharness_integrations.cli._gates import gate_exit, gates_of
 from judgeharness_integrations.cli._names import names_in
 from judgeharness_integrations.cli._output import append_summary, print_json, summary_file
 from judgeharness_integrations.cli._reading import without_garbage_collection
 from judgeharness_integrations.cli._replay import rule_of
-from judgeharness_integrations.cli._report_tables import print_report
 from judgeharness_integrations.cli.exits import NOT_GRADED
+from judgeharness_integrations.reporting.gates import gates_section
 from judgeharness_integrations.reporting.rundocument import report_document
-from judgeharness_integrations.reporting.terminal import console, safe
+from judgeharness_integrations.reporting.runsection import markdown_report, report_section
+from judgeharness_integrations.reporting.terminal import console, safe, show_section
 from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES
 from judgeharness_integrations.verdictlog.plain import safe_text
 
@@ -46,7 +46,7 @@ class Outputs:
     as_json: bool = False
     results: bool = False
     on_abstain: OnAbstain = "failure"
-    all_cases: bool = False
+    every: bool = False
     step_summary: bool = True
 
     @property
@@ -112,9 +112,7 @@ class Outputs:
 
     def markdown(self, report: RunReport, gates: GateReport | None) -> str:
         """Return the report as Markdown."""
-        from judgeharness_integrations.reporting.markdownreport import markdown_report  # noqa: PLC0415 - one of many formats
-
-        return markdown_report(report, gates=gates, all_cases=self.all_cases)
+        return markdown_report(report, gates=gates, every=self.every)
 
 
 _TEXTS = ("input", "output", "output_b", "reference", "context")
@@ -278,9 +276,9 @@ def _tell(report: RunReport, gates: GateReport | None, outputs: Outputs, written
         print_json(report_document(report, gates=gates, results=outputs.results))
     screen = console(stderr=outputs.takes_stdout)
     if not outputs.takes_stdout:
-        print_report(report, screen)
-    if (shown := gates or report.gates) is not None:
-        print_gates(shown, screen, of_run=gates is None)
+        show_section(report_section(report, gates=gates, every=outputs.every), screen, every=outputs.every)
+    elif (shown := gates or report.gates) is not None:
+        show_section(gates_section(shown, of_run=gates is None), screen)
     for line in written:
         screen.print(safe(f"written: {line}", 400), soft_wrap=True)
     if not outputs.wanted and not outputs.as_json:

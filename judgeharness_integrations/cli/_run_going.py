@@ -16,11 +16,9 @@ from judgeharness_integrations.analysis.certifying.wording import held_text
 from judgeharness_integrations.analysis.document import calibration_record
 from judgeharness_integrations.analysis.gates.report import GateReport
 from judgeharness_integrations.cli._failures import told, without_replay_advice
-from judgeharness_integrations.cli._gate_table import print_gates
 from judgeharness_integrations.cli._gates import gate_exit
 from judgeharness_integrations.cli._output import print_json
 from judgeharness_integrations.cli._run_place import RunPlace, noting_spent
-from judgeharness_integrations.cli._run_tables import print_summary
 from judgeharness_integrations.cli._run_until import check_run
 from judgeharness_integrations.cli._stopping import Terminated, finishing, stop_code, stop_word, undisturbed
 from judgeharness_integrations.cli._summary import JudgeTally, summary_document
@@ -28,7 +26,9 @@ from judgeharness_integrations.cli.exits import NOT_GRADED, OK
 from judgeharness_integrations.judging.config import Config
 from judgeharness_integrations.judging.execution.observing import default_observers
 from judgeharness_integrations.judging.harness import JudgeHarness
-from judgeharness_integrations.reporting.terminal import console
+from judgeharness_integrations.reporting.gates import gates_section
+from judgeharness_integrations.reporting.runending import ended_section
+from judgeharness_integrations.reporting.terminal import console, show_section
 from judgeharness_integrations.verdictlog import write_log
 from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES
 from judgeharness_integrations.verdictlog.plain import safe_text
@@ -191,9 +191,11 @@ def _tell(document: Mapping[str, Any], going: RunGoing, gates: GateReport | None
     else:
         beside = {tally.judge.name: tally.beside(going.certificates.get(tally.judge.name)) for tally in going.tallies}
         held = {judge: held_text(*one) for judge, one in beside.items() if one is not None}
-        print_summary(document, going.place.folder, log=going.log.name, certificates=held)
+        screen = console()
+        screen.print()
+        show_section(ended_section(document, going.place.folder, log=going.log.name, certificates=held), screen)
     if gates is not None:
-        print_gates(gates, console(stderr=going.as_json))
+        show_section(gates_section(gates), console(stderr=going.as_json))
 
 
 def _ask(going: RunGoing, tally: JudgeTally, results: TextIO) -> None:

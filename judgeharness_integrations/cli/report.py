@@ -74,8 +74,8 @@ class ReportRequest:
     on_abstain: Annotated[
         Literal["failure", "skipped", "passed"], typer.Option(help="What an abstention is in JUnit XML.")
     ] = "failure"
-    all_cases: Annotated[
-        bool, typer.Option("--all-cases", help="Every case in Markdown, not the first of each kind.")
+    every: Annotated[
+        bool, typer.Option("--all", help="Every case, and what is folded away, at a terminal and in Markdown.")
     ] = False
     step_summary: StepSummary = True
     gates: GateOptions = field(default_factory=GateOptions)

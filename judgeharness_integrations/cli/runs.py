@@ -16,8 +16,9 @@ from judgeharness_integrations.analysis.usage import Price
 from judgeharness_integrations.cli._command import command
 from judgeharness_integrations.cli._output import print_json
 from judgeharness_integrations.judging.calibrating import calibration_run
-from judgeharness_integrations.reporting.terminal import console, safe, share, table
+from judgeharness_integrations.reporting.terminal import console, safe, table
 from judgeharness_integrations.verdictlog import SqlLog
+from judgeharness_integrations.verdictlog.plain import share
 from judgeharness_integrations.verdictlog.runfolder import log_of
 from judgeharness_integrations.verdictlog.sql.engines import shown
 from judgeharness_integrations.verdictlog.sql.rows import failed_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from judgeharness_integrations.reporting.sections import LONGEST_CELL, Bullets, Section, Strong, Table
@@ -21,17 +21,21 @@ _ENTITIES: Final = {ord(one): f"&#{ord(one)};" for one in _NO_WIDTH + "\\`*_{}[]
 _AT_START: Final = re.compile(r"[-+#]|\d+(?=[.)])")  # a list or heading, where the text begins a line
 
 
-def escaped(text: str, limit: int = 120) -> str:
-    """Return a text on one line that stands for itself: no markup, link, image, mention or cell of its own."""
+def escaped(text: str, limit: int = 120, *, cell: bool = False) -> str:
+    """Return a text on one line that stands for itself: no markup, link, image, mention or cell of its own.
+
+    In a `cell` of a table no list or heading can begin.
+    """
     shown = _LOOKED_FOR.sub(rf"\1{_NO_WIDTH}", safe_text(text, limit))
-    start = found[0] if (found := _AT_START.match(shown)) else ""
+    start = found[0] if not cell and (found := _AT_START.match(shown)) else ""
     return "".join(f"&#{ord(one)};" for one in start) + shown[len(start) :].translate(_ENTITIES)
 
 
-def table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, texts: int = 1) -> list[str]:
+def table(columns: Iterable[str], rows: Iterable[Iterable[str]], *, texts: int = 1) -> list[str]:
     """Return the lines of a table of cells that were escaped; the first `texts` columns are texts, the others right."""
-    marks = [":---" if place < texts else "---:" for place in range(len(columns))]
-    return [f"| {' | '.join(cells)} |" for cells in (columns, marks, *rows)]
+    heads = list(columns)
+    marks = [":---" if place < texts else "---:" for place in range(len(heads))]
+    return [f"| {' | '.join(cells)} |" for cells in (heads, marks, *rows)]
 
 
 def preformatted(lines: Iterable[str]) -> list[str]:
@@ -45,7 +49,7 @@ def details(title: str, lines: Iterable[str]) -> list[str]:
     return ["<details>", f"<summary>{title}</summary>", "", *lines, "", "</details>", ""]
 
 
-_EXAMPLES: Final = 50
+_EXAMPLES: Final = 20
 
 
 def section_markdown(section: Section, *, every: bool = False) -> str:
@@ -53,7 +57,7 @@ def section_markdown(section: Section, *, every: bool = False) -> str:
 
     Args:
         section: what to show.
-        every: show all examples, not the first fifty of each table.
+        every: show all examples, not the first twenty of each table.
 
     """
     return "\n".join([f"## {escaped(section.title, SENTENCE)}", "", *_blocks(section, 3, every=every)])
@@ -67,27 +71,27 @@ def _blocks(section: Section, depth: int, *, every: bool) -> Iterator[str]:
         elif isinstance(block, Table):
             yield from _table(block, None if every else _EXAMPLES)
         else:
-            lines = (
-                [f"- {_cell(line, SENTENCE)}" for line in block.lines]
-                if isinstance(block, Bullets)
-                else [_cell(block, SENTENCE)]
-            )
-            yield from (*lines, "")
+            lines, mark = (block.lines, "- ") if isinstance(block, Bullets) else ((block,), "")
+            yield from (*(mark + _sentence(line) for line in lines), "")
 
 
 def _table(block: Table, most: int | None) -> Iterator[str]:
     shown, left = block.first(most)
     if block.title:
-        yield f"{escaped(block.title, LONGEST_CELL)}{f', the first {len(shown):,}' if left else ''}:"
+        yield f"{escaped(block.title, LONGEST_CELL)}:"
         yield ""
-    yield from table(_row(block.columns), map(_row, shown), texts=block.texts)
+    yield from table(map(_cell, block.heads), (map(_cell, row) for row in shown), texts=block.texts)
     yield ""
+    if left:
+        yield f"and {left:,} more"
+        yield ""
 
 
-def _row(cells: Iterable[str]) -> list[str]:
-    return [_cell(cell) for cell in cells]
+def _sentence(text: str) -> str:
+    shown = escaped(text, SENTENCE)
+    return f"**{shown}**" if isinstance(text, Strong) else shown
 
 
-def _cell(text: str, limit: int = LONGEST_CELL) -> str:
-    shown = "<br>".join(escaped(line, limit) for line in text.split("\n"))
+def _cell(text: str) -> str:
+    shown = "<br>".join(escaped(line, LONGEST_CELL, cell=True) for line in text.split("\n"))
     return f"**{shown}**" if isinstance(text, Strong) else shown

@@ -28,8 +28,9 @@ class Bullets:
 class Table:
     """Rows of cells; the first `texts` columns are texts, the others numbers.
 
-    A line break in a cell or head is shown as one. `examples`: each row stands for itself, so that the first rows will
-    do where there are many; all rows of other tables are shown.
+    A line break in a cell is shown as one; in a head it is where a narrow table may break. `examples`: each row stands
+    for itself, so that the first rows will do where there are many; all rows of other tables are shown. `left` counts
+    rows that were left out already.
     """
 
     title: str
@@ -37,6 +38,7 @@ class Table:
     rows: tuple[tuple[str, ...], ...]
     texts: int = 1
     examples: bool = False
+    left: int = 0
 
     @classmethod
     def of(
@@ -47,14 +49,21 @@ class Table:
         *,
         texts: int = 1,
         examples: bool = False,
+        left: int = 0,
     ) -> Table:
         """Return a table of rows that come one by one."""
-        return cls(title=title, columns=tuple(columns), rows=tuple(map(tuple, rows)), texts=texts, examples=examples)
+        body = tuple(map(tuple, rows))
+        return cls(title=title, columns=tuple(columns), rows=body, texts=texts, examples=examples, left=left)
 
-    def first(self, most: int | None) -> tuple[tuple[tuple[str, ...], ...], int]:
-        """Return the rows to show of at most so many examples, and how many are left out."""
-        shown = self.rows[:most] if self.examples and most is not None else self.rows
-        return shown, len(self.rows) - len(shown)
+    @property
+    def heads(self) -> tuple[str, ...]:
+        """The heads on one line each."""
+        return tuple(column.replace("-\n", "").replace("\n", " ") for column in self.columns)
+
+    def first(self, examples: int | None, rows: int | None = None) -> tuple[tuple[tuple[str, ...], ...], int]:
+        """Return the rows to show of at most so many examples, or other rows, and how many are left out."""
+        shown = self.rows[: examples if self.examples else rows]
+        return shown, len(self.rows) - len(shown) + self.left
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,13 +13,11 @@ from rich.text import Text
 
 from judgeharness_integrations.reporting.sections import LONGEST_CELL, Bullets, Section, Strong
 from judgeharness_integrations.reporting.sections import Table as TableBlock
-from judgeharness_integrations.verdictlog.plain import SENTENCE, percent, safe_text
+from judgeharness_integrations.verdictlog.plain import SENTENCE, safe_text
 
-__all__ = ["RIGHT", "Row", "console", "safe", "say", "share", "show_section", "table"]
+__all__ = ["Row", "console", "safe", "say", "show_section", "table"]
 
 Row: TypeAlias = "Sequence[str | Text]"
-RIGHT = "right, % of\ndecided\nwith gold"
-"""The head of a column of accuracies, whose denominator is smaller than that of what is decided."""
 
 
 class _Console(Console):
@@ -41,11 +39,6 @@ def safe(text: str, limit: int = 60) -> Text:
 def say(screen: Console, text: str) -> None:
     """Print a sentence: broken between words at a terminal, whole in a pipe, where lines are searched."""
     screen.print(Text(text), soft_wrap=not screen.is_terminal)
-
-
-def share(part: int, whole: int) -> str:
-    """Return `89.3 of 419`: a share of a number of things, in per cent."""
-    return f"{percent(part / whole if whole else None)} of {whole}"
 
 
 class _Titled(Table):

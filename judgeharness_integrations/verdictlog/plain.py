@@ -16,6 +16,7 @@ __all__ = [
     "p_text",
     "percent",
     "safe_text",
+    "share",
 ]
 
 SENTENCE = 2_000  # characters: no sentence of ours is cut, only what a judge or a name made endless
@@ -51,6 +52,11 @@ def fixed(value: float | None, digits: int = 3) -> str:
 def percent(value: float | None) -> str:
     """Return a share as `83.1`, `-` for what was not measured."""
     return fixed(None if value is None else 100 * value, 1)
+
+
+def share(part: int, whole: int) -> str:
+    """Return `89.3 of 419`: a share of a number of things, in per cent."""
+    return f"{percent(part / whole if whole else None)} of {whole}"
 
 
 def ends(interval: tuple[float | None, float | None] | None, digits: int = 3, *, scale: float = 1) -> str:

@@ -76,7 +76,7 @@ def test_a_cached_call_costs_what_it_costs_in_summary_list_and_report(
     assert "tokens 8000 + 400 (4800 cached), cost 0.0132 by the prices given" in out
     markdown = folder / "report.md"
     assert command("report", folder / "out", "--markdown", markdown).code == 0
-    assert "8000 + 400 (4800 cached) tokens" in markdown.read_text()
+    assert "tokens 8000 + 400 &#40;4800 cached&#41;, cost 0.0132" in markdown.read_text()
 
 
 def test_a_price_that_is_missing_is_said_where_the_cost_stands(

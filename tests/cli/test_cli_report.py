@@ -21,9 +21,9 @@ from support.rows import both_orders, sampled
 from judgeharness_integrations.analysis.runs import RunReport, run_report
 from judgeharness_integrations.cli._output import MOST_BYTES, VARIABLE, append_summary
 from judgeharness_integrations.cli._report import Source
-from judgeharness_integrations.cli._report_tables import print_report
+from judgeharness_integrations.reporting.runsection import report_section
 from judgeharness_integrations.reporting.schemas import schema
-from judgeharness_integrations.reporting.terminal import console, say
+from judgeharness_integrations.reporting.terminal import console, say, show_section
 from judgeharness_integrations.verdictlog import SqlLog, write_log
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
@@ -71,7 +71,7 @@ def test_every_format_at_once_into_folders_that_are_made(command: Command, run: 
     assert page.read_text().lstrip().startswith("<!")
     assert (
         "output: good one"
-        in command("report", run, "--markdown", "-", "--all-cases", "--cases", run.parent / "cases.csv").out
+        in command("report", run, "--markdown", "-", "--all", "--cases", run.parent / "cases.csv").out
     )
     assert text.read_text().startswith("## ")
     assert len(ET.parse(junit).findall(".//testcase")) == 3  # noqa: S314 - our own document
@@ -160,7 +160,7 @@ def test_several_designs_of_a_judge_are_told_apart(
 ) -> None:
     monkeypatch.setenv("COLUMNS", "240")
     results = [measured(sampled(["PASS"] * 4)), measured(sampled(["FAIL"] * 4), min_valid=1)]
-    print_report(run_report(results), console())
+    show_section(report_section(run_report(results)), console())
     shown = " ".join(capsys.readouterr().out.split())
     assert "half of the samples" in shown
     assert "at least 1 valid" in shown
@@ -266,8 +266,8 @@ def test_the_summary_of_a_github_step_is_appended_to(
     assert not summary.exists()
     for times in (1, 2):
         command("report", log, "--rule", "majority", "--fail-under", "pass_rate>=0.9")
-        assert summary.read_text().count("## LLM judges") == times
-    assert "❌ 1 of 1 gate checks did not pass" in summary.read_text()
+        assert summary.read_text().count("## report of ") == times
+    assert "1 of 1 gate checks did not pass" in summary.read_text()
     monkeypatch.setenv(VARIABLE, str(tmp_path / "missing" / "summary.md"))
     ran = command("report", log, "--rule", "majority")
     assert ran.code == 0
@@ -314,7 +314,7 @@ def test_reports_of_every_kind_on_the_terminal(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("COLUMNS", "200")
-    print_report(report(), console())
+    show_section(report_section(report()), console())
     shown = capsys.readouterr().out
     told = " ".join(shown.split())
     assert [word for word in words if word not in told] == []

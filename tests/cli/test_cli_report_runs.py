@@ -79,8 +79,8 @@ def test_calls_and_cost_belong_together_with_and_without_labelled_cases(command:
     assert (judge["usage"]["calls"], judge["cost"]) == (12, pytest.approx(0.15))
     assert (judge["calibration_usage"]["calls"], judge["calibration_cost"]) == (6, pytest.approx(0.075))
     markdown = read_report(out).to_markdown()
-    assert "Cost: 12 calls, " in markdown
-    assert "Calibrating it, beside that: 6 calls, " in markdown
+    assert "usage: 12 calls, " in markdown.replace("\u200b", "")
+    assert "calibrating it, beside that: 6 calls, " in markdown.replace("\u200b", "")
     assert "Cost of calibrating it, beside that" in read_report(out).to_html()
 
 
@@ -174,7 +174,7 @@ def test_labels_of_a_model_are_never_called_a_valid_calibration(command: Command
     words = "uncalibrated: agreement with gpt-9 on people_v1, whose labels are a model's, not people's"
     assert f"paid: {words}" in command("report", out).out
     report = read_report(out)
-    assert "Calibration: uncalibrated: agreement with gpt-9" in report.to_markdown()
+    assert "uncalibrated: agreement with gpt-9" in report.to_markdown()
     assert "| valid |" not in report.to_markdown()
     assert 'name="calibration" value="agreement with gpt-9"' in report.to_junit()
     assert set(report.to_pandas()["calibration"]) == {"agreement with gpt-9"}

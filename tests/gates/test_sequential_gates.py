@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 from dataclasses import replace
 from typing import Any
@@ -17,7 +18,7 @@ from judgeharness_integrations.analysis.gates.metrics import CASE_VALUES, METRIC
 from judgeharness_integrations.analysis.gates.report import AskingOrder
 from judgeharness_integrations.analysis.gates.sequential import shuffled
 from judgeharness_integrations.analysis.runs import RunReport, run_report
-from judgeharness_integrations.reporting.markdownreport import markdown_report
+from judgeharness_integrations.reporting.runsection import markdown_report
 
 
 def only(report: RunReport, gate: str, **options: Any) -> GateCheck:
@@ -305,7 +306,7 @@ def test_the_order_of_a_run_is_kept_with_its_gates() -> None:
 def test_advice_about_more_cases_names_its_price() -> None:
     failed = check_gates(passes(93, 7), ["pass_rate>=0.9"])
     assert "3 to 7 % of runs, where 2.5 % are meant" in failed.price
-    assert failed.price in markdown_report(passes(93, 7), gates=failed)
+    assert failed.price in html.unescape(markdown_report(passes(93, 7), gates=failed))
     assert check_gates(passes(93, 7), ["pass_rate>=0.8"]).price == ""
 
 

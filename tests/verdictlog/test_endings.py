@@ -11,11 +11,11 @@ from rich.console import Console
 
 from judgeharness_integrations import JudgeHarness, Judgment, VerdictRow
 from judgeharness_integrations.analysis.runs import read_report
-from judgeharness_integrations.cli._report_tables import print_report
 from judgeharness_integrations.judging.judge import Answer
 from judgeharness_integrations.reporting.html import html_report
-from judgeharness_integrations.reporting.markdownreport import markdown_report
 from judgeharness_integrations.reporting.rundocument import report_document
+from judgeharness_integrations.reporting.runsection import markdown_report, report_section
+from judgeharness_integrations.reporting.terminal import show_section
 from judgeharness_integrations.verdictlog import write_log
 from judgeharness_integrations.verdictlog.row import CutOff, ending_of
 
@@ -61,9 +61,13 @@ def test_a_report_of_lost_answers_says_so_before_any_number(tmp_path: Path) -> N
     report = read_report(tmp_path / "log.jsonl", rule="majority")
     assert [alert.startswith(ALERT) for alert in report.judges[0].alerts] == [True]
     screen = Console(file=io.StringIO(), width=400)
-    print_report(report, screen)
+    show_section(report_section(report), screen)
     said = screen.file.getvalue()  # type: ignore[attr-defined]
-    for text, number in ((said, "consis"), (markdown_report(report), "| judge"), (html_report(report), 'class="tile')):
+    for text, number in (
+        (said, "consis"),
+        (markdown_report(report), "| judge |"),
+        (html_report(report), 'class="tile'),
+    ):
         assert ALERT.partition(":")[0].partition("(")[0] in text
         assert text.index("10 of 20 answers") < text.index(number)
     assert report_document(report)["judges"][0]["alerts"] == list(report.judges[0].alerts)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeAlias
 
 from judgeharness_integrations._rendering import Rendered
 from judgeharness_integrations.analysis.calibration.controls import Controls
@@ -94,6 +94,20 @@ class JudgeReplay:
         if self.accuracy_ends is not None:
             return self.accuracy_ends
         return None if self.correct is None else wilson(self.correct, self.labelled)
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any]) -> Self:
+        """Return an entry of a run's summary, which holds the interval of its accuracy and its denominator."""
+        known = {name: document[name] for name in cls.__dataclass_fields__ if name in document}
+        interval, controls = document.get("accuracy_95"), document.get("controls")
+        return cls(
+            **known
+            | {
+                "controls": None if controls is None else Controls.from_dict(controls),
+                "labelled": document.get("decided_with_gold", 0),
+                "accuracy_ends": None if interval is None else (interval[0], interval[1]),
+            }
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the entry as JSON keeps it."""

@@ -55,8 +55,8 @@ from judgeharness_integrations.cli.benchmark._models import ModelFile, read_mode
 from judgeharness_integrations.cli.benchmark.discover import DiscoverRequest
 from judgeharness_integrations.cli.exits import OK
 from judgeharness_integrations.judging.chatmodels import ChatModel
-from judgeharness_integrations.reporting.terminal import console, safe, share, table
-from judgeharness_integrations.verdictlog.plain import counted, safe_text
+from judgeharness_integrations.reporting.terminal import console, safe, table
+from judgeharness_integrations.verdictlog.plain import counted, safe_text, share
 
 if TYPE_CHECKING:
     from judgeharness_integrations.judging.execution.budget import Budget

@@ -3,15 +3,11 @@
 from judgeharness_integrations.reporting.fragments.reports import (
     calibration_fragment,
     rank_fragment,
-    replay_fragment,
-    report_fragment,
 )
 from judgeharness_integrations.reporting.fragments.results import result_fragment
 
 __all__ = [
     "calibration_fragment",
     "rank_fragment",
-    "replay_fragment",
-    "report_fragment",
     "result_fragment",
 ]

@@ -22,12 +22,13 @@ __all__ = ["Part", "parts_of", "rendered", "result_fragment", "section_html"]
 
 
 _HERE = "judgeharness_integrations.reporting.fragments"
-_EXAMPLES = 10
+_EXAMPLES, _ROWS = 10, 40
 
 
 def section_html(section: Section) -> str:
-    """Return a section as HTML that stands by itself; tables of examples show the first ten."""
-    return rendered("section.html", section=section, most=_EXAMPLES, kind=lambda block: type(block).__name__)
+    """Return a section as HTML that stands by itself; tables show the first forty rows, those of examples ten."""
+    shown = {"examples": _EXAMPLES, "rows": _ROWS, "kind": lambda block: type(block).__name__}
+    return rendered("section.html", section=section, **shown)
 
 
 def rendered(template: str, **shown: Any) -> str:

@@ -1,0 +1,125 @@
+"""A run at its end, for people: what was decided, against what, and where everything stands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from judgeharness_integrations.analysis.calibration.controls import Controls
+from judgeharness_integrations.analysis.replay.report import JudgeReplay
+from judgeharness_integrations.analysis.runs.report import state_text
+from judgeharness_integrations.reporting.calibrationtext import uncalibrated
+from judgeharness_integrations.reporting.measured import (
+    Measured,
+    control_lines,
+    counted_verdicts,
+    measured_table,
+    named_after,
+    stopping_sentences,
+)
+from judgeharness_integrations.reporting.sections import Block, Section, Strong
+from judgeharness_integrations.reporting.text import cost_text, tokens_text
+from judgeharness_integrations.verdictlog.plain import ends, percent
+
+__all__ = ["ended_section"]
+
+
+def ended_section(
+    document: Mapping[str, Any], folder: Path, *, log: str, certificates: Mapping[str, str] = MappingProxyType({})
+) -> Section:
+    """Return the summary of a run for people.
+
+    Args:
+        document: the summary as JSON keeps it.
+        folder: where its files are.
+        log: what its log is called.
+        certificates: judge -> what its decisions stand under.
+
+    """
+    cases = document["judged_cases"] + document["not_asked_cases"]
+    state = state_text(document["state"], not_graded=document["not_graded_cases"], cases=cases)
+    return Section(
+        title=f"run {document['run']}, state: {state}",
+        blocks=(*_measured(document), *_judges(document, certificates), *_bill(document), *_places(folder, log)),
+    )
+
+
+def _measured(document: Mapping[str, Any]) -> Iterator[Block]:
+    for judge in document["judges"]:
+        yield from (Strong(f"{judge['judge']}: {alert}") for alert in judge["alerts"])
+    yield measured_table(_entry(entry, judge) for judge in document["judges"] for entry in judge["criteria"])
+    yield f"rule: {document['rule']}, chosen before the samples"
+    yield f"perturbations: {', '.join(document['perturbations'])}; {document['repetitions']} samples each"
+
+
+def _entry(entry: Mapping[str, Any], judge: Mapping[str, Any]) -> Measured:
+    verdicts = {one["verdict"]: one["count"] for one in entry["verdicts"]}
+    return Measured(
+        name=named_after(entry["judge"], entry["criterion"]),
+        replay=JudgeReplay.from_dict(entry),
+        result=counted_verdicts(verdicts),
+        never=judge["not_asked_cases"],
+    )
+
+
+def _judges(document: Mapping[str, Any], certificates: Mapping[str, str]) -> Iterator[str]:
+    for judge in document["judges"]:
+        for line in (*_about(judge), *filter(None, [certificates.get(judge["judge"])])):
+            yield f"{judge['judge']}: {line}"
+
+
+def _bill(document: Mapping[str, Any]) -> Iterator[str]:
+    usage = document["usage"]
+    cost = cost_text(usage["cost"], usage["cost_remarks"])
+    attempts = f"{usage['attempts'] or 0} attempts in rows, {document['attempts_spent']} attempts spent in all"
+    told = f"usage: {usage['calls']} calls, {attempts}, tokens {tokens_text(usage) or 'unknown'}"
+    yield told + ("" if cost is None else f", {cost}")
+    for run, calls in document["reused_from"].items():
+        yield f"re-used: {calls} calls that run {run} paid for"
+
+
+def _places(folder: Path, log: str) -> Iterator[str]:
+    yield f"log: {log}; written to {folder}: verdicts.jsonl, results.jsonl, summary.json"
+
+
+def _about(judge: Mapping[str, Any]) -> Iterator[str]:
+    yield from [uncalibrated(judge["criteria"])] if judge["calibration"] is None else _anchor(judge["calibration"])
+    yield from (f"not measured: {sentence}" for sentence in judge["not_measured"])
+    if unasked := judge["not_asked_cases"]:
+        cases = judge["judged_cases"] + unasked
+        yield f"{unasked} of {cases} cases, counted as not graded, were never asked or cut off before an answer"
+    if judge["saved_calls"]:
+        yield f"{judge['saved_calls']} calls saved by stopping early"
+    yield from stopping_sentences(JudgeReplay.from_dict(entry) for entry in judge["criteria"])
+    for entry in judge["criteria"]:
+        if entry.get("controls"):
+            yield from (
+                f"{entry['criterion']}: {line}" for line in control_lines(Controls.from_dict(entry["controls"]))
+            )
+        if entry["error"]:
+            yield f"{entry['criterion']} is not graded: {entry['error']}"
+    for name, count in judge["skipped_perturbations"].items():
+        yield f"{name} did not fit {count} cases and was skipped"
+    for warning in judge["warnings"]:
+        yield f"warning: {warning}"
+
+
+def _anchor(calibration: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what the labels say; those of a model are agreed with, and calibrate nothing."""
+    word, status, reason = calibration["word"], calibration["status"], calibration["reason"]
+    if word == "calibrated":
+        yield f"calibration on {calibration['source']} is {status}" + (f": {reason}" if reason else "")
+    else:
+        yield f"{word} on {calibration['source']}" + ("" if status == "valid" else f" is {status}: {reason}")
+    for name, rates in calibration["criteria"].items():
+        shown = [f"{what} {_rate(rates[what])}" for what in ("precision", "recall", "coverage") if rates[what]]
+        if shown:
+            yield f"{name}: " + ", ".join(shown) + f", n={rates['n']}"
+        if rates.get("untold"):
+            yield f"{name}: {rates['untold']}"
+
+
+def _rate(rate: Mapping[str, Any]) -> str:
+    return f"{percent(rate['value'])} % {ends((rate['low'], rate['high']), 1, scale=100)} of {rate['n']}"
