@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from judgeharness_integrations.analysis.boundary import boundary
 from judgeharness_integrations.analysis.result import CriterionResult, Distribution, HarnessResult
 from judgeharness_integrations.reporting.figures import COLOURS, GREY
+from judgeharness_integrations.reporting.sections import LONGEST_CELL
 from judgeharness_integrations.reporting.text import dissent, headline, shown_order
 from judgeharness_integrations.verdictlog.plain import SENTENCE, distribution_text, number_text, safe_text
 from judgeharness_integrations.verdictlog.row import Verdict, is_number, verdict_text
@@ -27,8 +28,14 @@ _EXAMPLES, _ROWS = 10, 40
 
 def section_html(section: Section) -> str:
     """Return a section as HTML that stands by itself; tables show the first forty rows, those of examples ten."""
-    shown = {"examples": _EXAMPLES, "rows": _ROWS, "kind": lambda block: type(block).__name__}
-    return rendered("section.html", section=section, **shown)
+    return rendered(
+        "section.html",
+        section=section,
+        examples=_EXAMPLES,
+        rows=_ROWS,
+        kind=lambda block: type(block).__name__,
+        cut=lambda line: safe_text(line, LONGEST_CELL),
+    )
 
 
 def rendered(template: str, **shown: Any) -> str:

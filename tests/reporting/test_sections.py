@@ -1,0 +1,203 @@
+"""One report document: each report says the same at a terminal, in Markdown and in a notebook."""
+
+from __future__ import annotations
+
+import html
+import io
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+from support.comparisons import documented_comparisons
+from support.gated import passes
+from support.live_markdown import HOSTILE_TEXTS, live_parts
+from support.report_scenes import all_failed, hostile, informal, pairs, scored, several_criteria, typical
+from support.rows import both_orders, sampled
+
+from judgeharness_integrations.analysis.agreement.alttest import alt_test
+from judgeharness_integrations.analysis.agreement.bootstrap import Bootstrap
+from judgeharness_integrations.analysis.agreement.kappatable import agreement_table
+from judgeharness_integrations.analysis.agreement.panel import Panel
+from judgeharness_integrations.analysis.gates import check_gates
+from judgeharness_integrations.analysis.replay.replaying import replay
+from judgeharness_integrations.reporting.agreement import agreement_section
+from judgeharness_integrations.reporting.annotators import alt_test_section
+from judgeharness_integrations.reporting.comparison import comparison_section
+from judgeharness_integrations.reporting.fragments.results import section_html
+from judgeharness_integrations.reporting.gates import gates_section
+from judgeharness_integrations.reporting.markdown import section_markdown
+from judgeharness_integrations.reporting.replaysection import replay_section
+from judgeharness_integrations.reporting.runsection import report_section
+from judgeharness_integrations.reporting.sections import LONGEST_CELL, Bullets, Section, Strong, Table
+from judgeharness_integrations.reporting.terminal import show_section
+from judgeharness_integrations.verdictlog.plain import SENTENCE, safe_text
+
+
+def panel() -> Panel:
+    return Panel.from_rows(
+        [
+            row
+            for place, rater in enumerate("wxyz")
+            for n in range(30)
+            for row in sampled(["AB"[n % (5 + place) < 2]], judge=rater, case_id=f"k{n}")
+        ]
+    )
+
+
+def replayed() -> Section:
+    rows = [
+        *both_orders("AAB", "ABA", gold="A", judge="one"),
+        *sampled(["B", None], gold="A", judge="two"),
+        *sampled(["A", "A", "B"], case_id="c2", judge="two"),
+    ]
+    groups = [[row for row in rows if row.judge == judge] for judge in ("one", "two")]
+    return replay_section(replay(rows, "majority"), groups, source="log.csv", notes=["2 cases were never asked"])
+
+
+REPORTS: dict[str, Callable[[], Section]] = {
+    **{f"comparison {n}": lambda one=one: comparison_section(one) for n, one in enumerate(documented_comparisons())},  # type: ignore[misc]
+    "agreement": lambda: agreement_section(
+        agreement_table(panel(), humans=list("xyz"), candidates=["w"], bootstrap=Bootstrap(replicates=50)), pairs=True
+    ),
+    "annotators": lambda: alt_test_section(alt_test(panel(), humans=list("xyz"), candidates=["w"])),
+    "gates": lambda: gates_section(check_gates(passes(93, 7), ["pass_rate>=0.9", "coverage>=0.5"]), of_run=True),
+    "replay": replayed,
+    **{
+        f"report {name}": lambda made=made: report_section(made(), every=True)  # type: ignore[misc]
+        for name, made in {
+            "typical": lambda: typical(cases=30),
+            "scores": scored,
+            "informal": informal,
+            "criteria": several_criteria,
+            "pairs": pairs,
+            "failed": all_failed,
+            "hostile": lambda: hostile()[0],
+        }.items()
+    },
+}
+
+
+def told(section: Section) -> Iterator[str]:
+    """Yield every sentence and cell, as it is made safe for people."""
+    yield safe_text(section.title, SENTENCE)
+    for block in section.blocks:
+        if isinstance(block, Section):
+            yield from told(block)
+        elif isinstance(block, Table):
+            rows = block.rows if not block.examples else block.rows[:10]
+            yield from (safe_text(line, LONGEST_CELL) for row in rows for cell in row for line in cell.split("\n"))
+        else:
+            yield from (safe_text(line, SENTENCE) for line in (block.lines if isinstance(block, Bullets) else (block,)))
+
+
+def text_of(section: Section, *, every: bool = True) -> str:
+    screen = Console(file=io.StringIO(), width=2_000, markup=False, highlight=False, emoji=False)
+    show_section(section, screen, every=every)
+    return screen.file.getvalue()  # type: ignore[attr-defined,no-any-return]
+
+
+def plain(shown: str) -> str:
+    """Return what a person reads, without any white space."""
+    without = re.sub(r"<[^>]*>", "", shown).replace("**", "")
+    return re.sub(r"\s", "", html.unescape(without).replace("\u200b", ""))
+
+
+@pytest.mark.parametrize("name", REPORTS)
+def test_every_format_says_the_same_numbers_under_the_same_names(name: str) -> None:
+    section = REPORTS[name]()
+    shown = {
+        "terminal": re.sub(r"\s", "", text_of(section)),
+        "Markdown": plain(section_markdown(section, every=True)),
+        "notebook": plain(section_html(section)),
+    }
+    expected = {re.sub(r"\s", "", one) for one in told(section)}
+    assert len(expected) > 5
+    for where, text in shown.items():
+        missing = [one for one in expected if one not in text and one.replace("\u200b", "") not in text]
+        assert missing == [], where
+
+
+def sample() -> Section:
+    table = Table.of("cases", ("case", "count-\ned\nso"), ((f"c{n}", "1") for n in range(60)), examples=True, left=40)
+    return Section(
+        title="a report",
+        blocks=(
+            Strong("the answer"),
+            "a sentence",
+            Bullets(("one", Strong("two"))),
+            table,
+            Table.of("", ("name", "value"), [(Strong("a"), "1\n2")]),
+            Section(title="open", blocks=("inside",)),
+            Section(title="folded", blocks=("hidden",), folded=True),
+        ),
+    )
+
+
+def test_a_terminal_shows_what_is_folded_and_all_examples_on_request() -> None:
+    short, whole = text_of(sample(), every=False), text_of(sample())
+    assert "and 90 more: --all lists them" in short
+    assert "and 40 more: --all lists them" in whole
+    assert ("hidden" in short, "hidden" in whole) == (False, True)
+    assert ("more: --all, or --json" in short, "more: --all, or --json" in whole) == (True, False)
+    assert "- one\n- two\n" in short
+    assert "inside" in short
+
+
+def test_a_sentence_is_broken_under_its_bullet_at_a_terminal_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    section = Section(title="title", blocks=(Bullets(("word " * 30,)),))
+    screen = Console(file=io.StringIO(), width=40, force_terminal=True, color_system=None)
+    show_section(section, screen)
+    lines = screen.file.getvalue().splitlines()  # type: ignore[attr-defined]
+    assert lines[1].startswith("- word")
+    assert lines[2].startswith("  word")
+    assert max(map(len, lines)) <= 40
+    show_section(section, Console(width=40))
+    assert "- " + " ".join(["word"] * 30) in capsys.readouterr().out
+
+
+def test_markdown_nests_headings_folds_and_cuts_examples() -> None:
+    text = section_markdown(sample())
+    assert text.startswith("## a report\n")
+    assert "**the answer**" in text
+    assert "- **two**" in text
+    assert "### open\n\ninside" in text
+    assert "<details>\n<summary>folded</summary>\n\nhidden\n" in text
+    assert "| case | counted so |" in text
+    assert "| **a** | 1<br>2 |" in text
+    assert "and 80 more" in text
+    assert "and 40 more" in section_markdown(sample(), every=True)
+
+
+def test_a_notebook_shows_the_first_rows_and_says_how_many_are_left() -> None:
+    text = section_html(sample())
+    assert "<strong><bdi>the answer</bdi></strong>" in text
+    assert "and 90 more</div>" in text
+    assert '<details style="margin-top:8px"><summary style="cursor:pointer"><bdi>folded</bdi></summary>' in text
+    long = Section(title="t", blocks=(Table.of("", ("n",), ((str(n),) for n in range(45)), texts=0),))
+    assert "and 5 more rows: to_pandas() holds them" in section_html(long)
+
+
+@pytest.mark.parametrize("hostile_text", HOSTILE_TEXTS)
+def test_no_text_is_alive_in_any_format(hostile_text: str) -> None:
+    section = Section(
+        title=hostile_text,
+        blocks=(
+            hostile_text,
+            Strong(hostile_text),
+            Bullets((hostile_text, Strong(hostile_text))),
+            Table.of(hostile_text, (hostile_text, "b"), [(hostile_text, Strong(hostile_text))]),
+            Section(title=hostile_text, blocks=(hostile_text,), folded=True),
+        ),
+    )
+    assert live_parts(re.sub(r"^#+ ", "", section_markdown(section), flags=re.MULTILINE)) == []
+    page = section_html(section)
+    assert not re.search(r"<(script|img|a|iframe)\b", page)
+    assert "\x1b" not in text_of(section)
+
+
+def test_a_page_of_sections_needs_no_file(tmp_path: Path) -> None:
+    shown = section_html(sample())
+    (tmp_path / "page.html").write_text(shown)
+    assert not re.search(r"(src|href)=|url\(|@import", shown)
