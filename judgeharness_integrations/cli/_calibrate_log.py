@@ -20,7 +20,7 @@ from judgeharness_integrations.analysis.aggregation.grouping import (
     copies_together,
     is_numeric,
 )
-from judgeharness_integrations.analysis.aggregation.rules import Rule
+from judgeharness_integrations.analysis.aggregation.rules import Rule, deciding_rule
 from judgeharness_integrations.analysis.calibration import (
     CalibrationReport,
     CriterionCalibration,
@@ -182,7 +182,7 @@ def calibrate_log(log: Path, rule: str | None, request: Request, *, config: Path
         rows = _of_part(rows, study.labels(labelled, clusters))
         decided = folding.decisions(rows)
         criteria = _criteria(decided, request, folding)  # which refuses what cannot be compared
-    candidate = candidate_of_items(judge, folding.rule.name, _labelled(everything))
+    candidate = candidate_of_items(judge, deciding_rule(folding.rule, rows).name, _labelled(everything))
     count = study.count(labelled.golds()[0], candidate if configured is None else configured.candidate)
     if count > 1:
         criteria = _criteria(decided, request, folding, candidates=count)

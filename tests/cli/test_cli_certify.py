@@ -86,6 +86,16 @@ def test_the_best_of_several_candidates_is_tested_at_its_share_of_delta(
     assert (counted, calibrated.code, command(*asked, "--json").json["candidates"]) == ([1, 2], 0, 3)
 
 
+def test_a_rule_by_kind_is_the_candidate_that_the_rule_for_its_labels_is(
+    command: Command, log: Path, tmp_path: Path
+) -> None:
+    calibrate = ("calibrate", "--log", log, "--source", "human", "--json", "--rule")
+    counted = [command(*calibrate, rule).json["candidates"] for rule in ("majority", "majority | median")]
+    assert (counted, command("certify", log, "--source", "human", "--json").json["candidates"]) == ([1, 1], 1)
+    other = command(*calibrate, "strict_majority | median").json["candidates"]
+    assert (other, len((tmp_path / "candidates.jsonl").read_text().splitlines())) == (2, 2)
+
+
 @pytest.mark.slow
 def test_other_strata_and_clusters_are_further_candidates(command: Command, tmp_path: Path) -> None:
     path = tmp_path / "strata.csv"
