@@ -37,7 +37,7 @@ from judgeharness_integrations.analysis.calibration.saved import labelled_last_a
 from judgeharness_integrations.analysis.calibration.selection import selection_of_items, withhold
 from judgeharness_integrations.analysis.design import Fingerprint, design_changes, design_of_rows
 from judgeharness_integrations.analysis.replay import CaseDecision, case_consistency, case_decisions, rows_of_judges
-from judgeharness_integrations.analysis.runs.folder import documents_of_run, noted_of_run
+from judgeharness_integrations.analysis.runs.folder import documents_of_run, noted_of_run, rule_fixed_of_run
 from judgeharness_integrations.analysis.runs.report import never_asked
 from judgeharness_integrations.analysis.usage import same_model
 from judgeharness_integrations.cli._calibration_output import EXPLORATORY, Request, deliver
@@ -56,7 +56,7 @@ from judgeharness_integrations.verdictlog import VerdictRow
 from judgeharness_integrations.verdictlog.encoding import check_columns
 from judgeharness_integrations.verdictlog.plain import safe_text
 
-__all__ = ["ConfiguredLog", "Folding", "calibrate_log", "cut_off_notes", "items_of", "labelled_rows", "rows_of_one"]
+__all__ = ["ConfiguredLog", "Folding", "calibrate_log", "cut_off_notes", "exploratory", "items_of", "labelled_rows", "rows_of_one"]
 
 
 class ConfiguredLog:
@@ -205,7 +205,7 @@ def calibrate_log(log: Path, rule: str | None, request: Request, *, config: Path
     if request.as_json:
         for note in notes:
             typer.echo(safe_text(note), err=True)
-    fixed = (EXPLORATORY,) if configured is None else ()
+    fixed = exploratory(log, judge, rows, folding) if configured is None else ()
     deliver(study.told(report), request, f"rule: {folding.rule.name}", *fixed, *map(safe_text, notes))
     return OK
 
@@ -229,6 +229,12 @@ class Folding:
         """Return criterion -> decisions about the cases of one judge."""
         groups = by_criterion(rows).items()
         return {name: list(case_decisions(group, self.rule, min_valid=self.min_valid)) for name, group in groups}
+
+
+def exploratory(log: Path, judge: str, rows: Sequence[VerdictRow], folding: Folding) -> tuple[str, ...]:
+    """Return that a rule was chosen after the samples, unless it is the one the log's run was asked with."""
+    fixed = rule_fixed_of_run(log, {judge: rows}, folding.rule, min_valid=folding.min_valid)
+    return () if fixed == "before" else (EXPLORATORY,)
 
 
 def _of_part(rows: Sequence[VerdictRow], part: CalibrationSet) -> list[VerdictRow]:

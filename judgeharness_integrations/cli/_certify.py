@@ -20,11 +20,12 @@ from judgeharness_integrations.cli._calibrate_log import (
     ConfiguredLog,
     Folding,
     cut_off_notes,
+    exploratory,
     items_of,
     labelled_rows,
     rows_of_one,
 )
-from judgeharness_integrations.cli._calibration_output import EXPLORATORY, Request, print_and_save
+from judgeharness_integrations.cli._calibration_output import Request, print_and_save
 from judgeharness_integrations.cli._failures import without_replay_advice
 from judgeharness_integrations.cli._output import check_file
 from judgeharness_integrations.cli._reading import stop_notes
@@ -82,7 +83,10 @@ def certify_log(log: Path, wanted: Wanted, request: Request, *, rule: str | None
     if request.as_json:
         for note in notes:
             typer.echo(safe_text(note), err=True)
-    fixed = () if configured is not None else (EXPLORATORY, "no --config: nobody can tell which judge it holds for")
+    fixed: tuple[str, ...] = ()
+    if configured is None:
+        unknown = "no --config: nobody can tell which judge it holds for"
+        fixed = (*exploratory(log, judge, rows, folding), unknown)
     lines = (f"rule: {chosen.name}", *fixed, *map(safe_text, notes), *certificate_text(certificate))
     kept = request if certificate.granted else replace(request, out=None)
     print_and_save(certificate, kept, lambda: lines)

@@ -33,6 +33,7 @@ from judgeharness_integrations.analysis.runs.folder import (
     opened_lines,
     report_of_folder,
     report_of_recorded,
+    rule_fixed_of_run,
     unknown_certificate,
 )
 from judgeharness_integrations.verdictlog.files import read_log
@@ -157,8 +158,8 @@ def read_report(
     Args:
         path: what `judgeharness run --out` wrote, what JUDGEHARNESS_RECORD named (also as .gz), or a log (.sqlite,
             .parquet, .csv or .jsonl, also .gz).
-        rule: how to fold a log; it was chosen after the samples, and the report says so. A run has its rule; it is
-            needed only where that is a function of the caller's own.
+        rule: how to fold a log; unless it is the rule of the run whose log it is, it was chosen after the samples,
+            and the report says so. A run has its rule; it is needed only where that is a function of the caller's own.
         run: the run of a log that holds several.
         judges: only these judges.
         labels: read every verdict of a log as a label, numbers too.
@@ -191,7 +192,13 @@ def read_report(
     certificates = certificates_of_run(place, groups, named_rule(rule))
     unknown = "" if certificates else unknown_certificate(place, rows)
     results = results_of_log(
-        rows, rule, judges=judges, min_valid=min_valid, tolerance=tolerance, certificates=certificates
+        rows,
+        rule,
+        judges=judges,
+        min_valid=min_valid,
+        tolerance=tolerance,
+        rule_fixed=rule_fixed_of_run(place, groups, named_rule(rule), min_valid=min_valid),
+        certificates=certificates,
     )
     results = anchored_results(results, calibrations_of_run(place, groups), groups, named_rule(rule))
     facts["arguments"] = _arguments(
