@@ -56,7 +56,16 @@ from judgeharness_integrations.verdictlog import VerdictRow
 from judgeharness_integrations.verdictlog.encoding import check_columns
 from judgeharness_integrations.verdictlog.plain import safe_text
 
-__all__ = ["ConfiguredLog", "Folding", "calibrate_log", "cut_off_notes", "exploratory", "items_of", "labelled_rows", "rows_of_one"]
+__all__ = [
+    "ConfiguredLog",
+    "Folding",
+    "calibrate_log",
+    "cut_off_notes",
+    "exploratory",
+    "items_of",
+    "labelled_rows",
+    "rows_of_one",
+]
 
 
 class ConfiguredLog:
