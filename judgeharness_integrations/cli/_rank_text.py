@@ -164,7 +164,8 @@ def _rests_on(found: RankStudy, report: RankReport, rule_fixed: RuleFixed) -> It
     failed, unparsed = (sum(getattr(one.measures, name) for one in report.judges) for name in ("failed", "unparsed"))
     yield (
         f"{facts.cells:,} of {counted(facts.cells_total, 'judge-pair cell')}; {failed:,} of "
-        f"{counted(answers, 'answer')} failed ({unparsed:,} unparsed); errors clustered by {clusters} ({counted(facts.clusters, 'cluster')})"
+        f"{counted(answers, 'answer')} failed ({unparsed:,} unparsed); errors clustered by {clusters} "
+        f"({counted(facts.clusters, 'cluster')})"
     )
     effect = facts.order_effect
     if effect is not None:

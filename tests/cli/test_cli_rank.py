@@ -480,7 +480,7 @@ def test_eip_needs_every_judge_on_every_pair(rank: Callable[..., Any], write: An
     assert "EIP needs every judge on every pair" in ran.err
 
 
-def test_counts_of_thousands_have_one_format(command: Command) -> None:
+def test_counts_of_thousands_have_one_format(command: Callable[..., Any]) -> None:
     ran = command("rank", LLMBAR)
     (rests,) = re.findall(r"what it rests on\n(.*?)\n\n", ran.out, re.DOTALL)
     assert "verdicts, one a judge" in " ".join(rests.split())
