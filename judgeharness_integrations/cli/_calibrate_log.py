@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from itertools import product
 from pathlib import Path
-from typing import Any, Self, TypeAlias
+from typing import Any, Final, Self, TypeAlias
 
 import typer
 
@@ -39,7 +40,7 @@ from judgeharness_integrations.analysis.design import Fingerprint, design_change
 from judgeharness_integrations.analysis.replay import CaseDecision, case_consistency, case_decisions, rows_of_judges
 from judgeharness_integrations.analysis.runs.folder import documents_of_run, noted_of_run, rule_fixed_of_run
 from judgeharness_integrations.analysis.runs.report import never_asked
-from judgeharness_integrations.analysis.usage import same_model
+from judgeharness_integrations.analysis.usage import names_of, same_model
 from judgeharness_integrations.cli._calibration_output import EXPLORATORY, Request, deliver
 from judgeharness_integrations.cli._failures import without_replay_advice
 from judgeharness_integrations.cli._output import check_file
@@ -66,6 +67,9 @@ __all__ = [
     "labelled_rows",
     "rows_of_one",
 ]
+
+
+_UNSEEDED: Final = 0  # the seed of a harness that was given none
 
 
 class ConfiguredLog:
@@ -114,19 +118,21 @@ class ConfiguredLog:
             raise UsageError(f"the log was not run with {self._path}: {'; '.join(changes)}.")
         if known or self.parts is None or (alike := self._asked_alike()):
             return ()
-        unknown = "a log apart from its run's folder does not say which prompt was asked"
         if alike is False:
-            unknown = (
-                f"{self._path} asks none of its cases as the log's were asked (the prompt, the model's name, the seed, "
-                "texts or columns differ)"
+            raise UsageError(
+                f"the log was not run with {self._path}, which asks none of its cases as they were asked (the prompt, "
+                "the model's name, the seed, texts or columns differ): give the configuration as it was then, or "
+                "--rule instead of it."
             )
+        unknown = "a log apart from its run's folder does not say which prompt was asked"
         return (f"{unknown}: that the log was run with {self._path} is taken on your word",)
 
     def _asked_alike(self) -> bool | None:
         """Whether a case of the configuration is asked as it was; None if it holds none of the log's, or nobody knows.
 
         The hash of a probe covers judge, model, prompt and criteria, so that one equal hash confirms them all. Columns
-        that were added to a file of cases since then do not count.
+        that were added to a file of cases since then do not count, nor do a seed that was and another spelling of the
+        model, which make no other judge.
         """
         from judgeharness_integrations.judging.config import build_cases  # noqa: PLC0415 - of a log apart alone
         from judgeharness_integrations.judging.execution.preparing import content_digest, judge_digest, probe_hash  # noqa: PLC0415
@@ -135,18 +141,25 @@ class ConfiguredLog:
         if identity is None or identity.source is not None or self._config.cases is None:
             return None
         asked = {row.case_id: row for row in self._rows if row.perturbation == "none" and row.probe_hash is not None}
-        digest, compared = judge_digest(self._judge, self._declared), False
+        digests = {judge_digest(self._judge, name) for name in (self._declared, *self._spellings())}
+        compared = False
         for case in build_cases(self._config):
             row = asked.get(case_id_of(case))
             if row is None:
                 continue
             then = {name: value for name, value in case.attributes.items() if name in row.attributes}
             content = content_digest(replace(case, attributes=then)) or b""
-            now = probe_hash(digest, content, perturbation="none", repetition=row.repetition, seed=self._seed)
-            if now == row.probe_hash:
+            place: dict[str, Any] = {"perturbation": "none", "repetition": row.repetition}
+            ways = product(digests, (self._seed, _UNSEEDED))
+            if row.probe_hash in {probe_hash(digest, content, seed=seed, **place) for digest, seed in ways}:
                 return True
             compared = True
         return False if compared else None
+
+    def _spellings(self) -> set[str]:
+        """Return how the model may have been written that was asked."""
+        models = {row.model for row in self._rows} | {self._model}
+        return {name for model in models if model for name in names_of(model)}
 
     def _other_judge(self, known: Collection[str]) -> Iterator[str]:
         """Yield why another judge was asked: by the fingerprints of the run's results, else by the model rows name."""
