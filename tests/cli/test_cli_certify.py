@@ -292,6 +292,17 @@ def test_a_plan_says_where_the_labels_there_are_do_though_more_are_named(command
     assert "votes a case the 104 labels there are do as well, but not every larger number" in ran.out
 
 
+def test_a_plan_of_a_certificate_answers_what_was_asked_first_and_no_more(command: Command, tmp_path: Path) -> None:
+    asked = ("plan", "--pilot", pilot(tmp_path), "--certify", 0.9)
+    lines = command(*asked).out.splitlines()
+    assert lines[0].startswith("certificate that decisions agree with labels 90 % of the time")
+    told = "\n".join(lines)
+    assert "pilot: judge, verdict: " in told
+    assert not any(word in told for word in ("wanted: ", "the fewest cases", "gates: ", "where the variance is"))
+    both = command(*asked, "--width", 0.2).out
+    assert 0 == both.index("certificate that ") < both.index("wanted: 95 % interval of decisions")
+
+
 @pytest.mark.slow
 def test_a_plan_of_a_certificate_knows_the_candidates(command: Command, tmp_path: Path) -> None:
     path = pilot(tmp_path)
