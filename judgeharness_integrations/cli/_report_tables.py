@@ -14,7 +14,7 @@ from judgeharness_integrations.analysis.certifying.wording import held_text
 from judgeharness_integrations.analysis.runs.report import never_asked
 from judgeharness_integrations.analysis.runs.summarising import design_key, designs_apart
 from judgeharness_integrations.cli._replay_tables import control_lines
-from judgeharness_integrations.reporting.calibrationtext import alike, anchor_text, uncalibrated
+from judgeharness_integrations.reporting.calibrationtext import alike, anchor_text, calibrated_rates, uncalibrated
 from judgeharness_integrations.reporting.terminal import RIGHT, percent, safe, share, table
 from judgeharness_integrations.reporting.text import cost_text, tokens_text
 from judgeharness_integrations.verdictlog.plain import number_text, safe_text
@@ -128,6 +128,7 @@ def _about(section: JudgeSection) -> Iterator[str]:
         yield never_asked(section.not_asked, section.cases + section.not_asked)
     if section.calibration is not None:
         yield anchor_text(section.calibration, section.calibration_state)
+        yield from calibrated_rates(section)
         yield from alike(section)
     yield from (held_text(*one) for one in section.certificates)
     yield f"usage: {_bill(section.usage, section.cost, section.cost_remarks)}"
