@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
     from judgeharness_integrations.analysis.gates.report import GateReport
     from judgeharness_integrations.analysis.runs.report import RunReport
 
-__all__ = ["is_recorded", "read_report", "results_of_log"]
+__all__ = ["is_recorded", "judges_beside", "read_report", "results_of_log"]
 
 
 def results_of_log(
@@ -214,7 +215,22 @@ def read_report(
     if gates is not None and gates.stopped:  # its cases are as many as its answers asked for, under any rule
         facts["gates"] = gates if not judges else _gates_of(gates, judges)
     wanted = {judge: count for judge, count in planned.items() if not judges or judge in judges}
+    facts["judges_beside"] = judges_beside(rows, judges)
     return run_report(results, source=str(place), run=run, planned=wanted, unknown_certificate=unknown, **facts)
+
+
+def judges_beside(rows: Iterable[VerdictRow], judges: Sequence[str] | None) -> int:
+    """Return how many judges but the named ones decided about labelled cases of theirs; 0 where none is named."""
+    labelled: dict[str, set[str]] = {}
+    for row in rows if judges else ():
+        if row.gold is not None:
+            labelled.setdefault(row.judge, set()).add(row.case_id)
+    return _beside(labelled, judges or ())
+
+
+def _beside(labelled: Mapping[str, AbstractSet[str]], judges: Sequence[str]) -> int:
+    mine = set().union(*(labelled.get(name, set()) for name in judges))
+    return sum(name not in judges and not mine.isdisjoint(theirs) for name, theirs in labelled.items())
 
 
 def _arguments(place: Path, rule: RuleLike | None, *options: str) -> tuple[str, ...]:
@@ -245,8 +261,13 @@ def _only(report: RunReport, judges: Sequence[str]) -> RunReport:
     for name in judges:
         if name not in sections:
             raise UnknownNameError("judge", name, sections)
+    labelled: dict[str, set[str]] = {}
+    for result in report.results:
+        if any(row.gold is not None for row in result.rows):
+            labelled.setdefault(result.judge, set()).add(result.case_id)
     return replace(
         report,
+        judges_beside=_beside(labelled, judges),
         results=tuple(result for result in report.results if result.judge in judges),
         judges=tuple(sections[name] for name in dict.fromkeys(judges)),
         gates=None if report.gates is None else _gates_of(report.gates, judges),
