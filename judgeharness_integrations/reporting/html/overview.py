@@ -16,7 +16,7 @@ from judgeharness_integrations.verdictlog.row import verdict_text
 __all__ = ["Headline", "Limit", "Measure", "column_names", "headlines", "informal_of", "limits"]
 
 
-_NAMES = {"PASS": "Pass rate", "A": "A preferred"}
+_NAMES = {"PASS": "Rate of PASS", "A": "Rate of A"}
 
 
 @dataclass(frozen=True, kw_only=True)
