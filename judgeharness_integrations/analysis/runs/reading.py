@@ -261,10 +261,8 @@ def _only(report: RunReport, judges: Sequence[str]) -> RunReport:
     for name in judges:
         if name not in sections:
             raise UnknownNameError("judge", name, sections)
-    labelled: dict[str, set[str]] = {}
-    for result in report.results:
-        if any(row.gold is not None for row in result.rows):
-            labelled.setdefault(result.judge, set()).add(result.case_id)
+    hold_gold = [result for result in report.results if any(row.gold is not None for row in result.rows)]
+    labelled = {name: {result.case_id for result in hold_gold if result.judge == name} for name in sections}
     return replace(
         report,
         judges_beside=_beside(labelled, judges),
