@@ -43,6 +43,7 @@ KAPPA = "intervals of Cohen's and Fleiss' kappa and Gwet's AC1 with up to ten ca
 PLAN = "of JSON plans `goal.paired` and `goal.power` are gone, and the numbers of cases rise"
 DRIFT = "the first check is tested at half of `--alpha`, later ones by the evidence of all"
 FINGERPRINT = "the fingerprint of a `callable:` with a `model:`, once: calibrate it again, and begin its runs anew"
+OWN_RULE = "the rule a run was asked with was fixed before its samples, also where its log is folded again"
 TENENBEIN = "`corrected-rate` recommends double sampling; the delta interval is withheld where counts are below ten"
 CONTROLS = "`check` prints what judges that read nothing get on the same cases, and says where a judge is not better"
 SCORE_GAPS = "score gaps stand beside `benchmark rank` where single conversations were scored"
@@ -96,7 +97,7 @@ READS = [
     Read("replay-jsonl-gz", "replay logs/points.jsonl.gz --rule median"),
     Read("replay-jsonl", "replay runs/graded/verdicts.jsonl --rule 'supermajority(2/3)'"),
     Read("replay-sqlite", "replay logs/several.sqlite --run tuesday --rule majority"),
-    Read("replay-rubrics", "replay runs/rubrics/verdicts.sqlite --rule majority"),
+    Read("replay-rubrics", "replay runs/rubrics/verdicts.sqlite --rule majority", {"rule_fixed": OWN_RULE}),
     Read(
         "compare-pairs",
         f"compare runs/pairs runs/pairs --judge-a longer --judge-b first {COMPARE}",
@@ -150,7 +151,7 @@ READS = [
     Read(
         "corrected-rate",
         "corrected-rate runs/graded/verdicts.jsonl --judge polite --rule majority --calibration calibration.json",
-        {"estimates.*": TENENBEIN, "notes": TENENBEIN},
+        {"estimates.*": TENENBEIN, "notes": TENENBEIN, "rule_fixed": OWN_RULE},
     ),
     Read("check-log", "check --log checked/verdicts.jsonl", {"judges.0.notes": CONTROLS}),
     Read("audit-status", "audit bench --status"),

@@ -114,7 +114,7 @@ def test_a_plan_adds_up_and_reads_as_a_sentence() -> None:
     assert total == Plan(cases=2, calls=9, rewrites=2)
     assert str(total) == "9 judge calls for 2 cases, 2 rewrites: 11 calls, retries not counted"
     assert str(Plan(cases=1, calls=1, calibration_calls=4)) == (
-        "1 judge calls for 1 cases, 4 calls for calibration: 5 calls, retries not counted"
+        "1 judge call for 1 case, 4 calls for calibration: 5 calls, retries not counted"
     )
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from itertools import product
 from pathlib import Path
-from typing import Any, Self, TypeAlias
+from typing import Any, Final, Self, TypeAlias
 
 import typer
 
@@ -20,7 +21,7 @@ from judgeharness_integrations.analysis.aggregation.grouping import (
     copies_together,
     is_numeric,
 )
-from judgeharness_integrations.analysis.aggregation.rules import Rule
+from judgeharness_integrations.analysis.aggregation.rules import Rule, deciding_rule
 from judgeharness_integrations.analysis.calibration import (
     CalibrationReport,
     CriterionCalibration,
@@ -37,9 +38,9 @@ from judgeharness_integrations.analysis.calibration.saved import labelled_last_a
 from judgeharness_integrations.analysis.calibration.selection import selection_of_items, withhold
 from judgeharness_integrations.analysis.design import Fingerprint, design_changes, design_of_rows
 from judgeharness_integrations.analysis.replay import CaseDecision, case_consistency, case_decisions, rows_of_judges
-from judgeharness_integrations.analysis.runs.folder import documents_of_run, noted_of_run
+from judgeharness_integrations.analysis.runs.folder import documents_of_run, noted_of_run, rule_fixed_of_run
 from judgeharness_integrations.analysis.runs.report import never_asked
-from judgeharness_integrations.analysis.usage import same_model
+from judgeharness_integrations.analysis.usage import names_of, same_model
 from judgeharness_integrations.cli._calibration_output import EXPLORATORY, Request, deliver
 from judgeharness_integrations.cli._failures import without_replay_advice
 from judgeharness_integrations.cli._output import check_file
@@ -56,7 +57,19 @@ from judgeharness_integrations.verdictlog import VerdictRow
 from judgeharness_integrations.verdictlog.encoding import check_columns
 from judgeharness_integrations.verdictlog.plain import safe_text
 
-__all__ = ["ConfiguredLog", "Folding", "calibrate_log", "cut_off_notes", "items_of", "labelled_rows", "rows_of_one"]
+__all__ = [
+    "ConfiguredLog",
+    "Folding",
+    "calibrate_log",
+    "cut_off_notes",
+    "exploratory",
+    "items_of",
+    "labelled_rows",
+    "rows_of_one",
+]
+
+
+_UNSEEDED: Final = 0  # the seed of a harness that was given none
 
 
 class ConfiguredLog:
@@ -105,19 +118,21 @@ class ConfiguredLog:
             raise UsageError(f"the log was not run with {self._path}: {'; '.join(changes)}.")
         if known or self.parts is None or (alike := self._asked_alike()):
             return ()
-        unknown = "a log apart from its run's folder does not say which prompt was asked"
         if alike is False:
-            unknown = (
-                f"{self._path} asks none of its cases as the log's were asked (the prompt, the model's name, the seed, "
-                "texts or columns differ)"
+            raise UsageError(
+                f"the log was not run with {self._path}, which asks none of its cases as they were asked (the prompt, "
+                "the model's name, the seed, texts or columns differ): give the configuration as it was then, or "
+                "--rule instead of it."
             )
+        unknown = "a log apart from its run's folder does not say which prompt was asked"
         return (f"{unknown}: that the log was run with {self._path} is taken on your word",)
 
     def _asked_alike(self) -> bool | None:
         """Whether a case of the configuration is asked as it was; None if it holds none of the log's, or nobody knows.
 
         The hash of a probe covers judge, model, prompt and criteria, so that one equal hash confirms them all. Columns
-        that were added to a file of cases since then do not count.
+        that were added to a file of cases since then do not count, nor do a seed that was and another spelling of the
+        model, which make no other judge.
         """
         from judgeharness_integrations.judging.config import build_cases  # noqa: PLC0415 - of a log apart alone
         from judgeharness_integrations.judging.execution.preparing import content_digest, judge_digest, probe_hash  # noqa: PLC0415
@@ -126,18 +141,25 @@ class ConfiguredLog:
         if identity is None or identity.source is not None or self._config.cases is None:
             return None
         asked = {row.case_id: row for row in self._rows if row.perturbation == "none" and row.probe_hash is not None}
-        digest, compared = judge_digest(self._judge, self._declared), False
+        digests = {judge_digest(self._judge, name) for name in (self._declared, *self._spellings())}
+        compared = False
         for case in build_cases(self._config):
             row = asked.get(case_id_of(case))
             if row is None:
                 continue
             then = {name: value for name, value in case.attributes.items() if name in row.attributes}
             content = content_digest(replace(case, attributes=then)) or b""
-            now = probe_hash(digest, content, perturbation="none", repetition=row.repetition, seed=self._seed)
-            if now == row.probe_hash:
+            place: dict[str, Any] = {"perturbation": "none", "repetition": row.repetition}
+            ways = product(digests, (self._seed, _UNSEEDED))
+            if row.probe_hash in {probe_hash(digest, content, seed=seed, **place) for digest, seed in ways}:
                 return True
             compared = True
         return False if compared else None
+
+    def _spellings(self) -> set[str]:
+        """Return how the model may have been written that was asked."""
+        models = {row.model for row in self._rows} | {self._model}
+        return {name for model in models if model for name in names_of(model)}
 
     def _other_judge(self, known: Collection[str]) -> Iterator[str]:
         """Yield why another judge was asked: by the fingerprints of the run's results, else by the model rows name."""
@@ -182,7 +204,7 @@ def calibrate_log(log: Path, rule: str | None, request: Request, *, config: Path
         rows = _of_part(rows, study.labels(labelled, clusters))
         decided = folding.decisions(rows)
         criteria = _criteria(decided, request, folding)  # which refuses what cannot be compared
-    candidate = candidate_of_items(judge, folding.rule.name, _labelled(everything))
+    candidate = candidate_of_items(judge, deciding_rule(folding.rule, rows).name, _labelled(everything))
     count = study.count(labelled.golds()[0], candidate if configured is None else configured.candidate)
     if count > 1:
         criteria = _criteria(decided, request, folding, candidates=count)
@@ -205,7 +227,7 @@ def calibrate_log(log: Path, rule: str | None, request: Request, *, config: Path
     if request.as_json:
         for note in notes:
             typer.echo(safe_text(note), err=True)
-    fixed = (EXPLORATORY,) if configured is None else ()
+    fixed = exploratory(log, judge, rows, folding) if configured is None else ()
     deliver(study.told(report), request, f"rule: {folding.rule.name}", *fixed, *map(safe_text, notes))
     return OK
 
@@ -229,6 +251,12 @@ class Folding:
         """Return criterion -> decisions about the cases of one judge."""
         groups = by_criterion(rows).items()
         return {name: list(case_decisions(group, self.rule, min_valid=self.min_valid)) for name, group in groups}
+
+
+def exploratory(log: Path, judge: str, rows: Sequence[VerdictRow], folding: Folding) -> tuple[str, ...]:
+    """Return that a rule was chosen after the samples, unless it is the one the log's run was asked with."""
+    fixed = rule_fixed_of_run(log, {judge: rows}, folding.rule, min_valid=folding.min_valid)
+    return () if fixed == "before" else (EXPLORATORY,)
 
 
 def _of_part(rows: Sequence[VerdictRow], part: CalibrationSet) -> list[VerdictRow]:

@@ -11,7 +11,7 @@ import typer
 from judgeharness_integrations._documents import refuse_same
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.analysis.aggregation.grouping import CLUSTER, without_copies
-from judgeharness_integrations.analysis.aggregation.rules import Rule
+from judgeharness_integrations.analysis.aggregation.rules import deciding_rule
 from judgeharness_integrations.analysis.calibration.candidates import candidate_of_items
 from judgeharness_integrations.analysis.calibration.saved import labelled_last_asked
 from judgeharness_integrations.analysis.certifying.measuring import SCORES, Labels, Wanted, certify
@@ -20,11 +20,12 @@ from judgeharness_integrations.cli._calibrate_log import (
     ConfiguredLog,
     Folding,
     cut_off_notes,
+    exploratory,
     items_of,
     labelled_rows,
     rows_of_one,
 )
-from judgeharness_integrations.cli._calibration_output import EXPLORATORY, Request, print_and_save
+from judgeharness_integrations.cli._calibration_output import Request, print_and_save
 from judgeharness_integrations.cli._failures import without_replay_advice
 from judgeharness_integrations.cli._output import check_file
 from judgeharness_integrations.cli._reading import stop_notes
@@ -62,10 +63,13 @@ def certify_log(log: Path, wanted: Wanted, request: Request, *, rule: str | None
         if configured is not None:
             notes += configured.check(log, decided)
         chosen = folding.rule
-        what = _looked_for(wanted, chosen)
-        items = [item for item in items_of(decided) if item.gold is not None]
-        same = configured is not None and what == chosen.name  # what calibrating its configuration looks at, too
-        candidate = configured.candidate if configured is not None and same else candidate_of_items(judge, what, items)
+        special = _looked_for(wanted)
+        if configured is not None and not special:  # what calibrating its configuration looks at, too
+            candidate = configured.candidate
+        else:
+            what = ", ".join((deciding_rule(chosen, rows).name, *special))
+            items = [item for item in items_of(decided) if item.gold is not None]
+            candidate = candidate_of_items(judge, what, items)
         count = study.count(labelled.golds()[0], candidate)
         certificate = certify(
             rows,
@@ -79,16 +83,19 @@ def certify_log(log: Path, wanted: Wanted, request: Request, *, rule: str | None
     if request.as_json:
         for note in notes:
             typer.echo(safe_text(note), err=True)
-    fixed = () if configured is not None else (EXPLORATORY, "no --config: nobody can tell which judge it holds for")
+    fixed: tuple[str, ...] = ()
+    if configured is None:
+        unknown = "no --config: nobody can tell which judge it holds for"
+        fixed = (*exploratory(log, judge, rows, folding), unknown)
     lines = (f"rule: {chosen.name}", *fixed, *map(safe_text, notes), *certificate_text(certificate))
     kept = request if certificate.granted else replace(request, out=None)
     print_and_save(certificate, kept, lambda: lines)
     return GATE_FAILED if any(one.threshold is None for one in certificate.selections) else OK
 
 
-def _looked_for(wanted: Wanted, rule: Rule) -> str:
-    """Return what is another candidate on the same labels: another rule or score, other strata or clusters."""
+def _looked_for(wanted: Wanted) -> tuple[str, ...]:
+    """Return what makes another candidate of one rule on the same labels: another score, other strata or clusters."""
     score = None if wanted.score == SCORES[0] else wanted.score
     by = None if wanted.stratum is None else f"by {wanted.stratum}"
     cluster = None if wanted.cluster is None else f"cluster {wanted.cluster}"
-    return ", ".join(filter(None, (rule.name, score, by, cluster)))
+    return tuple(filter(None, (score, by, cluster)))

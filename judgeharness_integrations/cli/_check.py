@@ -37,7 +37,7 @@ from judgeharness_integrations.reporting.markdown import escaped, table
 from judgeharness_integrations.testing.checking.judge import check_judge
 from judgeharness_integrations.verdictlog import write_log
 from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES
-from judgeharness_integrations.verdictlog.plain import safe_text
+from judgeharness_integrations.verdictlog.plain import counted, safe_text
 from judgeharness_integrations.verdictlog.runfolder import LOG, MARK, VERDICTS
 from judgeharness_integrations.verdictlog.sql.runs import RunRecord
 
@@ -112,7 +112,7 @@ def _rows(report: CheckReport) -> Iterator[tuple[str, ...]]:
 
 def _counts(report: CheckReport) -> str:
     counts = (f"{count} {status.replace('_', ' ')}" for status, count in report.counts.items() if count)
-    return f"{', '.join(counts)}; {report.cases} cases, {report.calls} calls"
+    return f"{', '.join(counts)}; {counted(report.cases, 'case')}, {counted(report.calls, 'call')}"
 
 
 CHECK = "check.json"
@@ -203,7 +203,9 @@ def _ending(end: CheckEnd, log: SqlLog) -> list[str]:
         how = end.state if end.stopped is None else stop_word(end.stopped)
         how = {"budget_exhausted": f"{end.budget.reason}", "judge_down": "; ".join(end.down)}.get(how, how)
         larger = " with a larger budget" if end.state == "budget_exhausted" else ""
-        lines.append(f"{how}: {kept} rows are in {log.name}; the same command goes on from there{larger}.")
+        lines.append(
+            f"{how}: {counted(kept, 'row is', 'rows are')} in {log.name}; the same command goes on from there{larger}."
+        )
     reported = {report.judge for report in end.reports}
     lines += [
         f"{one.judge.name}: nothing was answered, so there is no report"
@@ -305,7 +307,11 @@ def _agree(
     """Show the plan and what it costs at most, and ask whether to go on."""
     plans = {one.judge.name: one.plan for one in parts.judges}
     total, answered = sum(plan.total for plan in plans.values()), sum(known.values())
-    notes = [f"{one.judge.name}: {known[one.run]} answers are in the log" for one in parts.judges if known[one.run]]
+    notes = [
+        f"{one.judge.name}: {counted(count, 'answer is', 'answers are')} in the log"
+        for one in parts.judges
+        if (count := known[one.run])
+    ]
     judges = [
         Asking(
             judge=one.judge.name,

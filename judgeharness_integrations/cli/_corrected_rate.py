@@ -27,6 +27,7 @@ from judgeharness_integrations.analysis.calibration.rogangladen import RateEstim
 from judgeharness_integrations.analysis.design import design_changes, design_of_rows
 from judgeharness_integrations.analysis.replay import CaseDecision, case_decisions, rows_about, rows_of_judges
 from judgeharness_integrations.analysis.replay.deciding import scores_of
+from judgeharness_integrations.analysis.runs.folder import rule_fixed_of_run
 from judgeharness_integrations.cli._calibration_output import EXPLORATORY
 from judgeharness_integrations.cli._failures import without_replay_advice
 from judgeharness_integrations.cli._output import print_json
@@ -68,7 +69,8 @@ def of_log(request: CorrectedRateRequest, log: Path, rule: str) -> tuple[Correct
     if any(is_number(case.decision.verdict) for case in cases):
         raise UsageError("the rule decides on scores, which have no rate: give it a threshold, as median(pass_at=7).")
     notes += (*stop_notes(log), *copied)
-    origin = Origin(judge=judge, criterion=criterion, rule=chosen.name, rule_fixed="after", notes=notes)
+    fixed = rule_fixed_of_run(log, {judge: rows}, chosen)
+    origin = Origin(judge=judge, criterion=criterion, rule=chosen.name, rule_fixed=fixed, notes=notes)
     if request.calibration is None:
         return _with_gold(cases, request, criterion, log), origin
     return _with_calibration(cases, request, request.calibration, origin)
@@ -342,7 +344,8 @@ def _head(report: CorrectedRate, origin: Origin) -> Iterator[str]:
     if origin.judge is not None:
         yield f"judge: {safe_text(origin.judge, 60)}, criterion {safe_text(origin.criterion or '', 60)}"
         yield f"rule: {origin.rule}"
-        yield EXPLORATORY
+        if origin.rule_fixed == "after":
+            yield EXPLORATORY
     undecided = f"; {report.undecided} abstained or not graded count as not {label}" if report.undecided else ""
     clusters = "" if report.clusters is None else f", in {report.clusters} clusters with the labelled ones"
     yield f"judged {label}: {report.judged or 'no item'}{undecided}{clusters}"

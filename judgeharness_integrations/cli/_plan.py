@@ -297,11 +297,14 @@ def print_plan(asked: PlanRequest) -> None:
     if asked.as_json:
         print_json(report.to_dict() | ({} if certificate is None else {"certificate": asdict(certificate)}))
         return
-    from judgeharness_integrations.cli._plan_tables import print_planning  # noqa: PLC0415 - JSON needs no tables
+    from judgeharness_integrations.cli._plan_tables import print_basis, print_planning  # noqa: PLC0415 - JSON needs no tables
 
-    print_planning(report, money=money)
     if certificate is not None:
         print_certificate(certificate)
+    if certificate is None or asked.names_goal:
+        print_planning(report, money=money)
+    else:
+        print_basis(report)
 
 
 def _check(asked: PlanRequest) -> None:

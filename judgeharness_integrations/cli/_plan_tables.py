@@ -13,7 +13,7 @@ from judgeharness_integrations.analysis.planning.study import MOST_CASES
 from judgeharness_integrations.reporting.terminal import console, say, table
 from judgeharness_integrations.verdictlog.plain import counted, percent, safe_text
 
-__all__ = ["print_planning"]
+__all__ = ["print_basis", "print_planning"]
 
 _FIND_OUT = "find out why before you average over it"
 _NO_DESIGN = (
@@ -25,8 +25,9 @@ _NO_DESIGN = (
 def print_planning(report: PlanningReport, *, money: Iterable[str] = ()) -> None:
     """Print a plan: what it stands on, what calls cost (`money`), designs, labels, decisions, advice."""
     screen = console()
-    for line in (*_shifts(report), *_basis(report), *(safe_text(line) for line in money)):
-        say(screen, line)
+    print_basis(report)
+    for line in money:
+        say(screen, safe_text(line))
     say(screen, f"wanted: {_wanted(report)}")
     if report.designs:
         screen.print(_designs(report))
@@ -41,6 +42,13 @@ def print_planning(report: PlanningReport, *, money: Iterable[str] = ()) -> None
     for advice in report.advice:
         say(screen, f"advice: {advice}")
     say(screen, f"gates: {NEAR_THE_BAR}")
+
+
+def print_basis(report: PlanningReport) -> None:
+    """Print what a plan stands on: its pilot, and where its variance is."""
+    screen = console()
+    for line in (*_shifts(report), *_basis(report)):
+        say(screen, line)
 
 
 def _shifts(report: PlanningReport) -> Iterator[str]:

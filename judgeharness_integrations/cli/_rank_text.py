@@ -163,15 +163,16 @@ def _rests_on(found: RankStudy, report: RankReport, rule_fixed: RuleFixed) -> It
     answers = len({answer_key(row) for row in found.rows})
     failed, unparsed = (sum(getattr(one.measures, name) for one in report.judges) for name in ("failed", "unparsed"))
     yield (
-        f"{facts.cells} of {facts.cells_total} judge-pair cells; {failed} of {answers} answers failed "
-        f"({unparsed} unparsed); errors clustered by {clusters} ({counted(facts.clusters, 'cluster')})"
+        f"{facts.cells:,} of {counted(facts.cells_total, 'judge-pair cell')}; {failed:,} of "
+        f"{counted(answers, 'answer')} failed ({unparsed:,} unparsed); errors clustered by {clusters} "
+        f"({counted(facts.clusters, 'cluster')})"
     )
     effect = facts.order_effect
     if effect is not None:
         p = f"p {p_text(effect.p)}"
         yield (
             f"showing the better answer first is worth {effect.elo:.0f} Elo ({_interval(effect.ci95)}, {p}; "
-            f"{effect.matches} verdicts, one a judge, pair and order, on "
+            f"{counted(effect.matches, 'verdict')}, one a judge, pair and order, on "
             f"{counted(effect.pairs, 'pair')})"
         )
 
@@ -184,11 +185,11 @@ def _pairs(report: RankReport) -> str:
         (report.n_unanswered, "without an answer that counts"),
         (report.n_cut, "cut as the hardest"),
     )
-    taken = "".join(f" - {count} {name}" for count, name in steps if count)
+    taken = "".join(f" - {count:,} {name}" for count, name in steps if count)
     if report.cut:
         taken += f"{'' if report.n_cut else ' - 0 cut as the hardest'} (--cut {report.cut:g}, ties {report.cut_ties})"
-    unlabelled = f"; {report.n_unlabelled} without a gold label" if report.n_unlabelled else ""
-    return f"{counted(report.n_pairs_total, 'pair')} with gold{taken} = {report.n_pairs} ranked by{unlabelled}"
+    unlabelled = f"; {report.n_unlabelled:,} without a gold label" if report.n_unlabelled else ""
+    return f"{counted(report.n_pairs_total, 'pair')} with gold{taken} = {report.n_pairs:,} ranked by{unlabelled}"
 
 
 def _not_measured(found: RankStudy, made: Portfolio) -> Iterator[str]:

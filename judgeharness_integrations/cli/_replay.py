@@ -28,6 +28,7 @@ from judgeharness_integrations.analysis.runs.folder import (
     certificates_of_run,
     documents_of_run,
     noted_of_run,
+    rule_fixed_of_run,
     unknown_certificate,
 )
 from judgeharness_integrations.analysis.runs.report import never_asked, nothing_graded
@@ -102,6 +103,7 @@ def replay_log(
         rows = rows_about(whole, criteria)
         options: dict[str, Any] = {"judges": judges, "min_valid": min_valid, "tolerance": tolerance}
         groups = rows_of_judges(rows, judges)
+        options["rule_fixed"] = rule_fixed_of_run(log, groups, chosen, min_valid=min_valid)
         options["certificates"] = _certificates(log, certificate, groups, chosen)
         if not options["certificates"] and (unknown := unknown_certificate(log, rows)):
             typer.echo(unknown, err=True)

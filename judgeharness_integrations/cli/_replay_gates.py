@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from judgeharness_integrations.analysis.gates.checking import check_gates
 from judgeharness_integrations.analysis.replay import rows_of_judges
 from judgeharness_integrations.analysis.runs.building import run_report
-from judgeharness_integrations.analysis.runs.reading import results_of_log
+from judgeharness_integrations.analysis.runs.reading import judges_beside, results_of_log
 from judgeharness_integrations.reporting.gates import gates_section
 from judgeharness_integrations.reporting.terminal import console, show_section
 
@@ -50,7 +50,8 @@ def check_replay(
 
         results = anchored_results(results, known, rows_of_judges(rows, judges), rule)
     wanted = {judge: count for judge, count in planned.items() if not judges or judge in judges}
-    return check_gates(run_report(results, planned=wanted, gates=own), gates)
+    beside = judges_beside(rows, judges)
+    return check_gates(run_report(results, planned=wanted, gates=own, judges_beside=beside), gates)
 
 
 def tell_gates(checked: GateReport, *, stderr: bool) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from judgeharness_integrations._errors import UnknownNameError, UsageError
 from judgeharness_integrations.analysis.gates.checking import check_gates
 from judgeharness_integrations.analysis.runs.building import run_report
-from judgeharness_integrations.analysis.runs.reading import is_recorded, read_report, results_of_log
+from judgeharness_integrations.analysis.runs.reading import is_recorded, judges_beside, read_report, results_of_log
 from judgeharness_integrations.cli._gate_options import GateOptions
 from judgeharness_integrations.cli._gates import gate_exit, gates_of
 from judgeharness_integrations.cli._names import names_in
@@ -219,7 +219,7 @@ class Source:
         results = results_of_log(
             rows, rule_of(self.rule), judges=self.judges, min_valid=self.min_valid, tolerance=self._scale
         )
-        return run_report(results, source=name, run=run, **facts)
+        return run_report(results, source=name, run=run, judges_beside=judges_beside(rows, self.judges), **facts)
 
     def _run_in(self, runs: Sequence[str]) -> str:
         if self.run is not None and self.run not in runs:

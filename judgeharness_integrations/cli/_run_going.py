@@ -31,7 +31,7 @@ from judgeharness_integrations.reporting.runending import ended_section
 from judgeharness_integrations.reporting.terminal import console, show_section
 from judgeharness_integrations.verdictlog import write_log
 from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES
-from judgeharness_integrations.verdictlog.plain import safe_text
+from judgeharness_integrations.verdictlog.plain import counted, safe_text
 from judgeharness_integrations.verdictlog.runfolder import RESULTS, SUMMARY, VERDICTS
 from judgeharness_integrations.verdictlog.sql.runs import RunRecord
 
@@ -158,7 +158,7 @@ def _export(going: RunGoing, *, state: str) -> None:
 
 
 def _where(going: RunGoing) -> str:
-    return f"{sum(used.rows for used in going.log.usage(going.run))} rows in {going.log.name}"
+    return f"{counted(sum(used.rows for used in going.log.usage(going.run)), 'row')} in {going.log.name}"
 
 
 def _note_beginning(going: RunGoing) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
@@ -14,6 +14,7 @@ import typer
 from judgeharness_integrations._errors import JudgeHarnessError, UsageError
 from judgeharness_integrations.analysis.aggregation.rules import pass_mark
 from judgeharness_integrations.analysis.gates.checking import check_gates
+from judgeharness_integrations.analysis.runs.building import told_at_stop
 from judgeharness_integrations.analysis.runs.reading import read_report
 from judgeharness_integrations.cli._output import append_summary
 from judgeharness_integrations.judging.judge import Judge
@@ -202,6 +203,7 @@ def check_run(
     except UsageError as error:
         problem = str(error)
     if summary is not None:
+        report = told_at_stop(replace(report, gates=checked)) if until else report
         append_summary(report.to_markdown(gates=checked), summary)
     return checked, problem
 

@@ -37,7 +37,7 @@ from judgeharness_integrations.labelling.labellog import write_gold_file
 from judgeharness_integrations.labelling.sheets import add_rows, rows_of_sheet, write_annotator_sheet
 from judgeharness_integrations.reporting.terminal import console, safe, table
 from judgeharness_integrations.verdictlog import read_log
-from judgeharness_integrations.verdictlog.plain import percent, safe_text
+from judgeharness_integrations.verdictlog.plain import counted, percent, safe_text
 from judgeharness_integrations.verdictlog.row import VerdictRow
 
 __all__ = ["LabelRequest", "label", "label_cases", "merge_logs"]
@@ -182,7 +182,7 @@ def _lines(facts: dict[str, Any]) -> Iterator[str | Text]:
     for name, count in facts["repeated"].items():
         yield safe(f"{count} labels of {name} stand twice or more and count once: is one of the files a copy?", 300)
     if facts["rows_without_label"]:
-        yield f"{facts['rows_without_label']} rows hold no label"
+        yield f"{counted(facts['rows_without_label'], 'row holds', 'rows hold')} no label"
     if len(facts["annotators"]) == 1:
         yield "one annotator: nothing tells how far people agree"
 

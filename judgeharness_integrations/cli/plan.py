@@ -68,7 +68,10 @@ class PlanRequest:
     ] = None
     certify: Annotated[
         float | None,
-        typer.Option(help="Or: what a certificate of this agreement takes, by a labelled pilot.", show_default=False),
+        typer.Option(
+            help="Or: what a certificate of this agreement takes, by a labelled pilot; a width if it is named.",
+            show_default=False,
+        ),
     ] = None
     delta: Annotated[float, typer.Option(help="1 - confidence of the certificate.")] = 0.1
     candidates: Annotated[
@@ -92,6 +95,11 @@ class PlanRequest:
     def assured(self) -> float | None:
         """The share of studies that are to reach the goal; None where the pilot is taken for certain."""
         return None if self.expected else self.assurance
+
+    @property
+    def names_goal(self) -> bool:
+        """Whether a width, a difference or a corrected rate is asked for by name; a width of .1 is planned for else."""
+        return (self.width, self.difference, self.sensitivity) != (None, None, None)
 
 
 plan = command(PlanRequest, "judgeharness_integrations.cli._plan:print_plan")

@@ -13,6 +13,7 @@ from judgeharness_integrations.analysis.aggregation.rules import Rule, of_both_k
 from judgeharness_integrations.judging.cases import AnswerCase, Case, Criterion, case_id_of, presented
 from judgeharness_integrations.judging.judge import Judge
 from judgeharness_integrations.judging.perturbations import Perturbation, perturbation
+from judgeharness_integrations.verdictlog.plain import counted
 from judgeharness_integrations.verdictlog.row import is_probe
 
 __all__ = ["CasePlan", "OnUnfit", "Plan", "plan_case", "plan_cases"]
@@ -91,12 +92,12 @@ class Plan:
 
     def __str__(self) -> str:
         """Return the plan as one line."""
-        parts = [f"{self.calls} judge calls for {self.cases} cases"]
+        parts = [f"{counted(self.calls, 'judge call')} for {counted(self.cases, 'case')}"]
         if self.rewrites:
-            parts.append(f"{self.rewrites} rewrites")
+            parts.append(counted(self.rewrites, "rewrite"))
         if self.calibration_calls:
-            parts.append(f"{self.calibration_calls} calls for calibration")
-        return ", ".join(parts) + f": {self.total} calls, retries not counted"
+            parts.append(f"{counted(self.calibration_calls, 'call')} for calibration")
+        return ", ".join(parts) + f": {counted(self.total, 'call')}, retries not counted"
 
 
 def _new_texts(plan: CasePlan, rewritten: Container[tuple[int, str]]) -> Iterator[bytes]:

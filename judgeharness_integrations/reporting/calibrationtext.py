@@ -18,7 +18,15 @@ if TYPE_CHECKING:
     from judgeharness_integrations.analysis.runs.report import JudgeSection
     from judgeharness_integrations.analysis.runs.summary import CriterionSummary
 
-__all__ = ["READ_OFF", "alike", "anchor_text", "calibration_text", "calibration_word", "uncalibrated"]
+__all__ = [
+    "READ_OFF",
+    "alike",
+    "anchor_text",
+    "calibrated_rates",
+    "calibration_text",
+    "calibration_word",
+    "uncalibrated",
+]
 
 _RATES = ("precision", "recall", "specificity", "accuracy", "coverage", "base_rate")
 _ESTIMATES = {
@@ -61,6 +69,20 @@ def alike(section: JudgeSection) -> Iterator[str]:
     """Yield that a judge's cases are like those its calibration was measured on, where that was tested and holds."""
     if section.calibrated and section.shift is not None and section.shift.shifted is False:
         yield section.shift.sentence
+
+
+def calibrated_rates(section: JudgeSection) -> Iterator[str]:
+    """Yield precision and recall that a calibration gives a judge's criteria, of scores their errors."""
+    report = section.calibration if section.calibrated else None
+    judged = {one.criterion for one in section.criteria}
+    for name, measured in ({} if report is None else report.criteria).items():
+        if name not in judged:
+            continue
+        if measured.errors is not None:
+            yield f"{safe_text(name)}: calibrated on {_size(measured)}: {_errors(measured.errors)}"
+        else:
+            rates = (f"calibrated_{rate} {getattr(measured, rate) or 'none'}" for rate in ("precision", "recall"))
+            yield f"{safe_text(name)}: {', '.join(rates)}, {_size(measured)}"
 
 
 def calibration_word(result: HarnessResult, criterion: str) -> str:

@@ -34,11 +34,15 @@ _LONGEST_LABEL: Final = 16
 
 @dataclass(frozen=True, kw_only=True)
 class Measured:
-    """One line of the table: `result` is what was decided, in lines; `never` counts cases that were never asked."""
+    """One line of the table: `result` is what was decided, in lines; `never` counts cases that were never asked.
+
+    `accuracy` is what a report says of it, as that of a run that its gates stopped; that of `replay` without.
+    """
 
     name: str
     replay: JudgeReplay
     result: str = ""
+    accuracy: Rate | None = None
     chance: float | None = None
     never: int = 0
 
@@ -60,7 +64,7 @@ def measured_table(entries: Iterable[Measured], *, title: str = "measured") -> T
         "decided,\n% of cases": [_decided(one) for one in listed],
         "ab-\nstained": [str(one.replay.abstained) for one in listed],
         "not\ngraded": [str(one.replay.not_graded) for one in listed],
-        "right, % of\ndecided\nwith gold": [_right(one.replay) for one in listed],
+        "right, % of\ndecided\nwith gold": [_right(one) for one in listed],
         "consis-\ntency %\n(chance)": [_consistency(one) for one in listed],
         "ties": [str(one.replay.tie_decisions or "") for one in listed],
         "never\nasked": [str(one.never) if any(two.never for two in listed) else "" for one in listed],
@@ -74,10 +78,13 @@ def _decided(one: Measured) -> str:
     return percent(one.replay.coverage) if one.result else share(one.replay.decided, one.replay.cases)
 
 
-def _right(replay: JudgeReplay) -> str:
+def _right(one: Measured) -> str:
     """Return how right decisions are against gold: the share of labels, or how far scores lie off."""
+    replay = one.replay
     if replay.mean_absolute_error is not None:
         return f"off by {fixed(replay.mean_absolute_error)}\nof {replay.labelled}"
+    if one.accuracy is not None:
+        return "\n".join(_lines_of("", one.accuracy))
     if replay.correct is None:
         return "-"
     return f"{share(replay.correct, replay.labelled)}\n{ends(replay.accuracy_interval, 1, scale=100)}"
@@ -118,7 +125,7 @@ def _results(summary: CriterionSummary) -> Iterator[str]:
 
 
 def _lines_of(label: str, rate: Rate) -> Iterator[str]:
-    yield f"{label} {share(rate.successes, rate.trials)}"
+    yield f"{label} {share(rate.successes, rate.trials)}".lstrip()
     yield ends((rate.low, rate.high), 1, scale=100)
 
 

@@ -11,7 +11,13 @@ from judgeharness_integrations.analysis.certifying.wording import held_text
 from judgeharness_integrations.analysis.runs.report import never_asked
 from judgeharness_integrations.analysis.runs.summarising import design_key, designs_apart, gold_of
 from judgeharness_integrations.reporting.annotators import alt_test_section
-from judgeharness_integrations.reporting.calibrationtext import alike, anchor_text, calibration_text, uncalibrated
+from judgeharness_integrations.reporting.calibrationtext import (
+    alike,
+    anchor_text,
+    calibrated_rates,
+    calibration_text,
+    uncalibrated,
+)
 from judgeharness_integrations.reporting.fragments.results import section_html
 from judgeharness_integrations.reporting.gates import gates_section
 from judgeharness_integrations.reporting.markdown import section_markdown
@@ -100,8 +106,13 @@ def _blocks(report: RunReport, gates: GateReport | None, *, every: bool) -> Iter
 
 def _entries(section: JudgeSection) -> Iterator[Measured]:
     for name, one in _named(section):
-        chance = one.chance_consistency
-        yield Measured(name=name, replay=one.replay, result=result_text(one), chance=chance)
+        yield Measured(
+            name=name,
+            replay=one.replay,
+            result=result_text(one),
+            accuracy=one.accuracy,
+            chance=one.chance_consistency,
+        )
 
 
 def _named(section: JudgeSection) -> Iterator[tuple[str, CriterionSummary]]:
@@ -233,6 +244,7 @@ def _about(section: JudgeSection, *, every: bool) -> Iterator[str]:
         yield never_asked(section.not_asked, section.cases + section.not_asked)
     if (found := section.calibration) is not None:
         yield anchor_text(found, section.calibration_state)
+        yield from calibrated_rates(section)
         if without := [one.criterion for one in section.criteria if one.criterion not in found.criteria]:
             yield f"uncalibrated: {found.name} holds no labels of {', '.join(dict.fromkeys(without))}"
     yield from alike(section)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from judgeharness_integrations.verdictlog.row import Verdict, verdict_text
@@ -17,10 +18,12 @@ __all__ = [
     "percent",
     "safe_text",
     "share",
+    "time_text",
 ]
 
 SENTENCE = 2_000  # characters: no sentence of ours is cut, only what a judge or a name made endless
 _SMALLEST_P = 0.001  # that is shown
+_SPLIT_SECOND = re.compile(r"(?<=[T ][0-9]{2}:[0-9]{2}:[0-9]{2})[.,][0-9]+")
 
 
 def safe_text(text: str, limit: int = 400) -> str:
@@ -70,6 +73,11 @@ def p_text(value: float | None, *, none: str = "-") -> str:
     if value is None:
         return none
     return "<.001" if value < _SMALLEST_P else f"{value:.3f}".removeprefix("0")
+
+
+def time_text(written: str) -> str:
+    """Return an ISO 8601 time to the second, as people read it; any other text as it is."""
+    return _SPLIT_SECOND.sub("", written)
 
 
 def distribution_text(distribution: Mapping[Verdict, int]) -> str:

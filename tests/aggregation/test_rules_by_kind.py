@@ -8,6 +8,7 @@ from support.rows import sampled
 from judgeharness_integrations import HarnessResult, JudgeHarness
 from judgeharness_integrations._errors import PlanError, UnknownNameError
 from judgeharness_integrations.analysis.aggregation import rule
+from judgeharness_integrations.analysis.aggregation.rules import deciding_rule
 from judgeharness_integrations.testing import ScriptedJudge
 
 NAME = "supermajority(2/3) | median(pass_at=0.5)"
@@ -58,3 +59,11 @@ def test_criteria_of_both_kinds_are_decided_in_one_measurement() -> None:
     assert {name: part.verdict for name, part in result.criteria.items()} == {"polite": "PASS", "score": 0.625}
     assert HarnessResult.from_dict(result.to_dict(rows=True)) == result
     assert "aggregation_rule: supermajority(2/3) | median" in result.report()
+
+
+def test_the_rule_that_decides_about_rows_of_one_kind_is_one_of_both() -> None:
+    both, labels = rule("majority | median"), sampled("AAB", criterion="better")
+    scores = sampled([1, 2, None], criterion="score")
+    found = [deciding_rule(both, rows).name for rows in (labels, scores, [*labels, *scores], sampled([None]))]
+    assert found == ["majority", "median", both.name, both.name]
+    assert deciding_rule(rule("strict_majority"), scores).name == "strict_majority"

@@ -159,6 +159,37 @@ def test_every_feature_can_be_shifted() -> None:
     assert features(test)["lengths"].category == "181 to 256"
 
 
+def test_a_difference_that_is_certain_and_tiny_is_no_shift() -> None:
+    """Lengths of 15 against 16 characters lie in neighbouring bins; half a point of 40,000 passes is significant."""
+    labelled, run = (grades(600, 400, lengths={"characters": length}) for length in (15, 16))
+    test = shift_test(labelled, run)
+    found = features(test)["lengths"]
+    assert (test.shifted, found.differs, found.shifted) == (False, True, False)
+    assert found.effect == pytest.approx(2**0.5)
+    assert test.sentence == (
+        "no difference was found between this run's cases and the labelled ones in decisions of verdict (smallest "
+        "p 1.000); too small to matter: lengths in characters (a factor of 1.41, 1.5 counts, p <.001); not compared: "
+        "consistency of verdict"
+    )
+    many = shift_test(grades(30_000, 10_000), grades(29_400, 10_600))
+    assert many.shifted is False
+    assert many.sentence.startswith(
+        "no difference was found between this run's cases and the labelled ones that matters; too small to matter: "
+        "decisions of verdict (Cohen's h of 0.03, 0.2 counts, p <.001)"
+    )
+
+
+def test_lengths_are_shifted_by_their_spread_as_by_their_mean() -> None:
+    def of_lengths(*lengths: float) -> Population:
+        return population_of([one for length in lengths for one in facts(["PASS"] * 50, lengths={"c": length})])
+
+    doubled = shift_test(of_lengths(100, 400), of_lengths(200, 800))
+    assert (doubled.shifted, features(doubled)["lengths"].effect) == (True, pytest.approx(2))
+    spread = shift_test(of_lengths(200, 200), of_lengths(100, 400))
+    assert (spread.shifted, features(spread)["lengths"].effect) == (True, pytest.approx(2))
+    assert shift_test(of_lengths(100, 400), of_lengths(400, 100)).shifted is False
+
+
 def test_scores_are_compared_in_their_order() -> None:
     labelled = population_of(facts([n % 5 + 1 for n in range(100)]))
     lower = population_of(facts([n % 3 + 1 for n in range(100)] + ["ABSTAIN"]))

@@ -133,11 +133,29 @@ def test_one_case_that_is_asked_as_it_was_tells_the_prompt_of_a_log(
     assert "is taken on your word" not in told_apart(command, folder, log, configured("some", cases="some.csv"))
 
 
-def test_a_configuration_that_asks_otherwise_is_not_taken_for_that_of_a_log(
+def test_a_configuration_that_asks_otherwise_is_refused_for_a_log_apart(
+    command: Command, folder: Path, log: Path, configured: Callable[..., Path]
+) -> None:
+    (folder / "apart.jsonl").write_text((log / "verdicts.jsonl").read_text())
+    (folder / "other.csv").write_text((folder / "cases.csv").read_text().replace("question", "another question"))
+    other = configured("other", cases="other.csv")
+    for asked in (("calibrate", other, "--log"), ("certify", "--config", other)):
+        ran = command(*asked, folder / "apart.jsonl", "--source", "human", "--out", folder / "saved.json")
+        assert (ran.code, ran.err.count("\n"), ran.out) == (2, 1, "")
+        assert (
+            "which asks none of its cases as they were asked (the prompt, the model's name, the seed, texts" in ran.err
+        )
+        assert "give the configuration as it was then, or --rule instead of it" in ran.err
+    assert not (folder / "saved.json").exists()
+    assert not (folder / "candidates.jsonl").exists()
+
+
+def test_a_seed_makes_no_other_judge_of_a_log_apart(
     command: Command, folder: Path, log: Path, configured: Callable[..., Path]
 ) -> None:
     told = told_apart(command, folder, log, configured("seeded", harness={"seed": 7}))
-    assert "asks none of its cases as the log's were asked (the prompt, the model's name, the seed, texts or" in told
+    assert "labels: " in told
+    assert "taken on your word" not in told
 
 
 def test_cases_of_another_file_do_not_tell_the_prompt_of_a_log(

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from judgeharness_integrations import HarnessResult, JudgeHarness
+from judgeharness_integrations.analysis.calibration.saved import CalibrationState
 from judgeharness_integrations.analysis.certifying import Certificate
 from judgeharness_integrations.analysis.runs.reading import read_report
 from judgeharness_integrations.judging.config import build_cases, build_harness_options, build_judge, load_config
@@ -134,7 +135,8 @@ def test_gates_of_run_report_and_replay_see_its_abstentions(
     assert all(line in " ".join(ran.out.split()) for ran in asked)
     pages = (folder / "page.html", folder / "page.md")
     assert command("report", folder / "held", "--html", pages[0], "--markdown", pages[1]).code == 0
-    assert all(line in " ".join(page.read_text("utf-8").split()) for page in pages)
+    under_heading = line.removeprefix("certificate: ")
+    assert all(under_heading in " ".join(page.read_text("utf-8").split()) for page in pages)
 
 
 def test_a_run_is_not_continued_under_another_certificate(
@@ -222,3 +224,24 @@ def test_one_that_cannot_be_used_is_refused_before_anything_is_asked(
     ran = command("run", configured(**written), "--out", folder / "never", "--yes")
     assert (ran.code, said in ran.err) == (2, True), ran.err
     assert not (folder / "never").exists()
+
+
+def test_a_page_badges_a_certified_judge_and_shows_its_certificate_under_a_heading(
+    command: Command, folder: Path, configured: Callable[..., Path]
+) -> None:
+    certificate = certificate_of(command, folder, configured())
+    held = configured(name="held", certificate=str(certificate))
+    assert command("run", held, "--out", folder / "held", "--yes").code == 0
+    report = read_report(folder / "held")
+    page = report.to_html()
+    assert page.count('<span class="badge anchor-valid">certified</span>') == 2
+    assert ">uncalibrated<" not in page
+    assert "<h4>Certificate</h4><ul" in page
+    assert "<li><bdi>people: " in page
+    (section,) = report.judges
+    expired = CalibrationState(status="expired", reason="prompt changed")
+    lapsed = replace(section, certificates=tuple((one, expired) for one, _ in section.certificates))
+    page = replace(report, judges=(lapsed,), created_at="2026-11-27T12:25:08.123456+00:00").to_html()
+    assert page.count('<span class="badge anchor-none">uncalibrated</span>') == 2
+    assert ">certified<" not in page
+    assert "begun <bdi>2026-11-27T12:25:08+00:00</bdi>" in page

@@ -86,6 +86,16 @@ def test_the_best_of_several_candidates_is_tested_at_its_share_of_delta(
     assert (counted, calibrated.code, command(*asked, "--json").json["candidates"]) == ([1, 2], 0, 3)
 
 
+def test_a_rule_by_kind_is_the_candidate_that_the_rule_for_its_labels_is(
+    command: Command, log: Path, tmp_path: Path
+) -> None:
+    calibrate = ("calibrate", "--log", log, "--source", "human", "--json", "--rule")
+    counted = [command(*calibrate, rule).json["candidates"] for rule in ("majority", "majority | median")]
+    assert (counted, command("certify", log, "--source", "human", "--json").json["candidates"]) == ([1, 1], 1)
+    other = command(*calibrate, "strict_majority | median").json["candidates"]
+    assert (other, len((tmp_path / "candidates.jsonl").read_text().splitlines())) == (2, 2)
+
+
 @pytest.mark.slow
 def test_other_strata_and_clusters_are_further_candidates(command: Command, tmp_path: Path) -> None:
     path = tmp_path / "strata.csv"
@@ -280,6 +290,17 @@ def test_a_plan_says_where_the_labels_there_are_do_though_more_are_named(command
     rows = [row for n, said in enumerate(votes) for row in sampled(said, case_id=f"c{n}", gold="A")]
     ran = command("plan", "--pilot", write_log(rows, tmp_path / "pilot.csv"), "--certify", 0.9)
     assert "votes a case the 104 labels there are do as well, but not every larger number" in ran.out
+
+
+def test_a_plan_of_a_certificate_answers_what_was_asked_first_and_no_more(command: Command, tmp_path: Path) -> None:
+    asked = ("plan", "--pilot", pilot(tmp_path), "--certify", 0.9)
+    lines = command(*asked).out.splitlines()
+    assert lines[0].startswith("certificate that decisions agree with labels 90 % of the time")
+    told = "\n".join(lines)
+    assert "\npilot: " in told
+    assert not any(word in told for word in ("wanted: ", "the fewest cases", "gates: ", "where the variance is"))
+    both = command(*asked, "--width", 0.2).out
+    assert 0 == both.index("certificate that ") < both.index("wanted: 95 % interval of decisions")
 
 
 @pytest.mark.slow

@@ -525,7 +525,7 @@ def test_ctrl_c_keeps_the_calls_in_flight_and_reports_them(folder: Path, config:
         finally:
             process.kill()  # where an assertion failed, nothing else ends it
     assert process.returncode == 130
-    assert "interrupted: 1 rows are in " in said  # the first call of a judge goes alone
+    assert "interrupted: 1 row is in " in said  # the first call of a judge goes alone
     document = checked(folder)
     assert document["state"] == "interrupted"
     assert document["judges"][0]["calls"] == 1

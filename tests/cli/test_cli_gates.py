@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import random
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,7 @@ from support.rows import sampled
 from judgeharness_integrations.cli._output import VARIABLE
 from judgeharness_integrations.judging.config import load_config
 from judgeharness_integrations.reporting.schemas import schema
-from judgeharness_integrations.verdictlog import write_log
+from judgeharness_integrations.verdictlog import VerdictRow, read_log, write_log
 
 Command = Callable[..., Any]
 
@@ -315,3 +317,64 @@ def test_a_bar_that_no_evidence_reaches_is_refused_with_advice_that_works(comman
 def test_the_advice_about_more_cases_names_its_price(command: Command, log: Path) -> None:
     ran = command("replay", log, "--rule", "majority", "--fail-under", "pass_rate>=0.7")
     assert "judges exactly at the bar then pass in 3 to 7 % of runs" in " ".join(ran.out.split())
+
+
+@pytest.fixture
+def coins(tmp_path: Path) -> tuple[Path, str]:
+    """A log of forty coins and a judge that is right in 90 of 100 cases, and the name of the luckiest coin."""
+    dice = random.Random(11)  # noqa: S311 - planted judges
+    golds = [dice.choice(["PASS", "FAIL"]) for _ in range(100)]
+    said = {f"coin {n}": [dice.choice(["PASS", "FAIL"]) for _ in golds] for n in range(40)}
+    wrong = {"PASS": "FAIL", "FAIL": "PASS"}
+    said["good"] = [gold if n % 10 else wrong[gold] for n, gold in enumerate(golds)]
+    rows = [
+        VerdictRow(case_id=f"c{n}", judge=name, verdict=verdict, gold=golds[n])
+        for name, verdicts in said.items()
+        for n, verdict in enumerate(verdicts)
+    ]
+    right = {name: sum(map(str.__eq__, verdicts, golds)) for name, verdicts in said.items() if name != "good"}
+    return write_log(rows, tmp_path / "coins.csv"), max(right, key=right.__getitem__)
+
+
+@pytest.mark.parametrize("reader", ["report", "replay"])
+def test_the_luckiest_of_forty_coins_passes_no_gate_on_accuracy(
+    command: Command, coins: tuple[Path, str], reader: str
+) -> None:
+    log, luckiest = coins
+    rows = [replace(row, judge="alone") for row in read_log(log) if row.judge == luckiest]
+    alone = write_log(rows, log.with_name("alone.csv"))
+    gate = ("--rule", "majority", "--fail-under", "accuracy>0.5", "--json")
+    assert command(reader, alone, *gate).json["gates"]["passed"] is True
+    for chosen in (("--judge", luckiest), ()):
+        checks = command(reader, log, *gate, *chosen).json["gates"]["checks"]
+        statuses = {check["judge"]: check["status"] for check in checks}
+        assert statuses[luckiest] == "failed"
+        assert set(statuses.values()) <= {"failed", "passed"}
+        assert all("one of 41 judges on these labels" in check["reason"] for check in checks)
+        assert {round(check["confidence"], 5) for check in checks} == {round(0.95 ** (1 / 41), 5)}
+    (good,) = command(reader, log, *gate, "--judge", "good").json["gates"]["checks"]
+    assert good["status"] == "passed"
+    sequential = command(reader, log, *gate, "--judge", "good", "--sequential").json["gates"]["checks"][0]["reason"]
+    assert "one of 41 judges on these labels, each weighed at a level of its own" in sequential
+
+
+def test_judges_of_other_cases_are_no_candidates(command: Command, coins: tuple[Path, str]) -> None:
+    log, _ = coins
+    rows = [row for row in read_log(log) if row.judge == "good"]
+    apart = [replace(row, case_id=f"other {row.case_id}", judge="elsewhere") for row in rows]
+    unlabelled = [replace(row, judge="unlabelled", gold=None) for row in rows]
+    both = write_log([*rows, *apart, *unlabelled], log.with_name("both.csv"))
+    gate = ("report", both, "--rule", "majority", "--fail-under", "accuracy>0.5", "--json")
+    for chosen in (("--judge", "good"), ()):
+        for check in command(*gate, *chosen).json["gates"]["checks"]:
+            assert (check["confidence"], "judges on these labels" in check["reason"]) == (0.95, False)
+
+
+def test_a_judge_chosen_from_a_run_is_one_of_its_judges(command: Command, config: Callable[..., Path]) -> None:
+    path = config()
+    both = path.read_text().replace("judges: [", 'judges: [{name: two, callable: "cli_judges:good"}, ')
+    path.write_text(both)
+    command("run", path, "--yes")
+    gate = ("report", path.parent / "results", "--judge", "one", "--fail-under", "accuracy>0.1", "--json")
+    (check,) = command(*gate).json["gates"]["checks"]
+    assert "one of 2 judges on these labels" in check["reason"]

@@ -267,7 +267,7 @@ def test_merging_counts_what_it_leaves_out(label: Command, command: Command, ins
     assert (pair["annotators"], pair["items"], pair["agreed"]) == (["anna", "ben"], 2, 0)
     ran = command("label", "--merge", "labels.jsonl", "more.csv", "--cases", "cases.csv", "--out", "gold.csv")
     assert "1 labels are of no case given and count for nothing" in ran.out
-    assert "1 rows hold no label" in ran.out
+    assert "1 row holds no label" in ran.out
     assert "agreement of annotators" in ran.out
 
 

@@ -108,3 +108,31 @@ def test_a_folder_without_rows_says_what_to_give(command: Command, ran: Callable
     database.close()
     empty = command("replay", out, "--rule", "majority")
     assert (empty.code, "holds no answer of its run yet" in empty.err) == (2, True)
+
+
+def test_the_rule_of_the_run_itself_is_not_exploratory(command: Command, ran: Callable[..., Path]) -> None:
+    folder = ran("good", "first")
+    own, other = ("--rule", "majority"), ("--rule", "strict_majority")
+    for log in (folder, folder / "verdicts.jsonl"):
+        found = [command("replay", log, *rule, "--json").json["rule_fixed"] for rule in (own, other)]
+        assert found == ["before", "after"]
+    assert command("replay", folder, *own, "--min-valid", 3, "--json").json["rule_fixed"] == "after"
+    assert "exploratory" not in command("replay", folder, *own, "--fail-under", "graded>=0.5").out
+    assert "chosen after the samples: exploratory" in command("replay", folder, *other).out
+    reported = command("report", folder / "verdicts.jsonl", *own, "--no-step-summary").out
+    assert "rule: majority, chosen before the samples" in " ".join(reported.split())
+    copied = folder.parent / "copy.jsonl"
+    copied.write_bytes((folder / "verdicts.jsonl").read_bytes())
+    assert command("replay", copied, *own, "--json").json["rule_fixed"] == "after"
+
+
+def test_labels_beside_decisions_of_the_rule_of_the_run_are_not_exploratory(
+    command: Command, ran: Callable[..., Path]
+) -> None:
+    asked = (ran("good"), "--judge", "good", "--source", "human")
+    for rule, expected in (("majority", False), ("strict_majority", True)):
+        calibrated = command("calibrate", "--log", *asked, "--rule", rule)
+        certified = command("certify", *asked, "--rule", rule)
+        rate = command("corrected-rate", *asked[:3], "--rule", rule, "--positive", "A", "--labels-are", "random")
+        for one in (calibrated, certified, rate):
+            assert ("exploratory" in one.out) is expected, one.err

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -477,3 +478,10 @@ def test_eip_needs_every_judge_on_every_pair(rank: Callable[..., Any], write: An
     ran = rank(write(RIGHT | {"two": "11110110.0"}), "--method", "eip")
     assert ran.code == 2
     assert "EIP needs every judge on every pair" in ran.err
+
+
+def test_counts_of_thousands_have_one_format(command: Callable[..., Any]) -> None:
+    ran = command("rank", LLMBAR)
+    (rests,) = re.findall(r"what it rests on\n(.*?)\n\n", ran.out, re.DOTALL)
+    assert "verdicts, one a judge" in " ".join(rests.split())
+    assert re.findall(r"(?<![\d,])\d{4,}", rests.replace("1500", "")) == []

@@ -300,7 +300,16 @@ def test_a_long_report_is_cut_to_what_github_takes(tmp_path: Path, capsys: pytes
 @pytest.mark.parametrize(
     ("report", "words"),
     [
-        (typical, ("4 of 124 cases were never asked", "calibrated on human_labeled_set_v1", "cost 1.2840")),
+        (
+            typical,
+            (
+                "4 of 124 cases were never asked",
+                "calibrated on human_labeled_set_v1",
+                "verdict: calibrated_precision 1.000 [0.943, 1.000] (64/64), calibrated_recall 0.914 [0.825, 0.960]",
+                "(64/70), n=120",
+                "cost 1.2840",
+            ),
+        ),
         (several_criteria, ("warning: the cache was on", "judge · topics", "exploratory")),
         (lambda: hostile()[0], ("state: complete, 12 cases",)),
         (lambda: run_report(shapes().values()), ("and 21 more sentences of this kind",)),

@@ -16,6 +16,7 @@ from judgeharness_integrations.cli._failures import failures, told, without_repl
 from judgeharness_integrations.judging.execution import retrying
 from judgeharness_integrations.judging.harness import JudgeHarness
 from judgeharness_integrations.verdictlog import VerdictRow, read_log
+from judgeharness_integrations.verdictlog.plain import counted
 
 Command = Callable[..., Any]
 MEDIAN = {"perturbations": ["none"], "repetitions": 1, "aggregation_rule": "median"}
@@ -36,7 +37,7 @@ def test_an_error_after_paid_calls_leaves_a_summary(command: Command, configure:
     assert (summary["state"], summary["usage"]["calls"], summary["not_graded_cases"]) == ("failed", rows, 3)
     assert summary["error"].startswith("rule median folds numbers, but criterion 'verdict' holds labels")
     assert summary["judges"][0]["criteria"][0]["error"] == summary["error"]
-    kept = f"What was answered is kept: {rows} rows in {folder / 'out' / 'verdicts.sqlite'}."
+    kept = f"What was answered is kept: {counted(rows, 'row')} in {folder / 'out' / 'verdicts.sqlite'}."
     assert ran.err.splitlines()[-1] == f"error: {summary['error']} {kept}"
 
 

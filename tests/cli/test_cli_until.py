@@ -91,6 +91,57 @@ def test_a_report_of_a_stopped_run_gives_the_number_and_the_evidence_of_its_own_
             assert told.json["gates"]["checks"][0][name] == ran.json["gates"]["checks"][0][name]
 
 
+def test_a_report_of_a_stopped_run_has_no_other_interval_of_the_gated_number_than_its_gate(
+    command: Command, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    summary = place / "step.md"
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
+    ran = command("run", configured(place), "--yes", "--json", "--until", "pass_rate>=0.5", "--until", "coverage>=0.5")
+    checks = {check["gate"]: check for check in ran.json["gates"]["checks"]}
+    gated, covered = checks["pass_rate>=0.5"], checks["coverage>=0.5"]
+    assert covered["n"] < ran.json["judged_cases"]
+    reader = ("report", "results", "--no-step-summary")
+    told = command(*reader, "--markdown", "report.md", "--html", "report.html")
+    (criterion,) = command(*reader, "--json").json["judges"][0]["criteria"]
+    for name, check in (("positive_rate", gated), ("coverage", covered)):
+        assert criterion[name] == {key: check[key] for key in ("value", "low", "high", "n")}
+    ends = [f"{100 * gated[name]:.1f}" for name in ("low", "high")]
+    sentence = f"pass_rate is of the {gated['n']} cases its gate looked at"
+    assert f"[{', '.join(ends)}]" in told.out
+    assert sentence in words(told.out)
+    for markdown in ("report.md", summary.name):
+        told = (place / markdown).read_text()
+        assert f" of {gated['n']}<br>&#91;{', '.join(ends)}&#93; |" in told
+    page = (place / "report.html").read_text()
+    assert sentence in page
+    assert f"of {gated['n']} cases its gate looked at" in page
+    other = command("report", "results/verdicts.jsonl", "--rule", "strict_majority", "--json", "--no-step-summary").json
+    assert other["judges"][0]["criteria"][0]["positive_rate"]["n"] == ran.json["judged_cases"]
+    own = command("report", "results/verdicts.jsonl", "--rule", "majority", "--json", "--no-step-summary").json
+    assert own["judges"][0]["criteria"][0]["positive_rate"] == criterion["positive_rate"]
+
+
+def test_a_mean_score_and_other_rates_of_a_stopped_run_are_their_gates(command: Command, place: Path) -> None:
+    (place / "until_graders.py").write_text(
+        "def grade(case):\n    return 4 if case.output == 'good' else 3\n\n"
+        "def name(case):\n    return 'red' if case.output == 'good' else 'blue'\n"
+    )
+    score = configured(place, harness={"aggregation_rule": "median"})
+    ran = command("run", score, "--yes", "--json", "--until", "mean_score>=3.2", "--scale", "1:5")
+    (check,) = ran.json["gates"]["checks"]
+    (criterion,) = command("report", "results", "--json", "--no-step-summary").json["judges"][0]["criteria"]
+    assert criterion["mean_score"] == {key: check[key] for key in ("value", "low", "high", "n")}
+    judges = [{"name": name, "callable": "until_graders:name"} for name in ("one", "two")]
+    named = configured(place, judges=judges, out="named")
+    gates = ("--until", "rate(red)>=0.5", "--until", "not_graded<=0.5")
+    ran = command("run", named, "--yes", "--json", *gates)
+    check = next(one for one in ran.json["gates"]["checks"] if one["gate"].startswith("rate"))
+    told = command("report", "named", "--no-step-summary").out
+    assert f"red {100 * check['value']:.1f}" in told
+    assert f"[{100 * check['low']:.1f}, {100 * check['high']:.1f}]" in told
+    assert "not_graded is of" not in words(told)
+
+
 def test_the_order_is_drawn_once_a_run_and_kept_with_it(command: Command, place: Path) -> None:
     path = configured(place)
     asked = ("run", path, "--yes", "--json", "--until", "pass_rate>=0.5")
@@ -241,7 +292,7 @@ def test_a_report_of_a_stopped_run_says_so_before_its_intervals(command: Command
     for format_ in ("--html", "--markdown"):
         assert sentence in words(command("report", "results", "--no-step-summary", format_, "-").out)
     reported = command("report", "results", "--no-step-summary", "--json").json
-    assert [alert for judge in reported["judges"] for alert in judge["alerts"]] == [f"the run {sentence}"]
+    assert [judge["alerts"][0] for judge in reported["judges"]] == [f"the run {sentence}"]
     command("run", path, "--yes")
     assert sentence not in words(command("report", "results", "--no-step-summary").out)
 

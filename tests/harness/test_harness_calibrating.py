@@ -132,7 +132,7 @@ def test_calls_for_calibration_stand_in_the_plan_until_they_were_made() -> None:
     judge, one = Counting(), harness(calibration_set=LABELS, max_calls=8)
     plan = one.plan(judge, ["case"])
     assert (plan.calls, plan.calibration_calls, plan.total) == (2, 6, 8)
-    assert str(plan) == "2 judge calls for 1 cases, 6 calls for calibration: 8 calls, retries not counted"
+    assert str(plan) == "2 judge calls for 1 case, 6 calls for calibration: 8 calls, retries not counted"
     with pytest.raises(BudgetError, match="6 calls for calibration"):
         list(one.evaluate_many(judge, ["a", "b"]))
     assert judge.other == judge.labelled == 0

@@ -118,7 +118,7 @@ def test_the_plan_is_checked_against_max_calls_before_any_call() -> None:
 def test_the_cost_is_known_as_a_sentence() -> None:
     plan = harness(perturbations=["none", "format_change"], on_unfit="skip").plan(ScriptedJudge(["PASS"]), ["a *b*"])
     assert (plan.cases, plan.calls, plan.total) == (1, 4, 4)
-    assert str(plan) == "4 judge calls for 1 cases: 4 calls, retries not counted"
+    assert str(plan) == "4 judge calls for 1 case: 4 calls, retries not counted"
 
 
 class Busy(Exception):  # noqa: N818 - as a server says it

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from support.measured import calibration
+from support.report_scenes import typical
 
 from judgeharness_integrations.analysis.calibration import CriterionCalibration, Judged, measure_calibration
 from judgeharness_integrations.reporting import calibration_text
+from judgeharness_integrations.reporting.calibrationtext import calibrated_rates
 from judgeharness_integrations.verdictlog.row import Verdict
 
 HOSTILE = "\x1b[31mloud\n"
@@ -95,3 +99,22 @@ def test_scores_say_which_measure_is_undefined_and_why() -> None:
     assert "    Spearman none (the decided scores never vary)" in constant
     assert "    Kendall tau-b none (the decided scores never vary)" in constant
     assert "    mean absolute error 2.000, bias +2.000 (n=1)" in card(measure_calibration([judged(1, 3)]))
+
+
+def test_rates_of_a_calibration_are_of_what_was_judged_alone() -> None:
+    (section,) = typical().judges
+    assert section.calibration is not None
+    labels = [Judged(gold=gold, verdict=None, status="abstained") for gold in ("PASS", "FAIL")]
+    scores = [Judged(gold=7.0, verdict=decided, status="decided") for decided in (7.0, 8.0)]
+    criteria = {
+        "unjudged": measure_calibration(labels, criterion="unjudged"),
+        "verdict": measure_calibration(labels, criterion="verdict"),
+    }
+    anchored = replace(section, calibration=replace(section.calibration, criteria=criteria))
+    assert list(calibrated_rates(anchored)) == [
+        "verdict: calibrated_precision none, calibrated_recall 0.000 [0.000, 0.793] (0/1), n=2"
+    ]
+    scored = replace(section.calibration, criteria={"verdict": measure_calibration(scores)})
+    (line,) = calibrated_rates(replace(section, calibration=scored))
+    assert line.startswith("verdict: calibrated on n=2: mean absolute error 0.500")
+    assert list(calibrated_rates(replace(section, calibration_state=None))) == []

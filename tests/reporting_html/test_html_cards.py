@@ -190,7 +190,7 @@ def test_scores_that_a_rule_turns_into_pass_are_shown_as_such() -> None:
         for score in (5, 7, 9)
     ]
     found = headlines(run_report(results))[0].measures[0]
-    assert (found.name, found.value, found.of) == ("Pass rate", "66.7\u00a0%", "2 of all 3 cases")
+    assert (found.name, found.value, found.of) == ("Rate of PASS", "66.7\u00a0%", "2 of all 3 cases")
     (criterion,) = card(*results).criteria
     assert criterion.scores is None
     assert not criterion.numeric

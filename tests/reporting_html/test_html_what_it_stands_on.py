@@ -53,7 +53,7 @@ def test_a_pass_rate_of_scores_is_of_dependent_cases_where_they_are() -> None:
     (line,), (summary,) = headlines(report), report.summaries
     rate = summary.positive_rate
     assert rate is not None
-    assert line.measures[0].name == "Pass rate"
+    assert line.measures[0].name == "Rate of PASS"
     assert line.measures[0].interval == f"[{100 * rate.low:.1f}, {100 * rate.high:.1f}]"
     [apart] = run_report(
         [replace(one, rows=tuple(replace(r, attributes={}) for r in one.rows)) for one in results]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
@@ -12,10 +12,21 @@ from typing import Any, Literal, TypeAlias
 from judgeharness_integrations._errors import PlanError, UnknownNameError, UsageError
 from judgeharness_integrations.analysis.aggregation import labels, numbers, orders
 from judgeharness_integrations.analysis.aggregation.decision import Decision, abstained, decided
-from judgeharness_integrations.analysis.aggregation.grouping import is_numeric
+from judgeharness_integrations.analysis.aggregation.grouping import by_criterion, is_numeric
 from judgeharness_integrations.verdictlog.row import ABSTAIN, VerdictRow, verdict_from_json
 
-__all__ = ["RULE_NAMES", "Bound", "ByKind", "Kind", "Rule", "RuleLike", "of_both_kinds", "pass_mark", "rule"]
+__all__ = [
+    "RULE_NAMES",
+    "Bound",
+    "ByKind",
+    "Kind",
+    "Rule",
+    "RuleLike",
+    "deciding_rule",
+    "of_both_kinds",
+    "pass_mark",
+    "rule",
+]
 
 Kind: TypeAlias = Literal["labels", "numbers", "any"]
 
@@ -144,6 +155,19 @@ def of_both_kinds(given: Rule) -> Rule:
         return rule("majority | median")
     labels, numbers = (given, _by_name("median")) if given.kind == "labels" else (_by_name("majority"), given)
     return Rule(f"{labels.name} | {numbers.name}", ByKind(labels, numbers))
+
+
+def deciding_rule(given: Rule, rows: Iterable[VerdictRow]) -> Rule:
+    """Return the one rule that decides about rows: `majority` for `majority | median` where all of them hold labels.
+
+    A rule by kind is returned as it is where some criteria hold labels and others scores, or none holds a verdict.
+    """
+    if not isinstance(given.function, ByKind):
+        return given
+    kinds = {is_numeric(group) for group in by_criterion(rows).values()} - {None}
+    if len(kinds) != 1:
+        return given
+    return given.function.numbers if kinds.pop() else given.function.labels
 
 
 def pass_mark(given: Rule) -> Fraction | None:

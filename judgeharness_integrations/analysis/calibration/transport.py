@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import pairwise
 from typing import Any, Final
 
 from judgeharness_integrations.analysis.calibration.population import CHARACTERS, Population, length_start
@@ -13,10 +14,22 @@ from judgeharness_integrations.analysis.calibration.strata import SMALLEST_EXPEC
 from judgeharness_integrations.analysis.statistics.multiplicity import holm
 from judgeharness_integrations.verdictlog.plain import p_text
 
-__all__ = ["ALPHA", "FEWEST", "STOPPED", "ShiftFeature", "ShiftTest", "shift_test", "transported"]
+__all__ = [
+    "ALPHA",
+    "FEWEST",
+    "LEAST_FACTOR",
+    "LEAST_H",
+    "STOPPED",
+    "ShiftFeature",
+    "ShiftTest",
+    "shift_test",
+    "transported",
+]
 
 ALPHA: Final = 0.01  # a report is made of every run: one in a hundred is called shifted by chance
 FEWEST: Final = 20
+LEAST_H: Final = 0.2  # Cohen's h between shares from which a difference matters: what he calls small (1988, ch. 6)
+LEAST_FACTOR: Final = 1.5  # of lengths; a bin of them is 1.41 wide, so that no single character makes it
 STOPPED: Final = "the run was asked until its own gate is settled, which cases that look like success do sooner"
 _MOST_NAMED: Final = 3
 _MOST_CATEGORIES: Final = 10
@@ -38,6 +51,9 @@ class ShiftFeature:
     column `of`. `p` is of chi square or an exact test (`homogeneity_p`), `p_adjusted` of Holm's adjustment over all
     features. `category` is where the two differ most: it holds `labelled` of the labelled cases and `run` of the run's,
     as shares of `labelled_cases` and `run_cases`. Without a p-value `reason` says why.
+    `effect` is how large the difference is: Cohen's h of these two shares, or the factor by which lengths differ in the
+    geometric mean, matched in their order (2 to the Wasserstein distance of their binary logarithms). Below
+    `least_effect` it does not matter, however surely it is there.
     """
 
     feature: str
@@ -50,6 +66,18 @@ class ShiftFeature:
     p: float | None = None
     p_adjusted: float | None = None
     reason: str = ""
+    effect: float | None = None
+    least_effect: float | None = None
+
+    @property
+    def differs(self) -> bool:
+        """Whether there is a difference beyond chance, of any size."""
+        return self.p_adjusted is not None and self.p_adjusted <= ALPHA
+
+    @property
+    def shifted(self) -> bool:
+        """Whether there is one, and it is large enough to matter."""
+        return self.differs and self.effect is not None and self.effect >= (self.least_effect or 0.0)
 
     @property
     def name(self) -> str:
@@ -61,6 +89,15 @@ class ShiftFeature:
         shares = f"{100 * (self.labelled or 0):.0f} % of {self.labelled_cases} labelled cases"
         here = f"{100 * (self.run or 0):.0f} % of {self.run_cases} here"
         return f"{self.name} ({stratum_text(self.category)}: {shares}, {here}, p {p_text(self.p_adjusted)})"
+
+    @property
+    def small_text(self) -> str:
+        """How small a difference is that does not matter."""
+        measure = "a factor" if self.feature == "lengths" else "Cohen's h"
+        return (
+            f"{self.name} ({measure} of {self.effect or 0:.2f}, {self.least_effect or 0:g} counts, "
+            f"p {p_text(self.p_adjusted)})"
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,17 +113,26 @@ class ShiftTest:
         """What was found, in one sentence."""
         if self.shifted is None:
             return f"whether this run's cases are like the labelled ones was not measured: {self.reason}"
-        tested = [one for one in self.features if one.p_adjusted is not None]
         if not self.shifted:
-            least = min(one.p_adjusted or 0.0 for one in tested)
-            what = ", ".join(one.name for one in tested)
-            left = ", ".join(one.name for one in self.features if one.reason not in {"", _CONSTANT})
-            apart_from = f"; not compared: {left}" if left else ""
-            return f"{_ALIKE} in {what} (smallest p {p_text(least)}){apart_from}"
-        apart = sorted(one for one in ((f.p_adjusted or 0.0, n) for n, f in enumerate(tested)) if one[0] <= ALPHA)
-        named = ", ".join(str(tested[place]) for _, place in apart[:_MOST_NAMED])
+            return self._alike()
+        apart = sorted((one for one in self.features if one.shifted), key=lambda one: one.p_adjusted or 0.0)
+        named = ", ".join(map(str, apart[:_MOST_NAMED]))
         more = f" and {len(apart) - _MOST_NAMED} more features" if len(apart) > _MOST_NAMED else ""
         return f"this run's cases are not like the labelled ones in {named}{more}: {_WHAT_TO_DO}"
+
+    def _alike(self) -> str:
+        tested = [one for one in self.features if one.p_adjusted is not None]
+        left = ", ".join(one.name for one in self.features if one.reason not in {"", _CONSTANT})
+        told = [f"not compared: {left}"] if left else []
+        small = [one for one in tested if one.differs]
+        if small:
+            told.insert(0, f"too small to matter: {', '.join(one.small_text for one in small)}")
+        if alike := [one for one in tested if not one.differs]:
+            least = min(one.p_adjusted or 0.0 for one in alike)
+            found = f"{_ALIKE} in {', '.join(one.name for one in alike)} (smallest p {p_text(least)})"
+        else:
+            found = f"{_ALIKE} that matters"
+        return "; ".join([found, *told])
 
     def to_dict(self) -> dict[str, Any]:
         """Return the test as JSON keeps it."""
@@ -104,7 +150,9 @@ def shift_test(labelled: Population | None, run: Population, *, tests: int = 1) 
     """Test whether a run's cases are of the population of the labelled ones.
 
     Every feature that both sides have is tested on its counts; Holm's adjustment keeps the level of .01 over all of
-    them. Labelled cases that are in the run as well make the two more alike, which makes the test more careful.
+    them. A difference counts where it is large enough to matter, too (`ShiftFeature.effect`): among many cases the
+    smallest one is significant. Labelled cases that are in the run as well make the two more alike, which makes the
+    test more careful.
 
     Args:
         labelled: what a calibration keeps of its cases; None of one that an earlier version saved.
@@ -126,8 +174,7 @@ def shift_test(labelled: Population | None, run: Population, *, tests: int = 1) 
     if not tested:
         reason = "; ".join(dict.fromkeys(f"{one.name}: {one.reason}" for one in features))
         return ShiftTest(shifted=None, features=tuple(features), reason=reason)
-    shifted = any((features[place].p_adjusted or 0.0) <= ALPHA for place in tested)
-    return ShiftTest(shifted=shifted, features=tuple(features))
+    return ShiftTest(shifted=any(one.shifted for one in features), features=tuple(features))
 
 
 def _features(labelled: Population, run: Population, copies: float) -> Iterator[ShiftFeature]:
@@ -176,7 +223,31 @@ def _feature(feature: str, of: str, sides: tuple[_Counts, _Counts], copies: floa
         return replace(found, reason="too few cases of all but one category")
     shares = [[count / size for count in row] for row, size in zip(table, sizes, strict=True)]
     place = max(range(len(listed)), key=lambda one: abs(shares[0][one] - shares[1][one]))
-    return replace(found, p=p, category=listed[place][0], labelled=shares[0][place], run=shares[1][place])
+    of_lengths = feature == "lengths"
+    return replace(
+        found,
+        p=p,
+        category=listed[place][0],
+        labelled=shares[0][place],
+        run=shares[1][place],
+        effect=_factor(labelled, run) if of_lengths else _cohens_h(shares[0][place], shares[1][place]),
+        least_effect=LEAST_FACTOR if of_lengths else LEAST_H,
+    )
+
+
+def _cohens_h(first: float, second: float) -> float:
+    """Return the distance of two shares on the scale on which their variance is the same everywhere."""
+    return 2 * abs(math.asin(math.sqrt(first)) - math.asin(math.sqrt(second)))
+
+
+def _factor(labelled: _Counts, run: _Counts) -> float:
+    """Return by which factor lengths differ, a geometric mean over the cases of both sides matched in their order."""
+    bins = sorted({*labelled, *run}, key=int)
+    apart, distance = 0.0, 0.0  # the difference of the shares up to a bin, and its integral
+    for here, after in pairwise(bins):
+        apart += labelled.get(here, 0) / sum(labelled.values()) - run.get(here, 0) / sum(run.values())
+        distance += abs(apart) * math.log2(length_start(after) / length_start(here))
+    return float(2**distance)
 
 
 def _decision_groups(pooled: _Counts, least: float) -> list[tuple[str, _Group]]:

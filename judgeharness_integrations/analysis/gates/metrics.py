@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from judgeharness_integrations.analysis.aggregation.decision import Status
 from judgeharness_integrations.analysis.aggregation.statistics import agreement, modal_share
+from judgeharness_integrations.analysis.calibration.holdout import simultaneous_level
 from judgeharness_integrations.analysis.calibration.items import read_gold_alone
 from judgeharness_integrations.analysis.calibration.rates import Rate
 from judgeharness_integrations.analysis.runs.summarising import (
@@ -116,6 +117,7 @@ class CriterionCases:
 
     `missing` planned cases have no result about it; they count as not graded. `design` tells its design from others of
     the judge; empty where there is one alone. `others` are results of the judge that are not about the criterion.
+    `judges`: how many judges, this one among them, decided about the same labelled cases, so that one may be picked.
     """
 
     section: JudgeSection
@@ -123,6 +125,7 @@ class CriterionCases:
     pairs: tuple[tuple[HarnessResult, CriterionResult], ...]
     design: str = ""
     others: tuple[HarnessResult, ...] = ()
+    judges: int = 1
 
     @property
     def missing(self) -> int:
@@ -166,6 +169,7 @@ def criteria_of(report: RunReport) -> Iterator[CriterionCases]:
     groups: dict[Hashable, list[HarnessResult]] = {}
     for result in report.results:
         groups.setdefault((result.judge, design_key(result.design)), []).append(result)
+    labelled = _labelled(report)
     for section in report.judges:
         names = designs_apart(summary.design for summary in section.criteria)
         for summary in section.criteria:
@@ -173,7 +177,26 @@ def criteria_of(report: RunReport) -> Iterator[CriterionCases]:
             found, name = groups.get((summary.judge, key), []), summary.criterion
             pairs = tuple((one, one.criteria[name]) for one in found if name in one.criteria)
             others = tuple(one for one in found if name not in one.criteria)
-            yield CriterionCases(section=section, summary=summary, pairs=pairs, design=names[key], others=others)
+            mine = labelled.get((name, section.judge), set())
+            judges = sum(of == name and not mine.isdisjoint(theirs) for (of, _), theirs in labelled.items())
+            yield CriterionCases(
+                section=section,
+                summary=summary,
+                pairs=pairs,
+                design=names[key],
+                others=others,
+                judges=max(judges, 1) + report.judges_beside,
+            )
+
+
+def _labelled(report: RunReport) -> dict[tuple[str, str], set[str]]:
+    """Return the labelled cases of every criterion and judge; nothing where one judge stands alone."""
+    found: dict[tuple[str, str], set[str]] = {}
+    for result in report.results if len(report.judges) > 1 else ():
+        for name in result.criteria:
+            if gold_of(result, name) is not None:
+                found.setdefault((name, result.judge), set()).add(result.case_id)
+    return found
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -255,11 +278,14 @@ def _label_rate(cases: CriterionCases, label: str) -> Measured:
 def _accuracy(cases: CriterionCases, _: str | None) -> Measured | None:
     if cases.scored:
         return None
-    rate, controls = accuracy_of(cases.pairs, cases.clusters), cases.summary.controls
+    confidence, controls = simultaneous_level(cases.judges), cases.summary.controls
+    rate = accuracy_of(cases.pairs, cases.clusters, confidence=confidence)
     count = cases.summary.replay.unread
     unread = f"{count} {'gold label' if count == 1 else 'gold labels'} could not be read" if count else ""
     missing = "; ".join(filter(None, ("no decided case holds a gold label", unread)))
-    measured = measured_rate(rate, of="decided cases with gold", missing=missing, note=unread)
+    several = f"one of {cases.judges} judges on these labels" if cases.judges > 1 else ""
+    note = "; ".join(filter(None, (unread, several)))
+    measured = measured_rate(rate, of="decided cases with gold", missing=missing, note=note, confidence=confidence)
     return replace(measured, controls="" if controls is None else controls.sentence)
 
 

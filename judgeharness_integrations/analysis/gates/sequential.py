@@ -333,8 +333,10 @@ def looked_at(
     if found.evidence is None:
         return found
     part = within(cases, found.case_ids)
-    noted = None if part is None else METRIC_MEASURES[expression.metric](part, expression.argument)
+    noted = None if part is None else METRIC_MEASURES[expression.metric](replace(part, judges=1), expression.argument)
     notes = ["" if noted is None else noted.note, found.note]
+    if expression.metric == "accuracy" and cases.judges > 1:
+        notes.append(f"one of {cases.judges} judges on these labels, each weighed at a level of its own")
     if measured.controls:  # of all cases, as everywhere else: of a part of them they may say the contrary
         of_all = "" if part is cases else "all cases asked: "
         notes.append(f"{of_all}{measured.controls} by an interval over a fixed number of cases")

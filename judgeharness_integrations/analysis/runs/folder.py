@@ -35,6 +35,7 @@ from judgeharness_integrations.verdictlog.runfolder import (
 
 if TYPE_CHECKING:
     from judgeharness_integrations.analysis.aggregation.rules import Rule, RuleLike
+    from judgeharness_integrations.analysis.design import RuleFixed
     from judgeharness_integrations.analysis.gates.report import GateReport
     from judgeharness_integrations.verdictlog.row import VerdictRow
 
@@ -52,6 +53,7 @@ __all__ = [
     "recorded_result",
     "report_of_folder",
     "report_of_recorded",
+    "rule_fixed_of_run",
     "unknown_certificate",
 ]
 
@@ -149,10 +151,30 @@ def documents_of_run(log: Path, rows: Sequence[VerdictRow]) -> list[dict[str, An
         rows: of one judge.
 
     """
+    return list(_documents(log, rows))
+
+
+def _documents(log: Path, rows: Sequence[VerdictRow]) -> Iterator[dict[str, Any]]:
     folder = log if log.is_dir() else log.parent
-    if not (folder / RESULTS).is_file() or {row.run for row in rows} != {run_of(folder)}:
-        return []
-    return [one for one in json_lines(folder / RESULTS) if one.get("judge") == rows[0].judge]
+    if (folder / RESULTS).is_file() and {row.run for row in rows} == {run_of(folder)}:
+        yield from (one for one in json_lines(folder / RESULTS) if one.get("judge") == rows[0].judge)
+
+
+def rule_fixed_of_run(
+    log: Path, judges: Mapping[str, Sequence[VerdictRow]], rule: Rule, *, min_valid: int | None = None
+) -> RuleFixed:
+    """Return whether a rule and its quorum were fixed before the samples: those of a run were, any others were not.
+
+    Args:
+        log: the run's folder, or its log in it; of a log apart from it nobody knows what it was sampled for.
+        judges: judge -> rows.
+        rule: what decides now.
+        min_valid: valid samples a verdict needs now.
+
+    """
+    designs = [next(_documents(log, rows), {}).get("design", {}) for rows in judges.values()]  # one a judge of a run
+    own = {(one.get("rule"), one.get("min_valid"), one.get("rule_fixed")) for one in designs}
+    return "before" if own == {(rule.name, min_valid, "before")} else "after"
 
 
 def certificates_of_run(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
@@ -33,6 +34,7 @@ from judgeharness_integrations.analysis.runs.folder import (
     opened_lines,
     report_of_folder,
     report_of_recorded,
+    rule_fixed_of_run,
     unknown_certificate,
 )
 from judgeharness_integrations.verdictlog.files import read_log
@@ -45,7 +47,7 @@ if TYPE_CHECKING:
     from judgeharness_integrations.analysis.gates.report import GateReport
     from judgeharness_integrations.analysis.runs.report import RunReport
 
-__all__ = ["is_recorded", "read_report", "results_of_log"]
+__all__ = ["is_recorded", "judges_beside", "read_report", "results_of_log"]
 
 
 def results_of_log(
@@ -157,8 +159,8 @@ def read_report(
     Args:
         path: what `judgeharness run --out` wrote, what JUDGEHARNESS_RECORD named (also as .gz), or a log (.sqlite,
             .parquet, .csv or .jsonl, also .gz).
-        rule: how to fold a log; it was chosen after the samples, and the report says so. A run has its rule; it is
-            needed only where that is a function of the caller's own.
+        rule: how to fold a log; unless it is the rule of the run whose log it is, it was chosen after the samples,
+            and the report says so. A run has its rule; it is needed only where that is a function of the caller's own.
         run: the run of a log that holds several.
         judges: only these judges.
         labels: read every verdict of a log as a label, numbers too.
@@ -191,7 +193,13 @@ def read_report(
     certificates = certificates_of_run(place, groups, named_rule(rule))
     unknown = "" if certificates else unknown_certificate(place, rows)
     results = results_of_log(
-        rows, rule, judges=judges, min_valid=min_valid, tolerance=tolerance, certificates=certificates
+        rows,
+        rule,
+        judges=judges,
+        min_valid=min_valid,
+        tolerance=tolerance,
+        rule_fixed=rule_fixed_of_run(place, groups, named_rule(rule), min_valid=min_valid),
+        certificates=certificates,
     )
     results = anchored_results(results, calibrations_of_run(place, groups), groups, named_rule(rule))
     facts["arguments"] = _arguments(
@@ -207,7 +215,22 @@ def read_report(
     if gates is not None and gates.stopped:  # its cases are as many as its answers asked for, under any rule
         facts["gates"] = gates if not judges else _gates_of(gates, judges)
     wanted = {judge: count for judge, count in planned.items() if not judges or judge in judges}
+    facts["judges_beside"] = judges_beside(rows, judges)
     return run_report(results, source=str(place), run=run, planned=wanted, unknown_certificate=unknown, **facts)
+
+
+def judges_beside(rows: Iterable[VerdictRow], judges: Sequence[str] | None) -> int:
+    """Return how many judges but the named ones decided about labelled cases of theirs; 0 where none is named."""
+    labelled: dict[str, set[str]] = {}
+    for row in rows if judges else ():
+        if row.gold is not None:
+            labelled.setdefault(row.judge, set()).add(row.case_id)
+    return _beside(labelled, judges or ())
+
+
+def _beside(labelled: Mapping[str, AbstractSet[str]], judges: Sequence[str]) -> int:
+    mine = set().union(*(labelled.get(name, set()) for name in judges))
+    return sum(name not in judges and not mine.isdisjoint(theirs) for name, theirs in labelled.items())
 
 
 def _arguments(place: Path, rule: RuleLike | None, *options: str) -> tuple[str, ...]:
@@ -238,8 +261,11 @@ def _only(report: RunReport, judges: Sequence[str]) -> RunReport:
     for name in judges:
         if name not in sections:
             raise UnknownNameError("judge", name, sections)
+    hold_gold = [result for result in report.results if any(row.gold is not None for row in result.rows)]
+    labelled = {name: {result.case_id for result in hold_gold if result.judge == name} for name in sections}
     return replace(
         report,
+        judges_beside=_beside(labelled, judges),
         results=tuple(result for result in report.results if result.judge in judges),
         judges=tuple(sections[name] for name in dict.fromkeys(judges)),
         gates=None if report.gates is None else _gates_of(report.gates, judges),

@@ -117,7 +117,8 @@ class RunReport(Rendered):
     and `annotators_reason` says why there is none. `gates` is what the run's own gates said at its end; formats show
     it where they are given no other. `arguments` are those with which `judgeharness report` makes it again, as far as
     that is known, and `cases_digest` is of the content of all cases the run was given, in their order.
-    `of_known_size`: how many cases were to be asked is known.
+    `of_known_size`: how many cases were to be asked is known. `judges_beside` is how many judges that are not shown
+    decided about the labelled cases of those that are: one of them all may have been picked.
     """
 
     source: str
@@ -133,6 +134,7 @@ class RunReport(Rendered):
     arguments: tuple[str, ...] = ()
     cases_digest: str | None = None
     of_known_size: bool = True
+    judges_beside: int = 0
 
     @property
     def summaries(self) -> tuple[CriterionSummary, ...]:

@@ -365,7 +365,9 @@ def clusters_of(pairs: Sequence[tuple[HarnessResult, CriterionResult]], *, missi
     return [*found, *(("missing", number) for number in range(missing))]
 
 
-def accuracy_of(pairs: Sequence[tuple[HarnessResult, CriterionResult]], clusters: Sequence[Hashable]) -> Rate | None:
+def accuracy_of(
+    pairs: Sequence[tuple[HarnessResult, CriterionResult]], clusters: Sequence[Hashable], *, confidence: float = 0.95
+) -> Rate | None:
     """Return the share of right decisions, of labels among decided cases with a gold label; scores are never right."""
     labelled = [
         (measured.verdict == gold, cluster)
@@ -374,7 +376,7 @@ def accuracy_of(pairs: Sequence[tuple[HarnessResult, CriterionResult]], clusters
         if (gold := gold_of(result, measured.criterion)) is not None
         if not is_number(gold)  # a score is neither the right label nor a wrong one
     ]
-    return Rate.over([hit for hit, _ in labelled], [cluster for _, cluster in labelled])
+    return Rate.over([hit for hit, _ in labelled], [cluster for _, cluster in labelled], confidence=confidence)
 
 
 def _controls(

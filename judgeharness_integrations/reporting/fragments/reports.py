@@ -9,7 +9,7 @@ from judgeharness_integrations.analysis.calibration.measure import CriterionCali
 from judgeharness_integrations.analysis.calibration.rates import Rate
 from judgeharness_integrations.analysis.calibration.saved import CalibrationReport
 from judgeharness_integrations.reporting.fragments.results import rendered
-from judgeharness_integrations.verdictlog.plain import counted
+from judgeharness_integrations.verdictlog.plain import counted, time_text
 
 if TYPE_CHECKING:
     from judgeharness_integrations.analysis.ranking.report import RankReport
@@ -151,6 +151,6 @@ def calibration_fragment(report: CalibrationReport) -> str:
         for sentence in (measured.untold, *((measured.controls.sentence,) if measured.controls is not None else ()))
         if sentence
     )
-    notes = (f"judge {report.judge}, measured {report.measured_at}", *reasons, *controls, *confusions)
+    notes = (f"judge {report.judge}, measured {time_text(report.measured_at)}", *reasons, *controls, *confusions)
     columns = ("criterion", "measure", "value", "95 %", "of")
     return _table(f"{report.word} on {report.name} ({labels})", columns, measured_rows(report), notes=notes, texts=2)

@@ -19,9 +19,10 @@ from judgeharness_integrations.analysis.statistics.means import t_interval
 from judgeharness_integrations.reporting.calibrationtext import alike, uncalibrated
 from judgeharness_integrations.reporting.html.charts import NONE, Whisker, interval_text, percent, whisker
 from judgeharness_integrations.reporting.html.overview import Measure
-from judgeharness_integrations.verdictlog.plain import counted, p_text
+from judgeharness_integrations.verdictlog.plain import counted, p_text, time_text
 
 __all__ = [
+    "Anchor",
     "AnnotatorLine",
     "AnnotatorsSection",
     "Answer",
@@ -124,7 +125,7 @@ def _command(judge: str) -> str:
 
 def _labels(report: CalibrationReport) -> str:
     ties = f", {counted(report.excluded_ties, 'tie')} left out" if report.excluded_ties else ""
-    return f"labels: {report.source}, consensus {report.consensus}{ties}; measured {report.measured_at}"
+    return f"labels: {report.source}, consensus {report.consensus}{ties}; measured {time_text(report.measured_at)}"
 
 
 def _table(measured: CriterionCalibration) -> CalibrationTable:

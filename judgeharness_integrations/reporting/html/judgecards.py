@@ -14,7 +14,7 @@ from judgeharness_integrations.analysis.runs.report import JudgeSection
 from judgeharness_integrations.analysis.runs.summarising import design_key, gold_of
 from judgeharness_integrations.analysis.runs.summary import CriterionSummary, FlipRate
 from judgeharness_integrations.analysis.usage import Usage
-from judgeharness_integrations.reporting.html.calibrationcards import CalibrationCard, calibration_card
+from judgeharness_integrations.reporting.html.calibrationcards import Anchor, CalibrationCard, calibration_card
 from judgeharness_integrations.reporting.html.charts import (
     Bar,
     Histogram,
@@ -33,7 +33,7 @@ from judgeharness_integrations.reporting.text import tokens_text
 from judgeharness_integrations.verdictlog.plain import counted, number_text
 from judgeharness_integrations.verdictlog.row import OUTCOMES, is_number
 
-__all__ = ["CriterionCard", "Fact", "Flip", "JudgeCard", "judge_card"]
+__all__ = ["Badge", "CriterionCard", "Fact", "Flip", "JudgeCard", "judge_card"]
 
 _FAILURES = OUTCOMES[1:]
 
@@ -79,6 +79,14 @@ class CriterionCard:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Badge:
+    """What a judge's decisions stand on, in a word, and the `anchor` whose colours it has."""
+
+    word: str
+    anchor: Anchor
+
+
+@dataclass(frozen=True, kw_only=True)
 class JudgeCard:
     """One judge: who it is, its criteria, its anchor, its bill."""
 
@@ -89,6 +97,7 @@ class JudgeCard:
     criteria: tuple[CriterionCard, ...]
     calibration: CalibrationCard
     certificates: tuple[str, ...]
+    badges: tuple[Badge, ...]
     cost: tuple[Fact, ...]
     calibrating: tuple[Fact, ...]
     skipped: tuple[Fact, ...]
@@ -105,14 +114,16 @@ def judge_card(section: JudgeSection, results: Sequence[HarnessResult], tones: T
 
     """
     waiting = f", {grouped(section.not_asked)} not asked" if section.not_asked else ""
+    card = calibration_card(section)
     return JudgeCard(
         name=section.judge,
         models=section.models,
         fingerprint=section.fingerprint,
         cases=counted(section.cases, "case") + waiting,
         criteria=tuple(_criterion(one, results, tones) for one in section.criteria),
-        calibration=calibration_card(section),
-        certificates=tuple(held_text(*one) for one in section.certificates),
+        calibration=card,
+        certificates=tuple(held_text(*one).removeprefix("certificate: ") for one in section.certificates),
+        badges=tuple(_badges(section, card)),
         cost=tuple(_cost(section.usage, section.cost, section.cases, section.cost_remarks)),
         calibrating=()
         if section.calibration_usage is None
@@ -123,6 +134,17 @@ def judge_card(section: JudgeSection, results: Sequence[HarnessResult], tones: T
         ),
         warnings=section.every_warning,
     )
+
+
+def _badges(section: JudgeSection, card: CalibrationCard) -> Iterator[Badge]:
+    """Yield that a judge is calibrated, that it is certified, or else that it is neither."""
+    certified = bool(section.certificates) and all(state.valid for _, state in section.certificates)
+    if card.state == "valid":
+        yield Badge(word="calibrated", anchor="valid")
+    elif not certified:
+        yield Badge(word="uncalibrated", anchor=card.state)
+    if certified:
+        yield Badge(word="certified", anchor="valid")
 
 
 def _criterion(summary: CriterionSummary, results: Sequence[HarnessResult], tones: Tones) -> CriterionCard:

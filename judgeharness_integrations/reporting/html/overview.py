@@ -16,7 +16,7 @@ from judgeharness_integrations.verdictlog.row import verdict_text
 __all__ = ["Headline", "Limit", "Measure", "column_names", "headlines", "informal_of", "limits"]
 
 
-_NAMES = {"PASS": "Pass rate", "A": "A preferred"}
+_NAMES = {"PASS": "Rate of PASS", "A": "Rate of A"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,19 +76,24 @@ def _measures(summary: CriterionSummary, *, informal: bool) -> Iterator[Measure]
     if summary.numeric and not summary.verdicts.keys() & {"PASS", "FAIL"}:
         yield _mean(summary.mean_score)
     elif summary.numeric:
-        yield _share(_NAMES["PASS"], summary.positive_rate, "all {} cases")
+        yield _share(_NAMES["PASS"], summary.positive_rate, _cases(summary, summary.positive_rate))
     elif summary.positive is not None:
-        yield _share(_NAMES[summary.positive], summary.positive_rate, "all {} cases")
+        yield _share(_NAMES[summary.positive], summary.positive_rate, _cases(summary, summary.positive_rate))
     else:
         leading = next(iter(summary.verdicts), None)
         rate = None if leading is None else summary.rate_of(leading)
         name = "Most frequent" if leading is None else f"Most frequent: {verdict_text(leading)}"
-        yield _share(name, rate, "all {} cases", missing="no case was decided" if summary.cases else "no case")
+        yield _share(name, rate, _cases(summary, rate), missing="no case was decided" if summary.cases else "no case")
     yield _share("Answered" if informal else "Decided", summary.coverage, "{} cases")
     if not informal:
         yield _share("Abstained", summary.abstention, "{} cases", note=_ungraded(summary))
         yield _consistency(summary)
     yield _right(summary)
+
+
+def _cases(summary: CriterionSummary, rate: Rate | None) -> str:
+    """Return what a rate is of: all cases, or of a run stopped by its gates those they looked at."""
+    return "all {} cases" if rate is None or rate.trials == summary.cases else "{} cases its gate looked at"
 
 
 def _share(name: str, rate: Rate | None, of: str, *, note: str = "", missing: str = "no case") -> Measure:

@@ -24,7 +24,7 @@ from judgeharness_integrations.reporting.html.caserows import CaseTable, case_de
 from judgeharness_integrations.reporting.html.charts import Tones, grouped, interval_text, percent
 from judgeharness_integrations.reporting.html.judgecards import judge_card
 from judgeharness_integrations.reporting.html.overview import column_names, headlines, limits
-from judgeharness_integrations.verdictlog.plain import counted
+from judgeharness_integrations.verdictlog.plain import counted, time_text
 
 if TYPE_CHECKING:
     from judgeharness_integrations.analysis.gates.report import GateReport
@@ -119,6 +119,7 @@ def environment(package: str = _HERE) -> Environment:
         "grouped": grouped,
         "interval": interval_text,
         "iso": isolated,
+        "time": time_text,
         "percent": percent,
         "plural": counted,
     }
