@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from threading import RLock
 from typing import Any
 from uuid import UUID
-from weakref import WeakValueDictionary, ref
+from weakref import ref
 
 from langsmith.evaluation import EvaluationResult
 from langsmith.schemas import RunBase
@@ -112,6 +112,15 @@ class Family:
             yield {"key": f"{key}.{member}", "score": number, "comment": comment}
 
 
+class _Written(ref[RunBase]):
+    """A run, and the evaluator behind each key of its feedback, as long as these exist."""
+
+    __slots__ = ("place", "writers")
+
+    writers: dict[str, ref[Any]]
+    place: int
+
+
 class Writers:
     """Which evaluator writes which feedback of a run: LangSmith would merge two that write the same key.
 
@@ -121,7 +130,7 @@ class Writers:
     def __init__(self) -> None:
         """Begin without any."""
         self._lock = RLock()  # a run may be freed, and forgotten, at any moment inside
-        self._of_runs: dict[int, tuple[ref[RunBase], WeakValueDictionary[str, Any]]] = {}
+        self._of_runs: dict[int, _Written] = {}
 
     def enter(self, evaluator: Any, run: RunBase, keys: Iterable[str]) -> None:
         """Note that an evaluator writes these keys of a run.
@@ -134,27 +143,28 @@ class Writers:
         if not isinstance(run, RunBase):  # a stand-in for a run need not take weak references
             return
         with self._lock:
-            writers = self._writers(run)
-            taken = next((key for key in keys if writers.get(key, evaluator) is not evaluator), None)
+            writers = self._written(run).writers
+            others = ((key, writers[key]()) for key in keys if key in writers)
+            taken = next((key for key, other in others if other is not None and other is not evaluator), None)
             if taken is not None:
                 raise UsageError(
                     f"another evaluator writes feedback {taken!r} of run {run.id}, and LangSmith would mix the two: "
                     "give one of them a key= of its own."
                 )
-            writers.update(dict.fromkeys(keys, evaluator))
+            writers.update(dict.fromkeys(keys, ref(evaluator)))
 
-    def _writers(self, run: RunBase) -> WeakValueDictionary[str, Any]:
-        place = id(run)
-        known = self._of_runs.get(place)
-        if known is None or known[0]() is not run:
-            gone = ref(run, lambda which: self._forget(place, which))
-            known = self._of_runs[place] = gone, WeakValueDictionary()
-        return known[1]
+    def _written(self, run: RunBase) -> _Written:
+        known = self._of_runs.get(id(run))
+        if known is None or known() is not run:
+            known = _Written(run, self._forget)  # type: ignore[arg-type] # it is called with what it was given to
+            known.place, known.writers = id(run), {}
+            self._of_runs[known.place] = known
+        return known
 
-    def _forget(self, place: int, gone: ref[RunBase]) -> None:
+    def _forget(self, gone: _Written) -> None:
         with self._lock:
-            if place in self._of_runs and self._of_runs[place][0] is gone:  # its place may be another run's by now
-                del self._of_runs[place]
+            if self._of_runs.get(gone.place) is gone:  # its place may be another run's by now
+                del self._of_runs[gone.place]
 
 
 def native(measured: CriterionResult) -> tuple[bool | float | None, str | None]:
