@@ -12,14 +12,8 @@ import typer
 
 from judgeharness_integrations._documents import refuse_same
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.analysis.aggregation.grouping import (
-    CLUSTER,
-    by_case,
-    by_criterion,
-    cluster_of,
-    copies_together,
-    is_numeric,
-)
+from judgeharness_integrations.analysis.aggregation.clusters import CLUSTER, Clusters, copies_together
+from judgeharness_integrations.analysis.aggregation.grouping import by_criterion, is_numeric
 from judgeharness_integrations.analysis.aggregation.rules import Rule
 from judgeharness_integrations.analysis.calibration import (
     CalibrationReport,
@@ -178,7 +172,7 @@ def calibrate_log(log: Path, rule: str | None, request: Request, *, config: Path
         if configured is not None:
             notes += configured.check(log, decided)
         everything = items_of(decided)
-        clusters = {case: cluster_of(case, mine) for (_, case), mine in by_case(rows).items()}
+        clusters = Clusters.of_rows(rows).by_case()
         rows = _of_part(rows, study.labels(labelled, clusters))
         decided = folding.decisions(rows)
         criteria = _criteria(decided, request, folding)  # which refuses what cannot be compared
@@ -335,13 +329,14 @@ def _criteria(
 
 
 def _judged(labelled: Sequence[CaseDecision], *, numeric: bool) -> list[Judged]:
+    clusters = Clusters.of_cases(labelled)
     return [
         Judged(
             gold=gold,
             verdict=case.decision.verdict,
             status=case.decision.status,
             confidence=case_consistency(case, numeric=numeric),
-            cluster=cluster_of(case.case_id, case.rows),
+            cluster=clusters.of(case.case_id),
             longer=longer_of({}, case.rows[0].attributes),
             scored=numeric,
         )

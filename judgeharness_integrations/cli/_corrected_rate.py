@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from judgeharness_integrations._errors import UnknownNameError, UsageError
-from judgeharness_integrations.analysis.aggregation.grouping import CLUSTER, by_criterion, cluster_of, copies_together
+from judgeharness_integrations.analysis.aggregation.clusters import CLUSTER, Clusters, copies_together
+from judgeharness_integrations.analysis.aggregation.grouping import by_criterion
 from judgeharness_integrations.analysis.calibration import (
     CalibrationReport,
     CriterionCalibration,
@@ -253,8 +254,9 @@ def _undecided(cases: Sequence[CaseDecision]) -> int:
 
 
 def _clusters(cases: Sequence[CaseDecision], column: str | None) -> list[Hashable]:
-    """Return the cluster each item is in, by a column where one is named; see `cluster_of`."""
-    return [cluster_of(case.case_id, case.rows, column or CLUSTER) for case in cases]
+    """Return the cluster each item is in, by a column where one is named."""
+    clusters = Clusters.of_cases(cases, column or CLUSTER)
+    return [clusters.of(case.case_id) for case in cases]
 
 
 _TITLES = {

@@ -1,4 +1,4 @@
-"""Cases that ask what another one asks are no independent evidence: each command that counts them says so."""
+"""Cases that ask what another one asks are no independent evidence: they are one cluster, and every command says so."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from judgeharness_integrations import CalibrationSet, JudgeHarness, PairwiseCase
-from judgeharness_integrations.analysis.aggregation.grouping import (
-    CopiedCases,
+from judgeharness_integrations.analysis.aggregation.clusters import (
+    Clusters,
     copied_cases,
     copies_together,
     without_copies,
@@ -22,11 +24,10 @@ from judgeharness_integrations.verdictlog import VerdictRow, read_log, write_log
 Command = Callable[..., Any]
 JUDGE = "def grade(case):\n    return 'PASS' if 'good' in case.output else 'FAIL'\n"
 SENTENCE = (
-    "30 of 40 cases ask word for word what another case does, and count as independent of it: leave copies out, or "
-    "give them one value in a column 'cluster'"
+    "30 of 40 cases ask word for word what another case does, and count as one cluster with it: intervals and tests "
+    "are over 10 clusters"
 )
 LEFT_OUT = "30 of 40 cases ask word for word what another case does, and are left out: a label of a copy is no further"
-TOGETHER = "30 of 40 cases ask word for word what another case does, and belong to its cluster"
 
 
 @pytest.fixture
@@ -64,8 +65,7 @@ def told_by(command: Command, folder: Path, config: Path) -> dict[str, bool]:
                       folder / "cal.json", "--yes"),
     }  # fmt: skip
     ran = {name: command(*given) for name, given in asked.items()}
-    said = dict.fromkeys(("calibrate --log", "calibrate", "corrected-rate"), TOGETHER) | {"certify": LEFT_OUT}
-    return {name: said.get(name, SENTENCE) in " ".join(f"{one.out} {one.err}".split()) for name, one in ran.items()}
+    return {name: (LEFT_OUT if name == "certify" else SENTENCE) in " ".join(f"{one.out} {one.err}".split()) for name, one in ran.items()}
 
 
 def test_every_command_that_counts_copies_says_so(command: Command, folder: Path, suite: Callable[..., Path]) -> None:
@@ -136,15 +136,14 @@ def test_one_case_in_two_runs_is_no_copy_and_neither_is_one_without_a_hash() -> 
     rows = [row("a", "1", run="r1"), row("a", "1", run="r2"), row("b", None), row("c", None), row("d", "2")]
     assert copied_cases(rows) == []
     [told] = copied_cases([*rows, row("e", "2")])
-    assert told.startswith("1 of 5 cases asks word for word what another case does, and counts as independent of it:")
+    assert told.startswith("1 of 5 cases asks word for word what another case does, and counts as one cluster with it:")
 
 
-def test_no_more_than_so_many_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("judgeharness_integrations.analysis.aggregation.grouping._MOST", 1)
-    copies = CopiedCases()
-    for case_id, asked in (("a", "1"), ("b", "2"), ("c", "2"), ("d", "1")):
-        copies.add(case_id, asked, None)
-    assert (copies.cases, copies.copies) == (4, 1)
+def test_a_copy_is_seen_however_many_cases_lie_between() -> None:
+    clusters = Clusters()
+    copies = [clusters.add(f"c{n}", n % 120_000, None) for n in range(120_001)]
+    assert (sum(copies), len(clusters)) == (1, 120_000)
+    assert clusters.shared() == dict.fromkeys(("c0", "c120000"), ("case", "c0"))
 
 
 def test_a_case_in_two_runs_is_one_case_in_the_table_too(
@@ -203,25 +202,36 @@ def test_copies_are_held_out_together(command: Command, folder: Path, suite: Cal
     assert len(json.loads(told.out)["items"]) == 4 * len(ids)
 
 
-def test_copies_in_named_clusters_stay_there() -> None:
-    copies = CopiedCases()
-    asked = [("a", "1", "k"), ("b", "1", None), ("c", "1", "l"), ("d", None, None), ("e", "2", None)]
-    clusters = [copies.add(*one) for one in asked]
-    assert clusters == [("cluster", "k"), ("cluster", "k"), ("cluster", "l"), ("case", "d"), ("case", "e")]
-    assert [one[:60] for one in copies.together] == [
-        "1 of 5 cases asks word for word what another case does, and ",
-        "1 of 5 cases asks word for word what another case does, and ",
-    ]
-    assert "belongs to its cluster" in copies.together[0]
-    assert "counts as independent of it" in copies.together[1]
-    assert copies.warnings[0].startswith("2 of 5 cases ask")
+LINKS = [("a", "1", "k"), ("b", "1", None), ("c", "1", "l"), ("d", None, "l"), ("e", None, None), ("f", "2", "m")]
+
+
+@given(st.permutations(LINKS))
+def test_cases_that_a_chain_of_copies_and_named_clusters_connects_are_one_cluster(
+    links: list[tuple[str, str | None, str | None]],
+) -> None:
+    clusters = Clusters()
+    for link in links:
+        clusters.add(*link)
+    one = dict.fromkeys("abcd", ("cluster", "k"))
+    assert clusters.by_case() == one | {"e": ("case", "e"), "f": ("cluster", "m")}
+    assert (clusters.shared(), len(clusters)) == (one, 3)
+    assert clusters.copied[0].startswith("2 of 6 cases ask word for word what another case does, and count as one ")
+
+
+def test_labels_that_contradict_those_of_a_copy_are_told() -> None:
+    pair = {"attributes": {"pair_digest": "p"}}
+    given = [("a", "1", None), ("b", "1", "A"), ("c", "2", "B"), ("d", "1", "B"), ("e", "2", "TIE"), ("f", "1", None)]
+    rows = [row(case_id, asked, gold=gold, **pair) for case_id, asked, gold in given]
+    assert copied_cases(rows)[0].endswith("over 1 cluster; 2 of the copies have another gold label")
+    assert copied_cases(rows[:4])[0].endswith("over 1 cluster; 1 of the copies has another gold label")
+    assert copied_cases(rows[:3])[0].endswith("over 1 cluster")
 
 
 def test_rows_of_copies_carry_one_value() -> None:
     rows = [row("a", "1"), row("b", "1"), row("c", "2"), row("d", "3", attributes={"cluster": "k"}), row("e", "3")]
     together, told = copies_together(rows)
     assert [one.attributes.get("cluster") for one in together] == ["asked as a", "asked as a", None, "k", "k"]
-    assert told == ["2 of 5 cases ask word for word what another case does, and belong to its cluster"]
+    assert told[0].endswith("and count as one cluster with it: intervals and tests are over 3 clusters")
     assert copies_together(rows[1:4]) == (rows[1:4], [])
 
 

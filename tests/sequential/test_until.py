@@ -25,7 +25,7 @@ def cases(count: int, *, clusters: int | None = None, failing: int = 10) -> list
     return [
         AnswerCase(
             case_id=f"c{n}",
-            input="q",
+            input=f"q{n}",
             output="bad" if n % failing == 0 else "good",
             attributes={} if clusters is None else {"cluster": f"k{n % clusters}"},
         )
@@ -166,7 +166,7 @@ def test_scores_are_weighed_on_their_scale() -> None:
 
 
 def test_a_criterion_that_appears_late_counts_as_not_passed_before() -> None:
-    until = Until([AnswerCase(case_id=f"c{n}", input="q", output="a") for n in range(6)], ["pass_rate>=0.5"])
+    until = Until([AnswerCase(case_id=f"c{n}", input=f"q{n}", output="a") for n in range(6)], ["pass_rate>=0.5"])
     order = [case.case_id for case in until]
     empty = judged_case(order[0], [None, None, None])
     until.add(empty)

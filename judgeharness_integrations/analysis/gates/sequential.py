@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeharness_integrations.analysis.aggregation.grouping import cluster_of, named_cluster
+from judgeharness_integrations.analysis.aggregation.clusters import Clusters
 from judgeharness_integrations.analysis.gates.gate import Expression
 from judgeharness_integrations.analysis.gates.metrics import (
     CASE_VALUES,
@@ -217,7 +217,7 @@ def sample_of(cases: CriterionCases, *, about: About, report: RunReport, gate: s
         gate: the expression the sample is for; where it is the run's own, the cases that one looked at.
 
     """
-    results, own = [*(result for result, _ in cases.pairs), *cases.others], report.gates
+    results, own = cases.results, report.gates
     if own is None or not own.stopped:
         found = _whole(results, cases.summary.cases, about)
         found = found if report.of_known_size else replace(found, note=_TAKEN_FOR_WHOLE)
@@ -226,7 +226,9 @@ def sample_of(cases: CriterionCases, *, about: About, report: RunReport, gate: s
     else:
         found = _drawn(results, own.order, cases.summary.judge, about, looked=_looked(own, cases, about, gate))
     unequal = unequal_clusters(found.clusters) if about == "population" else ""
-    return Sample(missing=f"{unequal}: {ABOUT_SUITE}") if unequal else found
+    if not unequal:
+        return found
+    return Sample(missing=f"{'; '.join([*Clusters.of_cases(found.results).copied, unequal])}: {ABOUT_SUITE}")
 
 
 def _whole(results: Sequence[HarnessResult], planned: int, about: About) -> Sample:
@@ -258,7 +260,7 @@ def _drawn(
 ) -> Sample:
     """Return the cases up to the first without an answer: which answer was late may depend on the answer."""
     clusters = _clusters(results)
-    if order.clusters < order.cases or any(named_cluster(result.rows) is not None for result in results):
+    if order.clusters < order.cases or len(set(clusters)) < len(results):
         return Sample(missing=f"which cases the clusters hold that were not asked is not known: {_TOLD_AT_ITS_END}")
     asked = order.asked.get(judge, 0)
     if asked > len(results):
@@ -272,7 +274,8 @@ def _drawn(
 
 
 def _clusters(results: Sequence[HarnessResult]) -> list[Hashable]:
-    return [cluster_of(result.case_id, result.rows) for result in results]
+    clusters = Clusters.of_cases(results)
+    return [clusters.of(result.case_id) for result in results]
 
 
 def within(cases: CriterionCases, case_ids: frozenset[str]) -> CriterionCases | None:
