@@ -220,7 +220,9 @@ def material_of(
     scores = source.scores(found)
     return Material(
         found=found,
-        report=replace(leaderboard(found), unvaried=_unvaried(rows, cases), copies=() if found.scored else _copies(rows, request)),
+        report=replace(
+            leaderboard(found), unvaried=_unvaried(rows, cases), copies=() if found.scored else _copies(rows, request)
+        ),
         pointwise=source.pointwise(found),
         scores=scores.rows,
         unscored=scores.why,

@@ -16,14 +16,13 @@ from judgeharness_integrations.analysis.gates.gate import Gate, Gates
 from judgeharness_integrations.analysis.gates.metrics import CASE_VALUES, case_value, value_without
 from judgeharness_integrations.analysis.gates.report import AskingOrder, GateReport
 from judgeharness_integrations.analysis.gates.sequential import (
-    ABOUT_SUITE,
     Evidence,
     Looked,
     judged_sequentially,
     shuffled,
+    unequal_sizes,
     weigh,
 )
-from judgeharness_integrations.analysis.sequential.processes import unequal_clusters
 from judgeharness_integrations.judging.cases import CaseFile, case_id_of
 from judgeharness_integrations.judging.execution.agenda import OneByOne
 from judgeharness_integrations.judging.execution.preparing import asked_digest, clusters_of_cases
@@ -132,9 +131,8 @@ class Until(OneByOne):
         self._ordered, self._units, self.total = ordered, list(units.values()), len(cases)
         self._most = max(map(len, self._units), default=1)
         self._size = None if self._size is None else len(self._units)
-        if self._size is None and (unequal := unequal_clusters(names)):
-            told = "; ".join([*clusters.copied, unequal])
-            raise UsageError(f"{told}: {ABOUT_SUITE}; nothing was asked.")
+        if self._size is None and (unequal := unequal_sizes(clusters)):
+            raise UsageError(f"{unequal}; nothing was asked.")
 
     def __iter__(self) -> Iterator[Case]:
         """Yield the cases until the gates are settled, then those that were answered before."""

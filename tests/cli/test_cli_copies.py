@@ -65,7 +65,10 @@ def told_by(command: Command, folder: Path, config: Path) -> dict[str, bool]:
                       folder / "cal.json", "--yes"),
     }  # fmt: skip
     ran = {name: command(*given) for name, given in asked.items()}
-    return {name: (LEFT_OUT if name == "certify" else SENTENCE) in " ".join(f"{one.out} {one.err}".split()) for name, one in ran.items()}
+    return {
+        name: (LEFT_OUT if name == "certify" else SENTENCE) in " ".join(f"{one.out} {one.err}".split())
+        for name, one in ran.items()
+    }
 
 
 def test_every_command_that_counts_copies_says_so(command: Command, folder: Path, suite: Callable[..., Path]) -> None:
@@ -149,7 +152,7 @@ def test_a_copy_is_seen_however_many_cases_lie_between() -> None:
 def test_a_case_in_two_runs_is_one_case_in_the_table_too(
     command: Command, folder: Path, suite: Callable[..., Path]
 ) -> None:
-    """Forty cases asked twice are no eighty: intervals of accuracy and controls are about as wide as those of one."""
+    """Ten texts asked of four ids, and twice, are no eighty: intervals are about as wide as those of one run."""
     config = suite("source")
     text = (folder / "cases.csv").read_text()
     (folder / "cases.csv").write_text(
@@ -163,13 +166,13 @@ def test_a_case_in_two_runs_is_one_case_in_the_table_too(
         json.loads(command("replay", path, "--rule", "majority", "--json").out)["judges"][0]
         for path in (folder / "one", both)
     )
-    assert (once["correct"], once["clusters"], twice["correct"], twice["clusters"]) == (32, None, 64, 40)
+    assert (once["correct"], once["clusters"], twice["correct"], twice["clusters"]) == (32, 10, 64, 10)
     widths = [
         one["high"] - one["low"] for judge in (once, twice) for one in [judge["controls"]["listed"][0]["advantage"]]
     ]
     assert widths[1] == pytest.approx(widths[0], rel=0.1)  # of eighty cases it would be .7 of that
-    assert "clusters" not in command("replay", folder / "one", "--rule", "majority").out
-    assert "80 cases in 40 clusters" in command("replay", both, "--rule", "majority").out
+    assert "40 cases in 10 clusters" in command("replay", folder / "one", "--rule", "majority").out
+    assert "80 cases in 10 clusters" in command("replay", both, "--rule", "majority").out
 
 
 def test_copies_of_labels_are_in_the_cluster_of_what_they_copy(

@@ -151,6 +151,10 @@ class Clusters:
         """Return case -> its cluster, of every case that was added."""
         return {case_id: self.of(case_id) for case_id in self._places}
 
+    def by_measurement(self) -> list[Cluster]:
+        """Return the cluster of every time that a case was added."""
+        return [self.of(case_id) for case_id, place in self._places.items() for _ in range(self._measured[place])]
+
     def shared(self) -> dict[str, Cluster]:
         """Return case -> cluster of the cases that are not alone: they share one, or were measured several times."""
         sizes: Counter[int] = Counter()

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from judgeharness_integrations.analysis.result import HarnessResult
 
 __all__ = [
-    "ABOUT_SUITE",
     "ALPHA",
     "Evidence",
     "Looked",
@@ -44,6 +43,7 @@ __all__ = [
     "looked_at",
     "sample_of",
     "shuffled",
+    "unequal_sizes",
     "weigh",
     "within",
 ]
@@ -164,7 +164,7 @@ def _odds(log_e: float) -> float:
     return math.exp(log_e) if log_e < _LARGEST else math.inf
 
 
-ABOUT_SUITE: Final = "gate about this suite (--about suite), or ask equally many cases a cluster"
+_ABOUT_SUITE: Final = "gate about this suite (--about suite), or ask equally many cases a cluster"
 _ASK_AGAIN: Final = "ask with run --until, which knows every case of the suite and asks nothing twice"
 
 _TAKEN_FOR_WHOLE: Final = (
@@ -225,10 +225,14 @@ def sample_of(cases: CriterionCases, *, about: About, report: RunReport, gate: s
         found = _of_unknown_order(results, about)
     else:
         found = _drawn(results, own.order, cases.summary.judge, about, looked=_looked(own, cases, about, gate))
-    unequal = unequal_clusters(found.clusters) if about == "population" else ""
-    if not unequal:
-        return found
-    return Sample(missing=f"{'; '.join([*Clusters.of_cases(found.results).copied, unequal])}: {ABOUT_SUITE}")
+    unequal = unequal_sizes(Clusters.of_cases(found.results)) if about == "population" else ""
+    return Sample(missing=unequal) if unequal else found
+
+
+def unequal_sizes(clusters: Clusters) -> str:
+    """Return why clusters are no evidence about a population, and what to do; empty where they are."""
+    unequal, copied = unequal_clusters(clusters.by_measurement()), clusters.copied
+    return unequal and f"{'; '.join([*copied, unequal])}: {'leave copies out, ' if copied else ''}{_ABOUT_SUITE}"
 
 
 def _whole(results: Sequence[HarnessResult], planned: int, about: About) -> Sample:
