@@ -122,7 +122,7 @@ class _Verdicts:
 class JudgeSums:
     """Folds, failures and usage of one judge: `add` every planned case once.
 
-    Memory grows with criteria, kinds of failure and verdicts, and by a digest a case.
+    Memory grows with criteria, kinds of failure and verdicts, and by a digest a case where rows have one.
     """
 
     def __init__(
@@ -174,7 +174,7 @@ class JudgeSums:
         if decisions and all(case.censored and case.decision.status != "not_graded" for case in decisions.values()):
             self.saved += planned - max(len(case.rows) for case in decisions.values())
         if rows:
-            self.clusters.add_rows(rows[0].case_id, rows)
+            self.clusters.add_rows(rows[0].case_id, rows, once=True)
         self.failures.add(rows)
         self.cut_off.add(rows)
         self.usage.add(rows)

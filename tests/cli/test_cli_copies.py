@@ -387,3 +387,114 @@ def test_labels_of_exchanged_answers_contradict_where_they_are_the_same(
     rows = [row("a", "1", gold="A", **pair), row("b", order, gold=gold, **pair)]
     found, told = without_copies(rows)
     assert (len(found), len({one.attributes.get("cluster") for one in found}), len(told)) == (kept, 1, 1)
+
+
+EIGHT = """
+def _judged(case, wrong):
+    other = {'A': 'B', 'B': 'A'}
+    right = 'A' if 'good' in case.output else 'B'
+    return other[right] if case.output.split()[-1] in wrong else right
+
+def before(case):
+    return _judged(case, '0')
+
+def after(case):
+    return _judged(case, '0123')
+"""
+
+
+@pytest.fixture
+def eight(folder: Path) -> Callable[..., Path]:
+    """Writes a configuration of eight pairs, each so many times under ids of its own, every other one exchanged."""
+    (folder / "house_of_eight.py").write_text(EIGHT)
+
+    def write(judge: str, *, copies: int) -> Path:
+        texts = [(n, k, f"good {n}", f"bad {n}") for n in range(8) for k in range(copies)]
+        lines = [f"p{n}k{k},{b},{a},B" if (n + k) % 2 else f"p{n}k{k},{a},{b},A" for n, k, a, b in texts]
+        (folder / "eight.csv").write_text("\n".join(["case_id,output,output_b,gold", *lines]))
+        config = {
+            "judges": [{"name": "judge", "callable": f"house_of_eight:{judge}", "model": "gpt-4o"}],
+            "cases": "eight.csv",
+            "harness": {"perturbations": ["none"], "repetitions": 1, "aggregation_rule": "majority"},
+        }
+        (folder / f"{judge}{copies}.json").write_text(json.dumps(config))
+        return folder / f"{judge}{copies}.json"
+
+    return write
+
+
+def accuracy_of(command: Command, *asked: object) -> tuple[float, float, float]:
+    """The accuracy and its interval."""
+    found = command(*asked, "--json").json["judges"][0]["criteria"][0]["accuracy"]
+    return found["value"], found["low"], found["high"]
+
+
+def test_many_copies_of_eight_pairs_tell_no_more_than_eight_pairs(
+    command: Command, folder: Path, eight: Callable[..., Path]
+) -> None:
+    """Seven of eight are right: 160 independent pairs would say .814 to .922, and pass the gate."""
+    for copies in (1, 20):
+        gate = ("--fail-under", "accuracy>=0.75", "--json")
+        ran = command("run", eight("before", copies=copies), "--out", folder / f"{copies}", "--yes", *gate)
+        assert (ran.code, ran.json["gates"]["checks"][0]["status"]) == (1, "failed")
+    alone, copied = (accuracy_of(command, "report", folder / f"{copies}") for copies in (1, 20))
+    assert copied == pytest.approx(alone, abs=0.1)
+    assert copied[1] < alone[1] < alone[2] < copied[2]
+    kept = json.loads((folder / "20" / "summary.json").read_text())["judges"][0]["criteria"][0]
+    replayed = command("replay", folder / "20", "--rule", "majority", "--json").json["judges"][0]
+    assert [one["clusters"] for one in (kept, replayed)] == [8, 8]
+    assert tuple(kept["accuracy_95"]) == copied[1:]
+    checked = command("report", folder / "20", "--fail-under", "accuracy>=0.75", "--json")
+    assert (checked.code, checked.json["gates"]["checks"][0]["low"] < 0.5) == (1, True)
+
+
+def test_few_texts_settle_no_gate_however_often_they_are_asked(
+    command: Command, folder: Path, eight: Callable[..., Path]
+) -> None:
+    asked = ("--out", folder / "run", "--yes", "--json", "--until", "accuracy>=0.5")
+    ran = command("run", eight("before", copies=20), *asked)
+    [check] = ran.json["gates"]["checks"]
+    assert (ran.code, check["status"], check["n"]) == (1, "failed", 160)
+    assert "over 160 decided cases with gold in 8 clusters, which are the units" in check["reason"]
+    assert "not settled" in check["reason"]
+
+
+def test_a_suite_with_one_copy_is_no_sequential_sample_of_a_population(
+    command: Command, folder: Path, eight: Callable[..., Path]
+) -> None:
+    config = eight("before", copies=1)
+    with (folder / "eight.csv").open("a") as cases:
+        cases.write("\nagain,bad 7,good 7,B")
+    asked = ("run", config, "--out", folder / "run", "--yes", "--until", "accuracy>=0.5")
+    refused = command(*asked)
+    assert (refused.code, refused.err.count("\n")) == (2, 1)
+    assert "1 of 9 cases asks word for word what another case does" in refused.err
+    assert "leave copies out, gate about this suite (--about suite)" in refused.err
+    assert command(*asked, "--about", "suite").code == 0
+
+
+def test_a_change_on_three_texts_is_no_change_of_sixty_cases(
+    command: Command, folder: Path, eight: Callable[..., Path]
+) -> None:
+    for judge in ("before", "after"):
+        command("run", eight(judge, copies=20), "--out", folder / judge, "--yes")
+    ran = command("compare", folder / "before", folder / "after", "--fail-on", "worse", "--json")
+    [found] = ran.json["criteria"]
+    assert (ran.code, found["answer"], found["main"]["clusters"]) == (0, "no difference found", 8)
+    assert found["main"]["p"] == pytest.approx(0.25, abs=0.01)
+    [told] = ran.json["copies"]
+    assert told.endswith("count as one cluster with it: intervals and tests are over 8 clusters")
+
+
+@pytest.mark.parametrize(("texts", "interval"), [(1, (0.0, 1.0)), (2, (0.1, 1.0)), (3, (0.2, 1.0))])
+def test_hardly_any_texts_tell_hardly_anything(
+    command: Command, tmp_path: Path, texts: int, interval: tuple[float, float]
+) -> None:
+    rows = [row(f"c{n}", str(n % texts), gold="PASS") for n in range(60)]
+    log = write_log(rows, tmp_path / "log.jsonl")
+    value, low, high = accuracy_of(command, "report", log, "--rule", "majority")
+    assert (value, low, high) == pytest.approx((1.0, *interval), abs=0.1)
+    gated = command("report", log, "--rule", "majority", "--fail-under", "accuracy>=0.5", "--json")
+    reason = gated.json["gates"]["checks"][0]["reason"]
+    assert gated.code == 1
+    assert f"intervals and tests are over {texts} cluster" in reason

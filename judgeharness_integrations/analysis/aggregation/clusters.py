@@ -73,7 +73,8 @@ class Clusters:
 
     Cases are in one cluster where they name the same one, where they ask word for word the same (a pair also with its
     answers exchanged), and where a chain of such links connects them. A case that was measured several times, in
-    several runs say, is one case. Memory grows by a digest a case, time in proportion to the cases.
+    several runs say, is one case. Memory grows by a digest a case, about 400 bytes, and time with
+    their number.
     """
 
     def __init__(self, column: str = CLUSTER) -> None:
@@ -84,11 +85,13 @@ class Clusters:
         self._measured: list[int] = []
         self._names: list[str | None] = []
         self._labels: list[_Labels | None] = []
+        self._golds: dict[Hashable, Mapping[str, Verdict]] = {}
         self._named: dict[str, int] = {}  # value of the column -> the first case that has it
         self._asked: dict[Hashable, int] = {}  # digest of a question -> the first case that asks it
         self._copied: set[int] = set()
         self._contradicted: set[int] = set()
         self._keys: dict[int, Cluster] = {}
+        self._alone = 0  # cases that are not kept
 
     @classmethod
     def of_cases(cls, cases: Iterable[Answered], column: str = CLUSTER) -> Self:
@@ -132,13 +135,18 @@ class Clusters:
         self._compare(place, first, labels)
         return True
 
-    def add_rows(self, case_id: str, rows: Sequence[VerdictRow]) -> bool:
+    def add_rows(self, case_id: str, rows: Sequence[VerdictRow], *, once: bool = False) -> bool:
         """Take in a case by its rows: a pair by the digest of its answers in any order, where they have one.
 
-        Others are known by the hash of their plain question, else of another one.
+        Others are known by the hash of their plain question, else of another one. One that is measured `once`, and has
+        neither digest nor cluster, is alone: it is counted and not kept.
         """
         asked, order = _asked(rows)
+        if once and asked is None and named_cluster(rows, self._column) is None:
+            self._alone += 1
+            return False
         golds = _golds(rows)
+        golds = self._golds.setdefault(tuple(golds.items()), golds)  # equal ones are kept once
         return self.add(case_id, asked, named_cluster(rows, self._column), (order, golds) if golds else None)
 
     def of(self, case_id: str) -> Cluster:
@@ -164,17 +172,17 @@ class Clusters:
 
     def __len__(self) -> int:
         """Return the number of clusters."""
-        return sum(place == parent for place, parent in enumerate(self._parents))
+        return self._alone + sum(place == parent for place, parent in enumerate(self._parents))
 
     @property
     def copied(self) -> list[str]:
         """What is to be said of copies: nothing, or one sentence."""
         if not self._copied:
             return []
-        copies = len(self._copied)
+        copies, cases = len(self._copied), len(self._places) + self._alone
         ask, count = ("asks", "counts") if copies == 1 else ("ask", "count")
         told = (
-            f"{copies} of {len(self._places)} cases {ask} word for word what another case does, and {count} as one "
+            f"{copies} of {cases} cases {ask} word for word what another case does, and {count} as one "
             f"cluster with it: intervals and tests are over {counted(len(self), 'cluster')}"
         )
         if against := len(self._contradicted):
