@@ -172,11 +172,13 @@ def calibrate_log(log: Path, rule: str | None, request: Request, *, config: Path
         if configured is not None:
             notes += configured.check(log, decided)
         everything = items_of(decided)
-        clusters = Clusters.of_rows(rows).by_case()
+        belonging = Clusters.of_rows(rows)
+        clusters = belonging.by_case()
         rows = _of_part(rows, study.labels(labelled, clusters))
         decided = folding.decisions(rows)
         criteria = _criteria(decided, request, folding)  # which refuses what cannot be compared
     candidate = candidate_of_items(judge, folding.rule.name, _labelled(everything))
+    shared = belonging.shared_names()
     count = study.count(labelled.golds()[0], candidate if configured is None else configured.candidate)
     if count > 1:
         criteria = _criteria(decided, request, folding, candidates=count)
@@ -191,7 +193,7 @@ def calibrate_log(log: Path, rule: str | None, request: Request, *, config: Path
         },
         measured_at=labelled_last_asked(rows) or datetime.now(UTC).isoformat(timespec="seconds"),
         parts=folding.parts,
-        items=_labelled(items_of(decided)),
+        items=tuple(replace(item, cluster=shared.get(item.case_id)) for item in _labelled(items_of(decided))),
         design=design_of_rows(rows, folding.rule.name),
         candidates=count,
         population=_population(decided, request.by),

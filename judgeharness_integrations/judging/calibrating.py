@@ -68,6 +68,7 @@ def calibration_report(
     design: dict[str, Any] = {}
     results = list(results)
     belonging = Clusters.of_cases(results) if clusters is None else clusters
+    shared = belonging.shared_names()
     for result in results:
         design = dict(result.design.parts())
         columns = result.rows[0].attributes if result.rows else {}
@@ -86,6 +87,7 @@ def calibration_report(
                     gold=gold,
                     verdict=measured.verdict,
                     status=measured.status,
+                    cluster=shared.get(result.case_id),
                 )
             )
     if not items:

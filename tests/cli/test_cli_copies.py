@@ -18,6 +18,9 @@ from judgeharness_integrations.analysis.aggregation.clusters import (
     copies_together,
     without_copies,
 )
+from judgeharness_integrations.analysis.calibration import CalibrationReport
+from judgeharness_integrations.analysis.calibration.drift import drift
+from judgeharness_integrations.analysis.calibration.driftanswer import anchor_cases
 from judgeharness_integrations.judging.execution.preparing import CaseFacts
 from judgeharness_integrations.verdictlog import VerdictRow, read_log, write_log
 
@@ -195,6 +198,22 @@ def test_copies_of_labels_are_in_the_cluster_of_what_they_copy(
 
     found = [one.criteria["verdict"].clusters for one in [harness.calibrate(judge, CalibrationSet.from_file(cases))]]
     assert [*found, *(one["criteria"]["verdict"]["clusters"] for one in reports)] == [10, 10, 10]
+
+
+def test_a_judge_is_checked_for_drift_on_one_copy_of_each_text(
+    command: Command, folder: Path, suite: Callable[..., Path]
+) -> None:
+    config, out = suite(), folder / "cal.json"
+    log = folder / "run" / "verdicts.jsonl"
+    command("run", config, "--out", folder / "run", "--yes")
+    labels = ("--labels", folder / "cases.csv")
+    for asked in (("--log", log, "--rule", "majority"), (config, *labels, "--yes")):
+        command("calibrate", *asked, "--source", "human", "--out", out)
+        saved = CalibrationReport.load(out)
+        assert len({item.cluster for item in saved.items}) == len(anchor_cases(saved.items)) == 10
+        assert {item.cluster for item in saved.items if item.case_id in {"c3", "c13"}} == {"case c13"}
+        [found] = drift(saved, saved.items).criteria.values()
+        assert found.n == 10
 
 
 def test_copies_are_held_out_together(command: Command, folder: Path, suite: Callable[..., Path]) -> None:

@@ -170,6 +170,10 @@ class Clusters:
             sizes[self._root(place)] += times
         return {case_id: self.of(case_id) for case_id, place in self._places.items() if sizes[self._root(place)] > 1}
 
+    def shared_names(self) -> dict[str, str]:
+        """Return `shared` as texts, to be saved: `case c1`, `cluster news`."""
+        return {case_id: " ".join(cluster) for case_id, cluster in self.shared().items()}
+
     def __len__(self) -> int:
         """Return the number of clusters."""
         return self._alone + sum(place == parent for place, parent in enumerate(self._parents))
