@@ -12,7 +12,7 @@ import typer
 
 from judgeharness_integrations._documents import refuse_same
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.analysis.aggregation.clusters import CLUSTER, Clusters, copies_together
+from judgeharness_integrations.analysis.aggregation.clusters import CLUSTER, Clusters, copied_cases
 from judgeharness_integrations.analysis.aggregation.grouping import by_criterion, is_numeric
 from judgeharness_integrations.analysis.aggregation.rules import Rule
 from judgeharness_integrations.analysis.calibration import (
@@ -240,13 +240,17 @@ def _labelled(items: Sequence[LabelledItem]) -> tuple[LabelledItem, ...]:
     return tuple(item for item in items if item.gold is not None)
 
 
+def _with_copies(rows: Sequence[VerdictRow], column: str) -> tuple[Sequence[VerdictRow], list[str]]:
+    return rows, copied_cases(rows, column)
+
+
 def labelled_rows(
     rows: Sequence[VerdictRow],
     log: Path,
     request: Request,
     *,
     cluster: str = CLUSTER,
-    copies: Callable[[Sequence[VerdictRow], str], tuple[Sequence[VerdictRow], list[str]]] = copies_together,
+    copies: Callable[[Sequence[VerdictRow], str], tuple[Sequence[VerdictRow], list[str]]] = _with_copies,
 ) -> tuple[CalibrationSet, Sequence[VerdictRow], tuple[str, ...]]:
     """Return the labels, the rows with them, and what is to be said: of a file of labels, of the run, of its cases.
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from judgeharness_integrations._errors import UnknownNameError, UsageError
-from judgeharness_integrations.analysis.aggregation.clusters import CLUSTER, Clusters, copies_together
+from judgeharness_integrations.analysis.aggregation.clusters import CLUSTER, Clusters, copied_cases
 from judgeharness_integrations.analysis.aggregation.grouping import by_criterion
 from judgeharness_integrations.analysis.calibration import (
     CalibrationReport,
@@ -64,11 +64,10 @@ def of_log(request: CorrectedRateRequest, log: Path, rule: str) -> tuple[Correct
         known = {name for row in rows for name in row.attributes}
         if request.cluster not in {None, *known}:
             raise UnknownNameError("column", request.cluster or "", known)
-        together, copied = copies_together(rows, request.cluster or CLUSTER)
-        cases = list(case_decisions(together, chosen))
+        cases = list(case_decisions(rows, chosen))
     if any(is_number(case.decision.verdict) for case in cases):
         raise UsageError("the rule decides on scores, which have no rate: give it a threshold, as median(pass_at=7).")
-    notes += (*stop_notes(log), *copied)
+    notes += (*stop_notes(log), *copied_cases(rows, request.cluster or CLUSTER))
     origin = Origin(judge=judge, criterion=criterion, rule=chosen.name, rule_fixed="after", notes=notes)
     if request.calibration is None:
         return _with_gold(cases, request, criterion, log), origin
