@@ -145,7 +145,7 @@ class Clusters:
         if once and asked is None and named_cluster(rows, self._column) is None:
             self._alone += 1
             return False
-        golds = _golds(rows)
+        golds: Mapping[str, Verdict] = _golds(rows)
         golds = self._golds.setdefault(tuple(golds.items()), golds)  # equal ones are kept once
         return self.add(case_id, asked, named_cluster(rows, self._column), (order, golds) if golds else None)
 
