@@ -224,6 +224,15 @@ def test_copies_are_held_out_together(command: Command, folder: Path, suite: Cal
     assert len(json.loads(told.out)["items"]) == 4 * len(ids)
 
 
+def test_cases_that_can_share_nothing_are_counted_and_not_kept() -> None:
+    clusters = Clusters()
+    rows = [row("a", None), row("b", None, attributes={"cluster": "k"}), row("c", "1"), row("d", "1")]
+    for one in rows:
+        clusters.add_rows(one.case_id, [one], once=True)
+    assert (len(clusters), clusters.shared()) == (3, dict.fromkeys("cd", ("case", "c")))
+    assert clusters.copied == copied_cases(rows)
+
+
 LINKS = [("a", "1", "k"), ("b", "1", None), ("c", "1", "l"), ("d", None, "l"), ("e", None, None), ("f", "2", "m")]
 
 
