@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import random
-from collections import Counter
 from dataclasses import replace
 from typing import Any
 
@@ -14,6 +13,7 @@ from hypothesis import strategies as st
 
 from judgeharness_integrations._errors import UnknownNameError, UsageError
 from judgeharness_integrations.analysis.aggregation import rule
+from judgeharness_integrations.analysis.aggregation.clusters import Clusters
 from judgeharness_integrations.analysis.aggregation.deciding import PLANNED_SAMPLES
 from judgeharness_integrations.analysis.aggregation.grouping import by_case, by_judge
 from judgeharness_integrations.analysis.aggregation.position import position_bias
@@ -34,8 +34,9 @@ LABELS = {"tone": ("PASS", "FAIL"), "verdict": ("A", "B", "TIE"), "depth": (1, 3
 
 @st.composite
 def logs(draw: st.DrawFn) -> list[VerdictRow]:
-    """Rows of two judges about up to three criteria; some calls failed for every criterion."""
+    """Rows of two judges about up to three criteria; some calls failed for every criterion, some cases are copies."""
     rows: dict[Any, VerdictRow] = {}
+    copies = draw(st.booleans())
     for _ in range(draw(st.integers(1, 40))):
         name = draw(st.sampled_from([*LABELS, EVERY_CRITERION]))
         failed = name == EVERY_CRITERION or draw(st.booleans())
@@ -52,6 +53,7 @@ def logs(draw: st.DrawFn) -> list[VerdictRow]:
             perturbation="position_swap" if swapped else "none",
             swapped=swapped,
             repetition=draw(st.integers(0, 2)),
+            attributes={"pair_digest": str(case // 2)} if copies else {},
         )
         rows.setdefault(one.key, one)
     return list(rows.values())
@@ -73,9 +75,8 @@ def test_case_by_case_is_as_a_whole(rows: list[VerdictRow], chance: random.Rando
     whole = replay(rows, "majority | median", **options)
     groups = cases_of(rows)
     chance.shuffle(groups)
-    runs = Counter(case for _, case in {(row.run, row.case_id) for row in rows})
-    recurring = [case for case, count in runs.items() if count > 1]
-    folded = replay_cases(groups, "majority | median", recurring=recurring, **options)
+    clusters = {judge: Clusters.of_rows(mine).shared() for judge, mine in by_judge(rows).items()}
+    folded = replay_cases(groups, "majority | median", clusters=clusters, **options)
     assert entries(folded.judges) == entries(whole.judges)
     assert (folded.rule, folded.rule_fixed) == (whole.rule, whole.rule_fixed)
 
@@ -86,9 +87,9 @@ def test_case_by_case_is_as_a_whole(rows: list[VerdictRow], chance: random.Rando
 @given(logs())
 def test_position_case_by_case_is_position_of_the_log(rows: list[VerdictRow]) -> None:
     mine = [replace(row, judge="j") for row in rows if row.criterion == "verdict"]
-    counts = PositionCounts()
-    for group in by_case(mine).values():
-        counts.add(group)
+    counts, clusters = PositionCounts(), Clusters.of_rows(mine).shared()
+    for (_, case_id), group in by_case(mine).items():
+        counts.add(group, clusters.get(case_id))
     assert not counts.foreign
     assert counts.bias() == (position_bias(mine) if counts.used & {"A", "B"} else None)
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import statistics
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
 from judgeharness_integrations.analysis.aggregation.curtailing import settled, unbiased_rate
 from judgeharness_integrations.analysis.aggregation.deciding import decide
 from judgeharness_integrations.analysis.aggregation.decision import Decision, not_graded
-from judgeharness_integrations.analysis.aggregation.grouping import DEFAULT_CRITERION, by_criterion, cluster_of
+from judgeharness_integrations.analysis.aggregation.grouping import DEFAULT_CRITERION, by_criterion
 from judgeharness_integrations.analysis.aggregation.rules import Rule, RuleLike
 from judgeharness_integrations.analysis.aggregation.rules import rule as named_rule
 from judgeharness_integrations.analysis.aggregation.statistics import (
@@ -261,7 +261,12 @@ def uncertified(result: HarnessResult) -> HarnessResult:
 
 
 def facts_of_result(
-    result: HarnessResult, texts: Mapping[str, str], *, column: str | None, criteria: Collection[str] | None = None
+    result: HarnessResult,
+    texts: Mapping[str, str],
+    *,
+    column: str | None,
+    cluster: Hashable,
+    criteria: Collection[str] | None = None,
 ) -> CaseFacts:
     """Return what is counted of a measured case: the rule's decisions, as labelled cases are counted.
 
@@ -269,12 +274,13 @@ def facts_of_result(
         result: the measurement.
         texts: field -> text of what was judged, as far as that is known.
         column: the column of the strata.
+        cluster: what the case shares with others (`Clusters.of`); None where it stands alone.
         criteria: the criteria that count; all of them when None.
 
     """
     result = uncertified(result)
     return CaseFacts(
-        cluster=cluster_of(result.case_id, result.rows),
+        cluster=cluster,
         criteria={
             name: Decided(verdict=one.verdict, status=one.status, consistency=one.consistency_rate)
             for name, one in result.criteria.items()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,7 +9,6 @@ import typer
 
 from judgeharness_integrations._documents import refuse_same
 from judgeharness_integrations._errors import ConfigError, UnknownNameError, UsageError
-from judgeharness_integrations.analysis.aggregation.grouping import CopiedCases, attributed, named_cluster
 from judgeharness_integrations.cli._asking import check_cost, confirm, judge_model, print_plans
 from judgeharness_integrations.cli._calibration_output import Request, deliver
 from judgeharness_integrations.cli._failures import failures, told, without_replay_advice
@@ -18,10 +16,9 @@ from judgeharness_integrations.cli._output import check_file
 from judgeharness_integrations.cli._plan import Asking, money_notes
 from judgeharness_integrations.cli._stopping import terminable
 from judgeharness_integrations.cli.exits import NOT_GRADED, OK
-from judgeharness_integrations.judging.cases import case_id_of
 from judgeharness_integrations.judging.config import Config, build_harness_options, build_judge, load_config
 from judgeharness_integrations.judging.execution.observing import Span, default_observers
-from judgeharness_integrations.judging.execution.preparing import asked_digest
+from judgeharness_integrations.judging.execution.preparing import clusters_of_cases
 from judgeharness_integrations.judging.harness import JudgeHarness
 from judgeharness_integrations.judging.labelset import CalibrationSet
 from judgeharness_integrations.judging.prices import prices_of
@@ -85,8 +82,8 @@ def calibrate_config(path: Path | None, request: Request, *, rule: str | None, m
     )
     _check_column(everything)
     study = study_of(request, path, request.out)
-    clusters, copied = _clusters(everything)
-    labelled = study.labels(everything, clusters)
+    clusters = clusters_of_cases(everything.cases)
+    labelled = study.labels(everything, clusters.by_case())
     judge = build_judge(config, place)
     limit = config.execution.max_calls if max_calls is None else max_calls
     count = _NotGraded()
@@ -94,7 +91,7 @@ def calibrate_config(path: Path | None, request: Request, *, rule: str | None, m
     harness = JudgeHarness(**options)
     plan = harness.plan(judge, labelled.cases)
     asked = Asking(judge=judge.name, model=config.judges[place].model, plan=plan)
-    notes = [*money_notes([asked], prices_of(config), labelled.cases), *copied]
+    notes = [*money_notes([asked], prices_of(config), labelled.cases), *clusters.copied]
     print_plans({judge.name: plan}, config, max_calls=limit, stderr=request.as_json, notes=notes)
     check_cost(plan.total, limit)
     confirm(plan.total, yes=yes)
@@ -108,15 +105,6 @@ def calibrate_config(path: Path | None, request: Request, *, rule: str | None, m
         raise typer.Abort from None
     deliver(study.told(report), request)
     return _ended(count, judge.name, config)
-
-
-def _clusters(labelled: CalibrationSet) -> tuple[dict[str, Hashable], list[str]]:
-    """Return the cluster of each case, copies in that of what they copy, and what is to be said of copies."""
-    copies, clusters = CopiedCases(), dict[str, Hashable]()
-    for case in labelled.cases:
-        case_id = case_id_of(case)
-        clusters[case_id] = copies.add(case_id, asked_digest(case), named_cluster(attributed(case)))
-    return clusters, copies.together
 
 
 def _check_column(labelled: CalibrationSet) -> None:

@@ -13,14 +13,8 @@ import typer
 
 from judgeharness_integrations._documents import refuse_same
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.analysis.aggregation.grouping import (
-    CLUSTER,
-    by_case,
-    by_criterion,
-    cluster_of,
-    copies_together,
-    is_numeric,
-)
+from judgeharness_integrations.analysis.aggregation.clusters import CLUSTER, Clusters, copied_cases
+from judgeharness_integrations.analysis.aggregation.grouping import by_criterion, is_numeric
 from judgeharness_integrations.analysis.aggregation.rules import Rule, deciding_rule
 from judgeharness_integrations.analysis.calibration import (
     CalibrationReport,
@@ -200,11 +194,13 @@ def calibrate_log(log: Path, rule: str | None, request: Request, *, config: Path
         if configured is not None:
             notes += configured.check(log, decided)
         everything = items_of(decided)
-        clusters = {case: cluster_of(case, mine) for (_, case), mine in by_case(rows).items()}
+        belonging = Clusters.of_rows(rows)
+        clusters = belonging.by_case()
         rows = _of_part(rows, study.labels(labelled, clusters))
         decided = folding.decisions(rows)
         criteria = _criteria(decided, request, folding)  # which refuses what cannot be compared
     candidate = candidate_of_items(judge, deciding_rule(folding.rule, rows).name, _labelled(everything))
+    shared = belonging.shared_names()
     count = study.count(labelled.golds()[0], candidate if configured is None else configured.candidate)
     if count > 1:
         criteria = _criteria(decided, request, folding, candidates=count)
@@ -219,7 +215,7 @@ def calibrate_log(log: Path, rule: str | None, request: Request, *, config: Path
         },
         measured_at=labelled_last_asked(rows) or datetime.now(UTC).isoformat(timespec="seconds"),
         parts=folding.parts,
-        items=_labelled(items_of(decided)),
+        items=tuple(replace(item, cluster=shared.get(item.case_id)) for item in _labelled(items_of(decided))),
         design=design_of_rows(rows, folding.rule.name),
         candidates=count,
         population=_population(decided, request.by),
@@ -272,13 +268,17 @@ def _labelled(items: Sequence[LabelledItem]) -> tuple[LabelledItem, ...]:
     return tuple(item for item in items if item.gold is not None)
 
 
+def _with_copies(rows: Sequence[VerdictRow], column: str) -> tuple[Sequence[VerdictRow], list[str]]:
+    return rows, copied_cases(rows, column)
+
+
 def labelled_rows(
     rows: Sequence[VerdictRow],
     log: Path,
     request: Request,
     *,
     cluster: str = CLUSTER,
-    copies: Callable[[Sequence[VerdictRow], str], tuple[Sequence[VerdictRow], list[str]]] = copies_together,
+    copies: Callable[[Sequence[VerdictRow], str], tuple[Sequence[VerdictRow], list[str]]] = _with_copies,
 ) -> tuple[CalibrationSet, Sequence[VerdictRow], tuple[str, ...]]:
     """Return the labels, the rows with them, and what is to be said: of a file of labels, of the run, of its cases.
 
@@ -363,13 +363,14 @@ def _criteria(
 
 
 def _judged(labelled: Sequence[CaseDecision], *, numeric: bool) -> list[Judged]:
+    clusters = Clusters.of_cases(labelled)
     return [
         Judged(
             gold=gold,
             verdict=case.decision.verdict,
             status=case.decision.status,
             confidence=case_consistency(case, numeric=numeric),
-            cluster=cluster_of(case.case_id, case.rows),
+            cluster=clusters.of(case.case_id),
             longer=longer_of({}, case.rows[0].attributes),
             scored=numeric,
         )

@@ -10,7 +10,7 @@ import typer
 
 from judgeharness_integrations._documents import refuse_same
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.analysis.aggregation.grouping import CLUSTER, without_copies
+from judgeharness_integrations.analysis.aggregation.clusters import CLUSTER, without_copies
 from judgeharness_integrations.analysis.aggregation.rules import deciding_rule
 from judgeharness_integrations.analysis.calibration.candidates import candidate_of_items
 from judgeharness_integrations.analysis.calibration.saved import labelled_last_asked

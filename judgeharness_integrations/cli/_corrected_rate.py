@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from judgeharness_integrations._errors import UnknownNameError, UsageError
-from judgeharness_integrations.analysis.aggregation.grouping import CLUSTER, by_criterion, cluster_of, copies_together
+from judgeharness_integrations.analysis.aggregation.clusters import CLUSTER, Clusters, copied_cases
+from judgeharness_integrations.analysis.aggregation.grouping import by_criterion
 from judgeharness_integrations.analysis.calibration import (
     CalibrationReport,
     CriterionCalibration,
@@ -64,11 +65,10 @@ def of_log(request: CorrectedRateRequest, log: Path, rule: str) -> tuple[Correct
         known = {name for row in rows for name in row.attributes}
         if request.cluster not in {None, *known}:
             raise UnknownNameError("column", request.cluster or "", known)
-        together, copied = copies_together(rows, request.cluster or CLUSTER)
-        cases = list(case_decisions(together, chosen))
+        cases = list(case_decisions(rows, chosen))
     if any(is_number(case.decision.verdict) for case in cases):
         raise UsageError("the rule decides on scores, which have no rate: give it a threshold, as median(pass_at=7).")
-    notes += (*stop_notes(log), *copied)
+    notes += (*stop_notes(log), *copied_cases(rows, request.cluster or CLUSTER))
     fixed = rule_fixed_of_run(log, {judge: rows}, chosen)
     origin = Origin(judge=judge, criterion=criterion, rule=chosen.name, rule_fixed=fixed, notes=notes)
     if request.calibration is None:
@@ -255,8 +255,9 @@ def _undecided(cases: Sequence[CaseDecision]) -> int:
 
 
 def _clusters(cases: Sequence[CaseDecision], column: str | None) -> list[Hashable]:
-    """Return the cluster each item is in, by a column where one is named; see `cluster_of`."""
-    return [cluster_of(case.case_id, case.rows, column or CLUSTER) for case in cases]
+    """Return the cluster each item is in, by a column where one is named."""
+    clusters = Clusters.of_cases(cases, column or CLUSTER)
+    return [clusters.of(case.case_id) for case in cases]
 
 
 _TITLES = {

@@ -10,12 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.analysis.aggregation.grouping import (
-    by_case,
-    by_criterion,
-    cluster_of,
-    without_copies,
-)
+from judgeharness_integrations.analysis.aggregation.clusters import Clusters, without_copies
+from judgeharness_integrations.analysis.aggregation.grouping import by_case, by_criterion
 from judgeharness_integrations.analysis.aggregation.rules import Rule, pass_mark, rule
 from judgeharness_integrations.analysis.calibration.holdout import check_candidates, simultaneous_alpha
 from judgeharness_integrations.analysis.calibration.population import column_text
@@ -145,8 +141,9 @@ def _check_priced(rows: Sequence[VerdictRow], rule: Rule | None) -> None:
             f"--certify prices decisions of the rule {_PRICED}, not of {rule.name}: give --rule {_PRICED}, or certify "
             "a labelled log under your rule, whose refusal says how many labels would do."
         )
-    cases = by_case(rows).items()
-    clusters = [cluster_of(case_id, mine) for (_, case_id), mine in cases if any(row.gold is not None for row in mine)]
+    belonging = Clusters.of_rows(rows)
+    labelled = [case_id for (_, case_id), mine in by_case(rows).items() if any(row.gold is not None for row in mine)]
+    clusters = [belonging.of(case_id) for case_id in labelled]
     if len(set(clusters)) < len(clusters):
         raise UsageError(
             f"{len(clusters)} labelled cases of the pilot are in {len(set(clusters))} clusters, and --certify tells "

@@ -12,7 +12,8 @@ from typing import Any, Protocol, get_args
 import typer
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.analysis.aggregation.grouping import CLUSTER, by_case, by_judge, copied_cases
+from judgeharness_integrations.analysis.aggregation.clusters import CLUSTER, copied_cases
+from judgeharness_integrations.analysis.aggregation.grouping import by_case, by_judge
 from judgeharness_integrations.analysis.aggregation.rules import RuleLike
 from judgeharness_integrations.analysis.design import RuleFixed
 from judgeharness_integrations.analysis.ranking.analyses import Material, Portfolio, portfolio_of
@@ -219,7 +220,9 @@ def material_of(
     scores = source.scores(found)
     return Material(
         found=found,
-        report=replace(leaderboard(found), unvaried=_unvaried(rows, cases), copies=_copies(rows, request)),
+        report=replace(
+            leaderboard(found), unvaried=_unvaried(rows, cases), copies=() if found.scored else _copies(rows, request)
+        ),
         pointwise=source.pointwise(found),
         scores=scores.rows,
         unscored=scores.why,

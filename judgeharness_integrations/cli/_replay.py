@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.analysis.aggregation.grouping import by_case, by_criterion, copied_cases
+from judgeharness_integrations.analysis.aggregation.clusters import copied_cases
+from judgeharness_integrations.analysis.aggregation.grouping import by_case, by_criterion
 from judgeharness_integrations.analysis.aggregation.rules import Rule
 from judgeharness_integrations.analysis.aggregation.rules import rule as named_rule
 from judgeharness_integrations.analysis.calibration.facts import facts_of_decisions

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from itertools import islice
+from types import MappingProxyType
 from typing import Any, Protocol, TypeAlias
 
 from judgeharness_integrations._errors import JudgeHarnessError
 from judgeharness_integrations._version import __version__
-from judgeharness_integrations.analysis.aggregation.grouping import CLUSTER, CopiedCases
+from judgeharness_integrations.analysis.aggregation.clusters import Clusters
 from judgeharness_integrations.analysis.aggregation.rules import Rule
 from judgeharness_integrations.analysis.calibration.population import CaseFacts, PopulationCount
 from judgeharness_integrations.analysis.calibration.saved import CalibrationReport, CalibrationState
@@ -121,7 +122,7 @@ class _Verdicts:
 class JudgeSums:
     """Folds, failures and usage of one judge: `add` every planned case once.
 
-    Memory grows with criteria, kinds of failure and verdicts, and with the first 100,000 cases.
+    Memory grows with criteria, kinds of failure and verdicts, and by a digest a case where rows have one.
     """
 
     def __init__(
@@ -134,11 +135,16 @@ class JudgeSums:
         tolerance: float,
         tolerances: Mapping[str, float],
         certificate: HeldCertificate | None = None,
+        shared: Mapping[str, Hashable] = MappingProxyType({}),
     ) -> None:
-        """Start without cases; with a `certificate` in use, decisions that it does not certify are abstentions."""
-        self.certificate = certificate
+        """Start without cases.
+
+        With a `certificate` in use, decisions that it does not certify are abstentions. `shared` is case -> cluster, of
+        those that are not alone: known once all cases have been read (`clusters`).
+        """
+        self.certificate, self._shared = certificate, shared
         self._withheld = None if certificate is None else withheld(*certificate)
-        self.uncertified, self.copies = UncertifiedCases(), CopiedCases()
+        self.uncertified, self.clusters = UncertifiedCases(), Clusters()
         self._rule = rule
         self._fold = JudgeFold(
             judge=judge, rule=rule, criteria=criteria, min_valid=min_valid, tolerance=tolerance, tolerances=tolerances
@@ -155,7 +161,8 @@ class JudgeSums:
         self.cases += 1
         self.planned += planned
         self.not_asked += not rows
-        decisions = self._fold.add(rows, planned=planned, withheld=self._withheld)
+        cluster = self._shared.get(rows[0].case_id) if rows else None
+        decisions = self._fold.add(rows, planned=planned, withheld=self._withheld, cluster=cluster)
         graded = []
         for name, case in decisions.items():
             if self.certificate is not None:
@@ -167,7 +174,7 @@ class JudgeSums:
         if decisions and all(case.censored and case.decision.status != "not_graded" for case in decisions.values()):
             self.saved += planned - max(len(case.rows) for case in decisions.values())
         if rows:
-            self.copies.add_rows(rows[0].case_id, rows)
+            self.clusters.add_rows(rows[0].case_id, rows, once=True)
         self.failures.add(rows)
         self.cut_off.add(rows)
         self.usage.add(rows)
@@ -235,6 +242,7 @@ class JudgeTally:
     population: PopulationCount | None = None
     certified: CertifiedCases | None = None
     stopped: bool = False
+    clusters: Clusters = field(default_factory=Clusters)
 
     @property
     def model_name(self) -> str | None:
@@ -266,13 +274,14 @@ class JudgeTally:
 
     def _count(self, result: HarnessResult) -> None:
         """Count a case for the tests against the labelled ones."""
-        if result.state != "complete":
+        if result.state != "complete" or (result.calibration is None and result.certificate is None):
             return
+        self.clusters.add_rows(result.case_id, result.rows)
         if result.calibration is not None and (known := result.calibration.population) is not None:
             self.population = self.population or PopulationCount(known.column)
             self.population.add(_facts(result, known.column))
         if result.certificate is not None:
-            self.certified = self.certified or CertifiedCases(result.certificate)
+            self.certified = self.certified or CertifiedCases(result.certificate, self.clusters)
             self.certified.add(_facts(result, result.certificate.stratum))
 
     @property
@@ -283,7 +292,7 @@ class JudgeTally:
             return None
         if self.stopped:
             return ShiftTest(shifted=None, reason=STOPPED)
-        return shift_test(report.population, (self.population or PopulationCount()).finish())
+        return shift_test(report.population, (self.population or PopulationCount()).finish(self.clusters))
 
     @property
     def not_measured(self) -> list[str]:
@@ -314,9 +323,8 @@ class JudgeTally:
 
 
 def _facts(result: HarnessResult, column: str | None) -> CaseFacts:
-    """Return what is counted of a case; without named clusters it stands alone, as a run asks every case once."""
-    facts = facts_of_result(result, {}, column=column)
-    return facts if any(CLUSTER in row.attributes for row in result.rows) else replace(facts, cluster=None)
+    """Return what is counted of a case; which others it belongs to is known after the last one."""
+    return facts_of_result(result, {}, column=column, cluster=result.case_id)
 
 
 def summary_document(
@@ -406,7 +414,7 @@ def _judge(
         "skipped_perturbations": dict(tally.skipped),
         "alerts": sums.alerts,
         "not_measured": tally.not_measured,
-        "warnings": [*tally.warnings, *sums.uncertified.warnings, *sums.copies.warnings],
+        "warnings": [*tally.warnings, *sums.uncertified.warnings, *sums.clusters.copied],
         "usage": {**used([*sums.usage.usages, *sums.labelled.usages], prices), "rewrites": tally.rewrites},
         "calibration_usage": {**used(sums.labelled.usages, prices), "rewrites": 0} if sums.labelled.usages else None,
         "reused_from": dict(Counter(sums.usage.reused) + Counter(sums.labelled.reused)),
@@ -414,7 +422,19 @@ def _judge(
 
 
 def _sums(tally: JudgeTally, harness: JudgeHarness, log: CaseLog) -> JudgeSums:
-    """Read every planned case of a judge from the log, a few hundred at a time, and what calibrating it took."""
+    """Read every planned case of a judge from the log, and what calibrating it took."""
+    sums = _sums_of_cases(tally, harness, log)
+    if shared := sums.clusters.shared():  # what the first one of a cluster was is known after the last one
+        sums = _sums_of_cases(tally, harness, log, shared=shared)
+    for rows in log.case_groups(run=calibration_run(harness.run or ""), judge=tally.judge.name):
+        sums.labelled.add(rows)
+    return sums
+
+
+def _sums_of_cases(
+    tally: JudgeTally, harness: JudgeHarness, log: CaseLog, *, shared: Mapping[str, Hashable] = MappingProxyType({})
+) -> JudgeSums:
+    """Read every planned case of a judge from the log, a few hundred at a time."""
     design, run = harness.design_for(tally.judge), harness.run or ""
     sums = JudgeSums(
         judge=tally.judge.name,
@@ -424,11 +444,10 @@ def _sums(tally: JudgeTally, harness: JudgeHarness, log: CaseLog) -> JudgeSums:
         tolerance=design.tolerance,
         tolerances=tally.tolerances,
         certificate=harness.certificate_for(tally.judge, tally.model),
+        shared=shared,
     )
     for planned, rows in planned_rows(log, tally.planned, run=run, judge=tally.judge.name):
         sums.add(rows, planned=planned)
-    for rows in log.case_groups(run=calibration_run(run), judge=tally.judge.name):
-        sums.labelled.add(rows)
     return sums
 
 

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 from judgeharness_integrations._errors import CaseError
-from judgeharness_integrations.analysis.aggregation.grouping import CopiedCases, named_cluster
+from judgeharness_integrations.analysis.aggregation.clusters import Clusters
 from judgeharness_integrations.analysis.calibration.controls import longer_of
 from judgeharness_integrations.analysis.calibration.items import ONLY_CRITERION, Judged, LabelledItem
 from judgeharness_integrations.analysis.calibration.measure import CriterionCalibration, measure_calibration, stratified
@@ -21,7 +21,7 @@ from judgeharness_integrations.analysis.calibration.saved import CalibrationRepo
 from judgeharness_integrations.analysis.measure import facts_of_result
 from judgeharness_integrations.analysis.result import CriterionResult, HarnessResult
 from judgeharness_integrations.judging.cases import Case, case_id_of
-from judgeharness_integrations.judging.execution.preparing import asked_digest
+from judgeharness_integrations.judging.execution.preparing import clusters_of_cases
 from judgeharness_integrations.judging.execution.recalling import CALIBRATION, is_searchable
 from judgeharness_integrations.judging.labelset import CalibrationSet
 from judgeharness_integrations.judging.running import Run, fingerprint_parts
@@ -49,11 +49,11 @@ def calibration_report(
     judge: str,
     parts: Mapping[str, Any] | None,
     measured_at: str,
-    asked: Mapping[str, Hashable] | None = None,
+    clusters: Clusters | None = None,
 ) -> CalibrationReport:
     """Compare the decisions, all of one design, with the labels of a set.
 
-    Cases that ask the same are one cluster: by a digest of what each of them asks (`asked`), else by their rows.
+    `clusters` are those of the labelled cases where these are known, else of the rows.
 
     Raises:
         CaseError: labels name a criterion the judge does not answer, leave it open, or match no result.
@@ -66,14 +66,16 @@ def calibration_report(
     facts: list[CaseFacts] = []
     strata: dict[str, list[str | None]] = {}
     design: dict[str, Any] = {}
-    copies = CopiedCases()
+    results = list(results)
+    belonging = Clusters.of_cases(results) if clusters is None else clusters
+    shared = belonging.shared_names()
     for result in results:
         design = dict(result.design.parts())
         columns = result.rows[0].attributes if result.rows else {}
         longer = longer_of(texts.get(result.case_id, {}), columns)
         named = _by_criterion(golds.get(result.case_id, {}), result)
-        cluster = _cluster(result, copies, asked or {})
-        facts += (replace(one, cluster=cluster) for one in _facts(result, texts, calibration_set.by, named))
+        cluster = belonging.of(result.case_id)
+        facts += _facts(result, texts, calibration_set.by, named, cluster)
         for criterion, gold in named.items():
             strata.setdefault(criterion, []).append(facts[-1].stratum)
             measured = result.criteria[criterion]
@@ -85,6 +87,7 @@ def calibration_report(
                     gold=gold,
                     verdict=measured.verdict,
                     status=measured.status,
+                    cluster=shared.get(result.case_id),
                 )
             )
     if not items:
@@ -117,19 +120,16 @@ def _judged(measured: CriterionResult, gold: Verdict, *, cluster: Hashable, long
     )
 
 
-def _cluster(result: HarnessResult, copies: CopiedCases, asked: Mapping[str, Hashable]) -> Hashable:
-    """Return the cluster of a case, that of an earlier one that asks the same."""
-    if (digest := asked.get(result.case_id)) is not None:
-        return copies.add(result.case_id, digest, named_cluster(result.rows))
-    return copies.add_rows(result.case_id, result.rows)
-
-
 def _facts(
-    result: HarnessResult, texts: Mapping[str, Mapping[str, str]], column: str | None, named: Mapping[str, Verdict]
+    result: HarnessResult,
+    texts: Mapping[str, Mapping[str, str]],
+    column: str | None,
+    named: Mapping[str, Verdict],
+    cluster: Hashable,
 ) -> list[CaseFacts]:
     """Return what is counted of a case, nothing of one without a label."""
     given = texts.get(result.case_id, {})
-    return [facts_of_result(result, given, column=column, criteria=named)] if named else []
+    return [facts_of_result(result, given, column=column, cluster=cluster, criteria=named)] if named else []
 
 
 def _criteria(
@@ -344,7 +344,7 @@ class Anchor:
             judge=run.judge.name,
             parts=parts,
             measured_at=measured_at,
-            asked={case_id_of(case): asked_digest(case) for case in labels.cases},
+            clusters=clusters_of_cases(labels.cases),
         )
 
     async def _of(self, run: Run) -> tuple[CalibrationReport | None, CalibrationState | None]:

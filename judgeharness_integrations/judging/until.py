@@ -10,22 +10,22 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.analysis.aggregation.grouping import attributed, cluster_of, named_cluster
+from judgeharness_integrations.analysis.aggregation.clusters import Clusters, attributed, named_cluster
 from judgeharness_integrations.analysis.gates.checking import check_gates
 from judgeharness_integrations.analysis.gates.gate import Gate, Gates
 from judgeharness_integrations.analysis.gates.metrics import CASE_VALUES, case_value, value_without
 from judgeharness_integrations.analysis.gates.report import AskingOrder, GateReport
 from judgeharness_integrations.analysis.gates.sequential import (
-    ABOUT_SUITE,
     Evidence,
     Looked,
     judged_sequentially,
     shuffled,
+    unequal_sizes,
     weigh,
 )
-from judgeharness_integrations.analysis.sequential.processes import unequal_clusters
 from judgeharness_integrations.judging.cases import CaseFile, case_id_of
 from judgeharness_integrations.judging.execution.agenda import OneByOne
+from judgeharness_integrations.judging.execution.preparing import asked_digest, clusters_of_cases
 
 if TYPE_CHECKING:
     from judgeharness_integrations.analysis.gates.gate import Expression
@@ -60,8 +60,8 @@ class Until(OneByOne):
     """Cases for `evaluate_many` that end once gates are settled for one judge, for or against.
 
     Cases come in an order drawn by `seed` and are weighed in it, whichever is answered first; those in flight when the
-    gates are settled are finished and kept, but are not part of the evidence. Cases that share the attribute `cluster`
-    come together and are one unit. Give each result to `add`:
+    gates are settled are finished and kept, but are not part of the evidence. Cases that share the attribute `cluster`,
+    and those that ask word for word the same, come together and are one unit. Give each result to `add`:
 
         until = Until(cases, ["pass_rate>=0.8"])
         for result in harness.evaluate_many(judge, until):
@@ -101,6 +101,7 @@ class Until(OneByOne):
         self.total: int | None = None
         self._unread: Iterator[Case] | None = None
         self._units: list[list[str]] = []
+        self._seen = Clusters()  # of a generator
         self._most, self._size = 1, None if self.gates.about == "population" else 0
         for gate in self.gates.listed:
             _check(gate.expression, self.gates)
@@ -120,16 +121,18 @@ class Until(OneByOne):
         self._tracked: dict[tuple[str, str | None, str], _Tracked] = {}
 
     def _arrange(self, cases: Sequence[Case]) -> None:
-        names = [_cluster_of(case) for case in cases]
-        ordered = [cases[place] for place in shuffled(names, seed=self.seed)]
+        clusters = clusters_of_cases(cases)
+        names = [clusters.of(case_id_of(case)) for case in cases]
+        order = shuffled(names, seed=self.seed)
+        ordered = [cases[place] for place in order]
         units: dict[Hashable, list[str]] = {}
-        for case in ordered:
-            units.setdefault(_cluster_of(case), []).append(case_id_of(case))
+        for place in order:
+            units.setdefault(names[place], []).append(case_id_of(cases[place]))
         self._ordered, self._units, self.total = ordered, list(units.values()), len(cases)
         self._most = max(map(len, self._units), default=1)
         self._size = None if self._size is None else len(self._units)
-        if self._size is None and (unequal := unequal_clusters(names)):
-            raise UsageError(f"{unequal}: {ABOUT_SUITE}; nothing was asked.")
+        if self._size is None and (unequal := unequal_sizes(clusters)):
+            raise UsageError(f"{unequal}; nothing was asked.")
 
     def __iter__(self) -> Iterator[Case]:
         """Yield the cases until the gates are settled, then those that were answered before."""
@@ -143,11 +146,20 @@ class Until(OneByOne):
                 continue
             self._in_order += 1
             if self._unread is not None:
-                if named_cluster(attributed(case)) is not None:
-                    raise UsageError("which cases of a generator share a cluster is not known: give a list of them.")
+                self._check_alone(case)
                 self._units.append([case_id_of(case)])
             self.opened.add(case_id_of(case))
             yield case
+
+    def _check_alone(self, case: Case) -> None:
+        named = named_cluster(attributed(case))
+        if named is not None:
+            raise UsageError("which cases of a generator share a cluster is not known: give a list of them.")
+        if self._seen.add(case_id_of(case), asked_digest(case), named):
+            raise UsageError(
+                f"case {case_id_of(case)!r:.60} asks word for word what an earlier one does, and is no further "
+                "evidence: leave copies out, or give a list of cases."
+            )
 
     @property
     def settled(self) -> bool:
@@ -269,11 +281,6 @@ class Until(OneByOne):
         expression, about = one.gate.expression, self.gates.about
         looked = self._looked_at(one)
         return judged_sequentially(expression, looked, about=about, judge=self.judge, criterion=one.criterion)
-
-
-def _cluster_of(case: Case) -> Hashable:
-    """Return what stands for a case among units: what `cluster_of` will say of its rows."""
-    return cluster_of(case_id_of(case), attributed(case))
 
 
 def _fits(expression: Expression, measured: CriterionResult) -> bool:

@@ -283,7 +283,7 @@ def results(verdicts: Sequence[str], report: CalibrationReport, **facts_of: Any)
 
 def known(verdicts: Sequence[str], *, column: str | None = None) -> CalibrationReport:
     """A calibration that knows cases of these verdicts."""
-    counted = (facts_of_result(one, {}, column=column) for one in results(verdicts, calibration()))
+    counted = (facts_of_result(one, {}, column=column, cluster=None) for one in results(verdicts, calibration()))
     return replace(calibration(), population=population_of(counted, column=column))
 
 

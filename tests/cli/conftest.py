@@ -39,9 +39,9 @@ def first_row(rows):
     return rows[0].verdict
 """
 CASES = """case_id,input,output,output_b,gold
-c1,q,good,bad,A
-c2,q,bad,good,B
-c3,q,good one,bad one,A
+c1,q1,good,bad,A
+c2,q2,bad,good,B
+c3,q3,good one,bad one,A
 """
 
 

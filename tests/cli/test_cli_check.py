@@ -61,7 +61,7 @@ def config(folder: Path, asked: Callable[[], int]) -> Callable[..., Path]:
     del asked
 
     def write(*judges: str, cases: int = 3, **changes: Any) -> Path:
-        pairs = [f"c{n},q,good,fair,A" if n % 2 else f"c{n},q,fair,good,B" for n in range(cases)]
+        pairs = [f"c{n},q{n},good,fair,A" if n % 2 else f"c{n},q{n},fair,good,B" for n in range(cases)]
         (folder / "cases.csv").write_text("\n".join(["case_id,input,output,output_b,gold", *pairs, ""]))
         listed = [{"name": name, "callable": f"cli_judges:{name}", "model": "m-1"} for name in judges]
         path = folder / "check.json"

@@ -1,4 +1,4 @@
-"""Cases that ask what another one asks are no independent evidence: each command that counts them says so."""
+"""Cases that ask what another one asks are no independent evidence: they are one cluster, and every command says so."""
 
 from __future__ import annotations
 
@@ -8,25 +8,29 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from judgeharness_integrations import CalibrationSet, JudgeHarness, PairwiseCase
-from judgeharness_integrations.analysis.aggregation.grouping import (
-    CopiedCases,
+from judgeharness_integrations.analysis.aggregation.clusters import (
+    Clusters,
     copied_cases,
     copies_together,
     without_copies,
 )
+from judgeharness_integrations.analysis.calibration import CalibrationReport
+from judgeharness_integrations.analysis.calibration.drift import drift
+from judgeharness_integrations.analysis.calibration.driftanswer import anchor_cases
 from judgeharness_integrations.judging.execution.preparing import CaseFacts
 from judgeharness_integrations.verdictlog import VerdictRow, read_log, write_log
 
 Command = Callable[..., Any]
 JUDGE = "def grade(case):\n    return 'PASS' if 'good' in case.output else 'FAIL'\n"
 SENTENCE = (
-    "30 of 40 cases ask word for word what another case does, and count as independent of it: leave copies out, or "
-    "give them one value in a column 'cluster'"
+    "30 of 40 cases ask word for word what another case does, and count as one cluster with it: intervals and tests "
+    "are over 10 clusters"
 )
 LEFT_OUT = "30 of 40 cases ask word for word what another case does, and are left out: a label of a copy is no further"
-TOGETHER = "30 of 40 cases ask word for word what another case does, and belong to its cluster"
 
 
 @pytest.fixture
@@ -64,8 +68,10 @@ def told_by(command: Command, folder: Path, config: Path) -> dict[str, bool]:
                       folder / "cal.json", "--yes"),
     }  # fmt: skip
     ran = {name: command(*given) for name, given in asked.items()}
-    said = dict.fromkeys(("calibrate --log", "calibrate", "corrected-rate"), TOGETHER) | {"certify": LEFT_OUT}
-    return {name: said.get(name, SENTENCE) in " ".join(f"{one.out} {one.err}".split()) for name, one in ran.items()}
+    return {
+        name: (LEFT_OUT if name == "certify" else SENTENCE) in " ".join(f"{one.out} {one.err}".split())
+        for name, one in ran.items()
+    }
 
 
 def test_every_command_that_counts_copies_says_so(command: Command, folder: Path, suite: Callable[..., Path]) -> None:
@@ -136,21 +142,20 @@ def test_one_case_in_two_runs_is_no_copy_and_neither_is_one_without_a_hash() -> 
     rows = [row("a", "1", run="r1"), row("a", "1", run="r2"), row("b", None), row("c", None), row("d", "2")]
     assert copied_cases(rows) == []
     [told] = copied_cases([*rows, row("e", "2")])
-    assert told.startswith("1 of 5 cases asks word for word what another case does, and counts as independent of it:")
+    assert told.startswith("1 of 5 cases asks word for word what another case does, and counts as one cluster with it:")
 
 
-def test_no_more_than_so_many_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("judgeharness_integrations.analysis.aggregation.grouping._MOST", 1)
-    copies = CopiedCases()
-    for case_id, asked in (("a", "1"), ("b", "2"), ("c", "2"), ("d", "1")):
-        copies.add(case_id, asked, None)
-    assert (copies.cases, copies.copies) == (4, 1)
+def test_a_copy_is_seen_however_many_cases_lie_between() -> None:
+    clusters = Clusters()
+    copies = [clusters.add(f"c{n}", n % 120_000, None) for n in range(120_001)]
+    assert (sum(copies), len(clusters)) == (1, 120_000)
+    assert clusters.shared() == dict.fromkeys(("c0", "c120000"), ("case", "c0"))
 
 
 def test_a_case_in_two_runs_is_one_case_in_the_table_too(
     command: Command, folder: Path, suite: Callable[..., Path]
 ) -> None:
-    """Forty cases asked twice are no eighty: intervals of accuracy and controls are about as wide as those of one."""
+    """Ten texts asked of four ids, and twice, are no eighty: intervals are about as wide as those of one run."""
     config = suite("source")
     text = (folder / "cases.csv").read_text()
     (folder / "cases.csv").write_text(
@@ -164,13 +169,13 @@ def test_a_case_in_two_runs_is_one_case_in_the_table_too(
         json.loads(command("replay", path, "--rule", "majority", "--json").out)["judges"][0]
         for path in (folder / "one", both)
     )
-    assert (once["correct"], once["clusters"], twice["correct"], twice["clusters"]) == (32, None, 64, 40)
+    assert (once["correct"], once["clusters"], twice["correct"], twice["clusters"]) == (32, 10, 64, 10)
     widths = [
         one["high"] - one["low"] for judge in (once, twice) for one in [judge["controls"]["listed"][0]["advantage"]]
     ]
     assert widths[1] == pytest.approx(widths[0], rel=0.1)  # of eighty cases it would be .7 of that
-    assert "clusters" not in command("replay", folder / "one", "--rule", "majority").out
-    assert "80 cases in 40 clusters" in command("replay", both, "--rule", "majority").out
+    assert "40 cases in 10 clusters" in command("replay", folder / "one", "--rule", "majority").out
+    assert "80 cases in 10 clusters" in command("replay", both, "--rule", "majority").out
 
 
 def test_copies_of_labels_are_in_the_cluster_of_what_they_copy(
@@ -195,6 +200,22 @@ def test_copies_of_labels_are_in_the_cluster_of_what_they_copy(
     assert [*found, *(one["criteria"]["verdict"]["clusters"] for one in reports)] == [10, 10, 10]
 
 
+def test_a_judge_is_checked_for_drift_on_one_copy_of_each_text(
+    command: Command, folder: Path, suite: Callable[..., Path]
+) -> None:
+    config, out = suite(), folder / "cal.json"
+    log = folder / "run" / "verdicts.jsonl"
+    command("run", config, "--out", folder / "run", "--yes")
+    labels = ("--labels", folder / "cases.csv")
+    for asked in (("--log", log, "--rule", "majority"), (config, *labels, "--yes")):
+        command("calibrate", *asked, "--source", "human", "--out", out)
+        saved = CalibrationReport.load(out)
+        assert len({item.cluster for item in saved.items}) == len(anchor_cases(saved.items)) == 10
+        assert {item.cluster for item in saved.items if item.case_id in {"c3", "c13"}} == {"case c13"}
+        [found] = drift(saved, saved.items).criteria.values()
+        assert found.n == 10
+
+
 def test_copies_are_held_out_together(command: Command, folder: Path, suite: Callable[..., Path]) -> None:
     config, asked = suite(), ("--source", "human", "--holdout", "0.3", "--json")
     command("run", config, "--out", folder / "run", "--yes")
@@ -203,25 +224,45 @@ def test_copies_are_held_out_together(command: Command, folder: Path, suite: Cal
     assert len(json.loads(told.out)["items"]) == 4 * len(ids)
 
 
-def test_copies_in_named_clusters_stay_there() -> None:
-    copies = CopiedCases()
-    asked = [("a", "1", "k"), ("b", "1", None), ("c", "1", "l"), ("d", None, None), ("e", "2", None)]
-    clusters = [copies.add(*one) for one in asked]
-    assert clusters == [("cluster", "k"), ("cluster", "k"), ("cluster", "l"), ("case", "d"), ("case", "e")]
-    assert [one[:60] for one in copies.together] == [
-        "1 of 5 cases asks word for word what another case does, and ",
-        "1 of 5 cases asks word for word what another case does, and ",
-    ]
-    assert "belongs to its cluster" in copies.together[0]
-    assert "counts as independent of it" in copies.together[1]
-    assert copies.warnings[0].startswith("2 of 5 cases ask")
+def test_cases_that_can_share_nothing_are_counted_and_not_kept() -> None:
+    clusters = Clusters()
+    rows = [row("a", None), row("b", None, attributes={"cluster": "k"}), row("c", "1"), row("d", "1")]
+    for one in rows:
+        clusters.add_rows(one.case_id, [one], once=True)
+    assert (len(clusters), clusters.shared()) == (3, dict.fromkeys("cd", ("case", "c")))
+    assert clusters.copied == copied_cases(rows)
+
+
+LINKS = [("a", "1", "k"), ("b", "1", None), ("c", "1", "l"), ("d", None, "l"), ("e", None, None), ("f", "2", "m")]
+
+
+@given(st.permutations(LINKS))
+def test_cases_that_a_chain_of_copies_and_named_clusters_connects_are_one_cluster(
+    links: list[tuple[str, str | None, str | None]],
+) -> None:
+    clusters = Clusters()
+    for link in links:
+        clusters.add(*link)
+    one = dict.fromkeys("abcd", ("cluster", "k"))
+    assert clusters.by_case() == one | {"e": ("case", "e"), "f": ("cluster", "m")}
+    assert (clusters.shared(), len(clusters)) == (one, 3)
+    assert clusters.copied[0].startswith("2 of 6 cases ask word for word what another case does, and count as one ")
+
+
+def test_labels_that_contradict_those_of_a_copy_are_told() -> None:
+    pair = {"attributes": {"pair_digest": "p"}}
+    given = [("a", "1", None), ("b", "1", "A"), ("c", "2", "B"), ("d", "1", "B"), ("e", "2", "TIE"), ("f", "1", None)]
+    rows = [row(case_id, asked, gold=gold, **pair) for case_id, asked, gold in given]
+    assert copied_cases(rows)[0].endswith("over 1 cluster; 2 of the copies have another gold label")
+    assert copied_cases(rows[:4])[0].endswith("over 1 cluster; 1 of the copies has another gold label")
+    assert copied_cases(rows[:3])[0].endswith("over 1 cluster")
 
 
 def test_rows_of_copies_carry_one_value() -> None:
     rows = [row("a", "1"), row("b", "1"), row("c", "2"), row("d", "3", attributes={"cluster": "k"}), row("e", "3")]
     together, told = copies_together(rows)
     assert [one.attributes.get("cluster") for one in together] == ["asked as a", "asked as a", None, "k", "k"]
-    assert told == ["2 of 5 cases ask word for word what another case does, and belong to its cluster"]
+    assert told[0].endswith("and count as one cluster with it: intervals and tests are over 3 clusters")
     assert copies_together(rows[1:4]) == (rows[1:4], [])
 
 
@@ -374,3 +415,114 @@ def test_labels_of_exchanged_answers_contradict_where_they_are_the_same(
     rows = [row("a", "1", gold="A", **pair), row("b", order, gold=gold, **pair)]
     found, told = without_copies(rows)
     assert (len(found), len({one.attributes.get("cluster") for one in found}), len(told)) == (kept, 1, 1)
+
+
+EIGHT = """
+def _judged(case, wrong):
+    other = {'A': 'B', 'B': 'A'}
+    right = 'A' if 'good' in case.output else 'B'
+    return other[right] if case.output.split()[-1] in wrong else right
+
+def before(case):
+    return _judged(case, '0')
+
+def after(case):
+    return _judged(case, '0123')
+"""
+
+
+@pytest.fixture
+def eight(folder: Path) -> Callable[..., Path]:
+    """Writes a configuration of eight pairs, each so many times under ids of its own, every other one exchanged."""
+    (folder / "house_of_eight.py").write_text(EIGHT)
+
+    def write(judge: str, *, copies: int) -> Path:
+        texts = [(n, k, f"good {n}", f"bad {n}") for n in range(8) for k in range(copies)]
+        lines = [f"p{n}k{k},{b},{a},B" if (n + k) % 2 else f"p{n}k{k},{a},{b},A" for n, k, a, b in texts]
+        (folder / "eight.csv").write_text("\n".join(["case_id,output,output_b,gold", *lines]))
+        config = {
+            "judges": [{"name": "judge", "callable": f"house_of_eight:{judge}", "model": "gpt-4o"}],
+            "cases": "eight.csv",
+            "harness": {"perturbations": ["none"], "repetitions": 1, "aggregation_rule": "majority"},
+        }
+        (folder / f"{judge}{copies}.json").write_text(json.dumps(config))
+        return folder / f"{judge}{copies}.json"
+
+    return write
+
+
+def accuracy_of(command: Command, *asked: object) -> tuple[float, float, float]:
+    """The accuracy and its interval."""
+    found = command(*asked, "--json").json["judges"][0]["criteria"][0]["accuracy"]
+    return found["value"], found["low"], found["high"]
+
+
+def test_many_copies_of_eight_pairs_tell_no_more_than_eight_pairs(
+    command: Command, folder: Path, eight: Callable[..., Path]
+) -> None:
+    """Seven of eight are right: 160 independent pairs would say .814 to .922, and pass the gate."""
+    for copies in (1, 20):
+        gate = ("--fail-under", "accuracy>=0.75", "--json")
+        ran = command("run", eight("before", copies=copies), "--out", folder / f"{copies}", "--yes", *gate)
+        assert (ran.code, ran.json["gates"]["checks"][0]["status"]) == (1, "failed")
+    alone, copied = (accuracy_of(command, "report", folder / f"{copies}") for copies in (1, 20))
+    assert copied == pytest.approx(alone, abs=0.1)
+    assert copied[1] < alone[1] < alone[2] < copied[2]
+    kept = json.loads((folder / "20" / "summary.json").read_text())["judges"][0]["criteria"][0]
+    replayed = command("replay", folder / "20", "--rule", "majority", "--json").json["judges"][0]
+    assert [one["clusters"] for one in (kept, replayed)] == [8, 8]
+    assert tuple(kept["accuracy_95"]) == copied[1:]
+    checked = command("report", folder / "20", "--fail-under", "accuracy>=0.75", "--json")
+    assert (checked.code, checked.json["gates"]["checks"][0]["low"] < 0.5) == (1, True)
+
+
+def test_few_texts_settle_no_gate_however_often_they_are_asked(
+    command: Command, folder: Path, eight: Callable[..., Path]
+) -> None:
+    asked = ("--out", folder / "run", "--yes", "--json", "--until", "accuracy>=0.5")
+    ran = command("run", eight("before", copies=20), *asked)
+    [check] = ran.json["gates"]["checks"]
+    assert (ran.code, check["status"], check["n"]) == (1, "failed", 160)
+    assert "over 160 decided cases with gold in 8 clusters, which are the units" in check["reason"]
+    assert "not settled" in check["reason"]
+
+
+def test_a_suite_with_one_copy_is_no_sequential_sample_of_a_population(
+    command: Command, folder: Path, eight: Callable[..., Path]
+) -> None:
+    config = eight("before", copies=1)
+    with (folder / "eight.csv").open("a") as cases:
+        cases.write("\nagain,bad 7,good 7,B")
+    asked = ("run", config, "--out", folder / "run", "--yes", "--until", "accuracy>=0.5")
+    refused = command(*asked)
+    assert (refused.code, refused.err.count("\n")) == (2, 1)
+    assert "1 of 9 cases asks word for word what another case does" in refused.err
+    assert "leave copies out, gate about this suite (--about suite)" in refused.err
+    assert command(*asked, "--about", "suite").code == 0
+
+
+def test_a_change_on_three_texts_is_no_change_of_sixty_cases(
+    command: Command, folder: Path, eight: Callable[..., Path]
+) -> None:
+    for judge in ("before", "after"):
+        command("run", eight(judge, copies=20), "--out", folder / judge, "--yes")
+    ran = command("compare", folder / "before", folder / "after", "--fail-on", "worse", "--json")
+    [found] = ran.json["criteria"]
+    assert (ran.code, found["answer"], found["main"]["clusters"]) == (0, "no difference found", 8)
+    assert found["main"]["p"] == pytest.approx(0.25, abs=0.01)
+    [told] = ran.json["copies"]
+    assert told.endswith("count as one cluster with it: intervals and tests are over 8 clusters")
+
+
+@pytest.mark.parametrize(("texts", "interval"), [(1, (0.0, 1.0)), (2, (0.1, 1.0)), (3, (0.2, 1.0))])
+def test_hardly_any_texts_tell_hardly_anything(
+    command: Command, tmp_path: Path, texts: int, interval: tuple[float, float]
+) -> None:
+    rows = [row(f"c{n}", str(n % texts), gold="PASS") for n in range(60)]
+    log = write_log(rows, tmp_path / "log.jsonl")
+    value, low, high = accuracy_of(command, "report", log, "--rule", "majority")
+    assert (value, low, high) == pytest.approx((1.0, *interval), abs=0.1)
+    gated = command("report", log, "--rule", "majority", "--fail-under", "accuracy>=0.5", "--json")
+    reason = gated.json["gates"]["checks"][0]["reason"]
+    assert gated.code == 1
+    assert f"intervals and tests are over {texts} cluster" in reason

@@ -214,7 +214,7 @@ def test_gates_of_a_log_decide_alone(command: Command, tmp_path: Path) -> None:
     assert command("report", log, "--rule", "majority", "--fail-under", "pass_rate>=0.95").code == 1
 
 
-MANY = "case_id,input,output\n" + "".join(f"c{n},q,{'bad' if n % 10 == 0 else 'good'}\n" for n in range(200))
+MANY = "case_id,input,output\n" + "".join(f"c{n},q{n},{'bad' if n % 10 == 0 else 'good'}\n" for n in range(200))
 GRADED = """
 judges: [{name: one, callable: "graders:grade"}]
 cases: many.csv

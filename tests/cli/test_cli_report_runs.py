@@ -30,7 +30,7 @@ def paid(case):
     return Judgment(answers=answers, model="gpt-4o-2024-08-06", input_tokens=1000, output_tokens=1000)
 """
 PRICES = {"gpt-4o": {"input": 2.5, "output": 10}}  # 0.0125 a call
-CASES = "case_id,input,output,gold\n" + "".join(f"c{n},q,{'good' if n % 2 else 'bad'},PASS\n" for n in range(6))
+CASES = "case_id,input,output,gold\n" + "".join(f"c{n},q{n},{'good' if n % 2 else 'bad'},PASS\n" for n in range(6))
 LABELS = "case_id,input,output,gold\nl1,q,good,PASS\nl2,q,bad,FAIL\nl3,q,good,PASS\n"
 
 Command = Callable[..., Any]

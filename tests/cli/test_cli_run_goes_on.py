@@ -97,7 +97,7 @@ def test_a_complete_run_costs_nothing_and_is_written_down_again(
 def test_a_run_is_not_continued_with_another_question(
     command: Command, folder: Path, asked: Callable[[], int], changes: dict[str, Any], sentence: str
 ) -> None:
-    (folder / "more.csv").write_text((folder / "cases.csv").read_text() + "c4,q,good,bad,A\n")
+    (folder / "more.csv").write_text((folder / "cases.csv").read_text() + "c4,q4,good,bad,A\n")
     out = folder / "out"
     assert command("run", settings(folder), "--out", out).code == 0
     before = {path.name: path.read_bytes() for path in out.iterdir()}

@@ -41,7 +41,7 @@ CONFIG: dict[str, Any] = {
 @pytest.fixture
 def place(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A working directory with 300 cases, of which the first hundred pass and half of the others, and their judge."""
-    lines = [f"c{n},q,{'good' if n < 100 or n % 2 else 'bad'},{'k' if n < 150 else n}" for n in range(300)]
+    lines = [f"c{n},q{n},{'good' if n < 100 or n % 2 else 'bad'},{'k' if n < 150 else n}" for n in range(300)]
     (folder / "many.csv").write_text("\n".join(["case_id,input,output,kind", *lines, ""]))
     (folder / "until_graders.py").write_text(GRADERS)
     monkeypatch.chdir(folder)
@@ -176,12 +176,12 @@ def test_other_cases_in_one_log_are_another_look_and_said_so(command: Command, p
     first = command(*asked)
     assert "other cases" not in words(first.err + command(*asked).err)
     many = (place / "many.csv").read_text()
-    (place / "many.csv").write_text(many + "c300,q,good,300\n")
+    (place / "many.csv").write_text(many + "c300,q300,good,300\n")
     assert "undo the change, or start a new run with --new-run" in words(command(*asked).err)
     added = words(command(*asked, "--new-run").err)
     assert "the log holds a run --until of other cases, in an order of its own: added or changed cases" in added
     assert "passes one of them in up to 5 % instead of 2.5 %" in added
-    (place / "many.csv").write_text(many + "c301,q,good,301\n")
+    (place / "many.csv").write_text(many + "c301,q301,good,301\n")
     again = words(command(*asked, "--new-run").err)
     assert "runs --until of 2 other sets of cases" in again
     assert "in up to 7.5 % instead of 2.5 %" in again

@@ -16,7 +16,7 @@ from support.rows import both_orders, sampled
 from support.written_documents import ADAPTERS, BY_HAND, JUDGES, PAIRS, TERSE, TOY, Written
 
 from judgeharness_integrations.analysis.aggregation import rule
-from judgeharness_integrations.analysis.calibration import Judged, measure_calibration
+from judgeharness_integrations.analysis.calibration import Judged, LabelledItem, measure_calibration
 from judgeharness_integrations.analysis.calibration.population import Population
 from judgeharness_integrations.analysis.certifying import Wanted, certify
 from judgeharness_integrations.analysis.certifying.measuring import Labels
@@ -81,7 +81,11 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Written:
 
 def results(made: Written) -> None:
     clustered = [Judged(gold="PASS", verdict="PASS", status="decided", cluster=f"k{n % 4}") for n in range(9)]
-    texts = pattern(temperature=0.7, calibration=calibration(criteria={"verdict": measure_calibration(clustered)}))
+    item = LabelledItem(
+        case_id="c", criterion="verdict", gold="PASS", verdict="PASS", status="decided", cluster="cluster k0"
+    )
+    kept = calibration(criteria={"verdict": measure_calibration(clustered)}, items=(item,))
+    texts = pattern(temperature=0.7, calibration=kept)
     assert texts.calibration is not None
     made.take(json.dumps(texts.calibration.to_dict()))
     stopped = Design(

@@ -17,7 +17,7 @@ from judgeharness_integrations import JudgeHarness
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.analysis.gates import Gate, Gates, check_gates
 from judgeharness_integrations.analysis.runs import run_report
-from judgeharness_integrations.judging.cases import AnswerCase
+from judgeharness_integrations.judging.cases import AnswerCase, PairwiseCase
 from judgeharness_integrations.judging.until import Until, settled
 
 
@@ -25,7 +25,7 @@ def cases(count: int, *, clusters: int | None = None, failing: int = 10) -> list
     return [
         AnswerCase(
             case_id=f"c{n}",
-            input="q",
+            input=f"q{n}",
             output="bad" if n % failing == 0 else "good",
             attributes={} if clusters is None else {"cluster": f"k{n % clusters}"},
         )
@@ -165,8 +165,28 @@ def test_scores_are_weighed_on_their_scale() -> None:
         outside.add(result)
 
 
+def test_a_generator_that_yields_a_copy_is_refused_there() -> None:
+    one, two = AnswerCase(case_id="c1", input="q", output="a"), AnswerCase(case_id="c2", input="q", output="a")
+    until = Until(iter([one, two]), ["pass_rate>=0.5"], in_random_order=True)
+    assert next(iter(until)).case_id == "c1"
+    with pytest.raises(UsageError, match="case 'c2' asks word for word what an earlier one does"):
+        next(iter(until))
+
+
+def test_copies_with_their_answers_exchanged_are_asked_together_as_one_unit() -> None:
+    pairs = [
+        PairwiseCase(case_id=f"{n}", output=f"a{n}", output_b=f"b{n}", attributes={"cluster": n}) for n in range(9)
+    ]
+    copies = [replace(one.swapped(), case_id=f"{one.case_id}s", attributes={}) for one in pairs]
+    until = Until([*pairs, *copies], ["coverage>=0.5"])
+    names = [case.case_id.removesuffix("s") for case in until]
+    assert names[::2] == names[1::2]
+    assert until.order is not None
+    assert (until.order.clusters, until.order.cases) == (9, 18)
+
+
 def test_a_criterion_that_appears_late_counts_as_not_passed_before() -> None:
-    until = Until([AnswerCase(case_id=f"c{n}", input="q", output="a") for n in range(6)], ["pass_rate>=0.5"])
+    until = Until([AnswerCase(case_id=f"c{n}", input=f"q{n}", output="a") for n in range(6)], ["pass_rate>=0.5"])
     order = [case.case_id for case in until]
     empty = judged_case(order[0], [None, None, None])
     until.add(empty)

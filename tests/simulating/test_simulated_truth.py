@@ -90,7 +90,7 @@ def test_position_is_what_the_fold_of_a_log_finds(name: str) -> None:
     slots = [(shown[case], swapped[case]) for case in shown]
     agrees(truth.position_consistency, [one == other for one, other in slots])
     agrees(truth.net_lean, [{("A", "B"): 1.0, ("B", "A"): -1.0}.get(pair, 0.0) for pair in slots])  # type: ignore[call-overload]
-    bias = position_bias(rows)
+    bias = position_bias(replace(row, attributes={}, probe_hash=None) for row in rows)  # cases, and not copies of one
     assert bias is not None
     agrees(truth.first_slot_rate, [1.0] * bias.first_wins + [0.0] * bias.second_wins)
     assert (bias.cases_first - bias.cases_second) / N == pytest.approx(truth.net_lean, abs=0.08)

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from judgeharness_integrations.analysis.aggregation.clusters import Cluster, Clusters
 from judgeharness_integrations.analysis.statistics.proportions import sign_test
 from judgeharness_integrations.verdictlog.row import VerdictRow, voting
 
@@ -20,8 +21,8 @@ class PositionBias:
     """Counts over pairs of samples that differ in the order alone.
 
     `pairs` were asked in both orders; `equal` gave the same canonical verdict in both (a failed sample is equal to
-    nothing); `cases_first` and `cases_second` count cases that lean to one slot; `first_wins` and `second_wins` count
-    verdicts by slot over both orders.
+    nothing); `cases_first` and `cases_second` count cases, or clusters of them, that lean to one slot; `first_wins` and
+    `second_wins` count verdicts by slot over both orders.
     """
 
     pairs: int
@@ -46,7 +47,7 @@ class PositionBias:
 
     @property
     def p_value(self) -> float | None:
-        """Exact McNemar test of always-first against always-second, one sign a case: its pairs are not independent."""
+        """Exact McNemar test of always-first against always-second, one sign a cluster: pairs of one are dependent."""
         return sign_test(self.cases_first, self.cases_second)
 
 
@@ -73,9 +74,9 @@ def position_bias(rows: Iterable[VerdictRow]) -> PositionBias | None:
     if not pairs:
         return None
     slots = [(_slot(first), _slot(second)) for first, second in pairs]
-    leaning: Counter[tuple[str, str]] = Counter()
+    clusters, leaning = Clusters.of_rows([row for pair in pairs for row in pair]), Counter[Cluster]()
     for (first, _), slot in zip(pairs, slots, strict=True):
-        leaning[first.run, first.case_id] += _LEANS.get(slot, 0)
+        leaning[clusters.of(first.case_id)] += _LEANS.get(slot, 0)
     every = [slot for pair in slots for slot in pair]
     return PositionBias(
         pairs=len(pairs),

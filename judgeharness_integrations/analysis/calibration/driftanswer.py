@@ -405,7 +405,8 @@ def anchor_cases(items: Iterable[LabelledItem], count: int = DEFAULT_ANCHORS) ->
 
     Cases are ordered by a digest of their id within each class of gold labels (scores: quarters of their range of
     ranks), and classes are filled in proportion (Sainte-Lague) once each has one case, the largest first. So the
-    choice depends neither on the order of the items nor on the verdicts, and fewer anchors are some of the more.
+    choice depends neither on the order of the items nor on the verdicts, and fewer anchors are some of the more. Of
+    the cases of a cluster one is taken, as the tests are those of independent anchors.
 
     Raises:
         UsageError: there is no item, or `count` is below 1.
@@ -413,7 +414,7 @@ def anchor_cases(items: Iterable[LabelledItem], count: int = DEFAULT_ANCHORS) ->
     """
     if count < 1:
         raise UsageError(f"anchors must be a whole number of at least 1, not {count}.")
-    classes = _classes(items)
+    classes = _classes(_apart(items))
     if not classes:
         raise UsageError(
             "the calibration holds no items to check again, as an earlier version saved it: calibrate anew."
@@ -426,6 +427,17 @@ def anchor_cases(items: Iterable[LabelledItem], count: int = DEFAULT_ANCHORS) ->
         ranks[classes[case_id]] += 1
         order.append(((rank + 0.5) / size, 0, digest, case_id) if rank else (0.0, -size, digest, case_id))
     return tuple(case_id for *_, case_id in sorted(order)[:count])
+
+
+def _apart(items: Iterable[LabelledItem]) -> list[LabelledItem]:
+    """Return the items of one case of each cluster, the first one by its digest."""
+    items = list(items)
+    chosen: dict[str, str] = {}
+    for item in items:
+        if item.cluster is not None:
+            before = chosen.setdefault(item.cluster, item.case_id)
+            chosen[item.cluster] = min(before, item.case_id, key=_digest)
+    return [item for item in items if item.cluster is None or chosen[item.cluster] == item.case_id]
 
 
 def anchor_items(items: Sequence[LabelledItem], count: int = DEFAULT_ANCHORS) -> dict[Place, LabelledItem]:

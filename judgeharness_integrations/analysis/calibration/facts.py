@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from judgeharness_integrations.analysis.aggregation.grouping import cluster_of, is_numeric
+from judgeharness_integrations.analysis.aggregation.clusters import Clusters
+from judgeharness_integrations.analysis.aggregation.grouping import is_numeric
 from judgeharness_integrations.analysis.calibration.population import CaseFacts, Decided, column_text, lengths_of
 from judgeharness_integrations.analysis.replay.deciding import CaseDecision, case_consistency
 from judgeharness_integrations.verdictlog.row import VerdictRow
@@ -32,9 +33,12 @@ def facts_of_decisions(decided: Mapping[str, Iterable[CaseDecision]], *, column:
                 status=case.decision.status,
                 consistency=case_consistency(case, numeric=numeric),
             )
+    clusters = Clusters()
+    for (_, case_id), (rows, _) in found.items():
+        clusters.add_rows(case_id, rows)
     return [
         CaseFacts(
-            cluster=cluster_of(case_id, rows),
+            cluster=clusters.of(case_id),
             criteria=criteria,
             stratum=None if column is None else column_text(rows, column),
             lengths=lengths_of(rows, {}),

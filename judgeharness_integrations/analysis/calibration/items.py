@@ -201,6 +201,7 @@ class LabelledItem:
     """One case and criterion: the gold label as people gave it, and what the rule decided.
 
     `gold` is None only where answers come without labels, as in a log to be compared with an earlier calibration.
+    `cluster` is what its case shares with others; None where it is alone.
     """
 
     case_id: str
@@ -208,15 +209,17 @@ class LabelledItem:
     gold: Verdict | None
     verdict: Verdict | None
     status: Status
+    cluster: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the item as JSON keeps it: a set of labels is a sorted list."""
+        """Return the item as JSON keeps it: a set of labels is a sorted list, and no cluster is left out."""
         return {
             "case_id": self.case_id,
             "criterion": self.criterion,
             "gold": verdict_to_json(self.gold),
             "verdict": verdict_to_json(self.verdict),
             "status": self.status,
+            **({} if self.cluster is None else {"cluster": self.cluster}),
         }
 
     @classmethod
@@ -224,7 +227,12 @@ class LabelledItem:
         """Rebuild an item from `to_dict`."""
         gold, verdict = (_verdict(data[name]) for name in ("gold", "verdict"))
         return cls(
-            case_id=data["case_id"], criterion=data["criterion"], gold=gold, verdict=verdict, status=data["status"]
+            case_id=data["case_id"],
+            criterion=data["criterion"],
+            gold=gold,
+            verdict=verdict,
+            status=data["status"],
+            cluster=data.get("cluster"),
         )
 
 

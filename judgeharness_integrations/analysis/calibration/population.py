@@ -8,6 +8,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Self
 
+from judgeharness_integrations.analysis.aggregation.clusters import Clusters
 from judgeharness_integrations.analysis.aggregation.decision import Status
 from judgeharness_integrations.analysis.calibration.measure import NOT_GRADED
 from judgeharness_integrations.verdictlog.encoding import CHARACTERS, LENGTH_COLUMNS, columns_together, values_together
@@ -95,7 +96,7 @@ class Population:
 
 
 class PopulationCount:
-    """Counts cases one by one, in memory that grows with clusters and categories alone.
+    """Counts cases one by one, in memory that grows with clusters (or cases under their ids) and categories alone.
 
     Args:
         column: what their strata are called; None where they have none.
@@ -128,9 +129,14 @@ class PopulationCount:
             if one.consistency is not None:
                 counts[consistency_bin(one.consistency)] += 1
 
-    def finish(self) -> Population:
-        """Return what was counted."""
-        sizes = self._clusters.values()
+    def finish(self, clusters: Clusters | None = None) -> Population:
+        """Return what was counted; `clusters` says which cases belong together that were counted under their ids."""
+        found = self._clusters
+        if clusters is not None:
+            found = Counter()
+            for case_id, times in self._clusters.items():
+                found[clusters.of(str(case_id))] += times
+        sizes = found.values()
         total = sum(sizes) + self._alone
         return Population(
             cases=total,

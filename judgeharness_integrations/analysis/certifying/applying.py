@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
+from judgeharness_integrations.analysis.aggregation.clusters import Clusters
 from judgeharness_integrations.analysis.aggregation.grouping import by_criterion, is_numeric
 from judgeharness_integrations.analysis.calibration.population import (
     CaseFacts,
@@ -147,11 +148,16 @@ class CertifiedCases:
     """Counts the cases of a run by criterion and stratum, as a certificate keeps counts of its labelled ones.
 
     Only where decisions are certified: a certificate that promises nothing needs no cases that are like its own.
+
+    Args:
+        certificate: theirs.
+        clusters: which cases belong together, of cases whose facts name their ids; else those name their clusters.
+
     """
 
-    def __init__(self, certificate: Certificate) -> None:
+    def __init__(self, certificate: Certificate, clusters: Clusters | None = None) -> None:
         """Start without cases."""
-        self.certificate = certificate
+        self.certificate, self._clusters = certificate, clusters
         self._labelled: dict[tuple[str, str | None], Population] = {
             (one.criterion, one.stratum): one.population
             for one in certificate.selections
@@ -173,7 +179,9 @@ class CertifiedCases:
         """
         untested: list[str] = []
         for (criterion, stratum), labelled in self._labelled.items():
-            test = shift_test(labelled, self._counts[criterion, stratum].finish(), tests=len(self._labelled))
+            test = shift_test(
+                labelled, self._counts[criterion, stratum].finish(self._clusters), tests=len(self._labelled)
+            )
             where = "" if stratum is None else f"{self.certificate.stratum} {stratum_text(stratum)}: "
             state = transported(own, test)
             if state != own:

@@ -11,14 +11,9 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from judgeharness_integrations._errors import UnknownNameError, UsageError
+from judgeharness_integrations.analysis.aggregation.clusters import CLUSTER, Clusters, without_copies
 from judgeharness_integrations.analysis.aggregation.deciding import samples_planned
-from judgeharness_integrations.analysis.aggregation.grouping import (
-    CLUSTER,
-    by_criterion,
-    cluster_of,
-    is_numeric,
-    without_copies,
-)
+from judgeharness_integrations.analysis.aggregation.grouping import by_criterion, is_numeric
 from judgeharness_integrations.analysis.aggregation.rules import Rule
 from judgeharness_integrations.analysis.calibration.controls import longer_of
 from judgeharness_integrations.analysis.calibration.facts import facts_of_decisions
@@ -333,6 +328,7 @@ def _items(
     known = {name for case in cases for row in case.rows for name in row.attributes}
     check_columns(wanted.cluster, known)
     check_columns(wanted.stratum, known)
+    clusters = Clusters.of_cases(cases, wanted.cluster or CLUSTER)
     return [
         _Item(
             score=sureness(case, wanted.score, numeric=numeric, tolerance=wanted.tolerance)
@@ -340,7 +336,7 @@ def _items(
             else None,
             thin=counted_samples(case, wanted.score) < samples,
             wrong=wrong.get(place),
-            cluster=cluster_of(case.case_id, case.rows, wanted.cluster or CLUSTER),
+            cluster=clusters.of(case.case_id),
             stratum=None if wanted.stratum is None else column_text(case.rows, wanted.stratum),
             case=case,
         )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from judgeharness_integrations._errors import UnknownNameError, UsageError
-from judgeharness_integrations.analysis.aggregation.grouping import copied_cases
+from judgeharness_integrations.analysis.aggregation.clusters import copied_cases
 from judgeharness_integrations.analysis.calibration.controls import Controls
 from judgeharness_integrations.analysis.comparison.configuration import (
     DESIGN,

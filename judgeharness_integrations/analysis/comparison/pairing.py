@@ -7,8 +7,8 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from judgeharness_integrations._errors import UnknownNameError, UsageError
+from judgeharness_integrations.analysis.aggregation.clusters import Clusters
 from judgeharness_integrations.analysis.aggregation.decision import Status
-from judgeharness_integrations.analysis.aggregation.grouping import cluster_of
 from judgeharness_integrations.analysis.aggregation.statistics import within
 from judgeharness_integrations.analysis.result import CriterionResult, HarnessResult
 from judgeharness_integrations.analysis.runs.report import RunReport
@@ -49,12 +49,16 @@ class JudgePair:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pair:
-    """One case about one criterion, measured before and after; `measurement` counts those of a case from 1."""
+    """One case about one criterion, measured before and after; `measurement` counts those of a case from 1.
+
+    Cases of one `cluster` (`aggregation.clusters`) belong together by the rows of either side.
+    """
 
     case_id: str
     criterion: str
     before: HarnessResult
     after: HarnessResult
+    cluster: Hashable
     measurement: int = 1
 
     @property
@@ -71,11 +75,6 @@ class Pair:
     def golds(self) -> tuple[Verdict | None, Verdict | None]:
         """The gold labels, before and after."""
         return gold_of(self.before, self.criterion), gold_of(self.after, self.criterion)
-
-    @property
-    def cluster(self) -> Hashable:
-        """The cluster the case is in, see `cluster_of`."""
-        return cluster_of(self.case_id, (row for result in (self.before, self.after) for row in result.rows))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,18 +134,27 @@ def judge_pairs(
 def paired_criteria(before: RunReport, after: RunReport, judge: JudgePair) -> Iterator[PairedCriterion]:
     """Yield the criteria of a judge that both sides know, in order of appearance before."""
     sides = (_by_criterion(before, judge.before), _by_criterion(after, judge.after))
+    of_both = ((before, judge.before), (after, judge.after))
+    clusters = Clusters.of_cases(one for report, name in of_both for one in report.results if one.judge == name)
     for name in (criterion for criterion in sides[0] if criterion in sides[1]):
-        yield _paired(judge, name, sides[0][name], sides[1][name])
+        yield _paired(judge, name, sides[0][name], sides[1][name], clusters)
 
 
-def _paired(judge: JudgePair, criterion: str, first: _Cases, second: _Cases) -> PairedCriterion:
+def _paired(judge: JudgePair, criterion: str, first: _Cases, second: _Cases, clusters: Clusters) -> PairedCriterion:
     both = sorted(first.keys() & second.keys())
     sizes = [(case, len(first[case]), len(second[case])) for case in both]
     return PairedCriterion(
         judge=judge,
         criterion=criterion,
         pairs=tuple(
-            Pair(case_id=case, criterion=criterion, before=one, after=other, measurement=place)
+            Pair(
+                case_id=case,
+                criterion=criterion,
+                before=one,
+                after=other,
+                cluster=clusters.of(case),
+                measurement=place,
+            )
             for case in both
             for place, (one, other) in enumerate(zip(first[case], second[case], strict=False), 1)
         ),

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from judgeharness_integrations._errors import UnknownNameError, UsageError
-from judgeharness_integrations.analysis.aggregation.grouping import copied_cases
+from judgeharness_integrations.analysis.aggregation.clusters import copied_cases
 from judgeharness_integrations.analysis.calibration.holdout import confidence_text
 from judgeharness_integrations.analysis.gates.gate import METRICS, Expression, Gate, Gates
 from judgeharness_integrations.analysis.gates.metrics import (
@@ -226,7 +226,7 @@ def _checks(
 
 
 def _with_copies(check: GateCheck, cases: CriterionCases) -> GateCheck:
-    """Return a check that says where cases count as independent that are not: its interval is too narrow then."""
+    """Return a check that says which of its cases are copies of others."""
     if check.value is None:
         return check
     said = copied_cases(row for result, _ in cases.pairs for row in result.rows)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
+from judgeharness_integrations.analysis.aggregation.clusters import Clusters
 from judgeharness_integrations.analysis.aggregation.decision import Status
 from judgeharness_integrations.analysis.aggregation.statistics import agreement, modal_share
 from judgeharness_integrations.analysis.calibration.holdout import simultaneous_level
@@ -133,9 +135,14 @@ class CriterionCases:
         return self.summary.cases - len(self.pairs)
 
     @property
+    def results(self) -> list[HarnessResult]:
+        """Every result of the judge under the design."""
+        return [*(result for result, _ in self.pairs), *self.others]
+
+    @cached_property
     def clusters(self) -> list[Hashable]:
-        """The cluster of every case with a result (row attribute `cluster`), then of every missing one."""
-        return clusters_of(self.pairs, missing=self.missing)
+        """The cluster of every case with a result, then of every missing one."""
+        return clusters_of(self.pairs, Clusters.of_cases(self.results), missing=self.missing)
 
     @property
     def scored(self) -> bool:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeharness_integrations.analysis.aggregation.grouping import cluster_of, named_cluster
+from judgeharness_integrations.analysis.aggregation.clusters import Clusters
 from judgeharness_integrations.analysis.gates.gate import Expression
 from judgeharness_integrations.analysis.gates.metrics import (
     CASE_VALUES,
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from judgeharness_integrations.analysis.result import HarnessResult
 
 __all__ = [
-    "ABOUT_SUITE",
     "ALPHA",
     "Evidence",
     "Looked",
@@ -44,6 +43,7 @@ __all__ = [
     "looked_at",
     "sample_of",
     "shuffled",
+    "unequal_sizes",
     "weigh",
     "within",
 ]
@@ -164,7 +164,7 @@ def _odds(log_e: float) -> float:
     return math.exp(log_e) if log_e < _LARGEST else math.inf
 
 
-ABOUT_SUITE: Final = "gate about this suite (--about suite), or ask equally many cases a cluster"
+_ABOUT_SUITE: Final = "gate about this suite (--about suite), or ask equally many cases a cluster"
 _ASK_AGAIN: Final = "ask with run --until, which knows every case of the suite and asks nothing twice"
 
 _TAKEN_FOR_WHOLE: Final = (
@@ -217,7 +217,7 @@ def sample_of(cases: CriterionCases, *, about: About, report: RunReport, gate: s
         gate: the expression the sample is for; where it is the run's own, the cases that one looked at.
 
     """
-    results, own = [*(result for result, _ in cases.pairs), *cases.others], report.gates
+    results, own = cases.results, report.gates
     if own is None or not own.stopped:
         found = _whole(results, cases.summary.cases, about)
         found = found if report.of_known_size else replace(found, note=_TAKEN_FOR_WHOLE)
@@ -225,8 +225,14 @@ def sample_of(cases: CriterionCases, *, about: About, report: RunReport, gate: s
         found = _of_unknown_order(results, about)
     else:
         found = _drawn(results, own.order, cases.summary.judge, about, looked=_looked(own, cases, about, gate))
-    unequal = unequal_clusters(found.clusters) if about == "population" else ""
-    return Sample(missing=f"{unequal}: {ABOUT_SUITE}") if unequal else found
+    unequal = unequal_sizes(Clusters.of_cases(found.results)) if about == "population" else ""
+    return Sample(missing=unequal) if unequal else found
+
+
+def unequal_sizes(clusters: Clusters) -> str:
+    """Return why clusters are no evidence about a population, and what to do; empty where they are."""
+    unequal, copied = unequal_clusters(clusters.by_measurement()), clusters.copied
+    return unequal and f"{'; '.join([*copied, unequal])}: {'leave copies out, ' if copied else ''}{_ABOUT_SUITE}"
 
 
 def _whole(results: Sequence[HarnessResult], planned: int, about: About) -> Sample:
@@ -258,7 +264,7 @@ def _drawn(
 ) -> Sample:
     """Return the cases up to the first without an answer: which answer was late may depend on the answer."""
     clusters = _clusters(results)
-    if order.clusters < order.cases or any(named_cluster(result.rows) is not None for result in results):
+    if order.clusters < order.cases or len(set(clusters)) < len(results):
         return Sample(missing=f"which cases the clusters hold that were not asked is not known: {_TOLD_AT_ITS_END}")
     asked = order.asked.get(judge, 0)
     if asked > len(results):
@@ -272,7 +278,8 @@ def _drawn(
 
 
 def _clusters(results: Sequence[HarnessResult]) -> list[Hashable]:
-    return [cluster_of(result.case_id, result.rows) for result in results]
+    clusters = Clusters.of_cases(results)
+    return [clusters.of(result.case_id) for result in results]
 
 
 def within(cases: CriterionCases, case_ids: frozenset[str]) -> CriterionCases | None:

@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from scipy.special import betainc, betaincinv, chdtri, fdtri, ndtri
 
 from judgeharness_integrations._errors import UsageError
+from judgeharness_integrations.analysis.aggregation.clusters import Cluster, Clusters
 from judgeharness_integrations.analysis.aggregation.deciding import decide, samples_planned
-from judgeharness_integrations.analysis.aggregation.grouping import by_case, cluster_of, copied_cases, is_numeric
+from judgeharness_integrations.analysis.aggregation.grouping import by_case, is_numeric
 from judgeharness_integrations.analysis.aggregation.rules import Rule
 from judgeharness_integrations.analysis.aggregation.statistics import VarianceSplit, agreement, variance_split
 from judgeharness_integrations.analysis.planning.gstudy import Components, Shift, shifts_of
@@ -328,10 +329,12 @@ def pilot_of(rows: Sequence[VerdictRow], *, pass_at: Fraction | None = None) -> 
     positive = None if numeric else _positive(counts)
     means = [_mean(_value(row, positive) for row in group) for group in groups]
     shifts = shifts_of(_by_perturbation(groups, positive), swaps={row.perturbation for row in answered if row.swapped})
-    components, clusters = _components(_levelled(answered, positive, shifts), shifts), _clusters(groups, means)
+    belonging = Clusters.of_rows(rows)
+    components = _components(_levelled(answered, positive, shifts), shifts)
+    clusters = _clusters([belonging.of(group[0].case_id) for group in groups], means)
     if clusters is not None and clusters.count == 1:
         components = replace(components, notes=(*components.notes, _ONE_CLUSTER))
-    components = replace(components, notes=(*components.notes, *copied_cases(rows)))
+    components = replace(components, notes=(*components.notes, *belonging.copied))
     agreements = [agreement(_counts(group)) for group in groups]
     known = [value for value in agreements if value is not None]
     return Pilot(
@@ -373,11 +376,11 @@ def _others(counts: Counter[Verdict], positive: Verdict) -> dict[str, float]:
     return kept
 
 
-def _clusters(groups: Sequence[Sequence[VerdictRow]], means: Sequence[float]) -> ClusterSizes | None:
-    """Return the clusters of cases, and by one-way ANOVA how alike their means are; None without any shared one."""
-    members: dict[object, list[float]] = {}
-    for group, mean in zip(groups, means, strict=True):
-        members.setdefault(cluster_of(group[0].case_id, group), []).append(mean)
+def _clusters(keys: Sequence[Cluster], means: Sequence[float]) -> ClusterSizes | None:
+    """Return the sizes of clusters, and by one-way ANOVA how alike the means of their cases are; None without any."""
+    members: dict[Cluster, list[float]] = {}
+    for key, mean in zip(keys, means, strict=True):
+        members.setdefault(key, []).append(mean)
     sizes, cases = [len(values) for values in members.values()], len(means)
     count = len(sizes)
     if count == cases:

@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from judgeharness_integrations._errors import UsageError
-from judgeharness_integrations.analysis.aggregation.grouping import CLUSTER
+from judgeharness_integrations.analysis.aggregation.clusters import CLUSTER, copies_together
 from judgeharness_integrations.analysis.aggregation.rules import RuleLike
 from judgeharness_integrations.analysis.ranking.correctness import (
     NOT_ASKED,
@@ -202,7 +202,7 @@ def study(rows: Iterable[VerdictRow], request: RankRequest) -> RankStudy:
     """
     mine = [row for group in rows_of_judges(rows, request.judges or None).values() for row in group]
     scored = mine if has_scored_pairs(mine) else []
-    folded = pairs_of_scores(scored) if scored else mine
+    folded = pairs_of_scores(scored) if scored else copies_together(mine, request.cluster or CLUSTER)[0]
     decisions = _together(decisions_of(folded, policy_of(folded, request, scored=bool(scored))), request.by)
     criteria = tuple(request.criteria) or tuple(
         name for name, entry in decisions.criteria.items() if entry.labelled.any()

@@ -20,7 +20,7 @@ from judgeharness_integrations.analysis.calibration.controls import (
 )
 from judgeharness_integrations.analysis.calibration.items import read_golds, read_score
 from judgeharness_integrations.analysis.calibration.rates import Rate
-from judgeharness_integrations.analysis.replay.deciding import CaseDecision, center_of, scores_of, shared_cluster
+from judgeharness_integrations.analysis.replay.deciding import CaseDecision, center_of, scores_of
 from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow, is_number, verdict_text
 
 __all__ = ["ExactMean", "LabelCounts", "PositionCounts", "ScoreSums"]
@@ -35,7 +35,7 @@ class LabelCounts:
     """Counts over the cases of one judge and criterion, by their gold labels: what those mean is known at the end.
 
     `golds`: gold label -> cases. `compared`: what was decided about decided cases with gold, and their cluster where
-    rows name one or the case is in several runs (any other is its own, and no key). `calls`: perturbation, gold label
+    they share one (any other is its own, and no key). `calls`: perturbation, gold label
     and verdict -> calls about cases with gold. Of gold scores, which no label is, all but 0 and 1 are counted as the
     first one (`score`).
     """
@@ -47,8 +47,8 @@ class LabelCounts:
     calls: Counter[tuple[str, Verdict, Verdict | None]] = field(default_factory=Counter)
     compared: Counter[_Compared] = field(default_factory=Counter)
 
-    def add(self, case: CaseDecision, *, recurs: bool = False) -> None:
-        """Take in a case, or one that is in several runs (`recurs`)."""
+    def add(self, case: CaseDecision, cluster: Hashable = None) -> None:
+        """Take in a case, alone or in the cluster it shares."""
         gold, verdict = self._kept(case.gold), case.decision.verdict
         decided = case.decision.status == "decided" and verdict is not None
         self.ties += decided and verdict == "TIE"
@@ -60,7 +60,7 @@ class LabelCounts:
         self.golds[gold] += 1
         if decided and verdict is not None:
             longer = longer_of({}, case.rows[0].attributes)
-            self.compared[gold, verdict, longer, shared_cluster(case, recurs=recurs)] += 1
+            self.compared[gold, verdict, longer, cluster] += 1
         calls = self.calls
         for row in case.rows:  # a failed call about a labelled case is wrong
             calls[row.perturbation, gold, row.verdict] += 1
@@ -140,7 +140,8 @@ class PositionCounts:
     """Counts over the cases of one judge and criterion, as long as verdicts and gold are A, B and TIE.
 
     Other verdicts name no slot; ties alone could be anybody's. `pairs` counts (verdict as shown, verdict swapped) of
-    samples that differ in the order alone, which `aggregation.position_bias` counts for a whole log at once.
+    samples that differ in the order alone, which `aggregation.position_bias` counts for a whole log at once. `leans`:
+    cluster of several cases -> how far they lean to the first slot together.
     """
 
     used: set[Verdict | None] = field(default_factory=set)
@@ -148,10 +149,11 @@ class PositionCounts:
     pairs: dict[tuple[Any, Any], int] = field(default_factory=dict)
     cases_first: int = 0
     cases_second: int = 0
+    leans: Counter[Hashable] = field(default_factory=Counter)
     bases: dict[str, str] = field(default_factory=dict)  # swapped perturbation -> what its partner is called
 
-    def add(self, rows: Sequence[VerdictRow]) -> None:
-        """Take in the rows of a case."""
+    def add(self, rows: Sequence[VerdictRow], cluster: Hashable = None) -> None:
+        """Take in the rows of a case, alone or in the cluster it shares."""
         if self.foreign:
             return
         used, orders = self.used, set()
@@ -163,9 +165,9 @@ class PositionCounts:
             self.foreign = True
             self.used, self.pairs = set(), {}
         elif len(orders) == _ORDERS:
-            self._pair(rows)
+            self._pair(rows, cluster)
 
-    def _pair(self, rows: Sequence[VerdictRow]) -> None:
+    def _pair(self, rows: Sequence[VerdictRow], cluster: Hashable) -> None:
         shown: dict[tuple[str, int], Verdict | None] = {}
         swapped: dict[tuple[str, int], Verdict | None] = {}
         for row in rows:
@@ -182,6 +184,9 @@ class PositionCounts:
                 pair = (verdict, swapped[key])
                 pairs[pair] = pairs.get(pair, 0) + 1
                 lean += (pair == _FIRST) - (pair == _SECOND)
+        if cluster is not None:
+            self.leans[cluster] += lean
+            return
         self.cases_first += lean > 0
         self.cases_second += lean < 0
 
@@ -201,8 +206,8 @@ class PositionCounts:
             always_second=self.pairs.get(_SECOND, 0),
             first_wins=self._wins("A", "B"),
             second_wins=self._wins("B", "A"),
-            cases_first=self.cases_first,
-            cases_second=self.cases_second,
+            cases_first=self.cases_first + sum(lean > 0 for lean in self.leans.values()),
+            cases_second=self.cases_second + sum(lean < 0 for lean in self.leans.values()),
         )
 
     def _wins(self, shown: str, swapped: str) -> int:
@@ -273,7 +278,7 @@ class ScoreSums:
     `golds`: gold label that is no number -> cases; `passed`: such a label and what a rule with `pass_at` decided.
     `scores` and `centers`: gold scores and the numbers decided beside them, as long as these are not too many; they are
     compared with controls. `clusters` says which of them belong together: the place of the first one in the same
-    cluster, which `first` keeps of those that may be shared (see `shared_cluster`).
+    cluster, which `first` keeps of those that are shared.
     """
 
     golds: Counter[Verdict] = field(default_factory=Counter)
@@ -285,8 +290,8 @@ class ScoreSums:
     clusters: array[int] = field(default_factory=_places)
     first: dict[Hashable, int] = field(default_factory=dict)
 
-    def add(self, case: CaseDecision, *, recurs: bool = False) -> None:
-        """Take in a case, or one that is in several runs (`recurs`)."""
+    def add(self, case: CaseDecision, cluster: Hashable = None) -> None:
+        """Take in a case, alone or in the cluster it shares."""
         gold, verdict = case.gold, case.decision.verdict
         score = None if gold is None else read_score(gold)
         if gold is not None and score is None:
@@ -297,7 +302,7 @@ class ScoreSums:
             self.variance.add(statistics.variance(scores))
         center = None if _open_center(case) else center_of(case.decision)
         if center is not None and score is not None:
-            self._compare(float(score), center, shared_cluster(case, recurs=recurs))
+            self._compare(float(score), center, cluster)
 
     def _compare(self, score: float, center: float, cluster: Hashable) -> None:
         self.error.add(abs(center - score))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -11,7 +11,7 @@ from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.analysis.aggregation.curtailing import settled
 from judgeharness_integrations.analysis.aggregation.deciding import check_rule_fits, decide, samples_planned
 from judgeharness_integrations.analysis.aggregation.decision import Decision, abstained, not_graded
-from judgeharness_integrations.analysis.aggregation.grouping import by_case, cluster_of, is_numeric, named_cluster
+from judgeharness_integrations.analysis.aggregation.grouping import by_case, is_numeric
 from judgeharness_integrations.analysis.aggregation.rules import Rule
 from judgeharness_integrations.analysis.aggregation.statistics import distance_share, modal_share
 from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow, verdict_text, voting
@@ -25,7 +25,6 @@ __all__ = [
     "decided_case",
     "not_asked",
     "scores_of",
-    "shared_cluster",
     "standing",
 ]
 
@@ -163,12 +162,6 @@ def case_consistency(case: CaseDecision, *, numeric: bool, tolerance: float = 1.
 def scores_of(case: CaseDecision) -> list[float]:
     """Return the scores among a case's verdicts."""
     return [float(row.verdict) for row in case.rows if isinstance(row.verdict, (int, float))]
-
-
-def shared_cluster(case: CaseDecision, *, recurs: bool) -> Hashable:
-    """Return the cluster of a case that its rows name or that is in several runs; None of any other, which is alone."""
-    shared = recurs or named_cluster(case.rows) is not None
-    return cluster_of(case.case_id, case.rows) if shared else None
 
 
 def center_of(decision: Decision) -> float | None:

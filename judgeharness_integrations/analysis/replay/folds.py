@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -83,7 +83,7 @@ class CriterionFold:
         *,
         planned: int | None = None,
         withheld: Withheld | None = None,
-        recurs: bool = False,
+        cluster: Hashable = None,
     ) -> CaseDecision | None:
         """Take in all rows of one case and return what was decided.
 
@@ -91,7 +91,7 @@ class CriterionFold:
             rows: its rows, of one run, failures included; at least one.
             planned: samples that were to be asked; the rows present when None.
             withheld: says why a decision does not stand; the case abstains then.
-            recurs: the case is in several runs, whose decisions about it are not independent of each other.
+            cluster: what the case shares with others, or with itself in another run; None where it is alone.
 
         Returns:
             The decision; None when the rows cannot be folded, which `finish` will say.
@@ -107,7 +107,7 @@ class CriterionFold:
             self._broken = error
             return None
         stands = standing(case, self.criterion, withheld)
-        self._count(case, stands, planned=max(planned or 0, samples_planned(rows), len(rows)), recurs=recurs)
+        self._count(case, stands, planned=max(planned or 0, samples_planned(rows), len(rows)), cluster=cluster)
         return stands
 
     def _note_kinds(self, rows: Sequence[VerdictRow]) -> None:
@@ -130,7 +130,7 @@ class CriterionFold:
         except UsageError as error:
             self._broken = self._broken or error
 
-    def _count(self, found: CaseDecision, case: CaseDecision, *, planned: int, recurs: bool) -> None:
+    def _count(self, found: CaseDecision, case: CaseDecision, *, planned: int, cluster: Hashable) -> None:
         """Count a case as it stands; how consistent its samples are is a matter of what was found.
 
         The only valid one of several planned samples agrees with itself: it says nothing of consistency.
@@ -143,11 +143,11 @@ class CriterionFold:
                 counts.unparsed += 1
         counts.curtailed += case.curtailed
         counts.censored += case.censored
-        counts.position.add(rows)
+        counts.position.add(rows, cluster)
         if self._numeric:
-            counts.scores.add(case, recurs=recurs)
+            counts.scores.add(case, cluster)
         else:
-            counts.labels.add(case, recurs=recurs)
+            counts.labels.add(case, cluster)
         consistency = case_consistency(found, numeric=bool(self._numeric), tolerance=self.tolerance)
         alone = planned > 1 and sum(row.verdict is not None for row in rows) == 1
         if consistency is not None and not alone:
@@ -251,7 +251,7 @@ class JudgeFold:
         *,
         planned: int | None = None,
         withheld: Withheld | None = None,
-        recurs: bool = False,
+        cluster: Hashable = None,
     ) -> dict[str, CaseDecision]:
         """Take in all rows of one case and return criterion -> decision.
 
@@ -259,7 +259,7 @@ class JudgeFold:
             rows: its rows, of one run, about any criteria; those of probes do not vote.
             planned: samples that were to be asked and vote; the rows present when None.
             withheld: says why a decision does not stand; the case abstains then.
-            recurs: the case is in several runs; see `CriterionFold.add`.
+            cluster: what the case shares; see `CriterionFold.add`.
 
         Returns:
             The decisions; a criterion whose rows cannot be folded is missing, see `CriterionFold.problem`.
@@ -281,7 +281,7 @@ class JudgeFold:
             }
         for row in omitted_answers(rows, self._declared) if several else ():
             groups.setdefault(row.criterion, []).append(row)
-        asked: dict[str, Any] = {"planned": planned, "withheld": withheld, "recurs": recurs}
+        asked: dict[str, Any] = {"planned": planned, "withheld": withheld, "cluster": cluster}
         decisions = {name: self._folds[name].add(group, **asked) for name, group in groups.items()}
         return {name: case for name, case in decisions.items() if case is not None}
 

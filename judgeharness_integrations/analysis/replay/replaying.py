@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 
 from judgeharness_integrations._errors import UnknownNameError, UsageError
+from judgeharness_integrations.analysis.aggregation.clusters import Clusters
 from judgeharness_integrations.analysis.aggregation.grouping import by_case, by_criterion, by_judge, omitted_answers
 from judgeharness_integrations.analysis.aggregation.rules import Rule, RuleLike
 from judgeharness_integrations.analysis.aggregation.rules import rule as named_rule
@@ -67,8 +67,10 @@ def replay(
             tolerance=tolerance,
             withheld=stand.get(judge),
             planned_cases=planned.get(judge),
+            clusters=clusters,
         )
         for judge, mine in selected.items()
+        for clusters in (Clusters.of_rows(mine).shared(),)
         for name, group in by_criterion(mine).items()
     ]
     return ReplayReport(rule=chosen.name, rule_fixed=rule_fixed, judges=tuple(entries), certificates=given)
@@ -78,7 +80,7 @@ def replay_cases(
     groups: Iterable[Sequence[VerdictRow]],
     rule: RuleLike,
     *,
-    recurring: Container[str] = (),
+    clusters: Mapping[str, Mapping[str, Hashable]] = MappingProxyType({}),
     judges: Sequence[str] | None = None,
     min_valid: int | None = None,
     tolerance: float = 1.0,
@@ -89,8 +91,8 @@ def replay_cases(
     Args:
         groups: each all rows of one run, judge and case, in any order; judges and criteria may be interleaved.
         rule: a rule's name, a function of rows, or a `Rule`.
-        recurring: cases that are in several runs, which a reader of one case at a time cannot know; any other is taken
-            to be in one.
+        clusters: judge -> case -> its cluster, of cases that share one or are in several runs (`Clusters.shared`),
+            which a reader of one case at a time cannot know; any other is taken to be alone.
         judges: the judges to look at; all of them when None.
         min_valid: see `replay`.
         tolerance: see `replay`.
@@ -112,7 +114,7 @@ def replay_cases(
         if name not in folds:
             folds[name] = JudgeFold(judge=name, rule=chosen, min_valid=min_valid, tolerance=tolerance)
         if not judges or name in judges:
-            folds[name].add(rows, recurs=rows[0].case_id in recurring)
+            folds[name].add(rows, cluster=clusters.get(name, {}).get(rows[0].case_id))
             both = both or (chosen.both_orders and _in_both_orders(rows))
     _check_judges(judges, folds)
     if chosen.both_orders and not both:
@@ -132,18 +134,19 @@ def replay_criterion(
     planned: Mapping[str, int] | None = None,
     withheld: Withheld | None = None,
     planned_cases: int | None = None,
+    clusters: Mapping[str, Hashable] | None = None,
 ) -> JudgeReplay:
     """Fold the rows of one judge and criterion; see `replay`, `case_decisions` and `CriterionFold.add`.
 
     `planned` names planned cases with their samples, `planned_cases` is how many cases there were where names are not
-    known.
+    known; `clusters` are those of all rows of the judge, where the ones here are not all.
     """
     fold = CriterionFold(judge=judge, criterion=criterion, rule=rule, min_valid=min_valid, tolerance=tolerance)
     wanted = dict(planned or {})
     groups = by_case(voting(rows))
-    runs = Counter(case_id for _, case_id in groups)
+    shared = Clusters.of_rows(rows).shared() if clusters is None else clusters
     for (_, case_id), group in groups.items():
-        fold.add(group, planned=wanted.pop(case_id, None), withheld=withheld, recurs=runs[case_id] > 1)
+        fold.add(group, planned=wanted.pop(case_id, None), withheld=withheld, cluster=shared.get(case_id))
     return fold.finish(unasked=max(len(wanted), (planned_cases or 0) - fold.cases))
 
 

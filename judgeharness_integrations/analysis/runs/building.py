@@ -7,7 +7,8 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from judgeharness_integrations.analysis.aggregation.grouping import by_criterion, copied_cases
+from judgeharness_integrations.analysis.aggregation.clusters import copied_cases
+from judgeharness_integrations.analysis.aggregation.grouping import by_criterion
 from judgeharness_integrations.analysis.boundary import boundary
 from judgeharness_integrations.analysis.calibration.rates import Rate
 from judgeharness_integrations.analysis.calibration.transport import ShiftTest

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from judgeharness_integrations._errors import UnknownNameError, UsageError
+from judgeharness_integrations.analysis.aggregation.clusters import Clusters
 from judgeharness_integrations.analysis.calibration.items import BINARY, read_golds
 from judgeharness_integrations.analysis.calibration.population import CaseFacts, population_of
 from judgeharness_integrations.analysis.calibration.saved import CalibrationReport
@@ -243,8 +244,10 @@ def _facts(
     results: Iterable[HarnessResult], texts: Mapping[str, Mapping[str, str]], *, column: str | None
 ) -> Iterator[CaseFacts]:
     """Yield what is counted of the cases that were judged: of others nobody knows what they would have been."""
-    judged = (one for one in results if one.state == "complete")
-    yield from (facts_of_result(one, texts.get(one.case_id, {}), column=column) for one in judged)
+    judged = [one for one in results if one.state == "complete"]
+    clusters = Clusters.of_cases(judged)
+    for one in judged:
+        yield facts_of_result(one, texts.get(one.case_id, {}), column=column, cluster=clusters.of(one.case_id))
 
 
 def certificates_on_run(

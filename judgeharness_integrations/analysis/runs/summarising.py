@@ -6,9 +6,9 @@ import math
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import NamedTuple, TypeAlias
 
-from judgeharness_integrations.analysis.aggregation.grouping import cluster_of
+from judgeharness_integrations.analysis.aggregation.clusters import Answered, Clusters
 from judgeharness_integrations.analysis.aggregation.statistics import pair_disagreement
 from judgeharness_integrations.analysis.calibration.controls import Controls, controls_of, longer_of
 from judgeharness_integrations.analysis.calibration.items import read_golds, unread_sentence
@@ -23,10 +23,9 @@ from judgeharness_integrations.analysis.statistics.clusters import cluster_degre
 from judgeharness_integrations.analysis.statistics.means import Estimate, estimate, z_quantile
 from judgeharness_integrations.analysis.statistics.proportions import wilson_of
 from judgeharness_integrations.analysis.statistics.tally import clustered_wilson
-from judgeharness_integrations.verdictlog.row import EVERY_CRITERION, Verdict, VerdictRow, is_number
+from judgeharness_integrations.verdictlog.row import EVERY_CRITERION, Verdict, is_number
 
 __all__ = [
-    "Answered",
     "Unread",
     "accuracy_of",
     "careful_interval",
@@ -115,20 +114,6 @@ def told_apart(results: Iterable[HarnessResult]) -> list[HarnessResult]:
 
 _FEWEST = 3  # different inputs that got the same answer
 _SIDES = (("author", "output"), ("author_b", "output_b"))
-
-
-class Answered(Protocol):
-    """A case and rows about it: a result, or a case of a log."""
-
-    @property
-    def case_id(self) -> str:
-        """The case."""
-        ...
-
-    @property
-    def rows(self) -> Sequence[VerdictRow]:
-        """Its rows."""
-        ...
 
 
 def unvaried_systems(cases: Iterable[Answered], texts: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
@@ -289,15 +274,19 @@ def _of_judge(
     results: Sequence[HarnessResult], planned: int, texts: Mapping[str, Mapping[str, str]]
 ) -> Iterator[CriterionSummary]:
     names = dict.fromkeys(name for result in results for name in result.criteria)
-    for replay in _replays(results, names, planned):
+    clusters = Clusters.of_cases(results)
+    for replay in _replays(results, names, planned, clusters.shared()):
         pairs = [
             (result, result.criteria[replay.criterion]) for result in results if replay.criterion in result.criteria
         ]
-        controls = _controls(pairs, texts)
-        yield replace(_summary(pairs, results[0].design, replay), controls=controls)
+        keys = clusters_of(pairs, clusters, missing=replay.cases - len(pairs))
+        controls = _controls(pairs, keys, texts)
+        yield replace(_summary(pairs, results[0].design, replay, keys), controls=controls)
 
 
-def _replays(results: Sequence[HarnessResult], names: Iterable[str], planned: int) -> Iterator[JudgeReplay]:
+def _replays(
+    results: Sequence[HarnessResult], names: Iterable[str], planned: int, clusters: Mapping[str, Hashable]
+) -> Iterator[JudgeReplay]:
     first = results[0]
     scales = {name: c.tolerance for one in results for name, c in one.criteria.items() if c.tolerance is not None}
     fold = JudgeFold(
@@ -311,19 +300,22 @@ def _replays(results: Sequence[HarnessResult], names: Iterable[str], planned: in
     for result in results:
         if result.rows:
             planned_samples = max(measured.planned for measured in result.criteria.values())
-            fold.add(result.rows, planned=planned_samples, withheld=withheld_of(result))
+            cluster = clusters.get(result.case_id)
+            fold.add(result.rows, planned=planned_samples, withheld=withheld_of(result), cluster=cluster)
     return fold.finish(planned_cases=planned)
 
 
 def _summary(
-    pairs: Sequence[tuple[HarnessResult, CriterionResult]], design: Design, replay: JudgeReplay
+    pairs: Sequence[tuple[HarnessResult, CriterionResult]],
+    design: Design,
+    replay: JudgeReplay,
+    clusters: Sequence[Hashable],
 ) -> CriterionSummary:
     measured = [one for _, one in pairs]
     decided = Counter(one.verdict for one in measured if one.status == "decided" and one.verdict is not None)
     positive = positive_of(measured)
     missing = [False] * (replay.cases - len(measured))
     compared = [one for one in measured if one.valid > 1 or one.planned <= 1]  # one of several agrees with itself
-    clusters = clusters_of(pairs, missing=len(missing))
     outcomes: Counter[str] = Counter()
     for one in measured:
         outcomes.update(one.outcomes)
@@ -359,9 +351,11 @@ def _summary(
     )
 
 
-def clusters_of(pairs: Sequence[tuple[HarnessResult, CriterionResult]], *, missing: int = 0) -> list[Hashable]:
-    """Return which cluster each case is in (see `cluster_of`), then the missing cases, each in one of its own."""
-    found = [cluster_of(result.case_id, result.rows) for result, _ in pairs]
+def clusters_of(
+    pairs: Sequence[tuple[HarnessResult, CriterionResult]], clusters: Clusters, *, missing: int
+) -> list[Hashable]:
+    """Return which cluster each case is in, then the missing cases, each in one of its own."""
+    found = [clusters.of(result.case_id) for result, _ in pairs]
     return [*found, *(("missing", number) for number in range(missing))]
 
 
@@ -380,12 +374,14 @@ def accuracy_of(
 
 
 def _controls(
-    pairs: Sequence[tuple[HarnessResult, CriterionResult]], texts: Mapping[str, Mapping[str, str]]
+    pairs: Sequence[tuple[HarnessResult, CriterionResult]],
+    keys: Sequence[Hashable],
+    texts: Mapping[str, Mapping[str, str]],
 ) -> Controls | None:
     """Return the controls of decided cases with gold; of labels, where decisions are labels."""
     found = [
         (gold, measured.verdict, cluster, longer_of(texts.get(result.case_id, {}), columns_of(result)))
-        for (result, measured), cluster in zip(pairs, clusters_of(pairs), strict=True)
+        for (result, measured), cluster in zip(pairs, keys, strict=False)
         if measured.status == "decided" and measured.verdict is not None
         if (gold := gold_of(result, measured.criterion)) is not None
         if is_number(gold) is is_number(measured.verdict)

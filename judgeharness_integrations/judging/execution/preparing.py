@@ -16,7 +16,16 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 from uuid import UUID
 
-from judgeharness_integrations.judging.cases import LABEL_COUNT, AnswerCase, Case, Criterion, PairwiseCase, Presentation
+from judgeharness_integrations.analysis.aggregation.clusters import CLUSTER, Clusters, attributed, named_cluster
+from judgeharness_integrations.judging.cases import (
+    LABEL_COUNT,
+    AnswerCase,
+    Case,
+    Criterion,
+    PairwiseCase,
+    Presentation,
+    case_id_of,
+)
 from judgeharness_integrations.judging.judge import Probe, text_hash
 from judgeharness_integrations.judging.perturbations import Context, Perturbation, Rewriter
 from judgeharness_integrations.judging.plan import CasePlan
@@ -41,6 +50,7 @@ __all__ = [
     "RewriteLog",
     "Rewritten",
     "asked_digest",
+    "clusters_of_cases",
     "content_digest",
     "judge_digest",
     "probe_hash",
@@ -168,10 +178,18 @@ def asked_digest(case: Case) -> bytes | None:
     """
     if not isinstance(case, PairwiseCase):
         return content_digest(case)
-    kept = {name: value for name, value in case.attributes.items() if name not in _OF_THE_ORDER}
+    kept = {name: value for name, value in case.attributes.items() if name not in _NOT_ASKED}
     asked = replace(case, attributes=kept, presentation=Presentation())
     found, exchanged = content_digest(asked), content_digest(asked.swapped())
     return None if found is None or exchanged is None else min(found, exchanged)
+
+
+def clusters_of_cases(cases: Iterable[Case]) -> Clusters:
+    """Return which cases belong together, before any of them has rows."""
+    clusters = Clusters()
+    for case in cases:
+        clusters.add(case_id_of(case), asked_digest(case), named_cluster(attributed(case)))
+    return clusters
 
 
 def value_digest(value: Any) -> bytes | None:
@@ -225,7 +243,7 @@ _MOST_REWRITES = 10_000
 _probe_of = drafted(Probe)
 PLANNED_SAMPLES = "planned_samples"
 _OF_TWO = LENGTH_COLUMNS[0]
-_OF_THE_ORDER = {PAIR_COLUMN}.union(*LENGTH_COLUMNS)  # and no part of what is asked
+_NOT_ASKED = {CLUSTER, PAIR_COLUMN}.union(*LENGTH_COLUMNS)  # attributes that are no part of what a pair asks
 DERIVED = frozenset((*_OF_TWO, CHARACTERS, PAIR_COLUMN))  # attributes that rows get from the case itself
 _PAIR_DIGITS = 16
 

@@ -49,13 +49,17 @@ def simulated_cases(
     source = random.Random(f"{seed}|simulated cases")  # noqa: S311 - a simulation, not a secret
     signs = [1.0 if number % 2 == 0 else -1.0 for number in range(n)]
     source.shuffle(signs)
-    return [_case(f"case-{number:05}", sign * quality_difference, kind, source) for number, sign in enumerate(signs)]
+    return [_case(number, sign * quality_difference, kind, source) for number, sign in enumerate(signs)]
 
 
-def _case(case_id: str, difference: float, kind: Kind, source: random.Random) -> AnswerCase:
+def _case(number: int, difference: float, kind: Kind, source: random.Random) -> AnswerCase:
     task = source.choice(_TASKS)
     people = source.sample(_PEOPLE, 2)
-    question = f"Who should {task} this week, {people[0]} or {people[1]}, and how?"
+    # no two ask the same: copies of a case would be one cluster
+    case_id, question = (
+        f"case-{number:05}",
+        f"Who should {task} in week {number + 1}, {people[0]} or {people[1]}, and how?",
+    )
     gold, attributes = _gold(difference, kind), {QUALITY: difference}
     first, second = (_answer(person, task, source) for person in people)
     if kind == "pairwise":
