@@ -43,7 +43,12 @@ _SAMPLES: Final = 2
 _FEWEST: Final = 2
 _UNPAIRED: Final = (
     "one sample a case does not show how much of a verdict is noise, which two systems do not share: judging them on "
-    "the same cases is taken to save nothing; a pilot with repetitions, or --variance, shows what it saves"
+    "the same cases is taken to save nothing, so that the plan holds whatever they share; a pilot with repetitions, or "
+    "--variance, shows what it saves, and compare --detect says it of two runs that judged both systems"
+)
+_ANY_NOISE: Final = (
+    "how much of a verdict is noise was not measured: designs of several samples a case hold whatever it is, as "
+    "samples of a noisy judge tie more often, and ties abstain"
 )
 
 
@@ -263,7 +268,10 @@ class PlanningReport:
     it stands, `attainable` the most precise design that stays within the limits. `labels` for `label_width` at `rate`:
     items for agreement, items the judge calls positive for precision, items people call positive for sensitivity.
     `uncorrelated` is how many cases the marked design, else the first, takes where the two systems of a difference have
-    nothing in common over cases; None for a width, and beyond 10 million.
+    nothing in common over cases; None for a width, and beyond 10 million. `at_least`: the assurance is the least that
+    holds whatever was not measured. `up_to` is the share of studies in which that design finds the difference where the
+    two systems have the correlation asked for and no verdict is noise; None where what they share is planned with, and
+    of a design of several samples a case, whose rule decides otherwise then.
     `majority` is empty without a pilot of two labels. `variances` says where the pilot's variance is, and `split` is
     the best split of the calls allowed.
     """
@@ -286,6 +294,8 @@ class PlanningReport:
     variances: GStudy | None = None
     split: Split | None = None
     uncorrelated: int | None = None
+    at_least: bool = False
+    up_to: float | None = None
 
     @property
     def shifts(self) -> tuple[Shift, ...]:
@@ -335,6 +345,8 @@ def planned(
     labels = wilson_labels(wanted.rate, width, assurance=goal.assurance)
     averaging = pilot is None or all(one.swap for one in pilot.shifts)
     tried = _tried(wanted, truths) if parts.total or truths.mean is not None else []
+    if any(truths.of_any_noise(p, r) for p, r in tried):
+        parts = replace(parts, notes=(*parts.notes, _ANY_NOISE))
     found = designs(truths, tried=tried, limits=limits, averaging=averaging) if tried else ()
     known = [one.cases for one in found if one.cases is not None]
     fewest = min(known, default=None)
@@ -370,14 +382,33 @@ def planned(
         variances=variances,
         split=None if variances is None or limits.calls is None else variances.best_split(limits.calls, limits.cases),
         uncorrelated=_uncorrelated(truths, found),
+        at_least=goal.kind == "difference" and goal.assurance is not None and not parts.split,
+        up_to=_up_to(truths, wanted.goal.correlation, found),
     )
+
+
+def _marked(designs: Sequence[Design]) -> Design:
+    """Return the marked design, else the first."""
+    return next((design for design in designs if design.cheapest), designs[0])
+
+
+def _up_to(truths: Truths, correlation: float, designs: Sequence[Design]) -> float | None:
+    """Return the share of studies that find a difference where two systems share what may be shared at most."""
+    goal = truths.goal
+    if goal.kind == "width" or truths.parts.split or not correlation or not designs:
+        return None
+    marked = _marked(designs)
+    if marked.cases is None or marked.perturbations * marked.repetitions > 1:
+        return None
+    shared = replace(truths, goal=replace(goal, correlation=correlation))
+    return shared.study(marked.perturbations, marked.repetitions).share(marked.cases, goal.value)
 
 
 def _uncorrelated(truths: Truths, designs: Sequence[Design]) -> int | None:
     """Return how many cases a difference takes where pairing saves nothing, in the marked design, else the first."""
     if truths.goal.kind == "width" or not designs:
         return None
-    marked = next((design for design in designs if design.cheapest), designs[0])
+    marked = _marked(designs)
     if not truths.goal.correlation:
         return marked.cases
     apart = replace(truths, goal=replace(truths.goal, correlation=0.0))
