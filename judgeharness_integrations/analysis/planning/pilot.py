@@ -185,6 +185,12 @@ class Truths:
             return 1 - _below(1 - pilot.mean, worth, 1 - center, self._points[:, 0])
         return _below(pilot.mean, worth, center, self._points[:, 0])
 
+    def rate_near(self, center: float, *, confidence: float) -> float:
+        """Return the rate nearest to a center that the pilot leaves plausible at this confidence."""
+        rates = self.rates_apart(center)
+        nearest = rates[np.argsort(np.abs(rates - center), kind="stable")]
+        return float(nearest[int((1 - confidence) * len(nearest))])
+
     def _shares(self, pilot: Pilot) -> Floats:
         """Return plausible shares of the variance that lie between cases, by the error of an intraclass correlation.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from itertools import product
 from typing import Any, Final, Literal
 
@@ -17,7 +18,12 @@ from judgeharness_integrations.analysis.aggregation.deciding import check_rule_f
 from judgeharness_integrations.analysis.aggregation.rules import Rule, RuleLike, pass_mark, rule
 from judgeharness_integrations.analysis.planning.grid import Design, Limits, attainable, designs, present
 from judgeharness_integrations.analysis.planning.gstudy import Components, GStudy, Shift, Split
-from judgeharness_integrations.analysis.planning.labels import CorrectedLabels, corrected_labels, wilson_labels
+from judgeharness_integrations.analysis.planning.labels import (
+    CorrectedLabels,
+    corrected_labels,
+    widest_rate,
+    wilson_labels,
+)
 from judgeharness_integrations.analysis.planning.pilot import Pilot, Truths
 from judgeharness_integrations.analysis.planning.study import Goal, Judging, cases_of, chances_of_cases
 from judgeharness_integrations.verdictlog.plain import counted
@@ -503,20 +509,20 @@ def _corrected(wanted: Wanted, truths: Truths, limits: Limits, width: float) -> 
     """Return the labels of a corrected rate, where the judge's rates and the number of cases are known."""
     if wanted.sensitivity is None or wanted.specificity is None or limits.cases is None:
         return None
-    informed = wanted.sensitivity + wanted.specificity - 1
-    rate, plausible = wanted.rate, None
-    if truths.pilot is not None and truths.mean is not None and informed > 0:  # what the pilot's share stands for
-        rate = min(1.0, max(0.0, (truths.mean + wanted.specificity - 1) / informed))
-        plausible = ((truths.rates_apart() + wanted.specificity - 1) / informed).clip(0.0, 1.0)
-    return corrected_labels(
-        rate=rate,
-        sensitivity=wanted.sensitivity,
-        specificity=wanted.specificity,
-        cases=limits.cases,
-        width=width,
-        assurance=wanted.goal.assurance,
-        plausible=plausible,
-    )
+    sensitivity, specificity = wanted.sensitivity, wanted.specificity
+    asked = partial(corrected_labels, sensitivity=sensitivity, specificity=specificity, cases=limits.cases, width=width)
+    assurance, informed = wanted.goal.assurance, sensitivity + specificity - 1
+    if truths.pilot is None or truths.mean is None or informed <= 0:
+        return asked(rate=wanted.rate, assurance=assurance)
+    rate = min(1.0, max(0.0, (truths.mean + specificity - 1) / informed))  # what the pilot's share stands for
+    found = asked(rate=rate, assurance=assurance)
+    if assurance is None:
+        return found
+    # half of what may go wrong is left to the pilot, half to the study: as many pilots, and studies, are to do
+    each = math.sqrt(assurance)
+    widest = widest_rate(found, sensitivity=sensitivity, specificity=specificity)
+    judged = truths.rate_near(widest * sensitivity + (1 - widest) * (1 - specificity), confidence=each)
+    return asked(rate=rate, assurance=each, needed=min(1.0, max(0.0, (judged + specificity - 1) / informed)))
 
 
 def _majority(pilot: Pilot | None, wanted: Wanted) -> tuple[MajorityRisk, ...]:
