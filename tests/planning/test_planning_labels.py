@@ -114,7 +114,7 @@ def test_the_interval_is_widest_where_the_judge_errs_more_often(
 @pytest.mark.slow
 @pytest.mark.parametrize("rate", [0.2, 0.3])
 def test_a_corrected_rate_planned_after_a_pilot_is_as_narrow_as_assured(rate: float) -> None:
-    """The luck of the pilot counts: planned on all rates it leaves plausible, .73 were as narrow where .8 was assured."""
+    """The luck of the pilot counts: planned on all rates it leaves plausible, .73 were as narrow as assured in .8."""
     sensitivity, specificity, cases = 0.9, 0.7, 1000
     judged = rate * sensitivity + (1 - rate) * (1 - specificity)
     wanted = Wanted(goal=Goal(value=0.15), sensitivity=sensitivity, specificity=specificity)

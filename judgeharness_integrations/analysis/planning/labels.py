@@ -132,7 +132,7 @@ def widest_rate(labels: CorrectedLabels, *, sensitivity: float, specificity: flo
         low, high = _printed(found) or (0.0, 0.0)
         return high - low
 
-    return max(np.linspace(0.0, 1.0, _RATES).tolist(), key=width)
+    return max((step / (_RATES - 1) for step in range(_RATES)), key=width)
 
 
 def _printed(found: RoganGladen | None) -> tuple[float, float] | None:
