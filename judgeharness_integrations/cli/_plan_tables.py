@@ -103,7 +103,7 @@ def _correlated(report: PlanningReport) -> str:
     """Say on which correlation the promise stands, and what it takes without any."""
     correlation, design = report.goal.correlation, report.cheapest or next(iter(report.designs), None)
     if not report.components.split:
-        return "taken to be uncorrelated"
+        return "taken to be uncorrelated" + _up_to(report)
     assumed = f"correlation {correlation:g} assumed"
     if not correlation or design is None or design.cases is None:
         return assumed
@@ -112,11 +112,18 @@ def _correlated(report: PlanningReport) -> str:
     return f"{assumed}: of what is said of a case in the long run; {size} takes {without} cases at 0"
 
 
+def _up_to(report: PlanningReport) -> str:
+    """Say how often it is found at best: the promise is the lower end of what may be."""
+    if report.up_to is None:
+        return ""
+    return f"; in up to {100 * report.up_to:.0f} % at the correlation asked for, if no verdict is noise"
+
+
 def _assured(report: PlanningReport) -> str:
     goal = report.goal
     if goal.assurance is not None:
         told = "" if report.pilot is None else ", the pilot's uncertainty included"
-        return f"in {100 * goal.assurance:g} % of studies{told}"
+        return f"in {'at least ' if report.at_least else ''}{100 * goal.assurance:g} % of studies{told}"
     if goal.kind == "difference":
         return f"expected: in {100 * goal.share:g} % of studies, if what is planned with is right"
     if report.pilot is not None:
@@ -183,7 +190,7 @@ def _split(report: PlanningReport) -> Iterator[str]:
 
 def _designs_told(report: PlanningReport) -> Iterator[str]:
     known = report.components.split or report.goal.kind == "difference"
-    guess = "" if known else ", if all variance lies between cases"
+    guess = "" if known else "; a pilot with repetitions may show that fewer do"
     if report.fewest_cases is None:
         yield "floor: each of these designs takes more than 10 million cases"
     else:

@@ -36,7 +36,10 @@ def test_without_anything_cases_and_labels_are_told(command: Command) -> None:
     assert ran.code == 0
     assert "95 % interval of decisions under majority no wider than 0.1, in 80 % of studies\n" in ran.out
     assert "note: no pilot: a rate of 0.8 is assumed" in ran.out
-    assert "floor: none of these designs takes fewer than 263 cases, if all variance lies between cases" in ran.out
+    assert (
+        "floor: none of these designs takes fewer than 263 cases; a pilot with repetitions may show that fewer do"
+        in ran.out
+    )
     assert "labels: 263 for a 95 % interval 0.1 wide at a rate of 0.8" in ran.out
     assert "cheapest" in ran.out
 
@@ -285,7 +288,8 @@ def test_a_pilot_of_one_sample_a_case_says_that_pairing_counts_for_nothing(comma
     path = tmp_path / "once.csv"
     write_log([VerdictRow(case_id=f"c{n}", verdict="PASS" if n < 25 else "FAIL") for n in range(60)], path)
     ran = command("plan", "--pilot", path, "--difference", 0.17)
-    assert "(same cases, taken to be uncorrelated)" in ran.out
+    assert "found by compare, in at least 80 % of studies, the pilot's uncertainty included" in ran.out
+    assert "(same cases, taken to be uncorrelated; in up to 94 % at the correlation asked for" in ran.out
     assert "note: one sample a case does not show how much of a verdict is noise" in ran.out
 
 

@@ -6,18 +6,21 @@ simulation of the self-test.
 
 from __future__ import annotations
 
+from functools import cache
+from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy.special import ndtr
-from scipy.stats import binom
+from scipy.stats import betabinom, binom
 
 from judgeharness_integrations.analysis.comparison.difference import compared_shares
 from judgeharness_integrations.analysis.planning import Goal, Pilot, pilot_of, planned, wilson_labels
 from judgeharness_integrations.analysis.planning.report import Wanted
 from judgeharness_integrations.analysis.planning.study import level_of
+from judgeharness_integrations.analysis.statistics.paired import mcnemar_power
 from judgeharness_integrations.testing.selftest.workflows.planning import (
     cases_planned,
     chances,
@@ -82,11 +85,73 @@ def test_a_planned_width_is_printed_as_often_as_assured(rate: float, design: tup
     assert found >= 0.72
 
 
-def planned_on(positive: int, cases: int, goal: Goal) -> int:
+@cache
+def planned_on(positive: int, cases: int, goal: Goal, design: tuple[int, int] = (1, 1)) -> int:
     rows = [VerdictRow(case_id=f"c{case}", verdict="PASS" if case < positive else "FAIL") for case in range(cases)]
-    found = cases_planned(pilot_of(rows), goal, (1, 1))
+    found = cases_planned(pilot_of(rows), goal, design)
     assert found is not None
     return found
+
+
+def delivered(plans: list[int], rate: float, both: float, difference: float, level: float) -> float:
+    """Return how often the difference is found from a rate of this towards one half: pilots and studies by chance.
+
+    `both` is the share of cases decided positive in either system; the pilot's cases are positive at the rate, too.
+    """
+    exchange = min(rate, rate + difference if rate < 0.5 else rate - difference) - both
+    power = {n: mcnemar_power(n, difference, exchange=exchange, alpha=level, mid=True) for n in set(plans)}
+    cases = len(plans) - 1
+    return float(binom.pmf(np.arange(cases + 1), cases, rate) @ np.array([power[n] for n in plans]))
+
+
+@pytest.mark.parametrize("promised", [0.8, 0.9])
+@pytest.mark.parametrize("difference", [0.1, 0.2])
+def test_what_a_pilot_of_one_sample_a_case_promises_holds_whatever_two_systems_share(
+    difference: float, promised: float
+) -> None:
+    """Nothing is drawn. Where they share nothing the promise is exact; all that may be shared is shared at the end."""
+    goal = Goal(kind="difference", value=difference, assurance=promised)
+    plans = [planned_on(positive, 60, goal) for positive in range(61)]
+    for rate in (0.07, 0.3, 0.42, 0.7, 0.8, 0.9, 0.95):
+        other = rate + difference if rate < 0.5 else rate - difference
+        alone, *shared = (
+            delivered(plans, rate, rate * other + share * (min(rate, other) - rate * other), difference, level_of(1))
+            for share in (0.0, 0.2, 0.5, 1.0)
+        )
+        assert alone == pytest.approx(promised, abs=0.03)
+        assert alone >= promised - 0.005
+        assert sorted([alone, *shared]) == [alone, *shared]
+
+
+def majority(rate: float, samples: int, noise: float) -> float:
+    """Return the share of cases decided positive, where so much of a sample's variance is noise, and a tie abstains."""
+    if not noise:
+        return rate
+    size = noise / (1 - noise)
+    return float(betabinom.sf(samples // 2, samples, rate * size, (1 - rate) * size))
+
+
+@pytest.mark.parametrize(
+    "design", [(1, 2), *(pytest.param(one, marks=pytest.mark.slow) for one in ((2, 1), (1, 3), (2, 2)))]
+)
+def test_a_pilot_of_one_sample_a_case_plans_more_samples_whatever_the_noise_is(design: tuple[int, int]) -> None:
+    """Of two samples of a noisy judge the majority ties, abstains and decides fewer cases than one sample says."""
+    goal = Goal(kind="difference", value=0.1, assurance=0.9)
+    plans = [planned_on(positive, 25, goal, design) for positive in range(26)]
+    for rate, noise in product((0.6, 0.75, 0.9), (0.0, 0.5, 0.9)):
+        first = majority(rate, design[0] * design[1], noise)
+        second = first + 0.1 if first < 0.5 else first - 0.1
+        exchange = min(first, second) - first * second
+        power = {n: mcnemar_power(n, 0.1, exchange=exchange, alpha=level_of(2), mid=True) for n in set(plans)}
+        assert binom.pmf(np.arange(26), 25, rate) @ np.array([power[n] for n in plans]) >= 0.89
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.5, 0.9])
+def test_a_width_of_more_samples_is_met_whatever_the_noise_of_a_pilot_of_one_is(noise: float) -> None:
+    plans = [planned_on(positive, 25, Goal(), (1, 2)) for positive in range(26)]
+    decided = majority(0.9, 2, noise)
+    met = {n: binom.pmf(np.arange(n + 1), n, decided) @ narrow(n, 0.1) for n in set(plans)}
+    assert binom.pmf(np.arange(26), 25, 0.9) @ np.array([met[n] for n in plans]) >= 0.8
 
 
 @pytest.mark.parametrize(

@@ -328,6 +328,65 @@ def test_a_pilot_of_one_sample_a_case_plans_a_difference_without_pairing() -> No
     assert "taken to save nothing" in found.components.notes[-1]
 
 
+def test_a_pilot_of_one_sample_a_case_promises_a_lower_bound_and_names_the_upper_one() -> None:
+    found, even, none = (plan(Wanted(goal=replace(APART, correlation=c)), pilot=ONE_SAMPLE) for c in (0.5, 1.0, 0.0))
+    assert found.at_least
+    assert even.at_least
+    assert 0.9 < (found.up_to or 0) < (even.up_to or 0) <= 1
+    assert (none.at_least, none.up_to) == (True, None)
+
+
+def test_what_is_measured_or_expected_is_no_lower_bound() -> None:
+    expected = plan(Wanted(goal=replace(APART, assurance=None)), pilot=ONE_SAMPLE)
+    repeated, width = plan(Wanted(goal=APART), pilot=PILOT), plan(pilot=ONE_SAMPLE)
+    assert [one.at_least for one in (expected, repeated, width)] == [False] * 3
+    assert [one.up_to for one in (repeated, width)] == [None] * 2
+
+
+def says_any_noise(found: PlanningReport) -> bool:
+    return any("hold whatever it is" in note for note in found.components.notes)
+
+
+def test_a_plan_says_where_designs_hold_whatever_the_noise_is() -> None:
+    by_perturbation = pilot_of([row for n in range(40) for row in sampled("AB" if n % 3 else "AA", case_id=f"c{n}")])
+    told = {
+        "one sample": plan(Wanted(present=(1, 2)), pilot=ONE_SAMPLE),
+        "no pilot": plan(Wanted(present=(2, 1))),
+        "alone": plan(pilot=ONE_SAMPLE),
+        "repeated": plan(Wanted(present=(1, 3)), pilot=by_perturbation),
+    }
+    assert {name: says_any_noise(found) for name, found in told.items()} == {
+        "one sample": True,
+        "no pilot": True,
+        "alone": False,
+        "repeated": False,
+    }
+
+
+def test_a_pilot_of_perturbations_does_not_tell_what_repetitions_do() -> None:
+    rows = [
+        VerdictRow(case_id=f"c{n}", perturbation=name, verdict="PASS" if n % every else "FAIL")
+        for n in range(40)
+        for name, every in (("none", 4), ("typo", 8))
+    ]
+    found = plan(Wanted(present=(2, 2)), pilot=pilot_of(rows))
+    cases = {(one.perturbations, one.repetitions): one.cases or 0 for one in found.designs}
+    assert says_any_noise(found)
+    assert cases[2, 2] >= cases[2, 1]
+    assert cases[1, 2] >= cases[1, 1]
+
+
+def test_no_upper_bound_is_named_of_a_design_whose_rule_needs_both_orders() -> None:
+    once = pilot_of([VerdictRow(case_id=f"c{case}", verdict="A" if case < 25 else "B") for case in range(60)])
+    found = plan(Wanted(goal=APART, rule="swap_consensus"), pilot=once)
+    assert (found.at_least, found.up_to) == (True, None)
+
+
+def test_a_difference_out_of_reach_has_no_upper_bound() -> None:
+    found = plan(Wanted(goal=replace(APART, value=0.9)), pilot=ONE_SAMPLE)
+    assert (found.fewest_cases, found.up_to) == (None, None)
+
+
 def test_the_plan_of_a_difference_says_what_it_takes_without_pairing() -> None:
     found, apart = (plan(Wanted(goal=goal), pilot=PILOT) for goal in (APART, replace(APART, correlation=0.0)))
     cheapest = found.cheapest

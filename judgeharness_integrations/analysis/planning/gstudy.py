@@ -273,8 +273,8 @@ class Components:
 
     @classmethod
     def of_rate(cls, rate: float) -> Components:
-        """Return the components of a share whose cases are all alike inside: then repetitions buy nothing."""
-        assumed = f"no pilot: a rate of {rate:g} is assumed, and that all its variance lies between cases"
+        """Return the components of a share of which no more is known: none of its variance is told apart."""
+        assumed = f"no pilot: a rate of {rate:g} is assumed"
         unknown = "what repetitions and perturbations buy takes a pilot: a log of some cases, each asked several times"
         return cls(cases=rate * (1 - rate), perturbations=None, repetitions=None, notes=(assumed, unknown))
 

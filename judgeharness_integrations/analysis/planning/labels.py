@@ -8,18 +8,18 @@ from functools import partial
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.analysis.calibration.rogangladen import RoganGladen, rogan_gladen
 from judgeharness_integrations.analysis.planning.study import Decided, Goal, RateStudy, cases_of
 from judgeharness_integrations.analysis.statistics.search import fewest
 
-__all__ = ["CorrectedLabels", "corrected_labels", "wilson_labels"]
+__all__ = ["CorrectedLabels", "corrected_labels", "widest_rate", "wilson_labels"]
 
 _MOST: Final = 10_000_000
 _STUDIES: Final = 2_000
 _HALF: Final = 0.5
+_RATES: Final = 101
 _fewest = partial(fewest, least=2, most=_MOST)
 
 
@@ -68,7 +68,7 @@ def corrected_labels(
     cases: int,
     width: float,
     assurance: float | None = 0.8,
-    plausible: NDArray[np.float64] | None = None,
+    needed: float | None = None,
 ) -> CorrectedLabels:
     """Return the fewest labels that give a Rogan-Gladen corrected rate, as it is printed, an interval of that width.
 
@@ -83,26 +83,28 @@ def corrected_labels(
         cases: n, how many cases are judged without labels.
         width: wanted, from end to end.
         assurance: share of studies whose interval is no wider; None: half of them.
-        plausible: equally likely rates instead of `rate`, where a pilot leaves them open.
+        needed: a true rate for which the width is to be met instead, with labels divided for `rate`: one that takes
+            more of them and that a pilot leaves open.
 
     Raises:
         UsageError: a rate or the width does not lie between 0 and 1, or there is no case.
 
     """
-    _check(rate=rate, sensitivity=sensitivity, specificity=specificity)
+    _check(rate=rate, sensitivity=sensitivity, specificity=specificity, needed=rate if needed is None else needed)
     if not 0 < width < 1:
         raise UsageError(f"a wanted width must lie between 0 and 1, not {width:g}.")
     if cases < 1:
         raise UsageError(f"cases must be a whole number of at least 1, not {cases}.")
     corrected = _Corrected(
         rate=rate,
-        rates=np.array([rate]) if plausible is None else plausible,
+        met_at=rate if needed is None else needed,
         sensitivity=sensitivity,
         specificity=specificity,
         width=width,
         share=assurance or _HALF,
     )
-    facts: dict[str, Any] = {"cases": cases, "judged_rate": float(corrected.judged.mean())}
+    expected = rate * sensitivity + (1 - rate) * (1 - specificity)
+    facts: dict[str, Any] = {"cases": cases, "judged_rate": expected}
     if sensitivity + specificity <= 1:
         return CorrectedLabels(positives=None, negatives=None, fewest_cases=None, **facts)
     judged = _fewest(lambda n: corrected.met(n, _MOST))
@@ -111,21 +113,50 @@ def corrected_labels(
     return CorrectedLabels(positives=positives, negatives=negatives, fewest_cases=judged, **facts)
 
 
+def widest_rate(labels: CorrectedLabels, *, sensitivity: float, specificity: float) -> float:
+    """Return the true rate whose corrected interval is widest with these labels, where counts come out as expected.
+
+    A pilot leaves the rate open, and most labels are needed there. With few judged cases it is where half of them are
+    judged positive; else the class of which the judge errs more often decides.
+    """
+
+    def width(rate: float) -> float:
+        found = rogan_gladen(
+            judged=rate * sensitivity + (1 - rate) * (1 - specificity),
+            n=labels.cases,
+            sensitivity=sensitivity,
+            positives=labels.positives or _MOST,
+            specificity=specificity,
+            negatives=labels.negatives or _MOST,
+        )
+        low, high = _printed(found) or (0.0, 0.0)
+        return high - low
+
+    return max((step / (_RATES - 1) for step in range(_RATES)), key=width)
+
+
+def _printed(found: RoganGladen | None) -> tuple[float, float] | None:
+    """Return the interval of a corrected rate as it is printed, cut to [0, 1]."""
+    if found is None or found.interval is None:
+        return None
+    low, high = (min(1.0, max(0.0, end)) for end in found.interval)
+    return low, high
+
+
 @dataclass(frozen=True, kw_only=True)
 class _Corrected:
     """A corrected rate that is planned: how often its printed interval is as narrow as wanted."""
 
     rate: float
-    rates: NDArray[np.float64]
+    met_at: float
     sensitivity: float
     specificity: float
     width: float
     share: float
 
     @property
-    def judged(self) -> NDArray[np.float64]:
-        found: NDArray[np.float64] = self.rates * self.sensitivity + (1 - self.rates) * (1 - self.specificity)
-        return found
+    def judged(self) -> float:
+        return self.met_at * self.sensitivity + (1 - self.met_at) * (1 - self.specificity)
 
     def divided(self, total: int) -> tuple[int, int]:
         """Return labels of positives and of negatives."""
@@ -140,7 +171,7 @@ class _Corrected:
         positives, negatives = self.divided(labels)
         random = np.random.default_rng(0)
         drawn = (
-            (cases, np.resize(self.judged, _STUDIES)),
+            (cases, self.judged),
             (positives, self.sensitivity),
             (negatives, self.specificity),
         )
@@ -160,9 +191,7 @@ class _Corrected:
         ) >= (self.share * _STUDIES)
 
     def _narrow(self, found: RoganGladen | None) -> bool:
-        if found is None or found.interval is None:
-            return False
-        low, high = (min(1.0, max(0.0, end)) for end in found.interval)
+        low, high = _printed(found) or (0.0, 0.0)
         return 0 < high - low <= self.width
 
 

@@ -23,6 +23,7 @@ from judgeharness_integrations.analysis.aggregation.statistics import VarianceSp
 from judgeharness_integrations.analysis.planning.gstudy import Components, Shift, shifts_of
 from judgeharness_integrations.analysis.planning.study import (
     Alone,
+    AnyNoise,
     Cases,
     Clustered,
     Goal,
@@ -30,6 +31,7 @@ from judgeharness_integrations.analysis.planning.study import (
     LabelModel,
     RateStudy,
     ScoreStudy,
+    Study,
     level_of,
 )
 from judgeharness_integrations.analysis.statistics.search import bisected_each
@@ -50,6 +52,7 @@ _POOL: Final = 2_000
 _FOLDS: Final = 1_000
 _PAIR: Final = 2
 _BINARY: Final = 3.0
+_NOISELESS: Final = (1.0, 0.75, 0.5, 0.25, 0.0)  # shares of the variance of a sample, one of which is nearly the worst
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,17 +103,33 @@ class Truths:
         """Whether more samples a case can buy the goal: a mean of scores, or fewer changes between two systems."""
         return self.mean is None or self.goal.kind == "difference"
 
-    def study(self, perturbations: int, repetitions: int) -> RateStudy | ScoreStudy:
-        """Return the studies of one design."""
-        clusters, level = self._clusters, level_of(perturbations * repetitions)
+    def study(self, perturbations: int, repetitions: int) -> Study:
+        """Return the studies of one design; where noise was not measured, those of any noise at once."""
         if self.mean is None:
             between, inside = self._variances(perturbations, repetitions)
-            graded = 1.0 if self.pilot is None else 1 - self.pilot.failed / (self.pilot.samples + self.pilot.failed)
             return ScoreStudy(
-                goal=self.goal, between=between, inside=inside, graded=graded, clusters=clusters, level=level
+                goal=self.goal,
+                between=between,
+                inside=inside,
+                graded=1.0 if self.pilot is None else 1 - self.pilot.failed / (self.pilot.samples + self.pilot.failed),
+                clusters=self._clusters,
+                level=level_of(perturbations * repetitions),
             )
+        possible = self._possible(perturbations, repetitions)
+        studies = [self._rate_study(model, perturbations, repetitions) for model in possible]
+        return studies[0] if len(studies) == 1 else AnyNoise(studies=studies)
+
+    def of_any_noise(self, perturbations: int, repetitions: int) -> bool:
+        """Whether the decisions of a design depend on noise that was not measured: the plan then holds whatever it is.
+
+        A rule's decision of one sample is that sample, and a mean of scores is planned on all variance there is.
+        """
+        noisy = repetitions > 1 or (perturbations > 1 and not self.parts.split)
+        return noisy and self.mean is not None and not self.parts.repeated
+
+    def _rate_study(self, model: LabelModel, perturbations: int, repetitions: int) -> RateStudy:
         apart = self.goal.value if self.goal.kind == "difference" else None
-        model, even = self._labels, np.array([False])
+        even = np.array([False])
         if not self._certain and self.pilot is not None:
             center = model.neediest(self.pilot.mean, perturbations, repetitions, apart=apart)
             model = replace(model, rates=self.rates_apart(center))
@@ -118,11 +137,24 @@ class Truths:
         return RateStudy(
             goal=self.goal,
             decided=model.decided(perturbations, repetitions, apart=apart),
-            clusters=clusters,
-            level=level,
+            clusters=self._clusters,
+            level=level_of(perturbations * repetitions),
             uniforms=self._points[:, 4],
             even=even,
         )
+
+    def _possible(self, perturbations: int, repetitions: int) -> list[LabelModel]:
+        """Return what may be true of samples: one model where the design's noise is measured, or decides nothing.
+
+        Ties abstain, so that of a noisy judge two samples decide for fewer cases than one, and the rate may come nearer
+        to one half. What was not measured of a sample's variance may lie between cases, perturbations or repetitions.
+        """
+        model, parts = self._labels, self.parts
+        if not self.of_any_noise(perturbations, repetitions):
+            return [model]
+        shares = [model.between] if parts.split else [np.full_like(model.between, share) for share in _NOISELESS]
+        withins = (0.0, 1.0) if repetitions > 1 and (parts.split or perturbations > 1) else (0.0,)
+        return [replace(model, between=share, within=within) for share in shares for within in withins]
 
     @property
     def _labels(self) -> LabelModel:
@@ -153,6 +185,12 @@ class Truths:
         if pilot.mean > center:
             return 1 - _below(1 - pilot.mean, worth, 1 - center, self._points[:, 0])
         return _below(pilot.mean, worth, center, self._points[:, 0])
+
+    def rate_near(self, center: float, *, confidence: float) -> float:
+        """Return the rate nearest to a center that the pilot leaves plausible at this confidence."""
+        rates = self.rates_apart(center)
+        nearest = rates[np.argsort(np.abs(rates - center), kind="stable")]
+        return float(nearest[int((1 - confidence) * len(nearest))])
 
     def _shares(self, pilot: Pilot) -> Floats:
         """Return plausible shares of the variance that lie between cases, by the error of an intraclass correlation.

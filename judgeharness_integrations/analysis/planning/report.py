@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from itertools import product
 from typing import Any, Final, Literal
 
@@ -17,7 +18,12 @@ from judgeharness_integrations.analysis.aggregation.deciding import check_rule_f
 from judgeharness_integrations.analysis.aggregation.rules import Rule, RuleLike, pass_mark, rule
 from judgeharness_integrations.analysis.planning.grid import Design, Limits, attainable, designs, present
 from judgeharness_integrations.analysis.planning.gstudy import Components, GStudy, Shift, Split
-from judgeharness_integrations.analysis.planning.labels import CorrectedLabels, corrected_labels, wilson_labels
+from judgeharness_integrations.analysis.planning.labels import (
+    CorrectedLabels,
+    corrected_labels,
+    widest_rate,
+    wilson_labels,
+)
 from judgeharness_integrations.analysis.planning.pilot import Pilot, Truths
 from judgeharness_integrations.analysis.planning.study import Goal, Judging, cases_of, chances_of_cases
 from judgeharness_integrations.verdictlog.plain import counted
@@ -43,7 +49,12 @@ _SAMPLES: Final = 2
 _FEWEST: Final = 2
 _UNPAIRED: Final = (
     "one sample a case does not show how much of a verdict is noise, which two systems do not share: judging them on "
-    "the same cases is taken to save nothing; a pilot with repetitions, or --variance, shows what it saves"
+    "the same cases is taken to save nothing, so that the plan holds whatever they share; a pilot with repetitions, or "
+    "--variance, shows what it saves, and compare --detect says it of two runs that judged both systems"
+)
+_ANY_NOISE: Final = (
+    "how much of a verdict is noise was not measured: designs of several samples a case hold whatever it is, as "
+    "samples of a noisy judge tie more often, and ties abstain"
 )
 
 
@@ -263,7 +274,10 @@ class PlanningReport:
     it stands, `attainable` the most precise design that stays within the limits. `labels` for `label_width` at `rate`:
     items for agreement, items the judge calls positive for precision, items people call positive for sensitivity.
     `uncorrelated` is how many cases the marked design, else the first, takes where the two systems of a difference have
-    nothing in common over cases; None for a width, and beyond 10 million.
+    nothing in common over cases; None for a width, and beyond 10 million. `at_least`: the assurance is the least that
+    holds whatever was not measured. `up_to` is the share of studies in which that design finds the difference where the
+    two systems have the correlation asked for and no verdict is noise; None where what they share is planned with, and
+    of a design of several samples a case, whose rule decides otherwise then.
     `majority` is empty without a pilot of two labels. `variances` says where the pilot's variance is, and `split` is
     the best split of the calls allowed.
     """
@@ -286,6 +300,8 @@ class PlanningReport:
     variances: GStudy | None = None
     split: Split | None = None
     uncorrelated: int | None = None
+    at_least: bool = False
+    up_to: float | None = None
 
     @property
     def shifts(self) -> tuple[Shift, ...]:
@@ -335,6 +351,8 @@ def planned(
     labels = wilson_labels(wanted.rate, width, assurance=goal.assurance)
     averaging = pilot is None or all(one.swap for one in pilot.shifts)
     tried = _tried(wanted, truths) if parts.total or truths.mean is not None else []
+    if any(truths.of_any_noise(p, r) for p, r in tried):
+        parts = replace(parts, notes=(*parts.notes, _ANY_NOISE))
     found = designs(truths, tried=tried, limits=limits, averaging=averaging) if tried else ()
     known = [one.cases for one in found if one.cases is not None]
     fewest = min(known, default=None)
@@ -370,14 +388,33 @@ def planned(
         variances=variances,
         split=None if variances is None or limits.calls is None else variances.best_split(limits.calls, limits.cases),
         uncorrelated=_uncorrelated(truths, found),
+        at_least=goal.kind == "difference" and goal.assurance is not None and not parts.split,
+        up_to=_up_to(truths, wanted.goal.correlation, found),
     )
+
+
+def _marked(designs: Sequence[Design]) -> Design:
+    """Return the marked design, else the first."""
+    return next((design for design in designs if design.cheapest), designs[0])
+
+
+def _up_to(truths: Truths, correlation: float, designs: Sequence[Design]) -> float | None:
+    """Return the share of studies that find a difference where two systems share what may be shared at most."""
+    goal = truths.goal
+    if goal.kind == "width" or truths.parts.split or not correlation or not designs:
+        return None
+    marked = _marked(designs)
+    if marked.cases is None or marked.perturbations * marked.repetitions > 1:
+        return None
+    shared = replace(truths, goal=replace(goal, correlation=correlation))
+    return shared.study(marked.perturbations, marked.repetitions).share(marked.cases, goal.value)
 
 
 def _uncorrelated(truths: Truths, designs: Sequence[Design]) -> int | None:
     """Return how many cases a difference takes where pairing saves nothing, in the marked design, else the first."""
     if truths.goal.kind == "width" or not designs:
         return None
-    marked = next((design for design in designs if design.cheapest), designs[0])
+    marked = _marked(designs)
     if not truths.goal.correlation:
         return marked.cases
     apart = replace(truths, goal=replace(truths.goal, correlation=0.0))
@@ -472,20 +509,20 @@ def _corrected(wanted: Wanted, truths: Truths, limits: Limits, width: float) -> 
     """Return the labels of a corrected rate, where the judge's rates and the number of cases are known."""
     if wanted.sensitivity is None or wanted.specificity is None or limits.cases is None:
         return None
-    informed = wanted.sensitivity + wanted.specificity - 1
-    rate, plausible = wanted.rate, None
-    if truths.pilot is not None and truths.mean is not None and informed > 0:  # what the pilot's share stands for
-        rate = min(1.0, max(0.0, (truths.mean + wanted.specificity - 1) / informed))
-        plausible = ((truths.rates_apart() + wanted.specificity - 1) / informed).clip(0.0, 1.0)
-    return corrected_labels(
-        rate=rate,
-        sensitivity=wanted.sensitivity,
-        specificity=wanted.specificity,
-        cases=limits.cases,
-        width=width,
-        assurance=wanted.goal.assurance,
-        plausible=plausible,
-    )
+    sensitivity, specificity = wanted.sensitivity, wanted.specificity
+    asked = partial(corrected_labels, sensitivity=sensitivity, specificity=specificity, cases=limits.cases, width=width)
+    assurance, informed = wanted.goal.assurance, sensitivity + specificity - 1
+    if truths.pilot is None or truths.mean is None or informed <= 0:
+        return asked(rate=wanted.rate, assurance=assurance)
+    rate = min(1.0, max(0.0, (truths.mean + specificity - 1) / informed))  # what the pilot's share stands for
+    found = asked(rate=rate, assurance=assurance)
+    if assurance is None:
+        return found
+    # half of what may go wrong is left to the pilot, half to the study: as many pilots, and studies, are to do
+    each = math.sqrt(assurance)
+    widest = widest_rate(found, sensitivity=sensitivity, specificity=specificity)
+    judged = truths.rate_near(widest * sensitivity + (1 - widest) * (1 - specificity), confidence=each)
+    return asked(rate=rate, assurance=each, needed=min(1.0, max(0.0, (judged + specificity - 1) / informed)))
 
 
 def _majority(pilot: Pilot | None, wanted: Wanted) -> tuple[MajorityRisk, ...]:

@@ -27,6 +27,7 @@ from judgeharness_integrations.verdictlog.row import VerdictRow
 __all__ = [
     "MOST_CASES",
     "Alone",
+    "AnyNoise",
     "Clustered",
     "Decided",
     "Goal",
@@ -323,7 +324,7 @@ def _of_perturbation(cases: Floats, within: float, repetitions: int) -> Floats:
 
 
 Bools: TypeAlias = NDArray[np.bool_]
-Study: TypeAlias = "RateStudy | ScoreStudy"
+Study: TypeAlias = "RateStudy | ScoreStudy | AnyNoise"
 
 MOST_CASES: Final = 10_000_000
 _FEWEST: Final = 2
@@ -548,3 +549,19 @@ class ScoreStudy:
         if self.goal.assurance is None:
             return float(variance[0] <= allowed)
         return float(np.mean(chdtr(degrees, degrees * allowed / np.maximum(variance, 1e-300))))
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnyNoise:
+    """Studies of one design that differ in the judge's noise, which nothing tells: what is promised holds in each."""
+
+    studies: Sequence[RateStudy]
+
+    @property
+    def goal(self) -> Goal:
+        """What is wanted of each of them."""
+        return self.studies[0].goal
+
+    def share(self, cases: int, value: float) -> float:
+        """Return the share of studies that reach a width or difference, under the noise where fewest do."""
+        return min(study.share(cases, value) for study in self.studies)

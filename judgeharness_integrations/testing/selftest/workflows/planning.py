@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache, partial
+from operator import itemgetter
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -125,11 +126,11 @@ def cases_planned(found: Pilot, goal: Goal, design: Design) -> int | None:
 
 
 @cache
-def _planned_once(positives: int, cases: int, goal: Goal) -> int | None:
+def _planned_once(positives: int, cases: int, goal: Goal, design: Design = (1, 1)) -> int | None:
     """Return the cases planned by a pilot of one sample a case, of which no more is known than this count."""
     said = ["PASS"] * positives + ["FAIL"] * (cases - positives)
     rows = [VerdictRow(case_id=f"c{case}", verdict=verdict) for case, verdict in enumerate(said)]
-    return cases_planned(pilot_of(rows), goal, (1, 1))
+    return cases_planned(pilot_of(rows), goal, design)
 
 
 def is_narrow(positives: int, cases: int, width: float) -> bool:
@@ -156,7 +157,7 @@ def is_found(before: Bools, after: Bools, design: Design) -> bool:
     return p <= level_of(design[0] * design[1])
 
 
-def _pilot_of_point(point: Point) -> Design:
+def _design_of(point: Point) -> Design:
     return int(point["perturbations"]), int(point["repetitions"])
 
 
@@ -174,7 +175,7 @@ def _width(point: Point, studies: int, generator: np.random.Generator) -> Floats
 
 
 def _difference(point: Point, studies: int, generator: np.random.Generator) -> Floats:
-    rate, design = point["rate"], _pilot_of_point(point)
+    rate, design = point["rate"], _design_of(point)
     goal = Goal(kind="difference", value=point["difference"])
 
     def study() -> float:
@@ -187,15 +188,17 @@ def _difference(point: Point, studies: int, generator: np.random.Generator) -> F
 
 
 def _single_difference(point: Point, studies: int, generator: np.random.Generator) -> Floats:
-    """Pilots with one sample a case, of which the chance of a case is not known, and studies of one sample a case."""
-    rate, cases = point["rate"], int(point["pilot"])
-    goal = Goal(kind="difference", value=point["difference"], correlation=point["correlation"])
+    """Pilots with one sample a case, of which the chance of a case is not known, and studies of one or more a case."""
+    rate, cases, design = point["rate"], int(point["pilot"]), _design_of(point)
+    goal = Goal(
+        kind="difference", value=point["difference"], correlation=point["correlation"], assurance=point["assured"]
+    )
 
     def study() -> float:
-        planned_cases = _planned_once(int(generator.binomial(cases, rate)), cases, goal)
+        planned_cases = _planned_once(int(generator.binomial(cases, rate)), cases, goal, design)
         if planned_cases is None:
             return np.nan
-        return is_found(*two_systems(generator, goal, rate, (1, 1), (min(planned_cases, _MOST_CASES),)), (1, 1))
+        return is_found(*two_systems(generator, goal, rate, design, (min(planned_cases, _MOST_CASES),)), design)
 
     return _of(study, studies)
 
@@ -243,7 +246,20 @@ _APART = (
     *grid(rate=(0.07, 0.7), pilot=(24,), perturbations=(2,), repetitions=(5,), difference=(0.09,)),
     *grid(rate=(0.4,), pilot=(10,), perturbations=(1,), repetitions=(1,), difference=(0.2,)),
 )
-_SINGLE = grid(rate=(0.42, 0.07, 0.93), pilot=(60,), difference=(0.17,), correlation=(0.0, 0.5))
+_ONCE: dict[str, tuple[float, ...]] = {"perturbations": (1,), "repetitions": (1,), "correlation": (0.0, 0.5)}
+_SINGLE = (
+    *grid(rate=(0.42, 0.07, 0.93), pilot=(60,), difference=(0.17,), assured=(0.8,), **_ONCE),
+    *grid(rate=(0.7, 0.95), pilot=(60,), difference=(0.05, 0.1), assured=(0.9,), **_ONCE),
+    *grid(
+        rate=(0.6, 0.9),
+        pilot=(60,),
+        difference=(0.1,),
+        assured=(0.9,),
+        perturbations=(1, 2),
+        repetitions=(2,),
+        correlation=(0.0,),
+    ),
+)
 _CLUSTERS = (
     *grid(rate=(0.31,), clusters=(12,), correlation=(0.2,), width=(0.1,)),
     *grid(rate=(0.07, 0.6, 0.93), clusters=(3, 30), correlation=(0.05, 0.4), width=(0.12,)),
@@ -285,11 +301,12 @@ PLANNING: tuple[Check, ...] = (
     PromiseCheck(
         name="pilot of one sample a case -> plan -> run -> compare: difference",
         promise="the difference between two systems is found",
-        share=0.8,
+        share=itemgetter("assured"),
         at_least=True,
         points=_SINGLE,
         simulate=_single_difference,
         fast=2,
-        note="how much of a verdict is noise is not known then: the plan holds whatever two systems have in common",
+        note="how much of a verdict is noise is not known then: the plan holds whatever two systems have in common, "
+        "and whatever ties of two samples; where they have nothing in common no more is found than is promised",
     ),
 )
