@@ -82,7 +82,7 @@ register_renderers(
             "reader": "analysis.rebuilding:rebuilt_result",
             "text": "reporting.text:text_report",
         },
-        "RankReport": {"frame": f"{_FRAMES}:rank_frame", "fragment": f"{_FRAGMENTS}:rank_fragment"},
+        "RankReport": {"frame": f"{_FRAMES}:rank_frame", "fragment": "reporting.ranking:rank_fragment"},
         "ReplayReport": {"frame": f"{_FRAMES}:replay_frame", "fragment": f"{_FRAGMENTS}:replay_fragment"},
         "RunReport": {
             "csv": "reporting.rundocument:case_table",

@@ -245,9 +245,11 @@ def test_a_replay_shows_denominators_intervals_and_that_it_is_exploratory() -> N
 
 def test_a_ranking_shows_elo_intervals_ranks_and_what_it_rests_on() -> None:
     text = read(board()).text
-    assert "ranking by bradley-terry: 4 judges" in text
     first = board().judges[0]
+    assert f"ranking of 4 judges first of 4 judges by Bradley-Terry: {first.judge}" in text
     assert f"1 {first.judge} {first.elo:.0f}" in text
+    assert "rule chosen" not in text
+    assert "of answers failed" not in text
     assert "Bradley-Terry as published" in text
     assert "EIP" in read(board("eip")).text
     assert "prefers longer" not in text
@@ -261,8 +263,8 @@ def test_a_ranking_shows_whether_the_better_answer_is_the_one_preferred_for_leng
         for row in sampled([said[n % len(said)]], judge=judge, case_id=f"c{n}", gold="A")
     ]
     text = read(rank(rows, RankRequest())).text
-    assert "prefers longer better is longer" in text
-    assert "(12/12) 0.250 0.250" in text
+    assert "preferslonger better islonger" in text
+    assert "right 25.0 25.0" in text
 
 
 def test_a_judge_without_elo_shows_its_place() -> None:

@@ -2,7 +2,6 @@
 
 from judgeharness_integrations.reporting.fragments.reports import (
     calibration_fragment,
-    rank_fragment,
     replay_fragment,
     report_fragment,
 )
@@ -10,7 +9,6 @@ from judgeharness_integrations.reporting.fragments.results import result_fragmen
 
 __all__ = [
     "calibration_fragment",
-    "rank_fragment",
     "replay_fragment",
     "report_fragment",
     "result_fragment",

@@ -13,7 +13,6 @@ from judgeharness_integrations.reporting.text import cost_text
 from judgeharness_integrations.verdictlog.plain import counted
 
 if TYPE_CHECKING:
-    from judgeharness_integrations.analysis.ranking.report import RankReport
     from judgeharness_integrations.analysis.replay.report import ReplayReport
     from judgeharness_integrations.analysis.runs.report import RunReport
     from judgeharness_integrations.analysis.runs.summary import CriterionSummary
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
 __all__ = [
     "calibration_fragment",
     "measured_rows",
-    "rank_fragment",
     "replay_fragment",
     "report_fragment",
 ]
@@ -180,44 +178,6 @@ def _right(one: CriterionSummary) -> str:
     if error is not None:
         return f"off by {error:.3f} ({one.replay.labelled})"
     return _NOTHING if accuracy is None else f"{accuracy.value:.3f} ({accuracy.successes}/{accuracy.trials})"
-
-
-def rank_fragment(report: RankReport) -> str:
-    """Return a leaderboard as HTML: a row a judge, by rank."""
-    longer = any(one.measures.prefers_longer is not None for one in report.judges)
-    rows = [
-        (
-            _NOTHING if one.rank is None else str(one.rank),
-            one.judge,
-            one.place if one.elo is None else _number(one.elo, 0),
-            _interval_of_reports(one.ci95, 0),
-            "{}-{}".format(*one.rank_range) if one.rank_range else _NOTHING,
-            f"{_number(one.right_of_labelled)} ({one.correct:g}/{one.n})",
-            *([_number(one.eip)] if report.method == "eip" else []),
-            *([_number(one.measures.prefers_longer), _number(one.measures.better_longer)] if longer else []),
-        )
-        for one in report.judges
-    ]
-    eip = ["EIP"] if report.method == "eip" else []
-    lengths = ["prefers longer", "better is longer"] if longer else []
-    columns = ("rank", "judge", "Elo", "95 %", "ranks", "right of all labelled", *eip, *lengths)
-    judges = counted(len(report.judges), "judge")
-    title = f"ranking by {report.method}: {judges}, {report.n_pairs} of {report.n_pairs_total} pairs"
-    left_out = {
-        "flagged by people": report.n_flagged,
-        "unanimous": report.n_unanimous,
-        "unanswered": report.n_unanswered,
-        "cut as the hardest": report.n_cut,
-    }
-    without = ", ".join(f"{count} {why}" for why, count in left_out.items() if count)
-    notes = (
-        f"rule {report.rule}, failures {report.failures}, ties {report.ties}",
-        without and f"left out: {without}",
-        *report.controls(),
-        *(panel.sentence for panel in report.panels[-1:]),
-        *report.diagnostics.sentences(),
-    )
-    return _table(title, columns, rows, notes=notes, texts=2)
 
 
 def calibration_fragment(report: CalibrationReport) -> str:
