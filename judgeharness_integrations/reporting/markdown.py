@@ -48,15 +48,17 @@ def details(title: str, lines: Iterable[str]) -> list[str]:
 _EXAMPLES: Final = 50
 
 
-def section_markdown(section: Section, *, every: bool = False) -> str:
+def section_markdown(section: Section, *, every: bool = False, depth: int = 2) -> str:
     """Return a section with its title as heading; texts of judges and cases in it mean nothing to GitHub.
 
     Args:
         section: what to show.
         every: show all examples, not the first fifty of each table.
+        depth: of its heading.
 
     """
-    return "\n".join([f"## {escaped(section.title, SENTENCE)}", "", *_blocks(section, 3, every=every)])
+    heading = f"{'#' * depth} {escaped(section.title, SENTENCE)}"
+    return "\n".join([heading, "", *_blocks(section, depth + 1, every=every)])
 
 
 def _blocks(section: Section, depth: int, *, every: bool) -> Iterator[str]:

@@ -11,8 +11,8 @@ from judgeharness_integrations.analysis.calibration.rates import Rate
 from judgeharness_integrations.analysis.certifying.wording import held_text
 from judgeharness_integrations.analysis.runs.summarising import design_key, designs_apart, gold_of
 from judgeharness_integrations.analysis.statistics.means import Estimate
-from judgeharness_integrations.reporting.calibrationtext import alike, anchor_text, calibration_text, uncalibrated
-from judgeharness_integrations.reporting.markdown import details, escaped, preformatted, table
+from judgeharness_integrations.reporting.calibrationtext import alike, anchor_text, calibration_section, uncalibrated
+from judgeharness_integrations.reporting.markdown import details, escaped, preformatted, section_markdown, table
 from judgeharness_integrations.reporting.text import cost_text, dissent, rationale, tokens_text
 from judgeharness_integrations.verdictlog.plain import SENTENCE, counted, distribution_text
 from judgeharness_integrations.verdictlog.row import Verdict, verdict_text
@@ -384,7 +384,7 @@ def _anchor(section: JudgeSection) -> Iterator[str]:
     yield f"Calibration: {'. '.join(escaped(text, 600) for text in (anchor_text(report, state), *alike(section)))}."
     if state.valid:
         yield ""
-        yield from preformatted(calibration_text(report))
+        yield section_markdown(calibration_section(report), depth=4)
 
 
 def _bill(section: JudgeSection) -> str:

@@ -195,9 +195,10 @@ def test_where_nothing_is_left_open_nothing_is_listed() -> None:
     assert "Not measured:" not in closed.to_markdown()
 
 
-def test_a_calibration_card_cannot_leave_its_frame() -> None:
+def test_a_calibration_cannot_bring_markup() -> None:
     report = passes(3, 3, calibration=calibration(name="</pre><h1>"), calibration_state=VALID)
-    assert "&lt;/pre&gt;&lt;h1&gt;" in report.to_markdown()
+    assert "calibrated on &#60;/pre&#62;&#60;h1&#62;" in report.to_markdown()
+    assert "<h1>" not in report.to_markdown()
 
 
 def test_how_far_scores_lie_off_gold_is_shown() -> None:

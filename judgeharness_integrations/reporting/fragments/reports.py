@@ -1,68 +1,26 @@
-"""The measures of a calibration as rows of a table, those that are defined."""
+"""A calibration, a replay and a run as pieces of HTML that a notebook shows."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
 
-from judgeharness_integrations.analysis.calibration.measure import CriterionCalibration
-from judgeharness_integrations.analysis.calibration.rates import Rate
-from judgeharness_integrations.analysis.calibration.saved import CalibrationReport
-from judgeharness_integrations.reporting.fragments.results import rendered
+from judgeharness_integrations.reporting.calibrationtext import calibration_section
+from judgeharness_integrations.reporting.fragments.results import rendered, section_html
 from judgeharness_integrations.reporting.text import cost_text
 from judgeharness_integrations.verdictlog.plain import counted
 
 if TYPE_CHECKING:
+    from judgeharness_integrations.analysis.calibration.saved import CalibrationReport
     from judgeharness_integrations.analysis.replay.report import ReplayReport
     from judgeharness_integrations.analysis.runs.report import RunReport
     from judgeharness_integrations.analysis.runs.summary import CriterionSummary
 
 __all__ = [
     "calibration_fragment",
-    "measured_rows",
     "replay_fragment",
     "report_fragment",
 ]
-
-
-_RATES: Final = ("precision", "recall", "accuracy", "coverage", "specificity")
-_MEASURES: Final = (
-    *_RATES,
-    "balanced_accuracy",
-    "kappa",
-    "lift",
-    "ac1",
-    "macro_f1",
-    "spearman",
-    "kendall",
-    "quadratic_kappa",
-)
-
-
-def measured_rows(report: CalibrationReport) -> list[tuple[str, ...]]:
-    """Return (criterion, measure, value, interval, denominator) of every measure that is defined."""
-    return [row for measured in report.criteria.values() for row in _rows(measured)]
-
-
-def _rows(measured: CriterionCalibration) -> Iterator[tuple[str, ...]]:
-    for name in _MEASURES:
-        value: Any = getattr(measured, name)
-        if value is not None:
-            of = f"{value.successes}/{value.trials}" if isinstance(value, Rate) else f"n={value.n}"
-            yield measured.criterion, name.replace("_", " "), f"{value.value:.3f}", _interval(value), of
-    if (errors := measured.errors) is not None:
-        for name in ("mean_absolute_error", "bias"):
-            ends = getattr(errors, f"{name}_interval")
-            shown = "-" if ends is None else f"{ends[0]:.3f} to {ends[1]:.3f}"
-            yield measured.criterion, name.replace("_", " "), f"{getattr(errors, name):.3f}", shown, f"n={errors.n}"
-
-
-def _interval(value: Any) -> str:
-    low, high = getattr(value, "low", None), getattr(value, "high", None)
-    if low is not None and high is not None:
-        return f"{low:.3f} to {high:.3f}"
-    error = getattr(value, "se", None)
-    return "-" if error is None else f"SE {error:.3f}"
 
 
 _MOST: Final = 40
@@ -181,20 +139,5 @@ def _right(one: CriterionSummary) -> str:
 
 
 def calibration_fragment(report: CalibrationReport) -> str:
-    """Return a calibration as HTML: a row a criterion and measure, then the table of confusions."""
-    labels = f"labels: {report.source}, consensus {report.consensus}, {report.excluded_ties} ties left out"
-    confusions = (
-        f"{name}, gold {gold}: " + ", ".join(f"{decision} {count}" for decision, count in row.items())
-        for name, measured in report.criteria.items()
-        for gold, row in measured.confusion.items()
-    )
-    reasons = (f"{name}: {measured.reason}" for name, measured in report.criteria.items() if measured.reason)
-    controls = (
-        f"{name}: {sentence}"
-        for name, measured in report.criteria.items()
-        for sentence in (measured.untold, *((measured.controls.sentence,) if measured.controls is not None else ()))
-        if sentence
-    )
-    notes = (f"judge {report.judge}, measured {report.measured_at}", *reasons, *controls, *confusions)
-    columns = ("criterion", "measure", "value", "95 %", "of")
-    return _table(f"{report.word} on {report.name} ({labels})", columns, measured_rows(report), notes=notes, texts=2)
+    """Return a calibration as HTML that a notebook shows."""
+    return section_html(calibration_section(report))
