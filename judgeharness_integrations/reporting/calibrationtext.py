@@ -202,19 +202,20 @@ def _criterion(measured: CriterionCalibration, level: str) -> Iterator[Block]:
         yield Table.of(title, ("measure", "value", level, "of"), rows)
     else:
         yield Strong(title)
-    if notes := (*_notes(measured, measures),):
+    if notes := tuple(_notes(measured, measures)):
         yield Bullets(notes)
     if measured.confusion:
-        rows = (
-            (gold, ", ".join(f"{decision} {count}" for decision, count in row.items()))
-            for gold, row in measured.confusion.items()
-        )
-        yield Table.of("decisions by gold label", ("gold", "decisions"), rows, texts=2)
+        yield Table.of("decisions by gold label", ("gold", "decisions"), _confusions(measured), texts=2)
     if measured.strata is not None:
         yield Bullets(tuple(_few(measured.strata)))
     yield from _classes(measured, level)
     if measured.risk_coverage is not None:
         yield from _curve(measured.risk_coverage)
+
+
+def _confusions(measured: CriterionCalibration) -> Iterator[tuple[str, str]]:
+    for gold, row in measured.confusion.items():
+        yield gold, ", ".join(f"{decision} {count}" for decision, count in row.items())
 
 
 def _notes(measured: CriterionCalibration, measures: Iterable[CalibrationMeasure]) -> Iterator[str]:
