@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
@@ -10,7 +9,7 @@ from typing import Final
 from judgeharness_integrations.reporting.sections import LONGEST_CELL, Bullets, Section, Strong, Table
 from judgeharness_integrations.verdictlog.plain import SENTENCE, safe_text
 
-__all__ = ["details", "escaped", "preformatted", "section_markdown", "table"]
+__all__ = ["details", "escaped", "section_markdown", "table"]
 
 
 # What GitHub looks for in a text after Markdown was read, where an escaped character is a plain one again. A space
@@ -32,12 +31,6 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, texts: int =
     """Return the lines of a table of cells that were escaped; the first `texts` columns are texts, the others right."""
     marks = [":---" if place < texts else "---:" for place in range(len(columns))]
     return [f"| {' | '.join(cells)} |" for cells in (columns, marks, *rows)]
-
-
-def preformatted(lines: Iterable[str]) -> list[str]:
-    """Return lines of plain text as they are."""
-    shown = (html.escape(safe_text(line, 400), quote=True) for line in lines)
-    return ["<pre>", *(line or "&nbsp;" for line in shown), "</pre>"]
 
 
 def details(title: str, lines: Iterable[str]) -> list[str]:

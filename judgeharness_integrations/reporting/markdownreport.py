@@ -12,7 +12,7 @@ from judgeharness_integrations.analysis.certifying.wording import held_text
 from judgeharness_integrations.analysis.runs.summarising import design_key, designs_apart, gold_of
 from judgeharness_integrations.analysis.statistics.means import Estimate
 from judgeharness_integrations.reporting.calibrationtext import alike, anchor_text, calibration_section, uncalibrated
-from judgeharness_integrations.reporting.markdown import details, escaped, preformatted, section_markdown, table
+from judgeharness_integrations.reporting.markdown import details, escaped, section_markdown, table
 from judgeharness_integrations.reporting.text import cost_text, dissent, rationale, tokens_text
 from judgeharness_integrations.verdictlog.plain import SENTENCE, counted, distribution_text
 from judgeharness_integrations.verdictlog.row import Verdict, verdict_text
@@ -35,7 +35,6 @@ __all__ = [
     "interval",
     "judge_lines",
     "markdown_report",
-    "preformatted",
     "share",
     "table",
 ]
