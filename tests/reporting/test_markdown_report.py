@@ -13,7 +13,7 @@ from support.rows import sampled
 
 from judgeharness_integrations.analysis.gates import check_gates
 from judgeharness_integrations.analysis.runs import run_report
-from judgeharness_integrations.reporting.markdown import escaped, preformatted
+from judgeharness_integrations.reporting.markdown import escaped
 from judgeharness_integrations.reporting.markdownreport import markdown_report
 
 # what stands in a report without being anybody's text
@@ -82,7 +82,6 @@ def test_a_text_stands_for_itself(text: str) -> None:
 def test_line_breaks_controls_and_direction_marks_are_taken_out_and_long_texts_cut() -> None:
     assert escaped("a\n\n# b\r\x00\u202ec", 80) == "a #&#8203;b c".replace("#&#8203;b", "# b")
     assert len(escaped("x" * 500, 40)) == 40
-    assert preformatted(["a <b>", "", "</pre>"]) == ["<pre>", "a &lt;b&gt;", "&nbsp;", "&lt;/pre&gt;", "</pre>"]
 
 
 def test_the_first_screen_says_what_came_out() -> None:
