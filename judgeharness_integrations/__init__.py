@@ -67,7 +67,7 @@ register_renderers(
         "AltTestReport": {"frame": f"{_FRAMES}:alttest_frame", "fragment": "reporting.annotators:alttest_fragment"},
         "CalibrationReport": {
             "frame": f"{_FRAMES}:calibration_frame",
-            "fragment": f"{_FRAGMENTS}:calibration_fragment",
+            "fragment": "reporting.calibrationtext:calibration_fragment",
         },
         "ComparisonReport": {
             "document": "reporting.comparison:comparison_document",
@@ -82,7 +82,7 @@ register_renderers(
             "reader": "analysis.rebuilding:rebuilt_result",
             "text": "reporting.text:text_report",
         },
-        "RankReport": {"frame": f"{_FRAMES}:rank_frame", "fragment": f"{_FRAGMENTS}:rank_fragment"},
+        "RankReport": {"frame": f"{_FRAMES}:rank_frame", "fragment": "reporting.ranking:rank_fragment"},
         "ReplayReport": {"frame": f"{_FRAMES}:replay_frame", "fragment": "reporting.replaysection:replay_fragment"},
         "RunReport": {
             "csv": "reporting.rundocument:case_table",

@@ -14,8 +14,9 @@ from judgeharness_integrations.analysis.calibration.saved import SavedMeasuremen
 from judgeharness_integrations.cli._output import print_json
 from judgeharness_integrations.judging.labelset import unsaid_source
 from judgeharness_integrations.labelling.candidates import CandidateOptions
-from judgeharness_integrations.reporting import calibration_text
-from judgeharness_integrations.reporting.terminal import console, say
+from judgeharness_integrations.reporting.calibrationtext import calibration_section
+from judgeharness_integrations.reporting.sections import Section
+from judgeharness_integrations.reporting.terminal import console, say, show_section
 
 __all__ = ["EXPLORATORY", "Request", "deliver", "print_and_save"]
 
@@ -45,12 +46,12 @@ class Request(CandidateOptions):
 
 def deliver(report: CalibrationReport, request: Request, *notes: str) -> None:
     """Print a calibration, save and draw it."""
-    print_and_save(report, request, lambda: (*notes, *calibration_text(report)))
+    print_and_save(report, request, lambda: (*notes, calibration_section(report)))
     if request.plot is not None:
         _draw(report, request.plot, request)
 
 
-def print_and_save(report: SavedMeasurement, request: Request, told: Callable[[], Iterable[str]]) -> None:
+def print_and_save(report: SavedMeasurement, request: Request, told: Callable[[], Iterable[str | Section]]) -> None:
     """Print what was measured, as it is told, and save it: what was paid for is kept even when one of the two fails."""
     try:
         _print(report, request, told)
@@ -79,10 +80,13 @@ def _save(report: SavedMeasurement, out: Path, request: Request) -> None:
         console().print(Text(f"saved to {out}"), soft_wrap=True)
 
 
-def _print(report: SavedMeasurement, request: Request, told: Callable[[], Iterable[str]]) -> None:
+def _print(report: SavedMeasurement, request: Request, told: Callable[[], Iterable[str | Section]]) -> None:
     if request.as_json:
         print_json(report.to_dict())
         return
     screen = console()
-    for line in told():
-        say(screen, line)
+    for part in told():
+        if isinstance(part, Section):
+            show_section(part, screen, every=True)
+        else:
+            say(screen, part)

@@ -19,7 +19,6 @@ from judgeharness_integrations.analysis.checking import CheckReport, check_rows
 from judgeharness_integrations.analysis.replay import rows_about
 from judgeharness_integrations.cli._asking import check_cost, confirm, print_plans
 from judgeharness_integrations.cli._check_parts import CheckParts, JudgeToCheck, check_parts
-from judgeharness_integrations.cli._check_tables import print_checks
 from judgeharness_integrations.cli._failures import failures, told, without_replay_advice
 from judgeharness_integrations.cli._output import append_summary, check_folder, print_json, summary_file
 from judgeharness_integrations.cli._plan import Asking, money_notes, usage_before
@@ -32,8 +31,9 @@ from judgeharness_integrations.cli.run import RunLimits
 from judgeharness_integrations.judging.config import Config, load_config
 from judgeharness_integrations.judging.execution.budget import Budget
 from judgeharness_integrations.redacting import knowing, redacted, without_secrets
-from judgeharness_integrations.reporting.checkpage.rendering import headline
-from judgeharness_integrations.reporting.markdown import escaped, table
+from judgeharness_integrations.reporting.checks import checks_section
+from judgeharness_integrations.reporting.markdown import section_markdown
+from judgeharness_integrations.reporting.terminal import console, show_section
 from judgeharness_integrations.testing.checking.judge import check_judge
 from judgeharness_integrations.verdictlog import write_log
 from judgeharness_integrations.verdictlog.encoding import LONE_SURROGATES
@@ -58,7 +58,6 @@ __all__ = [
     "note_beginning",
     "note_end",
     "show",
-    "summary_of",
 ]
 
 
@@ -85,34 +84,6 @@ def note_end(parts: CheckParts, log: SqlLog, *, state: str) -> None:
     for one in parts.judges:
         answered = sum(used.calls for used in log.usage(one.run))
         log.note(one.run, state=state, planned_calls=answered if state == "complete" else one.plan.calls)
-
-
-_COLUMNS = ("judge", "property", "status", "why")
-_TOLD = ("fail", "inconclusive")
-_LONGEST_CELL = 300
-
-
-def summary_of(reports: Sequence[CheckReport]) -> str:
-    """Return the answer in one sentence and a table of what fails and what is open."""
-    lines = [f"### {escaped(headline(reports), _LONGEST_CELL)}", ""]
-    if rows := [row for report in reports for row in _rows(report)]:
-        lines += [*table(_COLUMNS, rows, texts=len(_COLUMNS)), ""]
-    lines += [f"- {escaped(report.judge)}: {_counts(report)}" for report in reports]
-    return "\n".join([*lines, "", ""])
-
-
-def _rows(report: CheckReport) -> Iterator[tuple[str, ...]]:
-    several = len({one.criterion for one in report.properties}) > 1
-    for status in _TOLD:
-        for one in report.properties:
-            if one.status == status:
-                name = f"{one.criterion} · {one.name}" if several else one.name
-                yield escaped(report.judge), escaped(name), status, escaped(one.reason, _LONGEST_CELL)
-
-
-def _counts(report: CheckReport) -> str:
-    counts = (f"{count} {status.replace('_', ' ')}" for status, count in report.counts.items() if count)
-    return f"{', '.join(counts)}; {counted(report.cases, 'case')}, {counted(report.calls, 'call')}"
 
 
 CHECK = "check.json"
@@ -168,12 +139,12 @@ def show(
         page.parent.mkdir(parents=True, exist_ok=True)
         page.write_text(check_page(reports), encoding="utf-8", errors=LONE_SURROGATES)
     if reports and (step := summary_file()) is not None:
-        append_summary(summary_of(reports), step)
+        append_summary(section_markdown(checks_section(reports), depth=3) + "\n\n", step)
     if request.as_json:
         print_json(_document(reports, state))
         return
     if reports:
-        print_checks(reports)
+        show_section(checks_section(reports), console(), every=True)
     if folder is not None:
         typer.echo(f"\nwritten: {folder / CHECK}, {folder / VERDICTS}")
     if page is not None:

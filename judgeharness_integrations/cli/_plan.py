@@ -36,7 +36,7 @@ from judgeharness_integrations.cli._output import print_json
 from judgeharness_integrations.cli.plan import PlanRequest
 from judgeharness_integrations.judging.cases import AnswerCase
 from judgeharness_integrations.judging.plan import Plan
-from judgeharness_integrations.reporting.terminal import console, say, table
+from judgeharness_integrations.reporting.terminal import console, say, show_section, table
 from judgeharness_integrations.verdictlog.encoding import check_columns
 from judgeharness_integrations.verdictlog.plain import SENTENCE, counted, percent, safe_text
 from judgeharness_integrations.verdictlog.row import VerdictRow
@@ -294,14 +294,12 @@ def print_plan(asked: PlanRequest) -> None:
     if asked.as_json:
         print_json(report.to_dict() | ({} if certificate is None else {"certificate": asdict(certificate)}))
         return
-    from judgeharness_integrations.cli._plan_tables import print_basis, print_planning  # noqa: PLC0415 - JSON needs no tables
+    from judgeharness_integrations.reporting.plan import basis_section, planning_section  # noqa: PLC0415 - JSON needs
 
     if certificate is not None:
         print_certificate(certificate)
-    if certificate is None or asked.names_goal:
-        print_planning(report, money=money)
-    else:
-        print_basis(report)
+    alone = certificate is None or asked.names_goal
+    show_section(planning_section(report, money=money) if alone else basis_section(report), console())
 
 
 def _check(asked: PlanRequest) -> None:

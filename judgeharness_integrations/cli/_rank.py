@@ -321,13 +321,12 @@ def _progress() -> Iterator[Callable[[str], object]]:
 
 
 def _print(found: RankStudy, made: Portfolio, written: Written | None, source: RankSource, *, whole: bool) -> None:
-    from judgeharness_integrations.cli._rank_text import rank_text  # noqa: PLC0415
-    from judgeharness_integrations.reporting.terminal import console, safe  # noqa: PLC0415 - JSON needs no tables
+    from judgeharness_integrations.reporting.rankanalyses import analysed_section  # noqa: PLC0415 - JSON needs none
+    from judgeharness_integrations.reporting.terminal import console, safe, show_section  # noqa: PLC0415
 
     screen = console()
-    screen.print(safe(f"ranking of {source.title}", 200))
-    for part in rank_text(found, made, width=screen.width, whole=whole, rule_fixed=source.rule_fixed):
-        screen.print(part)
+    section = analysed_section(found, made, source=source.title, rule_fixed=source.rule_fixed, whole=whole)
+    show_section(section, screen, every=whole)
     if written is None:
         return
     pictures = len({path.stem for path in written.pictures})

@@ -1,26 +1,25 @@
-"""The tables of `judgeharness selftest`, one a kind of check."""
+"""What `judgeharness selftest` does and shows: a table for each kind of check."""
 
 from __future__ import annotations
 
 import sys
-import textwrap
 from collections.abc import Callable, Iterator, Sequence
 
 import typer
-from rich.table import Table
 
 from judgeharness_integrations._errors import UsageError
 from judgeharness_integrations.cli._output import print_json
 from judgeharness_integrations.cli._selftest_commands import COMMANDS
 from judgeharness_integrations.cli.exits import GATE_FAILED, OK
 from judgeharness_integrations.cli.selftest import SelftestRequest
-from judgeharness_integrations.reporting.terminal import console, table
+from judgeharness_integrations.reporting.sections import Block, Bullets, Section, Strong, Table
+from judgeharness_integrations.reporting.terminal import console, show_section
 from judgeharness_integrations.testing.selftest import SelftestReport, registry, run_selftest
 from judgeharness_integrations.testing.selftest.check import Check
 from judgeharness_integrations.testing.selftest.report import CRITERIA, CheckFound, Kind, PointFound
-from judgeharness_integrations.verdictlog.plain import percent
+from judgeharness_integrations.verdictlog.plain import counted, ends, percent
 
-__all__ = ["selftest_tables", "show_selftest"]
+__all__ = ["selftest_section", "show_selftest"]
 
 
 _TITLES: dict[Kind, str] = {
@@ -31,56 +30,72 @@ _TITLES: dict[Kind, str] = {
     "failures": "what failed samples cannot do",
     "promises": "whole workflows: what is promised, and what they deliver",
 }
-_RATES = ("check\n  its worst point", "verdict", "points", "mean\n%", "worst\n%", "repli-\ncates")
+_RATES = ("check\nits worst point", "verdict", "points", "mean\n%", "worst\n%", "repli-\ncates")
 _COLUMNS: dict[Kind, tuple[str, ...]] = {
     "coverage": _RATES,
     "size": _RATES,
-    "power": ("fault\n  how strong", "verdict", "named\n%", "others\n%", "reports"),
-    "false_alarms": ("judge\n  what it is like", "verdict", "failed\n%", "reports"),
+    "power": ("fault\nhow strong", "verdict", "named\n%", "others\n%", "reports"),
+    "false_alarms": ("judge\nwhat it is like", "verdict", "failed\n%", "reports"),
     "failures": ("promise", "verdict", "rules\nand n", "tried", "broken\n%"),
-    "promises": ("workflow: what happens\n  planted", "verdict", "promised\n%", "delivered\n% [95 %]", "stud-\nies"),
+    "promises": ("workflow: what happens\nplanted", "verdict", "promised\n%", "delivered\n% [95 %]", "stud-\nies"),
 }
 
 
-def selftest_tables(checks: Sequence[CheckFound]) -> Iterator[tuple[Kind, Table]]:
-    """Yield the kinds of checks there are, each with its table."""
+def selftest_section(report: SelftestReport) -> Section:
+    """Return a self-test for people: how many checks miss, a table a kind of check, what deviates."""
+    misses = sum(check.verdict in {"miss", "broken"} for check in report.checks)
+    return Section(
+        title=f"{counted(len(report.checks), 'check')}, {misses} of them miss", blocks=tuple(_blocks(report))
+    )
+
+
+def _blocks(report: SelftestReport) -> Iterator[Block]:
+    yield f"self-test, {'full' if report.full else 'fast'} version: {_drawn(report)}, seed {report.seed}"
     for kind, title in _TITLES.items():
-        found = [check for check in checks if check.kind == kind]
-        if found:
-            yield kind, table(title, _COLUMNS[kind], (row for check in found for row in _rows(check)))
+        checks = [check for check in report.checks if check.kind == kind]
+        if checks:
+            yield Table.of(title, _COLUMNS[kind], (row for check in checks for row in _rows(check)))
+            yield f"ok: {CRITERIA[kind]}"
+    if deviations := tuple(_deviations(report.checks)):
+        yield Bullets(deviations)
+    unclear, untold = (sum(check.verdict == said for check in report.checks) for said in ("unclear", "not told"))
+    if unclear:
+        yield f"{unclear} unclear: beyond what is ok by less than three standard errors"
+    if untold:
+        yield f"{untold} not told at this number of studies{'' if report.full else ': see --full'}"
 
 
 def _rows(check: CheckFound) -> Iterator[tuple[str, ...]]:
     if check.kind in ("coverage", "size"):
         worst = check.worst
         numbers = (str(len(check.points)), percent(check.mean), percent(worst.rate), str(worst.replicates))
-        yield f"{check.name}\n  {worst}", check.verdict, *numbers
+        yield f"{check.name}\n{worst}", check.verdict, *numbers
     elif check.kind == "failures":
         tried = sum(point.replicates for point in check.points)
         yield check.name, check.verdict, str(len(check.points)), str(tried), percent(check.worst.rate)
     elif check.kind == "promises":
-        yield f"{check.name}: {check.promise}", check.verdict, *[""] * 3
+        yield Strong(f"{check.name}: {check.promise}"), check.verdict, *[""] * 3
         yield from (_delivered(point, ">=" if check.at_least else "<=") for point in check.points)
     else:
-        yield check.name, check.verdict, *[""] * (len(_COLUMNS[check.kind]) - 2)
+        yield Strong(check.name), check.verdict, *[""] * (len(_COLUMNS[check.kind]) - 2)
         yield from (_point(point) for point in check.points)
 
 
 def _point(point: PointFound) -> tuple[str, ...]:
     """Return a strength of a fault, or a judge without one, below the name of its check."""
     rates = [percent(point.rate)] if point.others is None else [percent(point.rate), percent(point.others)]
-    return f"  {point}{' *' if point.declared else ''}", "", *rates, str(point.replicates)
+    return f"{point}{' *' if point.declared else ''}", "", *rates, str(point.replicates)
 
 
 def _delivered(point: PointFound, word: str) -> tuple[str, ...]:
     """Return what the studies of a planted truth delivered, below the name of their workflow."""
-    ends = "" if point.low is None else f" [{percent(point.low)}, {percent(point.high)}]"
+    interval = "" if point.low is None else f" {ends((point.low, point.high), 1, scale=100)}"
     studies = str(point.replicates - point.undefined)
     return (
-        f"  {point}",
+        str(point),
         point.verdict or "",
         f"{word} {percent(point.promised)}",
-        f"{percent(point.rate)}{ends}",
+        f"{percent(point.rate)}{interval}",
         studies,
     )
 
@@ -99,7 +114,7 @@ def show_selftest(request: SelftestRequest) -> int:
     if request.as_json:
         print_json(report.to_dict())
     else:
-        _print(report)
+        show_section(selftest_section(report), console())
     return OK if report.passed else GATE_FAILED
 
 
@@ -127,26 +142,6 @@ def _progress() -> Callable[[str], None] | None:
         sys.stderr.flush()
 
     return show
-
-
-def _print(report: SelftestReport) -> None:
-    screen = console()
-    version = "full" if report.full else "fast"
-    for line in textwrap.wrap(f"self-test, {version} version: {_drawn(report)}, seed {report.seed}", screen.width):
-        screen.print(line)
-    for kind, checks in selftest_tables(report.checks):
-        screen.print(checks)
-        screen.print(textwrap.fill(f"ok: {CRITERIA[kind]}", screen.width), soft_wrap=True)
-    screen.print()
-    for line in _deviations(report.checks):
-        screen.print(textwrap.fill(line, screen.width, subsequent_indent="  ", break_long_words=False), soft_wrap=True)
-    unclear, untold = (sum(check.verdict == said for check in report.checks) for said in ("unclear", "not told"))
-    if unclear:
-        screen.print(f"{unclear} unclear: beyond what is ok by less than three standard errors")
-    if untold:
-        screen.print(f"{untold} not told at this number of studies{'' if report.full else ': see --full'}")
-    misses = sum(check.verdict in {"miss", "broken"} for check in report.checks)
-    screen.print(f"{len(report.checks)} checks, {misses} of them miss")
 
 
 def _drawn(report: SelftestReport) -> str:

@@ -2,7 +2,6 @@
 
 from judgeharness_integrations.analysis.boundary import boundary
 from judgeharness_integrations.analysis.document import RESULT_SCHEMA, result_document
-from judgeharness_integrations.reporting.calibrationtext import calibration_text
 from judgeharness_integrations.reporting.text import dissent, rationale, text_report
 
-__all__ = ["RESULT_SCHEMA", "boundary", "calibration_text", "dissent", "rationale", "result_document", "text_report"]
+__all__ = ["RESULT_SCHEMA", "boundary", "dissent", "rationale", "result_document", "text_report"]

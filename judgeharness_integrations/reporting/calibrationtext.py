@@ -1,42 +1,54 @@
-"""The calibration card: what a label set says about a rule, as text."""
+"""A calibration for people: what a label set says about a rule, in words and as a section."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
 
 from judgeharness_integrations.analysis.boundary import UNCALIBRATED
 from judgeharness_integrations.analysis.calibration.holdout import confidence_text
-from judgeharness_integrations.analysis.calibration.measure import CriterionCalibration, RiskCoverage, RiskPoint
-from judgeharness_integrations.analysis.calibration.rates import ScoreErrors
-from judgeharness_integrations.analysis.calibration.saved import CalibrationReport, CalibrationState
-from judgeharness_integrations.analysis.calibration.strata import Strata
-from judgeharness_integrations.analysis.result import HarnessResult
-from judgeharness_integrations.verdictlog.plain import safe_text
+from judgeharness_integrations.reporting.fragments.results import section_html
+from judgeharness_integrations.reporting.sections import Block, Bullets, Section, Strong, Table
+from judgeharness_integrations.verdictlog.plain import counted, ends, fixed, time_text
 
 if TYPE_CHECKING:
+    from judgeharness_integrations.analysis.calibration.measure import CriterionCalibration, RiskCoverage
+    from judgeharness_integrations.analysis.calibration.rates import Rate
+    from judgeharness_integrations.analysis.calibration.saved import CalibrationReport, CalibrationState
+    from judgeharness_integrations.analysis.calibration.strata import Strata
+    from judgeharness_integrations.analysis.result import HarnessResult
     from judgeharness_integrations.analysis.runs.report import JudgeSection
     from judgeharness_integrations.analysis.runs.summary import CriterionSummary
 
 __all__ = [
     "READ_OFF",
+    "CalibrationMeasure",
     "alike",
     "anchor_text",
     "calibrated_rates",
-    "calibration_text",
+    "calibration_fragment",
+    "calibration_measures",
+    "calibration_section",
+    "calibration_size",
     "calibration_word",
+    "labels_text",
     "uncalibrated",
 ]
 
-_RATES = ("precision", "recall", "specificity", "accuracy", "coverage", "base_rate")
-_ESTIMATES = {
+_RATES: Final = ("precision", "recall", "specificity", "accuracy", "coverage", "base_rate")
+_ESTIMATES: Final = {
+    "balanced_accuracy": "balanced accuracy",
+    "lift": "lift over the commonest label",
     "ac1": "AC1",
+    "macro_f1": "macro F1",
     "spearman": "Spearman",
     "kendall": "Kendall tau-b",
     "quadratic_kappa": "quadratic kappa",
 }
-_MOST_CLASSES = 20
-_MOST_POINTS = 5
+_TOLD: Final = ("precision", "recall", "mean absolute error", "bias")  # of a judge, wherever its calibration is named
+_MOST_CLASSES: Final = 20
+_MOST_POINTS: Final = 5
 READ_OFF = (
     "a threshold read off here keeps no promise: in 41 % of studies (GPT-4, 200 labels) new cases fell short of the "
     "accuracy it was chosen for; `judgeharness certify` tests thresholds"
@@ -76,13 +88,10 @@ def calibrated_rates(section: JudgeSection) -> Iterator[str]:
     report = section.calibration if section.calibrated else None
     judged = {one.criterion for one in section.criteria}
     for name, measured in ({} if report is None else report.criteria).items():
-        if name not in judged:
-            continue
-        if measured.errors is not None:
-            yield f"{safe_text(name)}: calibrated on {_size(measured)}: {_errors(measured.errors)}"
-        else:
-            rates = (f"calibrated_{rate} {getattr(measured, rate) or 'none'}" for rate in ("precision", "recall"))
-            yield f"{safe_text(name)}: {', '.join(rates)}, {_size(measured)}"
+        if name in judged:
+            shown = [one for one in calibration_measures(measured) if one.name in _TOLD]
+            told = ", ".join(f"calibrated {one.name} {one.text} {ends(one.interval)} ({one.of})" for one in shown)
+            yield f"{name}: {told or 'nothing'}; {calibration_size(measured)}"
 
 
 def calibration_word(result: HarnessResult, criterion: str) -> str:
@@ -97,29 +106,100 @@ def calibration_word(result: HarnessResult, criterion: str) -> str:
     return "valid" if report.calibrated else report.word
 
 
-def calibration_text(report: CalibrationReport) -> Iterator[str]:
-    """Yield the card: source, rates with intervals and denominators, agreement, confusion table, risk-coverage."""
-    name = safe_text(report.name)
-    labels = f"labels: {safe_text(report.source)}, consensus {report.consensus}, {report.excluded_ties} ties left out"
-    yield f"{safe_text(report.word)} on {name} ({labels})"
-    yield from _candidates(report)
-    for measured in report.criteria.values():
-        prefix = f"  {safe_text(measured.criterion)}: " if len(report.criteria) > 1 else "  "
-        yield prefix + _size(measured)
-        yield from (f"    {line}" for line in (*_measures(measured), *_plain(measured), *_beside_controls(measured)))
-        for gold, row in measured.confusion.items():
-            yield f"    gold {safe_text(gold)}: " + ", ".join(f"{safe_text(d)} {count}" for d, count in row.items())
-        if measured.strata is not None:
-            yield from (f"    {safe_text(line)}" for line in _few(measured.strata))
-        yield from _classes(measured)
-        if measured.risk_coverage is not None:
-            yield from _curve(measured.risk_coverage)
+def labels_text(report: CalibrationReport) -> str:
+    """Return where the labels come from: `labels: human, consensus majority, 2 ties left out`."""
+    ties = f", {counted(report.excluded_ties, 'tie')} left out" if report.excluded_ties else ""
+    return f"labels: {report.source}, consensus {report.consensus}{ties}"
+
+
+def calibration_size(measured: CriterionCalibration) -> str:
+    """Return what a criterion was measured on: `6 labelled cases in 3 clusters`."""
+    clusters = f" in {counted(measured.clusters, 'cluster')}" if measured.clusters is not None else ""
+    return f"{counted(measured.n, 'labelled case')}{clusters}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CalibrationMeasure:
+    """A measure of a criterion with its interval and denominator; `note` says why a `value` is None, or more of it.
+
+    `signed`: a difference, whose sign is said.
+    """
+
+    name: str
+    value: float | None
+    interval: tuple[float | None, float | None] | None = None
+    of: str = ""
+    note: str = ""
+    rate: Rate | None = None
+    signed: bool = False
+
+    @property
+    def text(self) -> str:
+        """The value with three digits, `-` where there is none."""
+        return f"{self.value:+.3f}" if self.signed and self.value is not None else fixed(self.value)
+
+
+def calibration_measures(measured: CriterionCalibration) -> Iterator[CalibrationMeasure]:
+    """Yield the measures that are defined, and those of which it is known why they are not."""
+    for name in _RATES:
+        rate: Rate | None = getattr(measured, name)
+        if rate is not None:
+            yield CalibrationMeasure(
+                name=name.replace("_", " "),
+                value=rate.value,
+                interval=(rate.low, rate.high),
+                of=f"{rate.successes:,} of {rate.trials:,}",
+                rate=rate,
+            )
+    if (kappa := measured.kappa) is not None:
+        error = "no standard error" if kappa.se is None else f"standard error {kappa.se:.3f}"
+        ends_of = (kappa.low, kappa.high)
+        yield CalibrationMeasure(name="kappa", value=kappa.value, interval=ends_of, of=f"n={kappa.n:,}", note=error)
+    if (errors := measured.errors) is not None:
+        of = f"n={errors.n:,}"
+        absolute, interval = errors.mean_absolute_error, errors.mean_absolute_error_interval
+        yield CalibrationMeasure(name="mean absolute error", value=absolute, interval=interval, of=of)
+        yield CalibrationMeasure(name="bias", value=errors.bias, interval=errors.bias_interval, of=of, signed=True)
+    for name, title in _ESTIMATES.items():
+        found = getattr(measured, name)
+        if found is not None:
+            interval, of = (found.low, found.high), f"n={found.n:,}"
+            note = _macro_note(measured) if name == "macro_f1" else ""
+            yield CalibrationMeasure(
+                name=title, value=found.value, interval=interval, of=of, note=note, signed=name == "lift"
+            )
+        elif name in measured.undefined and name not in measured.withheld:
+            yield CalibrationMeasure(name=title, value=None, note=measured.undefined[name])
+
+
+def _macro_note(measured: CriterionCalibration) -> str:
+    why = measured.undefined.get("macro_f1_interval")
+    return f"over {counted(len(measured.per_class), 'label')}" + (f", no interval: {why}" if why else "")
+
+
+def calibration_section(report: CalibrationReport) -> Section:
+    """Return a calibration for people: measures with intervals and denominators, confusions, risk-coverage."""
+    level = confidence_text(report.confidence)
+    parts = [tuple(_criterion(measured, level)) for measured in report.criteria.values()]
+    return Section(
+        title=f"{report.word} on {report.name} ({labels_text(report)})",
+        blocks=(
+            f"judge {report.judge}, measured {time_text(report.measured_at)}",
+            *_candidates(report),
+            *(block for blocks in parts for block in blocks),
+        ),
+    )
+
+
+def calibration_fragment(report: CalibrationReport) -> str:
+    """Return a calibration as HTML that a notebook shows."""
+    return section_html(calibration_section(report))
 
 
 def _candidates(report: CalibrationReport) -> Iterator[str]:
     """Yield how many candidates there were, what that does to the intervals, and which part was looked at."""
     if (count := report.candidates) is not None:
-        told = f"  candidates measured on these labels: {count}"
+        told = f"candidates measured on these labels: {count}"
         if count > 1:
             told += (
                 f"; intervals hold for all of them together (each at {confidence_text(report.confidence)}): those to "
@@ -127,19 +207,52 @@ def _candidates(report: CalibrationReport) -> Iterator[str]:
             )
         yield told
     if report.holdout is not None:
-        held = f"  a share of {report.holdout:g} of the labelled cases is held back"
+        held = f"a share of {report.holdout:g} of the labelled cases is held back"
         if report.part == "choosing":
             yield f"{held}: these are the others, to choose on; report the chosen one's numbers from --final"
         else:
             yield f"{held}: these are its numbers"
 
 
-def _plain(measured: CriterionCalibration) -> Iterator[str]:
+def _criterion(measured: CriterionCalibration, level: str) -> Iterator[Block]:
+    measures = list(calibration_measures(measured))
+    title = f"{measured.criterion}, {calibration_size(measured)}"
+    if measures:
+        rows = ((one.name, one.text, ends(one.interval), one.of) for one in measures)
+        yield Table.of(title, ("measure", "value", level, "of"), rows)
+    else:
+        yield Strong(title)
+    if notes := tuple(_notes(measured, measures)):
+        yield Bullets(notes)
+    if measured.confusion:
+        yield Table.of("decisions by gold label", ("gold", "decisions"), _confusions(measured), texts=2)
+    if measured.strata is not None:
+        yield Bullets(tuple(_few(measured.strata)))
+    yield from _classes(measured, level)
+    if measured.risk_coverage is not None:
+        yield from _curve(measured.risk_coverage)
+
+
+def _confusions(measured: CriterionCalibration) -> Iterator[tuple[str, str]]:
+    for gold, row in measured.confusion.items():
+        yield gold, ", ".join(f"{decision} {count}" for decision, count in row.items())
+
+
+def _notes(measured: CriterionCalibration, measures: Iterable[CalibrationMeasure]) -> Iterator[str]:
+    """Yield what is to be said of single measures, what controls come to, and what the labels do not tell."""
+    yield from (f"{one.name}: {one.note}" for one in measures if one.note)
+    if measured.reason:
+        yield measured.reason
     if measured.plain:
-        told = ", ".join(
-            f"{name.replace('_', ' ')} [{low:.3f}, {high:.3f}]" for name, (low, high) in measured.plain.items()
-        )
+        told = ", ".join(f"{name.replace('_', ' ')} {ends(interval)}" for name, interval in measured.plain.items())
         yield f"95 % intervals of a single candidate, too narrow for the best of several: {told}"
+    if measured.controls is not None:
+        yield measured.controls.line
+        yield measured.controls.sentence
+    if measured.n and measured.untold:
+        yield measured.untold
+    if measured.withheld:
+        yield f"withheld: {', '.join(name.replace('_', ' ') for name in measured.withheld)}"
 
 
 def _few(strata: Strata) -> Iterator[str]:
@@ -150,84 +263,42 @@ def _few(strata: Strata) -> Iterator[str]:
     yield from lines
 
 
-def _size(measured: CriterionCalibration) -> str:
-    return f"n={measured.n}" + (f" in {measured.clusters} clusters" if measured.clusters is not None else "")
-
-
-def _measures(measured: CriterionCalibration) -> Iterator[str]:
-    for name in _RATES:
-        rate = getattr(measured, name)
-        if rate is not None:
-            yield f"{name.replace('_', ' ')} {rate}"
-    if (kappa := measured.kappa) is not None:
-        error = "none" if kappa.se is None else f"{kappa.se:.3f}"
-        ends = "" if kappa.low is None else f" [{kappa.low:.3f}, {kappa.high:.3f}]"
-        yield f"kappa {kappa.value:.3f}{ends} (SE {error}, n={kappa.n})"
-    if measured.balanced_accuracy is not None:
-        yield f"balanced accuracy {measured.balanced_accuracy}"
-    if measured.errors is not None:
-        yield _errors(measured.errors)
-    for name, title in _ESTIMATES.items():
-        estimate = getattr(measured, name)
-        if estimate is not None:
-            yield f"{title} {estimate}"
-        elif name in measured.undefined and name not in measured.withheld:
-            yield f"{title} none ({safe_text(measured.undefined[name])})"
-    if measured.reason:
-        yield measured.reason
-
-
-def _beside_controls(measured: CriterionCalibration) -> Iterator[str]:
-    """Yield what judges that read nothing come to, and whether the labels tell this one from them."""
-    if measured.controls is not None:
-        yield safe_text(measured.controls.line)
-        yield safe_text(measured.controls.sentence)
-    if measured.n and measured.untold:
-        yield safe_text(measured.untold)
-    if measured.withheld:
-        yield f"withheld: {', '.join(name.replace('_', ' ') for name in measured.withheld)}"
-
-
-def _errors(errors: ScoreErrors) -> str:
-    absolute, bias = (
-        "" if interval is None else f" [{interval[0]:{sign}.3f}, {interval[1]:{sign}.3f}]"
-        for interval, sign in ((errors.mean_absolute_error_interval, ""), (errors.bias_interval, "+"))
-    )
-    numbers = f"{errors.mean_absolute_error:.3f}{absolute}, bias {errors.bias:+.3f}{bias}"
-    return f"mean absolute error {numbers} (n={errors.n})"
-
-
-def _classes(measured: CriterionCalibration) -> Iterator[str]:
+def _classes(measured: CriterionCalibration, level: str) -> Iterator[Block]:
     """Yield the rates of each label where precision and recall above are not about one of two labels already."""
     if measured.positive is not None and len(measured.per_class) <= 2:  # noqa: PLR2004 - the other is its mirror image
-        yield from _macro_f1(measured, "")
         return
-    for label, rates in list(measured.per_class.items())[:_MOST_CLASSES]:
-        precision, recall = (rate or "none" for rate in (rates.precision, rates.recall))
-        yield f"    class {safe_text(label, 60)}: precision {precision}, recall {recall}"
-    if (more := len(measured.per_class) - _MOST_CLASSES) > 0:
-        yield f"    and {more} more labels, in the JSON"
-    yield from _macro_f1(measured, f" over {len(measured.per_class)} labels")
+    labels = list(measured.per_class.items())
+    if labels:
+        columns = ("label", "precision", level, "of", "recall", level, "of")
+        rows = ((label, *_rate(one.precision), *_rate(one.recall)) for label, one in labels[:_MOST_CLASSES])
+        yield Table.of("by label", columns, rows)
+    if (more := len(labels) - _MOST_CLASSES) > 0:
+        yield f"and {more} more labels, in the JSON"
 
 
-def _macro_f1(measured: CriterionCalibration, over: str) -> Iterator[str]:
-    if measured.macro_f1 is not None:
-        why = measured.undefined.get("macro_f1_interval")
-        yield f"    macro F1 {measured.macro_f1}{over}" + (f", no interval: {safe_text(why, 120)}" if why else "")
+def _rate(rate: Rate | None) -> tuple[str, str, str]:
+    if rate is None:
+        return ("-", "-", "-")
+    return fixed(rate.value), ends((rate.low, rate.high)), f"{rate.successes:,} of {rate.trials:,}"
 
 
-def _curve(curve: RiskCoverage) -> Iterator[str]:
+def _curve(curve: RiskCoverage) -> Iterator[Block]:
     """Yield a few points of the risk-coverage curve, the surest decisions and all of them among them."""
     apart = f", {curve.unordered} decisions without a consistency not covered" if curve.unordered else ""
     count = len(curve.points)
-    yield f"    risk-coverage: AURC {curve.aurc:.3f} over {curve.points[-1].n} decisions of {curve.n} items{apart}"
     steps = min(count, _MOST_POINTS)
-    for place in [round(step * (count - 1) / max(1, steps - 1)) for step in range(steps)]:
-        yield f"      {_point(curve.points[place], curve.n)}"
+    points = [curve.points[round(step * (count - 1) / max(1, steps - 1))] for step in range(steps)]
+    title = f"risk-coverage: AURC {curve.aurc:.3f} over {curve.points[-1].n} decisions of {curve.n} items{apart}"
+    rows = (
+        (
+            fixed(one.threshold),
+            f"{one.n} of {curve.n}",
+            fixed(one.coverage),
+            fixed(one.accuracy),
+            ends((one.low, one.high)),
+        )
+        for one in points
+    )
+    yield Table.of(title, ("consistency >=", "decisions", "coverage", "accuracy", "95 %"), rows, texts=0)
     if steps > 1:
-        yield f"      {READ_OFF}"
-
-
-def _point(point: RiskPoint, items: int) -> str:
-    accuracy = f"accuracy {point.accuracy:.3f} [{point.low:.3f}, {point.high:.3f}] ({point.n} decisions)"
-    return f"consistency >= {point.threshold:.3f}: coverage {point.coverage:.3f} ({point.n}/{items}), {accuracy}"
+        yield Bullets((READ_OFF,))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import re
 from collections.abc import Iterable, Iterator
 from typing import Final
@@ -10,7 +9,7 @@ from typing import Final
 from judgeharness_integrations.reporting.sections import LONGEST_CELL, Bullets, Section, Strong, Table
 from judgeharness_integrations.verdictlog.plain import SENTENCE, safe_text
 
-__all__ = ["details", "escaped", "preformatted", "section_markdown", "table"]
+__all__ = ["details", "escaped", "section_markdown", "table"]
 
 
 # What GitHub looks for in a text after Markdown was read, where an escaped character is a plain one again. A space
@@ -38,12 +37,6 @@ def table(columns: Iterable[str], rows: Iterable[Iterable[str]], *, texts: int =
     return [f"| {' | '.join(cells)} |" for cells in (heads, marks, *rows)]
 
 
-def preformatted(lines: Iterable[str]) -> list[str]:
-    """Return lines of plain text as they are."""
-    shown = (html.escape(safe_text(line, 400), quote=True) for line in lines)
-    return ["<pre>", *(line or "&nbsp;" for line in shown), "</pre>"]
-
-
 def details(title: str, lines: Iterable[str]) -> list[str]:
     """Return lines that are folded away under a title, which was escaped."""
     return ["<details>", f"<summary>{title}</summary>", "", *lines, "", "</details>", ""]
@@ -52,15 +45,17 @@ def details(title: str, lines: Iterable[str]) -> list[str]:
 _EXAMPLES: Final = 20
 
 
-def section_markdown(section: Section, *, every: bool = False) -> str:
+def section_markdown(section: Section, *, every: bool = False, depth: int = 2) -> str:
     """Return a section with its title as heading; texts of judges and cases in it mean nothing to GitHub.
 
     Args:
         section: what to show.
         every: show all examples, not the first twenty of each table.
+        depth: of its heading.
 
     """
-    return "\n".join([f"## {escaped(section.title, SENTENCE)}", "", *_blocks(section, 3, every=every)])
+    heading = f"{'#' * depth} {escaped(section.title, SENTENCE)}"
+    return "\n".join([heading, "", *_blocks(section, depth + 1, every=every)])
 
 
 def _blocks(section: Section, depth: int, *, every: bool) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from judgeharness_integrations.analysis.boundary import UNCALIBRATED, CaseOutcome, case_outcome
@@ -15,7 +15,7 @@ from judgeharness_integrations.reporting.calibrationtext import (
     alike,
     anchor_text,
     calibrated_rates,
-    calibration_text,
+    calibration_section,
     uncalibrated,
 )
 from judgeharness_integrations.reporting.fragments.results import section_html
@@ -299,8 +299,7 @@ def _bill(used: Usage, cost: float | None, remarks: Sequence[str]) -> str:
 def _card(section: JudgeSection) -> Iterator[Section]:
     report, state = section.calibration, section.calibration_state
     if report is not None and state is not None and state.valid:
-        lines = tuple(line.strip() for line in calibration_text(report))
-        yield Section(title=f"what labels say about {section.judge}", blocks=(Bullets(lines),), folded=True)
+        yield replace(calibration_section(report), folded=True)
 
 
 def _measures(summary: CriterionSummary) -> Iterator[tuple[str, str]]:

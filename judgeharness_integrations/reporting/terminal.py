@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Sequence
+from io import StringIO
 from typing import Final, TypeAlias
 
 from rich import box
@@ -15,7 +16,7 @@ from judgeharness_integrations.reporting.sections import LONGEST_CELL, Bullets, 
 from judgeharness_integrations.reporting.sections import Table as TableBlock
 from judgeharness_integrations.verdictlog.plain import SENTENCE, safe_text
 
-__all__ = ["Row", "console", "safe", "say", "show_section", "table"]
+__all__ = ["Row", "console", "safe", "say", "section_lines", "show_section", "table"]
 
 Row: TypeAlias = "Sequence[str | Text]"
 
@@ -70,12 +71,21 @@ def table(
 
 
 _EXAMPLES: Final = 10
+_LINES_WIDTH: Final = 160
 
 
 def show_section(section: Section, screen: Console, *, every: bool = False) -> None:
     """Print a section; `every`: with what is folded, and all examples."""
     _show_line(Strong(section.title), screen)
     _show_blocks(section, screen, every=every)
+
+
+def section_lines(section: Section) -> list[str]:
+    """Return the whole section as lines of text."""
+    screen = _Console(file=StringIO(), width=_LINES_WIDTH, color_system=None)
+    with screen.capture() as shown:
+        show_section(section, screen, every=True)
+    return [line.rstrip() for line in shown.get().splitlines()]
 
 
 def _show_blocks(section: Section, screen: Console, *, every: bool) -> None:

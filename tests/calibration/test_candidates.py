@@ -40,7 +40,8 @@ from judgeharness_integrations.analysis.calibration.holdout import (
 )
 from judgeharness_integrations.analysis.statistics.proportions import sign_test, wilson
 from judgeharness_integrations.judging.labelset import CalibrationSet
-from judgeharness_integrations.reporting import calibration_text
+from judgeharness_integrations.reporting.calibrationtext import calibration_section
+from judgeharness_integrations.reporting.terminal import section_lines
 
 STUDIES = 4000
 
@@ -240,13 +241,13 @@ def test_the_number_is_kept_printed_and_unknown_in_old_calibrations() -> None:
     data = json.loads(json.dumps(new.to_dict()))
     assert data["confidence"] == pytest.approx(0.95 ** (1 / 20))
     assert CalibrationReport.from_dict(data) == new
-    card = "\n".join(calibration_text(new))
-    many = "\n".join(calibration_text(replace(new, candidates=1_000_000)))
+    card = "\n".join(section_lines(calibration_section(new)))
+    many = "\n".join(section_lines(calibration_section(replace(new, candidates=1_000_000))))
     assert "(each at 99.9999949 %)" in many
     assert "candidates measured on these labels: 20; intervals hold for all of them together (each at 99.74 %)" in card
     assert "95 % intervals of a single candidate, too narrow for the best of several: precision [" in card
     assert "a share of 0.5 of the labelled cases is held back: these are its numbers" in card
-    choosing = "\n".join(calibration_text(replace(new, part="choosing", candidates=1)))
+    choosing = "\n".join(section_lines(calibration_section(replace(new, part="choosing", candidates=1))))
     assert "to choose on; report the chosen one's numbers from --final" in choosing
     assert "candidates measured on these labels: 1\n" in choosing
     old = {
@@ -257,7 +258,7 @@ def test_the_number_is_kept_printed_and_unknown_in_old_calibrations() -> None:
         del criterion["selection"], criterion["plain"]
     read = CalibrationReport.from_dict(json.loads(json.dumps(old)))
     assert (read.candidates, read.part, read.confidence) == (None, "all", 0.95)
-    assert "candidates" not in "\n".join(calibration_text(read))
+    assert "candidates" not in "\n".join(section_lines(calibration_section(read)))
 
 
 @pytest.mark.parametrize("candidates", [0, -3])

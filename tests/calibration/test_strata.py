@@ -16,7 +16,8 @@ from judgeharness_integrations.analysis.calibration import CalibrationReport, Ju
 from judgeharness_integrations.analysis.calibration.measure import stratified
 from judgeharness_integrations.analysis.calibration.population import column_text
 from judgeharness_integrations.analysis.calibration.strata import Strata
-from judgeharness_integrations.reporting import calibration_text
+from judgeharness_integrations.reporting.calibrationtext import calibration_section
+from judgeharness_integrations.reporting.terminal import section_lines
 from judgeharness_integrations.verdictlog import VerdictRow
 
 
@@ -121,7 +122,7 @@ def test_strata_are_saved_and_shown() -> None:
     assert CalibrationReport.from_dict(json.loads(json.dumps(report.to_dict()))) == report
     assert kept.strata is not None
     assert Strata.from_dict(asdict(kept.strata)) == kept.strata
-    text = "\n".join(calibration_text(report))
+    text = "\n".join(section_lines(calibration_section(report)))
     assert "subset easy: n=50, precision 0.900" in text
     assert "the pooled numbers do not hold for every subset" in text
 
@@ -131,6 +132,6 @@ def test_of_very_many_strata_the_largest_are_printed() -> None:
     report = replace(
         calibration(), criteria={"verdict": stratified(measure_calibration(items), items, list(strata), "subset")}
     )
-    lines = list(calibration_text(report))
-    assert sum(line.strip().startswith("subset s") for line in lines) == 20
-    assert "    and 10 more, in the JSON" in lines
+    lines = list(section_lines(calibration_section(report)))
+    assert sum(line.startswith("- subset s") for line in lines) == 20
+    assert "- and 10 more, in the JSON" in lines

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rich.console import Console
 
 from judgeharness_integrations.analysis.checking import CheckReport, PropertyCheck, WorstCase
-from judgeharness_integrations.cli import _check_tables
-from judgeharness_integrations.cli._check import summary_of
-from judgeharness_integrations.cli._check_tables import parts_of, print_checks
 from judgeharness_integrations.reporting.checkpage.cards import next_step
+from judgeharness_integrations.reporting.checks import checks_section
+from judgeharness_integrations.reporting.markdown import section_markdown
+from judgeharness_integrations.reporting.sections import Bullets, Section
+from judgeharness_integrations.reporting.terminal import console, section_lines, show_section
 from judgeharness_integrations.verdictlog import VerdictRow, write_log
 
 Command = Callable[..., Any]
@@ -39,8 +39,17 @@ def a_report(*found: PropertyCheck, **changes: Any) -> CheckReport:
     return CheckReport(properties=found, outcomes={"ok": 450}, **(given | changes))
 
 
-def part(report: CheckReport, title: str, *, several: bool = False, width: int = 96) -> list[str]:
-    return list(dict(parts_of(report, several=several, width=width))[title])
+def part(report: CheckReport, title: str) -> list[str]:
+    """Return the sentences under one heading of a judge's section."""
+    [judge, _] = checks_section([report]).blocks
+    assert isinstance(judge, Section)
+    [found] = [block for block in judge.blocks if isinstance(block, Section) and block.title == title]
+    return [
+        line
+        for block in found.blocks
+        for line in (block.lines if isinstance(block, Bullets) else [block])
+        if isinstance(line, str)
+    ]
 
 
 def test_open_properties_that_lack_the_same_stand_together() -> None:
@@ -51,20 +60,18 @@ def test_open_properties_that_lack_the_same_stand_together() -> None:
     never = a_check("verbosity", "inconclusive", f"7 of 50 cases changed: {NEITHER}")
     assert part(a_report(*still, never), "what is open") == [
         f"3 properties: {NEITHER}",
-        "- names: 1 of 50 cases changed (1 more call)",
-        "- format: 2 of 50 cases changed (2 more calls)",
-        "- authority: 3 of 50 cases changed (3 more calls)",
+        "names: 1 of 50 cases changed (9 more cases, 1 more call)",
+        "format: 2 of 50 cases changed (9 more cases, 2 more calls)",
+        "authority: 3 of 50 cases changed (9 more cases, 3 more calls)",
         f"verbosity: 7 of 50 cases changed: {NEITHER}. No number of further cases that can be foreseen settles it.",
     ]
     collapse = a_check("collapse", "inconclusive", "short texts")
-    assert part(a_report(collapse), "what is open", several=True) == [
-        "verdict · collapse: short texts. " + next_step(collapse),
-    ]
+    assert part(a_report(collapse), "what is open") == ["collapse: short texts. " + next_step(collapse)]
     twice = [collapse, replace(collapse, criterion="style")]
-    assert part(a_report(*twice), "what is open", several=True)[1:] == ["- verdict · collapse, style · collapse"]
+    assert part(a_report(*twice), "what is open")[1:] == ["verdict · collapse, style · collapse"]
     same = [replace(one, reason=f"0 of 50 cases changed: {NEITHER}", more_calls=92) for one in still]
     assert part(a_report(*same), "what is open")[1:] == [
-        "- names, format, authority: 0 of 50 cases changed (92 more calls each)"
+        "names, format, authority: 0 of 50 cases changed (9 more cases, 92 more calls each)"
     ]
 
 
@@ -81,55 +88,72 @@ def test_payloads_that_are_long_or_formatted_may_fail_for_that() -> None:
     assert len(part(a_report(formatted, padded), "what it fails")) == 2
 
 
-def test_what_was_shown_is_one_line_of_the_width() -> None:
+def test_what_was_shown_is_cut_and_stands_on_one_line() -> None:
     worst = WorstCase(case_id="c1", before="A", after="B", perturbation="name_swap", shown="Ann\nsaid " * 90)
-    lines = part(a_report(a_check("names", "fail", worst=(worst,))), "what speaks loudest against it", width=80)
-    assert lines[0] == "names: case c1, A -> B under name_swap"
-    assert lines[1].startswith("- shown: Ann said Ann")
-    assert len(lines[1]) == 80
-    plain = a_check("names", "fail", worst=(replace(worst, shown=None),))
-    assert len(part(a_report(plain), "what speaks loudest against it")) == 1
+    [line] = part(a_report(a_check("names", "fail", worst=(worst,))), "what speaks loudest against it")
+    assert line.startswith("names: case c1, A -> B under name_swap; shown: Ann said Ann")
+    assert len(line.partition("; shown: ")[2]) == 120
+    plain = a_check("names", "fail", worst=(replace(worst, shown=None, raw="B\nit is"),))
+    told = part(a_report(plain), "what speaks loudest against it")
+    assert told == ["names: case c1, A -> B under name_swap: B it is"]
 
 
-def test_in_80_columns_names_stay_whole(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_table_fits_80_columns_with_names_whole_and_failures_first(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
     found = [
-        a_check("injection.system_message", "inconclusive", more_cases=120, more_calls=480, hits=8.8),
         a_check("names", smallest_effect=0.31),
+        a_check("injection.system_message", "inconclusive", more_cases=120, more_calls=480, hits=8.8),
         a_check("format", "fail", rate=1.0, interval=(0.93, 1.0)),
     ]
-    for width, words in ((80, ("injection.system_message open", "[-22, 14]")), (96, ("inconclusive", "24 [13, 38]"))):
-        monkeypatch.setattr(
-            _check_tables, "console", lambda width=width: Console(width=width, force_terminal=True, color_system=None)
-        )
-        print_checks([a_report(*found)])
-        out = capsys.readouterr().out
-        assert all(word in " ".join(out.split()) for word in words)
-        assert max(map(len, out.splitlines())) <= width
-        [passed] = [line for line in out.splitlines() if line.startswith("names")]
-        assert "31" not in passed  # what could be seen says nothing of a pass
+    show_section(checks_section([a_report(*found)]), console(), every=True)
+    out = capsys.readouterr().out
+    tables = out.partition("\nproperties it fails\n")[2].partition("\nhow to read it")[0].splitlines()
+    assert max(len(line) for line in tables if not line.startswith("- ")) <= 80
+    rows = [line.split() for line in tables]
+    assert rows[3] == ["format", "12/50", "100", "[93,", "100]", "12", "-12", "[-22,", "14]", "17"]
+    assert rows[9][:5] == ["injection.system_message", "8.8/50", "24", "[13,", "38]"]
+    assert (tables[5], tables[11]) == ("open properties", "properties it passes")
+    passed = ["names", "12/50", "24", "[13,", "38]", "12", "-12", "[-22,", "14]"]
+    assert rows[15] == passed  # what could be seen says nothing of a pass
+    assert "(120 more cases, 480 more calls)" in out
 
 
-def test_the_advice_about_more_cases_names_its_price(capsys: pytest.CaptureFixture[str]) -> None:
-    print_checks([a_report(a_check("names", "inconclusive", more_cases=120))])
-    told = " ".join(capsys.readouterr().out.split())
+def test_judges_that_fail_stand_first() -> None:
+    reports = [a_report(a_check("names"), judge="fine"), a_report(a_check("names", "fail"), judge="bad")]
+    section = checks_section(reports)
+    assert section.title == "1 of 2 judges fails a property: bad"
+    titles = [block.title.partition(":")[0] for block in section.blocks if isinstance(block, Section)]
+    assert titles == ["bad", "fine", "how to read it"]
+
+
+def test_the_advice_about_more_cases_names_its_price() -> None:
+    told = " ".join(section_lines(checks_section([a_report(a_check("names", "inconclusive", more_cases=120))])))
     assert "asking them is a second look: a judge without faults is twice as likely, at most, to fail" in told
 
 
-def test_a_summary_holds_what_fails_and_what_is_open_and_nothing_of_it_is_markup() -> None:
+def test_a_summary_begins_with_what_fails_and_nothing_of_it_is_markup() -> None:
     evil = "<img src=x> | [a](http://b) @you"
     found = [a_check("names", "inconclusive", evil), a_check("format", "fail"), a_check("position")]
-    text = summary_of([a_report(*found, judge=evil)])
+    text = section_markdown(checks_section([a_report(*found, judge=evil)]), depth=3)
     lines = text.splitlines()
     assert lines[0].startswith("### ")
-    assert lines[2] == "| judge | property | status | why |"
-    assert [line.split(" | ")[2] for line in lines[4:6]] == ["fail", "inconclusive"]
-    assert "1 pass, 1 fail, 1 inconclusive; 50 cases, 450 calls" in lines[-2]
+    assert lines[2].startswith("#### ")
+    assert "1 pass, 1 fail, 1 inconclusive; 50 cases, 450 calls" in lines[2]
+    assert lines[4:7] == ["##### what it fails", "", "- format: 2 of 50 cases changed"]
+    tables = [place for place, line in enumerate(lines) if line.startswith("| property | cases |")]
+    assert [lines[place - 2] for place in tables] == [
+        "properties it fails:",
+        "open properties:",
+        "properties it passes:",
+    ]
+    assert "<summary>what pass and fail mean</summary>" in text
     assert "<img" not in text
     assert "](" not in text
     assert "@y" not in text
-    assert "|" not in summary_of([a_report(a_check("position"))])
-    several = summary_of([a_report(a_check("names", "fail"), a_check("names", criterion="style"))])
-    assert "verdict · names" in several
+    several = [a_check("names", "fail"), a_check("names", criterion="style")]
+    assert "verdict · names" in section_markdown(checks_section([a_report(*several)]))
 
 
 @pytest.fixture
@@ -155,8 +179,8 @@ def test_it_says_what_was_shown_and_a_folder_is_a_log(
     [authority] = [one for one in judge["properties"] if one["name"] == "authority"]
     assert len(authority["worst"]) == 3
     assert all(case["shown"].startswith("short") and len(case["shown"]) > 20 for case in authority["worst"])
-    assert "- shown: short" in ran.out
-    assert "| fooled | authority |" in (folder / "step.md").read_text()
+    assert "; shown: short" in ran.out
+    assert "\n| authority | " in (folder / "step.md").read_text()
 
     again = command("check", "--log", kept, "--json")
     [read] = again.json["judges"]

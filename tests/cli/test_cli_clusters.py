@@ -55,7 +55,7 @@ def test_accuracy_has_one_interval_in_every_command(command: Command, log: Path,
 
 
 def test_a_calibration_prints_how_many_clusters_there_are(command: Command, log: Path) -> None:
-    assert "n=60 in 12 clusters" in command("calibrate", *CALIBRATED, log).out
+    assert "verdict, 60 labelled cases in 12 clusters\n" in command("calibrate", *CALIBRATED, log).out
 
 
 def test_a_replay_prints_how_many_clusters_its_intervals_and_controls_stand_on(
@@ -102,7 +102,7 @@ def test_a_number_and_its_text_are_one_cluster(command: Command, tmp_path: Path)
     ]
     (tmp_path / "log.jsonl").write_text("\n".join(lines))
     ran = command("calibrate", *CALIBRATED, tmp_path / "log.jsonl")
-    assert "n=20 in 10 clusters" in ran.out
+    assert "verdict, 20 labelled cases in 10 clusters\n" in ran.out
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -74,20 +75,23 @@ def test_a_perturbation_that_shifts_the_rate_is_said_first(command: Command, tmp
     ]
     write_log(rows, path)
     ran = command("plan", "--pilot", path, "--width", 0.2)
-    assert ran.out.startswith(
+    assert ran.out.splitlines()[1].startswith(
         "warning: format_change moves the share of PASS from 0.80 (none) to 0.12 (exact sign test over 40 cases, p "
     )
     assert ": find out why before you average over it\n" in ran.out
     marked = [line.split() for line in ran.out.splitlines() if line.endswith("cheapest")]
     assert [line[0] for line in marked] == ["1"]
     assert ran.out.count("averages a shift") == 10
+    assert re.match(
+        r"plan: the cheapest design is 1 x \d+ samples \(perturbations x repetitions\) of \d+ cases, ", ran.out
+    )
     assert (
         "no design is marked: those within the limits average"
         in command("plan", "--pilot", path, "--width", 0.2, "--perturbations", 2).out
     )
     write_log([replace(row, swapped=row.perturbation != "none") for row in rows], path)
     out = command("plan", "--pilot", path).out
-    assert out.startswith("note: format_change moves the share of PASS")
+    assert out.splitlines()[1].startswith("note: format_change moves the share of PASS")
     assert "that is position bias, which asking in both orders balances" in out
 
 

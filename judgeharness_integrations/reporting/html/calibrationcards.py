@@ -11,12 +11,16 @@ from typing import Final, Literal
 from judgeharness_integrations.analysis.agreement.alttestreport import AltTest, AltTestReport, AnnotatorTest
 from judgeharness_integrations.analysis.calibration.controls import Controls
 from judgeharness_integrations.analysis.calibration.measure import CriterionCalibration
-from judgeharness_integrations.analysis.calibration.rates import Rate
-from judgeharness_integrations.analysis.calibration.saved import CalibrationReport
 from judgeharness_integrations.analysis.calibration.strata import Strata
 from judgeharness_integrations.analysis.runs.report import JudgeSection, RunReport
 from judgeharness_integrations.analysis.statistics.means import t_interval
-from judgeharness_integrations.reporting.calibrationtext import alike, uncalibrated
+from judgeharness_integrations.reporting.calibrationtext import (
+    alike,
+    calibration_measures,
+    calibration_size,
+    labels_text,
+    uncalibrated,
+)
 from judgeharness_integrations.reporting.html.charts import NONE, Whisker, interval_text, percent, whisker
 from judgeharness_integrations.reporting.html.overview import Measure
 from judgeharness_integrations.verdictlog.plain import counted, p_text, time_text
@@ -32,23 +36,6 @@ __all__ = [
     "calibration_card",
 ]
 
-
-_RATES = (
-    ("precision", "Precision"),
-    ("recall", "Recall"),
-    ("specificity", "Specificity"),
-    ("accuracy", "Accuracy"),
-    ("coverage", "Decided"),
-    ("base_rate", "Positive labels"),
-)
-_ESTIMATES = (
-    ("balanced_accuracy", "Balanced accuracy"),
-    ("ac1", "Gwet's AC1"),
-    ("macro_f1", "Macro F1"),
-    ("spearman", "Spearman"),
-    ("kendall", "Kendall tau-b"),
-    ("quadratic_kappa", "Quadratic kappa"),
-)
 
 Anchor = Literal["valid", "agreement", "expired", "unverifiable", "shifted", "none"]
 
@@ -111,7 +98,7 @@ def calibration_card(section: JudgeSection) -> CalibrationCard:
         state=anchor,
         title=title,
         sentence=sentence,
-        labels=_labels(report),
+        labels=f"{labels_text(report)}; measured {time_text(report.measured_at)}",
         command="" if anchor == "valid" else _command(section.judge),
         tables=tuple(_table(one) for one in report.criteria.values()),
     )
@@ -123,17 +110,11 @@ def _command(judge: str) -> str:
     return f"{asked} --source human --out calibration.json"
 
 
-def _labels(report: CalibrationReport) -> str:
-    ties = f", {counted(report.excluded_ties, 'tie')} left out" if report.excluded_ties else ""
-    return f"labels: {report.source}, consensus {report.consensus}{ties}; measured {time_text(report.measured_at)}"
-
-
 def _table(measured: CriterionCalibration) -> CalibrationTable:
     decisions = tuple(dict.fromkeys(name for row in measured.confusion.values() for name in row))
-    clusters = f" in {counted(measured.clusters, 'cluster')}" if measured.clusters is not None else ""
     return CalibrationTable(
         criterion=measured.criterion,
-        size=f"{counted(measured.n, 'labelled case')}{clusters}",
+        size=calibration_size(measured),
         positive=measured.positive,
         rates=tuple(_measures(measured)),
         reason=measured.reason,
@@ -158,37 +139,16 @@ def _controls(found: Controls | None) -> tuple[str, ...]:
 
 
 def _measures(measured: CriterionCalibration) -> Iterator[Measure]:
-    for field, name in _RATES:
-        rate: Rate | None = getattr(measured, field)
-        if rate is not None:
-            yield Measure(
-                name=name,
-                value=percent(rate.value),
-                interval=interval_text(rate.low, rate.high),
-                of=f"{rate.successes:,} of {rate.trials:,}",
-                whisker=whisker(rate.value, rate.low, rate.high),
-            )
-    if (kappa := measured.kappa) is not None:
+    for one in calibration_measures(measured):
+        rate = one.rate
         yield Measure(
-            name="Kappa",
-            value=f"{kappa.value:.3f}",
-            interval=interval_text(kappa.low, kappa.high, scale=1.0),
-            of=f"n={kappa.n:,}",
+            name=_capital(one.name),
+            value=None if one.value is None else one.text if rate is None else percent(rate.value),
+            interval=interval_text(*(one.interval or (None, None)), scale=1.0 if rate is None else 100.0),
+            of=one.of,
+            note=one.note,
+            whisker=None if rate is None else whisker(rate.value, rate.low, rate.high),
         )
-    if (errors := measured.errors) is not None:
-        for name, value, interval in (
-            ("Mean absolute error", errors.mean_absolute_error, errors.mean_absolute_error_interval),
-            ("Bias", errors.bias, errors.bias_interval),
-        ):
-            limits = interval_text(*interval, scale=1.0) if interval else ""
-            yield Measure(name=name, value=f"{value:.3f}", interval=limits, of=f"n={errors.n:,}")
-    for field, name in _ESTIMATES:
-        found = getattr(measured, field)
-        if found is not None:
-            limits = interval_text(found.low, found.high, scale=1.0)
-            yield Measure(name=name, value=f"{found.value:.3f}", interval=limits, of=f"n={found.n:,}")
-        elif field in measured.undefined:
-            yield Measure(name=name, value=None, note=measured.undefined[field])
     if (curve := measured.risk_coverage) is not None:
         yield Measure(
             name="Risk over coverage", value=f"{curve.aurc:.3f}", of=f"AURC, {counted(curve.n, 'labelled case')}"

@@ -1,19 +1,19 @@
-"""A plan as tables and sentences."""
+"""A plan for people: the cheapest design, what it stands on, every design, labels, decisions, advice."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-
-from rich.console import RenderableType
-from rich.table import Table
+from typing import TYPE_CHECKING
 
 from judgeharness_integrations.analysis.gates.report import NEAR_THE_BAR
-from judgeharness_integrations.analysis.planning import Components, Design, GStudy, Pilot, PlanningReport
 from judgeharness_integrations.analysis.planning.study import MOST_CASES
-from judgeharness_integrations.reporting.terminal import console, say, table
-from judgeharness_integrations.verdictlog.plain import counted, percent, safe_text
+from judgeharness_integrations.reporting.sections import Block, Section, Strong, Table
+from judgeharness_integrations.verdictlog.plain import counted, percent
 
-__all__ = ["print_basis", "print_planning"]
+if TYPE_CHECKING:
+    from judgeharness_integrations.analysis.planning import Components, Design, GStudy, Pilot, PlanningReport
+
+__all__ = ["basis_section", "planning_section"]
 
 _FIND_OUT = "find out why before you average over it"
 _NO_DESIGN = (
@@ -22,33 +22,45 @@ _NO_DESIGN = (
 )
 
 
-def print_planning(report: PlanningReport, *, money: Iterable[str] = ()) -> None:
-    """Print a plan: what it stands on, what calls cost (`money`), designs, labels, decisions, advice."""
-    screen = console()
-    print_basis(report)
-    for line in money:
-        say(screen, safe_text(line))
-    say(screen, f"wanted: {_wanted(report)}")
+def planning_section(report: PlanningReport, *, money: Iterable[str] = ()) -> Section:
+    """Return a plan for people; `money` says what calls cost."""
+    return Section(title=f"plan: {_answer(report)}", blocks=tuple(_blocks(report, money)))
+
+
+def _answer(report: PlanningReport) -> str:
+    if (best := report.cheapest) is None:
+        return _unreached(report) if report.designs else _NO_DESIGN.partition(":")[0]
+    samples = f"{best.perturbations} x {best.repetitions} samples (perturbations x repetitions)"
+    return f"the cheapest design is {samples} of {best.cases} cases, {best.calls} calls"
+
+
+def _unreached(report: PlanningReport) -> str:
+    if report.shifts and any(one.affordable for one in report.designs):
+        return "no design is marked: those within the limits average over perturbations that move the mean"
+    within = "" if report.limits.cases is None and report.limits.calls is None else " within the limits"
+    return f"no design{within} reaches the goal"
+
+
+def _blocks(report: PlanningReport, money: Iterable[str]) -> Iterator[Block]:
+    yield from map(Strong, _shifts(report))
+    yield from _basis(report)
+    yield from money
+    yield f"wanted: {_wanted(report)}"
     if report.designs:
-        screen.print(_designs(report))
-    for line in (*(_designs_told(report) if report.designs else (_NO_DESIGN,)), *_labels(report)):
-        say(screen, line)
+        yield _designs(report)
+    yield from (*(_design_notes(report) if report.designs else (_NO_DESIGN,)), *_labels(report))
     if report.majority:
-        screen.print(_majority(report))
+        yield _majority(report)
     if report.variances is not None:
-        screen.print(_variances(report.variances))
-        for line in _split(report):
-            say(screen, line)
-    for advice in report.advice:
-        say(screen, f"advice: {advice}")
-    say(screen, f"gates: {NEAR_THE_BAR}")
+        yield _variances(report.variances)
+        yield from _split(report)
+    yield from (f"advice: {advice}" for advice in report.advice)
+    yield f"gates: {NEAR_THE_BAR}"
 
 
-def print_basis(report: PlanningReport) -> None:
-    """Print what a plan stands on: its pilot, and where its variance is."""
-    screen = console()
-    for line in (*_shifts(report), *_basis(report)):
-        say(screen, line)
+def basis_section(report: PlanningReport) -> Section:
+    """Return what a plan stands on: its pilot, and where its variance is."""
+    return Section(title="what it stands on", blocks=(*map(Strong, _shifts(report)), *_basis(report)))
 
 
 def _shifts(report: PlanningReport) -> Iterator[str]:
@@ -57,21 +69,21 @@ def _shifts(report: PlanningReport) -> Iterator[str]:
     for one in pilot.shifts:
         then = "that is position bias, which asking in both orders balances" if one.swap else _FIND_OUT
         yield (
-            f"{'note' if one.swap else 'warning'}: {safe_text(one.perturbation, 60)} moves the {_mean(pilot)} from "
-            f"{one.mean:.2f} ({safe_text(one.reference, 60)}) to {one.shifted:.2f} (exact sign test over {one.cases} "
+            f"{'note' if one.swap else 'warning'}: {one.perturbation} moves the {_mean(pilot)} from "
+            f"{one.mean:.2f} ({one.reference}) to {one.shifted:.2f} (exact sign test over {one.cases} "
             f"cases, p {one.p:.1g}): {then}"
         )
 
 
 def _mean(pilot: Pilot) -> str:
-    return "mean score" if pilot.positive is None else f"share of {safe_text(pilot.positive, 40)}"
+    return "mean score" if pilot.positive is None else f"share of {pilot.positive}"
 
 
 def _basis(report: PlanningReport) -> Iterator[str]:
     pilot, parts = report.pilot, report.components
     if pilot is not None:
         yield (
-            f"pilot: {safe_text(pilot.judge, 60)}, {safe_text(pilot.criterion, 60)}: {pilot.samples} samples of "
+            f"pilot: {pilot.judge}, {pilot.criterion}: {pilot.samples} samples of "
             f"{pilot.cases} cases, {pilot.failed} failed; {_mean(pilot)} {pilot.mean:.3f}"
             + ("" if pilot.agreement is None else f", agreement within a case {pilot.agreement:.3f}")
         )
@@ -90,7 +102,7 @@ def _variance(parts: Components) -> str:
 
 
 def _wanted(report: PlanningReport) -> str:
-    goal, decisions = report.goal, f"of decisions under {safe_text(report.rule, 80)}"
+    goal, decisions = report.goal, f"of decisions under {report.rule}"
     if goal.kind == "width":
         return f"95 % interval {decisions} no wider than {goal.value:g}, {_assured(report)}"
     return (
@@ -136,7 +148,7 @@ def _designs(report: PlanningReport) -> Table:
     tokens, price = report.limits.tokens_per_call is not None, report.limits.price_per_call is not None
     columns += ["tokens"] * tokens + ["price"] * price + [""]
     rows = [[*_row(one, tokens=tokens, price=price), _mark(one, report)] for one in report.designs]
-    return table("the fewest cases that reach it, for each design", columns, rows, texts=0)
+    return Table.of("the fewest cases that reach it, for each design", columns, rows, texts=0)
 
 
 def _mark(one: Design, report: PlanningReport) -> str:
@@ -162,15 +174,15 @@ def _majority(report: PlanningReport) -> Table:
     """Return the risk by number of samples; with a tie counted as half, more samples never do worse."""
     rows = [(str(one.samples), percent(one.differs + one.tied / 2), percent(one.tied)) for one in report.majority]
     columns = ("N", "differs from the long run,\na tie counting half, %", "tied, %")
-    return table("majority of N samples", columns, rows, texts=0)
+    return Table.of("majority of N samples", columns, rows, texts=0)
 
 
-def _variances(found: GStudy) -> RenderableType:
+def _variances(found: GStudy) -> Table:
     """Return where the variance of single verdicts is."""
-    rows = [(safe_text(part.source, 60), f"{part.variance:.4g}", percent(part.share)) for part in found.parts]
+    rows = [(part.source, f"{part.variance:.4g}", percent(part.share)) for part in found.parts]
     levels = ", ".join(f"{name} {count}" for name, count in found.levels.items())
-    title = f"where the variance is ({safe_text(found.of, 40)}; {found.samples} samples; levels: {levels})"
-    return table(title, ("source", "variance", "%"), rows, texts=1)
+    title = f"where the variance is ({found.of}; {found.samples} samples; levels: {levels})"
+    return Table.of(title, ("source", "variance", "%"), rows)
 
 
 def _split(report: PlanningReport) -> Iterator[str]:
@@ -188,7 +200,7 @@ def _split(report: PlanningReport) -> Iterator[str]:
         )
 
 
-def _designs_told(report: PlanningReport) -> Iterator[str]:
+def _design_notes(report: PlanningReport) -> Iterator[str]:
     known = report.components.split or report.goal.kind == "difference"
     guess = "" if known else "; a pilot with repetitions may show that fewer do"
     if report.fewest_cases is None:
@@ -201,11 +213,6 @@ def _designs_told(report: PlanningReport) -> Iterator[str]:
                 f"{name}: {one.perturbations} x {one.repetitions} samples (perturbations x repetitions) of {one.cases} "
                 f"cases, {one.calls} calls: {report.goal.kind} {one.reached:.3g}"
             )
-    if report.cheapest is None and report.shifts and any(one.affordable for one in report.designs):
-        yield "no design is marked: those within the limits average over perturbations that move the mean"
-    elif report.cheapest is None:
-        within = "" if report.limits.cases is None and report.limits.calls is None else " within the limits"
-        yield f"no design{within} reaches the goal"
 
 
 def _labels(report: PlanningReport) -> Iterator[str]:
