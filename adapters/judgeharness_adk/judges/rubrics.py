@@ -46,7 +46,7 @@ class RubricJudge(MetricJudge[RubricsBasedCriterion]):
             raise ConfigError(f"metric {self.metric!r}: rubric id {min(doubled)!r} stands twice.")
 
     @cached_property
-    def criteria(self) -> tuple[Criterion, ...]:  # type: ignore[override]
+    def criteria(self) -> tuple[Criterion, ...]:
         """One a rubric of the criterion."""
         return tuple(_criterion(question) for question in self.standing)
 

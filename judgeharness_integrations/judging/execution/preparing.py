@@ -202,8 +202,9 @@ def _plain(value: Any) -> Any:
         TypeError: nobody knows how.
 
     """
-    if (names := _compared(type(value))) is not None:
-        return {"kind": type(value).__name__, **{name: getattr(value, name) for name in names}}
+    kind: Any = type(value)
+    if (names := _compared(kind)) is not None:
+        return {"kind": kind.__name__, **{name: getattr(value, name) for name in names}}
     if isinstance(value, (str, int, float, list, tuple, dict)) or value is None:
         return value
     if isinstance(value, (bytes, bytearray, memoryview, *_AS_TEXT)):
