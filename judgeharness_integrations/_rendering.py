@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +29,11 @@ def renderer(value: object, form: str) -> Callable[..., Any]:
     """Return the function that renders a value, or reads what was rendered of a class, in a form."""
     kind = value if isinstance(value, type) else type(value)
     place = next(_PLACES[one.__name__, form] for one in kind.__mro__ if (one.__name__, form) in _PLACES)
+    return _named(place)
+
+
+@lru_cache(maxsize=64)
+def _named(place: str) -> Callable[..., Any]:
     module, _, function = place.partition(":")
     named: Callable[..., Any] = getattr(import_module(f"{__package__}.{module}"), function)
     return named

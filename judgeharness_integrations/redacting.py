@@ -149,7 +149,8 @@ def _held(value: object, shortest: int, parts: _Parts, *, most: int | None = Non
                 if _is_bare(part) or (named and not certain and _is_plain(name)):
                     continue
                 many, own = _holds_many(name), names_secret(name)
-                ahead.append((named or many or own, certain or (own and not many), part))
+                if named or many or own or type(part) is not str or "://" in part:  # else nothing would be found
+                    ahead.append((named or many or own, certain or (own and not many), part))
 
 
 def _is_bare(part: object) -> bool:

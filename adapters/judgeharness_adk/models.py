@@ -125,17 +125,17 @@ class RequestTemplate:
     def __init__(self, config: GenerateContentConfig) -> None:
         """Make and check the request that the others are copies of; the configuration stays as it is now."""
         contents = [Content(parts=[Part(text=_NO_PROMPT)], role="user")]
-        made = LlmRequest(contents=contents, config=config, tools_dict={})
+        made = LlmRequest(model="", contents=contents, config=config, tools_dict={})
         # an endless iterator: whoever looks for secrets near a judge sees its configuration, and no copier of it
         self._copies = iter(_copier(made), None)
 
     def request(self, model: str, prompt: str) -> LlmRequest:
         """Return a request that shares no model and no container with another one."""
         request: LlmRequest = next(self._copies)
-        request.model = model
+        vars(request)["model"] = model  # a text in the place of another
         for content in request.contents:
             for part in content.parts or ():
-                part.text = prompt
+                vars(part)["text"] = prompt
         return request
 
 

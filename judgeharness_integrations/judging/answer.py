@@ -15,6 +15,7 @@ from judgeharness_integrations.analysis.usage import known_sum
 from judgeharness_integrations.judging.judge import Answer, Judgment
 from judgeharness_integrations.judging.marks import unmarked
 from judgeharness_integrations.judging.parsing import json_of
+from judgeharness_integrations.verdictlog.drafting import drafted
 from judgeharness_integrations.verdictlog.row import TOKENS, Ending, ending_of
 
 __all__ = [
@@ -43,6 +44,7 @@ _UNREAD = {
     "OpenAIRefusalError": "refusal",
     "ModelRefusalError": "refusal",  # of any provider, from LangChain 1.7.5 on
 }
+_judgment = drafted(Judgment)
 _MISFIT = "ValidationError"  # pydantic's, of a whole reply that is not of the schema asked for
 
 
@@ -149,15 +151,15 @@ class ModelAnswer:
         facts |= {"response_id": self.response_id, "warning": "; ".join(told) or None}
         if self.cached:  # a hit among entries of our own is no copy of another sample
             facts["cached"] = "shared" if UNREACHABLE in told else "namespaced"
-        return Judgment(
-            answers=tuple(answers),
-            raw=self.raw,
-            model=self.model,
-            **self.usage,
-            unreadable=None,
-            service_tier=self.service_tier,
-            finish_reason=self.finish_reason,
-            facts={name: fact for name, fact in facts.items() if fact is not None},
+        return _judgment(  # in the order of the fields
+            tuple(answers),
+            self.raw,
+            self.model,
+            *self.tokens,
+            self.service_tier,
+            self.finish_reason,
+            {name: fact for name, fact in facts.items() if fact is not None},
+            None,
         )
 
 

@@ -17,7 +17,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
-__all__ = ["Quotations", "Verdicts", "holds", "only_quotes", "quotations", "quoted_keys", "without_quoted"]
+__all__ = [
+    "Quotations",
+    "Verdicts",
+    "holds",
+    "may_quote",
+    "only_quotes",
+    "quotations",
+    "quoted_keys",
+    "without_quoted",
+]
 
 # where a text has verdicts: each the last group of a match, and every group is one word, the same in all matches
 Verdicts: TypeAlias = Callable[[str], Iterable[re.Match[str]]]
@@ -95,6 +104,24 @@ def quotations(
     return Quotations([(places[begin][0], places[end - 1][1]) for begin, end in _runs(copied, weights)])
 
 
+def may_quote(text: str, shown: Iterable[str], ends: frozenset[str]) -> bool:
+    """Whether a word of `ends` may stand in a passage that an answer copies; False is certain, and quickly known.
+
+    Args:
+        text: the answer.
+        shown: the texts.
+        ends: words in lower case; of a verdict of several words the last one.
+
+    """
+    return not (_is_plain(text) and _vocabulary(tuple(shown)).isdisjoint(ends))
+
+
+@lru_cache(maxsize=16)
+def _vocabulary(shown: tuple[str, ...]) -> frozenset[str]:
+    """Return the words of texts, of which few hold a verdict's."""
+    return frozenset(word for one in shown for word in _words(one))
+
+
 @lru_cache(maxsize=16)
 def _known(shown: tuple[str, ...]) -> frozenset[int]:
     """Return the grams of texts, which the answers of all samples of a case are compared with."""
@@ -161,7 +188,7 @@ def quoted_keys(answer: Mapping[str, Any], shown: Iterable[str]) -> list[str]:
 
 def _words(text: str, verdicts: Verdicts = _none) -> list[str]:
     """Return the words of a text, each as all its spellings are compared."""
-    if verdicts is _none and text.isascii() and not any(map(text.__contains__, _MARKS)) and not _NUMBERED.search(text):
+    if verdicts is _none and _is_plain(text) and not _NUMBERED.search(text):
         return text.translate(_APART).split()  # as `_WORDS` finds them
     plain = _unescaped(text)
     if plain.isascii():
@@ -172,6 +199,11 @@ def _words(text: str, verdicts: Verdicts = _none) -> list[str]:
         return found
     keys = {word: _key(word) for word in set(found)}
     return [keys[word] for word in found]
+
+
+def _is_plain(text: str) -> bool:
+    """Whether every run of letters in a text is a word, or the number of a line."""
+    return text.isascii() and not any(map(text.__contains__, _MARKS))
 
 
 def _places(text: str, verdicts: Verdicts) -> Iterator[tuple[int, int]]:

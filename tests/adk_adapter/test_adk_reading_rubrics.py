@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judgeharness_adk.reading import read_rubrics
-from judgeharness_adk.reading.rubrics import comparable, fields
+from judgeharness_adk.reading.rubrics import comparable, fields, own_text, stated
 from judgeharness_integrations.judging.judge import Answer
+from judgeharness_integrations.judging.quotations import may_quote
 
 RUBRICS = (("concise", "The answer is short."), ("2", "It says \u201chello\u201d - twice."), ("Tone", "It is polite."))
 ONE = (("a", "The answer is short."),)
@@ -465,3 +466,14 @@ def test_answers_that_differ_in_their_reasons_alone_each_keep_their_own(padding:
         ("FAIL", padding[:5]),
         ("FAIL", "Curt."),
     ]
+
+
+SPELT = ("yes", "YES,", "```yes", "\\u0079es", "yes\\u0041", "y\u200bes", "\uff59\uff45\uff53", "yes_", "no", "1. yes")
+
+
+@given(st.sampled_from(SPELT), st.sampled_from(SPELT))
+def test_only_an_answer_that_may_quote_a_verdict_is_looked_through(told: str, shown: str) -> None:
+    answer, text = (f"the agent itself said verdict: {word} and no more of it" for word in (told, shown))
+    looked_through = own_text(answer, [text], stated("verdict", "yes|no"))
+    assert looked_through == answer or may_quote(answer, [text], frozenset({"yes", "no"}))
+    assert not may_quote("Verdict: yes", ["It says nothing of the kind."], frozenset({"yes", "no"}))

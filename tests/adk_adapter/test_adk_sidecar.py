@@ -105,12 +105,12 @@ def test_a_directory_that_was_taken_away_is_made_again(tmp_path: Path, caplog: p
     sidecar.write({"line": 1}, folder)
     sidecar.write({"line": "\ud83d"}, folder)  # half an emoji
     [file] = folder.iterdir()
-    assert file.read_text() == '{"line": 1}\n{"line": "\\ud83d"}\n'
+    assert file.read_text() == '{"line":1}\n{"line":"\\ud83d"}\n'
     assert os.name == "nt" or file.stat().st_mode & 0o777 == 0o600
     shutil.rmtree(folder)
     sidecar.write({"line": 3}, folder)
     [other] = folder.iterdir()
-    assert (other.name == file.name, other.read_text()) == (False, '{"line": 3}\n')
+    assert (other.name == file.name, other.read_text()) == (False, '{"line":3}\n')
     with caplog.at_level(logging.WARNING, "judgeharness_adk"):
         sidecar.write({"line": 4}, other)
     assert "cannot be written to" in caplog.text
@@ -118,9 +118,10 @@ def test_a_directory_that_was_taken_away_is_made_again(tmp_path: Path, caplog: p
 
 def test_no_line_holds_a_secret(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOME_API_KEY", "a-secret-of-this-test-1")
-    turn = invocation("Oslo")
-    turn.user_content.parts = [Part(text="What does a-secret-of-this-test-1 open?")]
-    evaluate_with(OURS, always("yes"), turns=[turn], samples=2)
-    [line] = _lines(tmp_path)
-    assert line["input"] == "What does [redacted] open?"
-    assert "a-secret-of-this-test-1" not in json.dumps(line)
+    turns = [invocation(name) for name in ("Oslo", "Rome")]
+    for turn in turns:
+        turn.user_content.parts = [Part(text="What does a-secret-of-this-test-1 open?")]
+    evaluate_with(OURS, always("yes"), turns=turns, samples=2)
+    lines = _lines(tmp_path)
+    assert [line["input"] for line in lines] == ["What does [redacted] open?"] * 2
+    assert "a-secret-of-this-test-1" not in json.dumps(lines)

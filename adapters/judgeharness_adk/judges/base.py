@@ -194,9 +194,15 @@ class MetricJudge(ABC, Generic[C]):
             return case  # `fits` says why it cannot be judged
         if case.questions:
             return case  # as it was shown before
-        if self.last_only:
-            return replace(case, shown=self.shown) if case.is_last else None
-        return replace(case, shown=self.shown, conversation=case.conversation[-1:])
+        if self.last_only and not case.is_last:
+            return None
+        turns = case.conversation if self.last_only else case.conversation[-1:]
+        return replace(case, shown=self.shown, conversation=turns, **self._asked(case))
+
+    def _asked(self, case: InvocationCase) -> Mapping[str, Any]:
+        """Return the fields of a case that say what is asked about it."""
+        del case
+        return {}
 
     def fits(self, case: Case) -> str | None:
         """Return why a case cannot be judged, or None."""

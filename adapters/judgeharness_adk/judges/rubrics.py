@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Mapping
 from functools import cached_property, lru_cache
 from typing import Any, cast
 
@@ -18,7 +18,7 @@ from judgeharness_adk.invocations import InvocationCase, Question, Shown, invoca
 from judgeharness_adk.judges.base import LABELS, NOTHING_SAID, MetricJudge, NoQuestionsError
 from judgeharness_adk.reading import read_rubrics, read_validity
 from judgeharness_integrations._errors import CaseError, ConfigError
-from judgeharness_integrations.judging.cases import Case, Criterion
+from judgeharness_integrations.judging.cases import Criterion
 from judgeharness_integrations.judging.judge import Answer
 
 __all__ = [
@@ -45,27 +45,24 @@ class RubricJudge(MetricJudge[RubricsBasedCriterion]):
         if doubled := {name for name in ids if ids.count(name) > 1}:
             raise ConfigError(f"metric {self.metric!r}: rubric id {min(doubled)!r} stands twice.")
 
-    @property
+    @cached_property
     def criteria(self) -> tuple[Criterion, ...]:
         """One a rubric of the criterion."""
         return tuple(_criterion(question) for question in self.standing)
 
-    def view(self, case: Case) -> Any:
-        """Return the case with the rubrics shown; an invocation's own rubrics are criteria of that case alone."""
-        seen = super().view(case)
-        if not isinstance(seen, InvocationCase) or seen.questions:
-            return seen
+    def _asked(self, case: InvocationCase) -> Mapping[str, Any]:
+        """Return the rubrics shown; an invocation's own rubrics are criteria of that case alone."""
         evaluator = self._collecting
         try:
-            evaluator.create_effective_rubrics_list(seen.judged.rubrics)
+            evaluator.create_effective_rubrics_list(case.judged.rubrics)
         except ValueError as error:
-            asked = self.standing or any(rubric.type == self._kind for rubric in seen.judged.rubrics or ())
+            asked = self.standing or any(rubric.type == self._kind for rubric in case.judged.rubrics or ())
             kind = CaseError if asked else NoQuestionsError
-            raise kind(f"metric {self.metric!r}, case {seen.case_id!r}: {str(error).rstrip('.')}.") from error
+            raise kind(f"metric {self.metric!r}, case {case.case_id!r}: {str(error).rstrip('.')}.") from error
         questions = tuple(question_of(rubric) for rubric in evaluator.get_effective_rubrics_list())
         known = {question.id for question in self.standing}
         own = tuple(_criterion(question) for question in questions if question.id not in known)
-        return replace(seen, questions=questions, criteria=own)
+        return {"questions": questions, "criteria": own}
 
     def _sample(self) -> InvocationCase:
         own = None if self.standing else [Question("-", "-", self._kind).rubric()]
@@ -165,12 +162,10 @@ class FinalResponseMatchJudge(MetricJudge[LlmAsAJudgeCriterion]):
         """The one question."""
         return (Criterion(name=_CRITERION, description=_QUESTION.text, labels=LABELS),)
 
-    def view(self, case: Case) -> Any:
-        """Return the case; it says whether its prompt can show the reference first."""
-        seen = super().view(case)
-        if not isinstance(seen, InvocationCase):
-            return seen
-        return replace(seen, questions=(_QUESTION,), swappable=self._swapped is not None)
+    def _asked(self, case: InvocationCase) -> Mapping[str, Any]:
+        """Return the one question, and whether its prompt can show the reference first."""
+        del case
+        return {"questions": (_QUESTION,), "swappable": self._swapped is not None}
 
     def _built(self) -> FinalResponseMatchV2Evaluator:
         make: Any = self.evaluator

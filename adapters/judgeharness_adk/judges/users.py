@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self, cast
@@ -60,12 +60,10 @@ class ScoreJudge(MetricJudge[LlmAsAJudgeCriterion]):
         """The one question, which goes by the metric's name."""
         return (Criterion(name=self.metric, labels=LABELS),)
 
-    def view(self, case: Case) -> Any:
-        """Return the case with its one question."""
-        seen = super().view(case)
-        if not isinstance(seen, InvocationCase):
-            return seen
-        return replace(seen, questions=(Question(self.metric, self.metric),))
+    def _asked(self, case: InvocationCase) -> Mapping[str, Any]:
+        """Return its one question."""
+        del case
+        return {"questions": (Question(self.metric, self.metric),)}
 
     def fits(self, case: Case) -> str | None:
         """Return why a case cannot be judged, or None."""

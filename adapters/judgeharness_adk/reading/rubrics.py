@@ -17,7 +17,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from judgeharness_integrations.judging.judge import Answer
-from judgeharness_integrations.judging.quotations import quotations
+from judgeharness_integrations.judging.quotations import may_quote, quotations
 from judgeharness_integrations.verdictlog.row import Verdict
 
 __all__ = [
@@ -196,7 +196,7 @@ _AGAIN = re.compile(r"verdict[\s*_`\"']{0,6}[:=\uff1a][\s*_`\"'\[(]{0,6}(yes|no)
 _TAG = re.compile(r"\[\s{0,3}id\s{0,3}:([^\]\n]{1,200})\]", re.IGNORECASE)
 _ID_PREFIX = re.compile(r"\Aid\s{0,3}:", re.IGNORECASE)
 
-_STATED = stated("verdict", "yes|no")
+_STATED, _ENDS = stated("verdict", "yes|no"), frozenset({"yes", "no"})
 
 _COPIED = "a passage copied from what was judged holds a verdict and the head of a block"
 _STRAYED = "a verdict further down, which may be about this rubric, differs"
@@ -218,8 +218,8 @@ def read_rubrics(
         shown: the texts it was shown; a verdict inside a passage of one of them is none.
 
     """
-    asked, whole = tuple(rubrics), text or ""
-    own = own_text(whole, shown, _STATED)
+    asked, whole, shown = tuple(rubrics), text or "", tuple(shown)
+    own = own_text(whole, shown, _STATED) if may_quote(whole, shown, _ENDS) else whole
     # a copied passage runs over the only head of a rubric
     if own != whole and not _answered(whole, _known(asked)) <= _answered(own, _known(asked)):
         return tuple(Answer(criterion=name, outcome="unparsed", reasoning=_COPIED) for name, _ in rubrics)

@@ -17,7 +17,7 @@ from functools import lru_cache
 from judgeharness_adk.reading.rubrics import Field, bare, clip, comparable, fields, own_text, stated
 from judgeharness_integrations.judging.judge import Answer
 from judgeharness_integrations.judging.parsing import object_of
-from judgeharness_integrations.judging.quotations import quotations, without_quoted
+from judgeharness_integrations.judging.quotations import may_quote, quotations, without_quoted
 from judgeharness_integrations.verdictlog.row import Verdict
 
 __all__ = ["read_sentences", "read_validity", "split_sentences"]
@@ -27,6 +27,7 @@ _NAMES = frozenset({"sentence", "label", "rationale", "supporting_excerpt", "con
 _VERDICTS: dict[str, Verdict] = dict.fromkeys(("supported", "not_applicable"), "PASS")
 _VERDICTS |= dict.fromkeys(("unsupported", "contradictory", "disputed"), "FAIL")
 _STATED = stated("label", "supported|unsupported|contradictory|disputed|not[ _-]applicable")
+_ENDS = frozenset({"supported", "unsupported", "contradictory", "disputed", "applicable"})
 _TAG = re.compile(r"(</?sentence>)", re.IGNORECASE)
 
 _Block = list[Field]
@@ -73,6 +74,8 @@ def _own(text: str, shown: Sequence[str], keys: Sequence[str]) -> str:
     A judge has to repeat each sentence before its label, and another sentence may foretell that. An answer that begins
     with the sentences in their order does what it was asked to, if it gives any label that it does not quote.
     """
+    if not may_quote(text, shown, _ENDS):
+        return text
     quoted = quotations(text, shown)
     if not quoted.spans or all(quoted.around(*match.span(1)) for match in _STATED.finditer(text)):
         return own_text(text, shown, _STATED)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 from datetime import date, datetime, time
 from decimal import Decimal
 from enum import Enum
+from functools import lru_cache
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 from uuid import UUID
@@ -195,7 +196,7 @@ def clusters_of_cases(cases: Iterable[Case]) -> Clusters:
 def value_digest(value: Any) -> bytes | None:
     """Return the digest of a value; None where it holds what nobody knows how to compare."""
     try:
-        return _digest(json.dumps(value, sort_keys=True, default=_plain))
+        return _digest(_written(value))
     except (TypeError, ValueError, RecursionError):
         return None
 
@@ -219,9 +220,9 @@ def _plain(value: Any) -> Any:
         TypeError: nobody knows how.
 
     """
-    if is_dataclass(value) and not isinstance(value, type):
-        shown = {f.name: getattr(value, f.name) for f in fields(value) if f.compare}
-        return {"kind": type(value).__name__, **shown}
+    kind: Any = type(value)
+    if (names := _compared(kind)) is not None:
+        return {"kind": kind.__name__, **{name: getattr(value, name) for name in names}}
     if isinstance(value, (str, int, float, list, tuple, dict)) or value is None:
         return value
     if isinstance(value, (bytes, bytearray, memoryview, *_AS_TEXT)):
@@ -234,6 +235,15 @@ def _plain(value: Any) -> Any:
     if (dump := getattr(value, "model_dump", None)) is not None:  # pydantic
         return {"kind": type(value).__name__, "model": dump(mode="json")}
     raise TypeError(type(value).__name__)
+
+
+@lru_cache(maxsize=256)
+def _compared(kind: type) -> tuple[str, ...] | None:
+    """Return the fields a dataclass is compared by; None for any other class."""
+    return tuple(field.name for field in fields(kind) if field.compare) if is_dataclass(kind) else None
+
+
+_written = json.JSONEncoder(sort_keys=True, default=_plain).encode
 
 
 # rewriter, text, id of the case it is for -> the text in other words
