@@ -59,7 +59,7 @@ _HOMES = {
     "write_log": "verdictlog.files",
 }
 
-_FRAMES, _FRAGMENTS = "reporting.frames", "reporting.fragments"
+_FRAMES, _FRAGMENTS = "reporting.frames", "reporting.fragments.results"
 # Values know no renderers: what shows them stands above them.
 register_renderers(
     {

@@ -26,10 +26,10 @@ from judgeharness_integrations.analysis.calibration import (
 from judgeharness_integrations.analysis.calibration.candidates import candidate_of_items
 from judgeharness_integrations.analysis.calibration.controls import longer_of
 from judgeharness_integrations.analysis.calibration.facts import facts_of_decisions
-from judgeharness_integrations.analysis.calibration.measure import stratified
+from judgeharness_integrations.analysis.calibration.measure import stratified, withhold
 from judgeharness_integrations.analysis.calibration.population import Population, column_text, population_of
 from judgeharness_integrations.analysis.calibration.saved import labelled_last_asked
-from judgeharness_integrations.analysis.calibration.selection import selection_of_items, withhold
+from judgeharness_integrations.analysis.calibration.selection import selection_of_items
 from judgeharness_integrations.analysis.design import Fingerprint, design_changes, design_of_rows
 from judgeharness_integrations.analysis.replay import CaseDecision, case_consistency, case_decisions, rows_of_judges
 from judgeharness_integrations.analysis.runs.folder import documents_of_run, noted_of_run, rule_fixed_of_run

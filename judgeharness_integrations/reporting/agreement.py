@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from judgeharness_integrations.reporting.fragments.results import section_html
+from judgeharness_integrations.reporting.fragments.rendering import section_html
 from judgeharness_integrations.reporting.sections import Block, Bullets, Section, Table
 from judgeharness_integrations.verdictlog.plain import counted, ends, fixed, percent
 

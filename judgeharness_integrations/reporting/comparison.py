@@ -21,7 +21,7 @@ from judgeharness_integrations.analysis.comparison.report import (
 from judgeharness_integrations.analysis.gates.report import STOPPED
 from judgeharness_integrations.analysis.result import Distribution
 from judgeharness_integrations.analysis.runs.building import Bill
-from judgeharness_integrations.reporting.fragments.results import section_html
+from judgeharness_integrations.reporting.fragments.rendering import section_html
 from judgeharness_integrations.reporting.markdown import section_markdown
 from judgeharness_integrations.reporting.sections import Bullets, Section, Strong, Table
 from judgeharness_integrations.reporting.text import cost_text, tokens_text

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from judgeharness_integrations.analysis.ranking.contrasts import LEVEL, NO_SPREAD
 from judgeharness_integrations.analysis.statistics.means import Z95
-from judgeharness_integrations.reporting.fragments.results import section_html
+from judgeharness_integrations.reporting.fragments.rendering import section_html
 from judgeharness_integrations.reporting.sections import Block, Bullets, Section, Strong, Table
 from judgeharness_integrations.verdictlog.plain import counted, ends, fixed, p_text, percent
 

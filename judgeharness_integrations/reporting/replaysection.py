@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from judgeharness_integrations.analysis.aggregation.statistics import VarianceSplit, variance_split
 from judgeharness_integrations.analysis.certifying.wording import held_text
 from judgeharness_integrations.analysis.replay.report import JudgeReplay, ReplayReport
-from judgeharness_integrations.reporting.fragments.results import section_html
+from judgeharness_integrations.reporting.fragments.rendering import section_html
 from judgeharness_integrations.reporting.measured import (
     Measured,
     control_lines,

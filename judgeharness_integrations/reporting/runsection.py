@@ -18,7 +18,7 @@ from judgeharness_integrations.reporting.calibrationtext import (
     calibration_section,
     uncalibrated,
 )
-from judgeharness_integrations.reporting.fragments.results import section_html
+from judgeharness_integrations.reporting.fragments.rendering import section_html
 from judgeharness_integrations.reporting.gates import gates_section
 from judgeharness_integrations.reporting.markdown import section_markdown
 from judgeharness_integrations.reporting.measured import (
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from judgeharness_integrations.analysis.runs.summary import CriterionSummary, FlipRate
     from judgeharness_integrations.analysis.usage import Usage
 
-__all__ = ["markdown_report", "report_fragment", "report_section"]
+__all__ = ["markdown_report", "measured_entries", "report_fragment", "report_section"]
 
 _MOST_JUDGES: Final = 4  # whose parts are not folded away
 _MOST_CASES: Final = 50  # of a kind
@@ -87,7 +87,7 @@ def _blocks(report: RunReport, gates: GateReport | None, *, every: bool) -> Iter
     if not report.summaries:
         yield "nothing was measured"
         return
-    yield measured_table(entry for section in report.judges for entry in _entries(section))
+    yield measured_table(entry for section in report.judges for entry in measured_entries(section))
     yield from _not_better(report)
     yield from _designs(report)
     yield from _cases_that_matter(report, every=every)
@@ -104,7 +104,8 @@ def _blocks(report: RunReport, gates: GateReport | None, *, every: bool) -> Iter
         yield f"not compared with annotators: {report.annotators_reason.rstrip('.')}"
 
 
-def _entries(section: JudgeSection) -> Iterator[Measured]:
+def measured_entries(section: JudgeSection) -> Iterator[Measured]:
+    """Yield a line for each criterion of a judge."""
     for name, one in _named(section):
         yield Measured(
             name=name,

@@ -76,13 +76,14 @@ _LINES_WIDTH: Final = 160
 
 def show_section(section: Section, screen: Console, *, every: bool = False) -> None:
     """Print a section; `every`: with what is folded, and all examples."""
-    _show_line(Strong(section.title), screen)
+    if section.title:
+        _show_line(Strong(section.title), screen)
     _show_blocks(section, screen, every=every)
 
 
-def section_lines(section: Section) -> list[str]:
-    """Return the whole section as lines of text."""
-    screen = _Console(file=StringIO(), width=_LINES_WIDTH, color_system=None)
+def section_lines(section: Section, *, width: int = _LINES_WIDTH) -> list[str]:
+    """Return the whole section as lines of text; tables are as wide as `width` characters."""
+    screen = _Console(file=StringIO(), width=width, color_system=None, markup=False, highlight=False, emoji=False)
     with screen.capture() as shown:
         show_section(section, screen, every=True)
     return [line.rstrip() for line in shown.get().splitlines()]

@@ -17,7 +17,8 @@ from judgeharness_integrations.analysis.calibration import Judged, measure_calib
 from judgeharness_integrations.analysis.ranking import RankRequest, rank
 from judgeharness_integrations.analysis.replay import replay
 from judgeharness_integrations.analysis.runs import run_report
-from judgeharness_integrations.reporting.fragments.results import parts_of, rendered
+from judgeharness_integrations.reporting.fragments.rendering import rendered
+from judgeharness_integrations.reporting.fragments.results import parts_of
 from judgeharness_integrations.reporting.text import headline
 
 SHAPES = shapes()

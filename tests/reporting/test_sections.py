@@ -25,7 +25,7 @@ from judgeharness_integrations.analysis.replay.replaying import replay
 from judgeharness_integrations.reporting.agreement import agreement_section
 from judgeharness_integrations.reporting.annotators import alt_test_section
 from judgeharness_integrations.reporting.comparison import comparison_section
-from judgeharness_integrations.reporting.fragments.results import section_html
+from judgeharness_integrations.reporting.fragments.rendering import section_html
 from judgeharness_integrations.reporting.gates import gates_section
 from judgeharness_integrations.reporting.markdown import section_markdown
 from judgeharness_integrations.reporting.replaysection import replay_section

@@ -20,7 +20,7 @@ from judgeharness_integrations._errors import UnknownNameError, UsageError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from judgeharness_integrations.analysis.agreement.advantage import Ballots, Replies
+    from judgeharness_integrations.analysis.agreement.ballots import Ballots, Replies
     from judgeharness_integrations.analysis.agreement.panel import Kind
 
 __all__ = [

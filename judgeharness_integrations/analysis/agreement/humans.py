@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import special
 
-from judgeharness_integrations.analysis.agreement.advantage import Advantage, Ballots, Replies, Tally, advantage
+from judgeharness_integrations.analysis.agreement.advantage import Advantage, Tally, advantage
+from judgeharness_integrations.analysis.agreement.ballots import Ballots, Replies
 from judgeharness_integrations.analysis.agreement.closeness import Closeness
 from judgeharness_integrations.analysis.agreement.hypothesis import rejections, t_test
 from judgeharness_integrations.analysis.statistics.agreement import chance_corrected

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
-from typing import Any, TypeAlias, cast
+from typing import Any, Final, TypeAlias, cast
 
 from judgeharness_integrations._errors import CaseError
 from judgeharness_integrations.analysis.calibration.controls import Controls, controls_of
@@ -41,6 +41,7 @@ __all__ = [
     "risk_coverage",
     "stratified",
     "too_rare",
+    "withhold",
 ]
 
 
@@ -592,3 +593,46 @@ def _scores(
         "controls": _controls(decided, keys, confidence),
         **score_measures(pairs, keys, scale=scale, confidence=confidence),
     }
+
+
+_SPOILT: Final = (
+    "recall",
+    "sensitivity",
+    "specificity",
+    "accuracy",
+    "coverage",
+    "base_rate",
+    "kappa",
+    "ac1",
+    "balanced_accuracy",
+    "macro_f1",
+    "errors",
+    "spearman",
+    "kendall",
+    "quadratic_kappa",
+    "risk_coverage",
+    "controls",
+)
+
+
+def withhold(measured: CriterionCalibration, selection: Selection | None) -> CriterionCalibration:
+    """Return a calibration with the test of its labels, and without what it spoils where they were selected.
+
+    The share of each decision that is right stays: the precision of a positive label, and of each of `per_class`.
+    Without a positive label, precision averages over decisions, too.
+    """
+    if selection is None or not selection.found:
+        return replace(measured, selection=selection)
+    names = (*_SPOILT, *(("precision",) if measured.positive is None else ()))
+    gone = [name for name in names if getattr(measured, name) is not None]
+    lift = ["lift"] if measured.lift is not None else []
+    spoilt: dict[str, Any] = dict.fromkeys(gone)
+    return replace(
+        measured,
+        selection=selection,
+        undefined={**measured.undefined, **dict.fromkeys([*gone, *lift], WITHHELD)},
+        per_class={label: replace(rates, recall=None) for label, rates in measured.per_class.items()},
+        plain={name: ends for name, ends in measured.plain.items() if name not in spoilt},
+        strata=None if measured.strata is None else measured.strata.without(names),
+        **spoilt,
+    )

@@ -5,18 +5,15 @@ from __future__ import annotations
 import statistics
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import dataclass
+from typing import Final
 
 from judgeharness_integrations.analysis.calibration.items import LabelledItem
 from judgeharness_integrations.analysis.calibration.strata import fisher_p
 from judgeharness_integrations.verdictlog.plain import p_text
 from judgeharness_integrations.verdictlog.row import is_number, verdict_text
 
-if TYPE_CHECKING:
-    from judgeharness_integrations.analysis.calibration.measure import CriterionCalibration
-
-__all__ = ["SELECTION_LEVEL", "WITHHELD", "Selection", "selection_of", "selection_of_items", "withhold"]
+__all__ = ["SELECTION_LEVEL", "WITHHELD", "Selection", "selection_of", "selection_of_items"]
 
 SELECTION_LEVEL: Final = 0.01
 _TWO: Final = 2
@@ -24,24 +21,6 @@ _SEED: Final = 0
 _DRAWS: Final = 101
 _LONGEST: Final = 40
 # averages over what the judge decided: they follow the share of each decision among the labelled items
-_SPOILT: Final = (
-    "recall",
-    "sensitivity",
-    "specificity",
-    "accuracy",
-    "coverage",
-    "base_rate",
-    "kappa",
-    "ac1",
-    "balanced_accuracy",
-    "macro_f1",
-    "errors",
-    "spearman",
-    "kendall",
-    "quadratic_kappa",
-    "risk_coverage",
-    "controls",
-)
 WITHHELD: Final = "withheld, as the labelled cases were selected by what the judge decided"
 
 
@@ -175,26 +154,3 @@ def _decision(item: LabelledItem, middle: float | None) -> str:
     if middle is None or not is_number(item.verdict):
         return verdict_text(item.verdict)
     return f"above {middle:g}" if float(item.verdict) > middle else f"at most {middle:g}"  # type: ignore[arg-type]
-
-
-def withhold(measured: CriterionCalibration, selection: Selection | None) -> CriterionCalibration:
-    """Return a calibration with the test of its labels, and without what it spoils where they were selected.
-
-    The share of each decision that is right stays: the precision of a positive label, and of each of `per_class`.
-    Without a positive label, precision averages over decisions, too.
-    """
-    if selection is None or not selection.found:
-        return replace(measured, selection=selection)
-    names = (*_SPOILT, *(("precision",) if measured.positive is None else ()))
-    gone = [name for name in names if getattr(measured, name) is not None]
-    lift = ["lift"] if measured.lift is not None else []
-    spoilt: dict[str, Any] = dict.fromkeys(gone)
-    return replace(
-        measured,
-        selection=selection,
-        undefined={**measured.undefined, **dict.fromkeys([*gone, *lift], WITHHELD)},
-        per_class={label: replace(rates, recall=None) for label, rates in measured.per_class.items()},
-        plain={name: ends for name, ends in measured.plain.items() if name not in spoilt},
-        strata=None if measured.strata is None else measured.strata.without(names),
-        **spoilt,
-    )

@@ -132,7 +132,7 @@ class Hooks:
         """Show what the session's judges came to."""
         if self._suite is None or not self._suite.worth_showing:
             return
-        from judgeharness_integrations.testing.pytest_plugin.ending import shown  # noqa: PLC0415 - loads rich
+        from judgeharness_integrations.testing.pytest_plugin.showing import shown  # noqa: PLC0415 - loads rich
 
         terminalreporter.section("judgeharness")
         for line in shown(self._suite, width=terminalreporter._tw.fullwidth):  # noqa: SLF001 - nothing public says it

@@ -8,7 +8,8 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeharness_integrations.analysis.agreement.advantage import Advantage, Ballots, Replies, Tally, advantage
+from judgeharness_integrations.analysis.agreement.advantage import Advantage, Tally, advantage
+from judgeharness_integrations.analysis.agreement.ballots import Ballots, Replies
 from judgeharness_integrations.analysis.agreement.bootstrap import Bootstrap, Coefficient
 from judgeharness_integrations.analysis.agreement.closeness import closeness
 from judgeharness_integrations.analysis.agreement.hypothesis import (
