@@ -69,7 +69,7 @@ def measured_table(entries: Iterable[Measured], *, title: str = "measured") -> T
         "ties": [str(one.replay.tie_decisions or "") for one in listed],
         "never\nasked": [str(one.never) if any(two.never for two in listed) else "" for one in listed],
     }
-    told = {head: [cell or "-" for cell in cells] for head, cells in columns.items() if any(cells) or head == "judge"}
+    told = {head: [cell or "-" for cell in cells] for head, cells in columns.items() if {*cells} - {"", "-"}}
     return Table.of(title, told, zip(*told.values(), strict=True))
 
 

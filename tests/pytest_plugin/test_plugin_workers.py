@@ -105,7 +105,7 @@ def test_unnamed(judgeharness):
     assert ran.ret == 1
     ran.stdout.re_match_lines(
         [
-            r"passes +1 of 1 ",
+            r"passes +PASS 100.0 of 1 ",
             r"test_suite.py::test_unnamed: a result of a worker cannot be read: rule 'all_or_nothing' is a function",
         ]
     )
