@@ -13,8 +13,9 @@ from judgeharness_integrations.reporting.sections import Block, Bullets, Section
 from judgeharness_integrations.verdictlog.plain import counted, ends, fixed, time_text
 
 if TYPE_CHECKING:
-    from judgeharness_integrations.analysis.calibration.measure import CriterionCalibration, RiskCoverage
+    from judgeharness_integrations.analysis.calibration.measure import CriterionCalibration
     from judgeharness_integrations.analysis.calibration.rates import Rate
+    from judgeharness_integrations.analysis.calibration.rightness import RiskCoverage
     from judgeharness_integrations.analysis.calibration.saved import CalibrationReport, CalibrationState
     from judgeharness_integrations.analysis.calibration.strata import Strata
     from judgeharness_integrations.analysis.result import HarnessResult

@@ -22,7 +22,8 @@ from judgeharness_integrations.analysis.calibration.controls import (
     longer_answer,
     longer_of,
 )
-from judgeharness_integrations.analysis.calibration.measure import balanced_accuracy, withhold
+from judgeharness_integrations.analysis.calibration.measure import withhold
+from judgeharness_integrations.analysis.calibration.rightness import balanced_accuracy
 from judgeharness_integrations.analysis.calibration.selection import selection_of
 from judgeharness_integrations.analysis.statistics.agreement import clustered_kappa, kappa_interval
 from judgeharness_integrations.analysis.statistics.paired import tango_interval

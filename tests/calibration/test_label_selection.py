@@ -16,13 +16,12 @@ from support.rows import sampled
 
 from judgeharness_integrations.analysis.calibration import CalibrationReport, Judged, LabelledItem, measure_calibration
 from judgeharness_integrations.analysis.calibration.corrected import corrected_rate
-from judgeharness_integrations.analysis.calibration.measure import stratified
+from judgeharness_integrations.analysis.calibration.measure import stratified, withhold
 from judgeharness_integrations.analysis.calibration.selection import (
     SELECTION_LEVEL,
     Selection,
     selection_of,
     selection_of_items,
-    withhold,
 )
 from judgeharness_integrations.analysis.gates import Gates, check_gates
 from judgeharness_integrations.analysis.runs import run_report

@@ -16,14 +16,10 @@ from judgeharness_integrations._rendering import Rendered
 from judgeharness_integrations.analysis.calibration.controls import Controls
 from judgeharness_integrations.analysis.calibration.holdout import PartName, simultaneous_level
 from judgeharness_integrations.analysis.calibration.items import LabelledItem
-from judgeharness_integrations.analysis.calibration.measure import (
-    ClassRates,
-    CriterionCalibration,
-    RiskCoverage,
-    RiskPoint,
-)
+from judgeharness_integrations.analysis.calibration.measure import CriterionCalibration
 from judgeharness_integrations.analysis.calibration.population import Population
 from judgeharness_integrations.analysis.calibration.rates import Rate, ScoreErrors
+from judgeharness_integrations.analysis.calibration.rightness import ClassRates, RiskCoverage, RiskPoint
 from judgeharness_integrations.analysis.calibration.selection import Selection
 from judgeharness_integrations.analysis.calibration.strata import Strata, stratum_text
 from judgeharness_integrations.analysis.design import Fingerprint, design_of_parts

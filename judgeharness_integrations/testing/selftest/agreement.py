@@ -23,7 +23,7 @@ from judgeharness_integrations.analysis.agreement.kappa import alpha, cohen, fle
 from judgeharness_integrations.analysis.agreement.panel import Panel
 from judgeharness_integrations.analysis.agreement.ratings import Ratings
 from judgeharness_integrations.analysis.calibration.items import Judged
-from judgeharness_integrations.analysis.calibration.measure import macro_f1
+from judgeharness_integrations.analysis.calibration.rightness import macro_f1
 from judgeharness_integrations.analysis.statistics.agreement import clustered_kappa, cohen_kappa, gwet_ac1
 from judgeharness_integrations.analysis.statistics.means import t_quantile
 from judgeharness_integrations.testing.selftest.check import (
