@@ -291,7 +291,9 @@ def _accuracy(cases: CriterionCases, _: str | None) -> Measured | None:
     unread = f"{count} {'gold label' if count == 1 else 'gold labels'} could not be read" if count else ""
     missing = "; ".join(filter(None, ("no decided case holds a gold label", unread)))
     several = f"one of {cases.judges} judges on these labels" if cases.judges > 1 else ""
-    note = "; ".join(filter(None, (unread, several)))
+    undecided = cases.summary.cases - sum(one.status == "decided" for _, one in cases.pairs)
+    left_out = f"{undecided} of {cases.summary.cases} are not decided and do not count" if undecided else ""
+    note = "; ".join(filter(None, (left_out, unread, several)))
     measured = measured_rate(rate, of="decided cases with gold", missing=missing, note=note, confidence=confidence)
     return replace(measured, controls="" if controls is None else controls.sentence)
 
