@@ -12,8 +12,9 @@ from judgeharness_integrations.analysis.aggregation.clusters import Clusters
 from judgeharness_integrations.analysis.aggregation.decision import Status
 from judgeharness_integrations.analysis.aggregation.statistics import agreement, modal_share
 from judgeharness_integrations.analysis.calibration.holdout import simultaneous_level
-from judgeharness_integrations.analysis.calibration.items import read_gold_alone
+from judgeharness_integrations.analysis.calibration.items import LabelledItem, read_gold_alone
 from judgeharness_integrations.analysis.calibration.rates import Rate
+from judgeharness_integrations.analysis.calibration.selection import selection_of_items
 from judgeharness_integrations.analysis.runs.summarising import (
     accuracy_of,
     careful_interval,
@@ -294,8 +295,29 @@ def _accuracy(cases: CriterionCases, _: str | None) -> Measured | None:
     undecided = cases.summary.cases - sum(one.status == "decided" for _, one in cases.pairs)
     left_out = f"{undecided} of {cases.summary.cases} are not decided and do not count" if undecided else ""
     note = "; ".join(filter(None, (left_out, unread, several)))
+    if rate is not None and (selected := _selected(cases)):
+        return Measured(of="decided cases with gold", missing=selected)
     measured = measured_rate(rate, of="decided cases with gold", missing=missing, note=note, confidence=confidence)
     return replace(measured, controls="" if controls is None else controls.sentence)
+
+
+def _selected(cases: CriterionCases) -> str:
+    """Return that which cases have a gold label goes with what the judge decided; empty where it does not."""
+    name = cases.summary.criterion
+    items = [
+        LabelledItem(
+            case_id=result.case_id,
+            criterion=name,
+            gold=gold_of(result, name),
+            verdict=measured.verdict,
+            status=measured.status,
+        )
+        for result, measured in cases.pairs
+        if result.rows  # of a case that was never asked neither is known
+    ]
+    clusters = {result.case_id: key for (result, _), key in zip(cases.pairs, cases.clusters, strict=False)}
+    found = selection_of_items(items, name, clusters)
+    return "" if found is None or not found.found else found.told("accuracy on them is not that of the run")
 
 
 def _consistency(cases: CriterionCases, _: str | None) -> Measured:
