@@ -189,7 +189,7 @@ def _asked_digests(case: Case) -> tuple[bytes | None, ...]:
         return (content_digest(case),)
     try:
         asked = replace(case, attributes={}, presentation=Presentation()).with_all_texts(_in_other_type)
-    except TypeError:  # what should be a text is none
+    except AttributeError:  # what should be a text is none
         return (None,)
     exchanged = [asked.swapped()] if isinstance(asked, PairwiseCase) else []
     return tuple(map(content_digest, (asked, *exchanged)))
@@ -197,8 +197,12 @@ def _asked_digests(case: Case) -> tuple[bytes | None, ...]:
 
 def _in_other_type(text: str) -> str:
     """Return the words and signs of a text alone: what is left of it in any type, and without its end."""
-    plain = "".join(one for one in unicodedata.normalize("NFC", text) if unicodedata.category(one) != "Cf")
-    words = " ".join(plain.casefold().split())
+    if not text.isascii():
+        text = unicodedata.normalize("NFC", text)
+        for one in sorted(set(text)):
+            if unicodedata.category(one) == "Cf":
+                text = text.replace(one, "")
+    words = " ".join(text.casefold().split())
     return words.rstrip(_ENDS) or words
 
 
