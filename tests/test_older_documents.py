@@ -46,6 +46,7 @@ FINGERPRINT = "the fingerprint of a `callable:` with a `model:`, once: calibrate
 OWN_RULE = "the rule a run was asked with was fixed before its samples, also where its log is folded again"
 TENENBEIN = "`corrected-rate` recommends double sampling; the delta interval is withheld where counts are below ten"
 CONTROLS = "`check` prints what judges that read nothing get on the same cases, and says where a judge is not better"
+EVERY_JUDGE = "every judge of a log that decided about the labels is a candidate"
 SCORE_GAPS = "score gaps stand beside `benchmark rank` where single conversations were scored"
 KNOWN = "a plain function is known again by its name, its source and what it depends on"
 CLUSTERS = "cases with the same attribute `cluster` are one unit of inference in `calibrate`, too"
@@ -167,7 +168,7 @@ READS = [
         "calibration-benchmark",
         f"{CALIBRATE} --log bench/verdicts.sqlite --run pairwise --rule swap_consensus --judge judge_strong "
         "--labels exported/held_out_cases.jsonl",
-        {"measured_at": NOW},
+        {"measured_at": NOW, "candidates": EVERY_JUDGE, "*.low": EVERY_JUDGE, "*.high": EVERY_JUDGE},
     ),
 ]
 

@@ -236,7 +236,7 @@ def check_log(log: Path, rule: str | None, check: Check) -> int:
             "what another rule decides is no drift of the judge."
         )
     with without_replay_advice():
-        judge, rows = rows_of_one(log, check.request.judge, check.request.run)
+        judge, rows, _ = rows_of_one(log, check.request.judge, check.request.run)
         items = items_of(Folding(rule=chosen).decisions(rows))
     report = _drift(check, items, None, design_of_rows(rows, chosen.name))
     _tell(report, check, judge, "nothing was asked", f"rule: {chosen.name}")

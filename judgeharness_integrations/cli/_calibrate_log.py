@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
 from typing import Any, Final, Self, TypeAlias
 
@@ -58,6 +59,7 @@ __all__ = [
     "cut_off_notes",
     "exploratory",
     "items_of",
+    "judges_on",
     "labelled_rows",
     "rows_of_one",
 ]
@@ -185,7 +187,7 @@ def calibrate_log(log: Path, rule: str | None, request: Request, *, config: Path
         refuse_same("--out", request.out, log, request.labels, config)
     study = study_of(request, config, request.out, log=log)
     with without_replay_advice():
-        judge, answered = rows_of_one(log, request.judge, request.run)
+        judge, answered, others = rows_of_one(log, request.judge, request.run)
         labelled, rows, notes = labelled_rows(answered, log, request)
         _check_column(rows, request.by)
         configured = None if config is None else ConfiguredLog(config, rows)
@@ -201,7 +203,9 @@ def calibrate_log(log: Path, rule: str | None, request: Request, *, config: Path
         criteria = _criteria(decided, request, folding)  # which refuses what cannot be compared
     candidate = candidate_of_items(judge, deciding_rule(folding.rule, rows).name, _labelled(everything))
     shared = belonging.shared_names()
-    count = study.count(labelled.golds()[0], candidate if configured is None else configured.candidate)
+    golds, _ = labelled.golds()
+    look = candidate if configured is None else configured.candidate
+    count = study.count(golds, look, judges=judges_on(golds, others))
     if count > 1:
         criteria = _criteria(decided, request, folding, candidates=count)
     report = CalibrationReport(
@@ -307,12 +311,23 @@ def cut_off_notes(rows: Sequence[VerdictRow], log: Path, run: str | None) -> Ite
         yield f"{never_asked(never, planned)}: those that were speak for them only if cases came in random order"
 
 
-def rows_of_one(log: Path, judge: str | None, run: str | None) -> tuple[str, list[VerdictRow]]:
-    """Return the judge and its rows, of one run where one is named; a log of several judges needs a name."""
-    groups = rows_of_judges(rows_of_log(log, run=run), None if judge is None else [judge])
-    if len(groups) > 1:
-        raise UsageError(f"{log} holds {len(groups)} judges: choose one with --judge.")
-    return next(iter(groups.items()))
+def rows_of_one(log: Path, judge: str | None, run: str | None) -> tuple[str, list[VerdictRow], list[set[str]]]:
+    """Return the judge, its rows, and the cases of each other judge; of one run where one is named.
+
+    A log of several judges needs a name.
+    """
+    groups = rows_of_judges(rows_of_log(log, run=run))
+    chosen = rows_of_judges(chain.from_iterable(groups.values()), None if judge is None else [judge])
+    if len(chosen) > 1:
+        raise UsageError(f"{log} holds {len(chosen)} judges: choose one with --judge.")
+    [(name, rows)] = chosen.items()
+    return name, rows, [{row.case_id for row in theirs} for other, theirs in groups.items() if other != name]
+
+
+def judges_on(golds: Collection[str], others: Iterable[AbstractSet[str]]) -> int:
+    """Return how many judges of a log decided about labelled cases: one, and each other that shares any with it."""
+    labelled = set(golds)
+    return 1 + sum(not labelled.isdisjoint(theirs) for theirs in others)
 
 
 def items_of(decided: Decided) -> list[LabelledItem]:

@@ -22,6 +22,7 @@ from judgeharness_integrations.cli._calibrate_log import (
     cut_off_notes,
     exploratory,
     items_of,
+    judges_on,
     labelled_rows,
     rows_of_one,
 )
@@ -46,7 +47,7 @@ def certify_log(log: Path, wanted: Wanted, request: Request, *, rule: str | None
         check_file(request.out)
         refuse_same("--out", request.out, log, request.labels, config)
     with without_replay_advice():
-        judge, answered = rows_of_one(log, request.judge, request.run)
+        judge, answered, others = rows_of_one(log, request.judge, request.run)
         for note in stop_notes(log, request.run):
             raise UsageError(
                 f"{note}, and neither is a certificate: ask the other cases, with run and without --until."
@@ -70,7 +71,8 @@ def certify_log(log: Path, wanted: Wanted, request: Request, *, rule: str | None
             what = ", ".join((deciding_rule(chosen, rows).name, *special))
             items = [item for item in items_of(decided) if item.gold is not None]
             candidate = candidate_of_items(judge, what, items)
-        count = study.count(labelled.golds()[0], candidate)
+        golds, _ = labelled.golds()
+        count = study.count(golds, candidate, judges=judges_on(golds, others))
         certificate = certify(
             rows,
             chosen,

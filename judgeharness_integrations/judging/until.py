@@ -221,17 +221,13 @@ class Until(OneByOne):
             return
         tracked = self._tracked[key] = _Tracked(gate=gate, criterion=criterion)
         for unit in self._units[: self._looked - 1]:  # no answer was about it before
-            self._count(tracked, [value_without(gate.expression.metric)] * len(unit))
+            self._count(tracked, [value_without(gate.expression)] * len(unit))
 
     def _extend(self, one: _Tracked, unit: Sequence[HarnessResult]) -> None:
         expression, scale = one.gate.expression, self._scale(one)
         values: list[float | None] = []
         for result in unit:
-            measured = result.criteria.get(one.criterion)
-            if measured is None:
-                values.append(value_without(expression.metric))
-                continue
-            value = case_value(expression.metric, result, measured, expression.argument)
+            value = case_value(expression, result, result.criteria.get(one.criterion))
             if value is not None and scale is not None:
                 value = (value - scale[0]) / (scale[1] - scale[0])
                 if not 0 <= value <= 1:

@@ -25,6 +25,7 @@ __all__ = [
     "REUSED_FROM",
     "ROW_COLUMNS",
     "ROW_FIELDS",
+    "TEXT_COLUMN",
     "attribute_columns",
     "check_columns",
     "columns_together",
@@ -147,6 +148,7 @@ ROW_COLUMNS = (*ROW_FIELDS, "attributes")
 CHARACTERS = "characters"  # how long one answer is
 LENGTH_COLUMNS = (("length_a", "length_b"), ("length", "length_b"))  # how long the two answers of a pair are
 PAIR_COLUMN = "pair_digest"  # what a pair asks, whichever of its answers comes first
+TEXT_COLUMN = "text_digest"  # what a case asks, its answers in their order
 REUSED_FROM = "reused_from"  # the attribute of a row that was taken from an earlier run: the run that paid
 
 

@@ -259,7 +259,7 @@ def test_a_row_says_which_run_of_which_case_it_is_of(results: AdkResults, tmp_pa
     row, one = rows[0], results[0]
     assert row.case_id == one.invocation_id
     known = {name.replace("run", "eval_run"): getattr(one, name) for name in KNOWN + WHEN}
-    assert row.attributes == {"characters": row.attributes["characters"]} | known
+    assert row.attributes == {name: row.attributes[name] for name in ("characters", "text_digest")} | known
 
 
 # Several metrics

@@ -105,7 +105,7 @@ def test_a_case_with_fewer_graded_samples_than_were_certified_abstains() -> None
         "clock": lambda: NOW,
     }
     judge, bare = Faltering(), JudgeHarness(**plan)
-    known = [AnswerCase(case_id=f"c{n}", output="easy", gold="PASS") for n in range(30)]
+    known = [AnswerCase(case_id=f"c{n}", output=f"easy {n}", gold="PASS") for n in range(30)]
     given = certify(
         [row for result in bare.evaluate_many(judge, known) for row in result.rows],
         bare.design.rule,

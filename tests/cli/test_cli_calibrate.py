@@ -230,6 +230,8 @@ def test_a_log_is_measured_against_its_gold(command: Command, tmp_path: Path) ->
         "swap_consensus",
         "--judge",
         "GPT-4/CoT",
+        "--candidates",
+        "1",
         "--ledger",
         tmp_path / "candidates.jsonl",
         "--out",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import re
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -119,6 +120,26 @@ def test_candidates_are_counted_beside_the_labels(command: Command, log: Path, t
     assert changed.json["candidates"] == 1
     assert "knows 2 candidates on other labels of this file, before it was changed" in changed.err
     assert not {"judge", "majority", "PASS"} & set(ledger.read_text().split('"'))
+
+
+def test_every_judge_of_a_log_that_decided_about_its_labels_is_a_candidate(command: Command, tmp_path: Path) -> None:
+    dice = random.Random(7)  # noqa: S311 - no secret
+    golds = {f"c{n}": dice.choice(["PASS", "FAIL"]) for n in range(60)}
+    rows = [
+        VerdictRow(case_id=case_id, judge=f"coin {k}", verdict=dice.choice(["PASS", "FAIL"]), gold=gold)
+        for k in range(40)
+        for case_id, gold in golds.items()
+    ] + [VerdictRow(case_id="d", judge="of other cases", verdict="PASS", gold="PASS")]
+    right = Counter(row.judge for row in rows if row.verdict == row.gold)
+    asked = ("--source", "human", "--judge", right.most_common(1)[0][0], "--json")
+    log = write_log(rows, tmp_path / "log.jsonl")
+    ran = command("calibrate", "--log", log, "--rule", "majority", *asked)
+    assert ran.json["candidates"] == 40
+    assert ran.json["criteria"]["verdict"]["balanced_accuracy"]["low"] < 0.5
+    assert "40 judges of the log decided about these labels" in ran.err
+    assert command("certify", log, *asked).json["candidates"] == 40
+    said = command("calibrate", "--log", log, "--rule", "majority", *asked, "--candidates", 3)
+    assert (said.json["candidates"], "judges of the log" in said.err) == (3, False)
 
 
 def test_one_part_is_chosen_on_and_the_other_is_reported(command: Command, log: Path, tmp_path: Path) -> None:

@@ -307,6 +307,36 @@ def test_pairs_of_a_ranking_that_share_a_cluster_are_not_told(command: Command, 
     assert command("rank", log, "--cluster", "source", "--json").json["copies"] == []
 
 
+def test_copies_under_clusters_numbers_and_spellings_of_their_own_pass_no_gate(
+    command: Command, folder: Path, suite: Callable[..., Path]
+) -> None:
+    config = suite()
+    kinds = [("good", "PASS"), ("bad", "FAIL")]
+    cells = [(n, *kinds[n % 2], " " * (n // 10) + "." * (n % 3)) for n in range(200)]
+    lines = [f"c{n},Question {n % 10},{kind}{end},{gold},{n},r{n}" for n, kind, gold, end in cells]
+    (folder / "cases.csv").write_text("\n".join(["case_id,input,output,gold,row,cluster", *lines]))
+    ran = command("run", config, "--out", folder / "run", "--yes", "--fail-under", "accuracy>=0.9")
+    assert ran.code == 1
+    assert "intervals and tests are over 10 clusters" in " ".join(ran.out.split())
+
+
+def test_labels_of_near_copies_in_one_order_are_not_exchanged() -> None:
+    def facts(**change: Any) -> dict[str, str | float]:
+        given = {"case_id": "c", "output": "good", "output_b": "bad", **change}
+        return dict(CaseFacts.of(PairwiseCase(**given)).attributes)
+
+    rows = [
+        VerdictRow(case_id=f"c{n}", verdict="A", gold=gold, probe_hash=f"{n}", attributes=facts(**change))
+        for n, (gold, change) in enumerate([
+            ("A", {}), ("A", {"output": "Good."}),
+            ("B", {"output": "bad", "output_b": " good"}), ("B", {"output_b": "bad\n"}),
+        ])
+    ]  # fmt: skip
+    [told] = copied_cases(rows)
+    assert told.startswith("3 of 4 cases ask word for word")
+    assert told.endswith("1 of the copies has another gold label")
+
+
 PAIRS = "def first(case):\n    return 'A' if 'good' in case.output else 'B'\n"
 
 

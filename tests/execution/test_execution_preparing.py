@@ -5,15 +5,17 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from judgeharness_integrations import AnswerCase, JudgeHarness, PairwiseCase, Perturbation
 from judgeharness_integrations._errors import BudgetError
-from judgeharness_integrations.judging.cases import Case
+from judgeharness_integrations.judging.cases import Case, Criterion, Presentation
 from judgeharness_integrations.judging.execution import preparing
 from judgeharness_integrations.judging.execution.budget import Budget
-from judgeharness_integrations.judging.execution.preparing import CaseFacts
+from judgeharness_integrations.judging.execution.preparing import CaseFacts, asked_digest
 from judgeharness_integrations.judging.perturbations.base import Context
 from judgeharness_integrations.testing import ScriptedJudge
 
@@ -238,7 +240,49 @@ def test_gold_of_a_criterion(gold: object, expected: dict[str, object]) -> None:
 )
 def test_rows_carry_the_attributes_of_their_case(make: Callable[[], object], expected: dict[str, object]) -> None:
     result = harness("none", repetitions=1).evaluate(ScriptedJudge(["A"]), make())
-    assert result.rows[0].attributes == expected
+    attributes = dict(result.rows[0].attributes)
+    attributes.pop("text_digest", None)
+    assert attributes == expected
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"output": "Paris  is\n the capital"},
+        {"output": " paris is the capital.\n"},
+        {"output": "Paris is\u200b the capital!"},
+        {"output": "PARIS IS THE CAPITAL\u2026"},
+        {"attributes": {"row": 7, "cluster": "another", "source": "mail"}},
+        {"case_id": "d", "gold": "PASS", "author": "somebody"},
+        {"presentation": Presentation(instructions="Grade it.")},
+    ],
+)
+def test_what_must_not_matter_makes_no_other_question(change: dict[str, Any]) -> None:
+    case = AnswerCase(case_id="c", input="Where?", output="Paris is the capital", attributes={"row": 1})
+    assert asked_digest(replace(case, **change)) == asked_digest(case)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"output": "Paris is no capital"},
+        {"output": "x < 1"},
+        {"input": "Who?"},
+        {"reference": "Paris"},
+        {"criteria": (Criterion(name="polite"),)},
+    ],
+)
+def test_other_words_signs_and_questions_are_another_question(change: dict[str, Any]) -> None:
+    case = AnswerCase(case_id="c", input="Where?", output="x > 1")
+    assert asked_digest(replace(case, **change)) != asked_digest(case)
+
+
+def test_signs_alone_are_not_taken_for_the_end_of_a_text() -> None:
+    assert asked_digest(AnswerCase(case_id="c", output="?")) != asked_digest(AnswerCase(case_id="c", output="!"))
+
+
+def test_a_case_whose_text_is_none_has_no_digest() -> None:
+    assert asked_digest(AnswerCase(case_id="c", output=object())) is None  # type: ignore[arg-type]
 
 
 def test_only_the_newest_rewrites_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -146,7 +146,7 @@ def test_what_is_taken_over_is_kept_as_the_run_keeps_its_own(log: SqlLog, keep: 
     assert (taken.reasoning, taken.raw, taken.error) == (own.reasoning, own.raw, own.error)
     assert again.raw == taken.raw
     provenance = {"response_id": "id-1", "reused_from": "r1", "reused_case": "a"}
-    assert taken.attributes == provenance | {"characters": len(told.output)}
+    assert taken.attributes == provenance | {name: own.attributes[name] for name in ("characters", "text_digest")}
     assert asked.attributes["author"] == "gpt-4o"
 
 

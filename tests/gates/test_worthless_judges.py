@@ -208,3 +208,28 @@ def test_where_nobody_calibrated_there_is_no_such_number() -> None:
         "kappa was not measured: uncalibrated: no labels say how often this rule is right",
     )
     assert checks(anchored(TOLD), require_calibration=True)[0].status == "passed"
+
+
+@pytest.mark.parametrize("said", [[None] * 3, ["PASS", "FAIL", None]])
+@pytest.mark.parametrize("sequential", [False, True])
+def test_a_judge_that_decides_nothing_passes_no_rate_on_either_side(said: list[Any], sequential: bool) -> None:  # noqa: FBT001
+    report = run_report([case(f"d{n}", said) for n in range(100)] + labelled({"PASS": 1}))
+    gates = ("rate(FAIL)<=0.3", "pass_rate<0.5", "rate(FAIL)>=0.1", "pass_rate>=0.1")
+    found = checks(report, *gates, sequential=sequential)
+    assert [check.status for check in found] == ["failed"] * 4
+    assert [check.value for check in found] == pytest.approx([100 / 101, 1.0, 0.0, 1 / 101])
+    assert "(100 of 101 are not decided and count as FAIL)" in found[0].reason
+    assert "(100 of 101 are not decided and count as not FAIL)" in found[2].reason
+
+
+@pytest.mark.parametrize("sequential", [False, True])
+def test_accuracy_on_labels_of_passed_cases_is_not_measured(sequential: bool) -> None:  # noqa: FBT001
+    results = [
+        case(f"c{n}", ["PASS" if n % 3 else "FAIL"] * 3, gold=("PASS" if n % 5 else "FAIL") if n % 3 else None)
+        for n in range(150)
+    ]
+    (check,) = checks(run_report(results), "accuracy>=0.7", sequential=sequential)
+    assert check.status == "not_measured"
+    assert "none of 100 labelled cases and 50 of 50 without a label are judged FAIL" in check.reason
+    (part,) = checks(run_report([one for one in results if one.verdict == "PASS"]), "accuracy>=0.7")
+    assert part.status == "passed"

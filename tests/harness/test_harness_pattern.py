@@ -80,7 +80,7 @@ def expected_row(number: int, row: VerdictRow) -> VerdictRow:
         attempts=1,
         latency_s=row.latency_s,
         asked_at=row.asked_at,
-        attributes={"characters": len(CASE.output)},
+        attributes={"characters": len(CASE.output), "text_digest": row.attributes["text_digest"]},
     )
 
 

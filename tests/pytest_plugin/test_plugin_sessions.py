@@ -28,7 +28,7 @@ import pytest
 
 @pytest.mark.parametrize("number", range(4))
 def test_passes(judgeharness, number):
-    judgeharness(passes, AnswerCase(case_id=f"case{number}", output="Hello *you*"))
+    judgeharness(passes, AnswerCase(case_id=f"case{number}", input=str(number), output="Hello *you*"))
 
 def test_abstains(judgeharness):
     judgeharness(undecided, CASE)
@@ -38,7 +38,7 @@ def test_broken(judgeharness):
 
 def test_scores(judgeharness):
     for number in (6, 8):
-        judgeharness(lambda case: number, AnswerCase(case_id=f"s{number}", output="Hello *you*"))
+        judgeharness(lambda case: number, AnswerCase(case_id=f"s{number}", input=str(number), output="Hello *you*"))
 
 def test_skipped(judgeharness):
     pytest.skip("not today")
@@ -122,7 +122,7 @@ import pytest
 
 @pytest.mark.parametrize("number", range(4))
 def test_passes(judgeharness, number):
-    judgeharness(passes, AnswerCase(case_id=f"case{number}", output="Hello *you*"))
+    judgeharness(passes, AnswerCase(case_id=f"case{number}", input=str(number), output="Hello *you*"))
 """
     ran = run(tests, *options)
     ran.assert_outcomes(passed=4)
@@ -256,7 +256,7 @@ def test_of_many_cases_that_were_asked_about_twice_the_first_are_named(run: Run)
     tests = """
 def test_it(judgeharness):
     for number in [*range(8), *range(8)]:
-        judgeharness(passes, AnswerCase(case_id=f"c{number}", output="x"))
+        judgeharness(passes, AnswerCase(case_id=f"c{number}", input=str(number), output="Hello *you*"))
 """
     ran = run(tests, "--judgeharness-out=all.json")
     shown = ran.stdout.str()

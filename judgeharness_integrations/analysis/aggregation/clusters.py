@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, Protocol, Self, TypeAlias
 
 from judgeharness_integrations.analysis.aggregation.grouping import by_case, by_judge
-from judgeharness_integrations.verdictlog.encoding import PAIR_COLUMN
+from judgeharness_integrations.verdictlog.encoding import PAIR_COLUMN, TEXT_COLUMN
 from judgeharness_integrations.verdictlog.plain import counted
 from judgeharness_integrations.verdictlog.row import Verdict, VerdictRow, verdict_text
 
@@ -136,7 +136,7 @@ class Clusters:
         return True
 
     def add_rows(self, case_id: str, rows: Sequence[VerdictRow], *, once: bool = False) -> bool:
-        """Take in a case by its rows: a pair by the digest of its answers in any order, where they have one.
+        """Take in a case by its rows: by the digest of its texts, of a pair in any order, where they have one.
 
         Others are known by the hash of their plain question, else of another one. One that is measured `once`, and has
         neither digest nor cluster, is alone: it is counted and not kept.
@@ -281,7 +281,10 @@ def _by_case_id(rows: Iterable[VerdictRow]) -> dict[str, list[VerdictRow]]:
 def _asked(rows: Sequence[VerdictRow]) -> tuple[Hashable | None, str | None]:
     """Return a digest of what a case asks, its answers in any order, and one of what it asks in its own order."""
     plain = min(rows, key=lambda row: (row.perturbation != "none", row.perturbation, row.repetition), default=None)
-    return (None, None) if plain is None else (plain.attributes.get(PAIR_COLUMN, plain.probe_hash), plain.probe_hash)
+    if plain is None:
+        return None, None
+    order = plain.attributes.get(TEXT_COLUMN, plain.probe_hash)
+    return plain.attributes.get(PAIR_COLUMN, order), None if order is None else str(order)
 
 
 def _golds(rows: Sequence[VerdictRow]) -> dict[str, Verdict]:

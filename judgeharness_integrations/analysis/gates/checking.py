@@ -12,10 +12,10 @@ from judgeharness_integrations.analysis.aggregation.clusters import copied_cases
 from judgeharness_integrations.analysis.calibration.holdout import confidence_text
 from judgeharness_integrations.analysis.gates.gate import METRICS, Expression, Gate, Gates
 from judgeharness_integrations.analysis.gates.metrics import (
-    METRIC_MEASURES,
     CriterionCases,
     Measured,
     criteria_of,
+    measure,
     unanchored,
     untested,
 )
@@ -199,9 +199,8 @@ def _checks(
     at_stop: Mapping[tuple[str, str, str], Looked] | None,
 ) -> Iterator[GateCheck]:
     expression = gate.expression
-    measure = METRIC_MEASURES[expression.metric]
     chosen = _chosen(report, found, gate)
-    measured = [(cases, measure(cases, expression.argument)) for cases in chosen]
+    measured = [(cases, measure(expression, cases)) for cases in chosen]
     unmeasured = [name for name in _without_criteria(report) if gate.judge in (None, name)]
     if not unmeasured and all(one is None for _, one in measured):
         raise UsageError(_about_nothing(expression, chosen))

@@ -12,8 +12,9 @@ from judgeharness_integrations.analysis.aggregation.clusters import Clusters
 from judgeharness_integrations.analysis.aggregation.decision import Status
 from judgeharness_integrations.analysis.aggregation.statistics import agreement, modal_share
 from judgeharness_integrations.analysis.calibration.holdout import simultaneous_level
-from judgeharness_integrations.analysis.calibration.items import read_gold_alone
+from judgeharness_integrations.analysis.calibration.items import LabelledItem, read_gold_alone
 from judgeharness_integrations.analysis.calibration.rates import Rate
+from judgeharness_integrations.analysis.calibration.selection import selection_of_items
 from judgeharness_integrations.analysis.runs.summarising import (
     accuracy_of,
     careful_interval,
@@ -30,6 +31,7 @@ from judgeharness_integrations.verdictlog.row import is_number, verdict_text
 
 if TYPE_CHECKING:
     from judgeharness_integrations.analysis.calibration.measure import CriterionCalibration
+    from judgeharness_integrations.analysis.gates.gate import Expression
     from judgeharness_integrations.analysis.result import CriterionResult, HarnessResult
     from judgeharness_integrations.analysis.runs.report import JudgeSection, RunReport
     from judgeharness_integrations.analysis.runs.summary import CriterionSummary
@@ -43,6 +45,7 @@ __all__ = [
     "Measured",
     "case_value",
     "criteria_of",
+    "measure",
     "measured_rate",
     "unanchored",
     "untested",
@@ -53,9 +56,37 @@ __all__ = [
 CaseValue = Callable[["HarnessResult", "CriterionResult", str | None], float | None]
 
 
-def case_value(metric: str, result: HarnessResult, measured: CriterionResult, argument: str | None) -> float | None:
-    """Return what a case counts for: shares from 0 to 1, scores as they are; None where it does not count."""
-    return CASE_VALUES[metric](result, measured, argument)
+_OF_ALL_CASES: Final = frozenset({"pass_rate", "rate"})
+
+
+def case_value(expression: Expression, result: HarnessResult, measured: CriterionResult | None) -> float | None:
+    """Return what a case counts for: shares from 0 to 1, scores as they are; None where it does not count.
+
+    A rate of a label is of all cases, and what is not decided counts against its gate: as another label where the rate
+    has to be high, as this one where it has to be low. A judge that abstains passes neither.
+
+    Args:
+        expression: the gate.
+        result: of the case.
+        measured: the criterion in it; None where its answers are not about the criterion.
+
+    """
+    if measured is None or (expression.metric in _OF_ALL_CASES and measured.status != "decided"):
+        return value_without(expression)
+    return CASE_VALUES[expression.metric](result, measured, expression.argument)
+
+
+def value_without(expression: Expression) -> float | None:
+    """Return what a case counts for whose answers are not about the criterion; None where it does not count."""
+    if expression.metric in _OF_ALL_CASES:
+        return float(not expression.wants_high)
+    return _WITHOUT_CRITERION.get(expression.metric)
+
+
+def measure(expression: Expression, cases: CriterionCases) -> Measured | None:
+    """Return the metric of a gate over cases; None where they cannot have it. See `case_value`."""
+    upper = expression.metric in _OF_ALL_CASES and not expression.wants_high
+    return METRIC_MEASURES[expression.metric](replace(cases, upper=True) if upper else cases, expression.argument)
 
 
 def _decided_so(_: HarnessResult, measured: CriterionResult, label: str | None) -> float:
@@ -96,18 +127,7 @@ CASE_VALUES: Final[dict[str, CaseValue]] = {
     "flip_rate": _flips,
 }
 
-_WITHOUT_CRITERION: Final[dict[str, float]] = {
-    "pass_rate": 0.0,
-    "rate": 0.0,
-    "coverage": 0.0,
-    "abstention": 0.0,
-    "not_graded": 1.0,
-}
-
-
-def value_without(metric: str) -> float | None:
-    """Return what a case counts for whose answers are not about the criterion; None where it does not count."""
-    return _WITHOUT_CRITERION.get(metric)
+_WITHOUT_CRITERION: Final[dict[str, float]] = {"coverage": 0.0, "abstention": 0.0, "not_graded": 1.0}
 
 
 _VOCABULARIES = (frozenset({"PASS", "FAIL"}), frozenset({"A", "B", "TIE"}))
@@ -120,6 +140,7 @@ class CriterionCases:
     `missing` planned cases have no result about it; they count as not graded. `design` tells its design from others of
     the judge; empty where there is one alone. `others` are results of the judge that are not about the criterion.
     `judges`: how many judges, this one among them, decided about the same labelled cases, so that one may be picked.
+    `upper`: the rate of a label has to be low, so that what is not decided counts as the label.
     """
 
     section: JudgeSection
@@ -128,6 +149,7 @@ class CriterionCases:
     design: str = ""
     others: tuple[HarnessResult, ...] = ()
     judges: int = 1
+    upper: bool = False
 
     @property
     def missing(self) -> int:
@@ -226,12 +248,11 @@ class Measured:
     confidence: float = CONFIDENCE
 
 
-def _share(
-    cases: CriterionCases, metric: str, argument: str | None = None, *, missing: bool = False, note: str = ""
-) -> Measured:
+def _share(cases: CriterionCases, metric: str, *, missing: bool = False) -> Measured:
     """Return a share of all planned cases; `missing` says whether one without a result is a hit."""
-    hits = [bool(case_value(metric, *pair, argument)) for pair in cases.pairs] + [missing] * cases.missing
-    return measured_rate(Rate.over(hits, cases.clusters), note=note)
+    value = CASE_VALUES[metric]
+    hits = [bool(value(*pair, None)) for pair in cases.pairs] + [missing] * cases.missing
+    return measured_rate(Rate.over(hits, cases.clusters))
 
 
 def measured_rate(
@@ -278,8 +299,12 @@ def _rate(cases: CriterionCases, label: str | None) -> Measured | None:
 
 def _label_rate(cases: CriterionCases, label: str) -> Measured:
     undecided = cases.missing + sum(one.status != "decided" for _, one in cases.pairs)
-    note = f"{undecided} of {cases.summary.cases} are not decided and count as not {label}" if undecided else ""
-    return _share(cases, "rate", label, note=note)
+    counting = label if cases.upper else f"not {label}"
+    note = f"{undecided} of {cases.summary.cases} are not decided and count as {counting}" if undecided else ""
+    hits = [
+        bool(_decided_so(result, one, label)) if one.status == "decided" else cases.upper for result, one in cases.pairs
+    ]
+    return measured_rate(Rate.over([*hits, *[cases.upper] * cases.missing], cases.clusters), note=note)
 
 
 def _accuracy(cases: CriterionCases, _: str | None) -> Measured | None:
@@ -291,9 +316,32 @@ def _accuracy(cases: CriterionCases, _: str | None) -> Measured | None:
     unread = f"{count} {'gold label' if count == 1 else 'gold labels'} could not be read" if count else ""
     missing = "; ".join(filter(None, ("no decided case holds a gold label", unread)))
     several = f"one of {cases.judges} judges on these labels" if cases.judges > 1 else ""
-    note = "; ".join(filter(None, (unread, several)))
+    undecided = cases.summary.cases - sum(one.status == "decided" for _, one in cases.pairs)
+    left_out = f"{undecided} of {cases.summary.cases} are not decided and do not count" if undecided else ""
+    note = "; ".join(filter(None, (left_out, unread, several)))
+    if rate is not None and (selected := _selected(cases)):
+        return Measured(of="decided cases with gold", missing=selected)
     measured = measured_rate(rate, of="decided cases with gold", missing=missing, note=note, confidence=confidence)
     return replace(measured, controls="" if controls is None else controls.sentence)
+
+
+def _selected(cases: CriterionCases) -> str:
+    """Return that which cases have a gold label goes with what the judge decided; empty where it does not."""
+    name = cases.summary.criterion
+    items = [
+        LabelledItem(
+            case_id=result.case_id,
+            criterion=name,
+            gold=gold_of(result, name),
+            verdict=measured.verdict,
+            status=measured.status,
+        )
+        for result, measured in cases.pairs
+        if result.rows  # of a case that was never asked neither is known
+    ]
+    clusters = {result.case_id: key for (result, _), key in zip(cases.pairs, cases.clusters, strict=False)}
+    found = selection_of_items(items, name, clusters)
+    return "" if found is None or not found.found else found.told("accuracy on them is not that of the run")
 
 
 def _consistency(cases: CriterionCases, _: str | None) -> Measured:

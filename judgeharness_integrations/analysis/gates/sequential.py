@@ -17,11 +17,10 @@ from judgeharness_integrations.analysis.aggregation.clusters import Clusters
 from judgeharness_integrations.analysis.gates.gate import Expression
 from judgeharness_integrations.analysis.gates.metrics import (
     CASE_VALUES,
-    METRIC_MEASURES,
     CriterionCases,
     Measured,
     case_value,
-    value_without,
+    measure,
 )
 from judgeharness_integrations.analysis.gates.report import About, AskingOrder, GateCheck, GateReport, number
 from judgeharness_integrations.analysis.runs.report import NOT_DRAWN, RunReport
@@ -340,7 +339,7 @@ def looked_at(
     if found.evidence is None:
         return found
     part = within(cases, found.case_ids)
-    noted = None if part is None else METRIC_MEASURES[expression.metric](replace(part, judges=1), expression.argument)
+    noted = None if part is None else measure(expression, replace(part, judges=1))
     notes = ["" if noted is None else noted.note, found.note]
     if expression.metric == "accuracy" and cases.judges > 1:
         notes.append(f"one of {cases.judges} judges on these labels, each weighed at a level of its own")
@@ -356,13 +355,8 @@ def _evidence(
     sample = sample_of(cases, about=about, report=report, gate=expression.text)
     if sample.missing:
         return Looked(missing=sample.missing)
-    name, metric = cases.summary.criterion, expression.metric
-    values = [
-        case_value(metric, result, result.criteria[name], expression.argument)
-        if name in result.criteria
-        else value_without(metric)
-        for result in sample.results
-    ]
+    name = cases.summary.criterion
+    values = [case_value(expression, result, result.criteria.get(name)) for result in sample.results]
     if scale is not None and not expression.is_share:
         values = [None if one is None else (one - scale[0]) / (scale[1] - scale[0]) for one in values]
         if any(one is not None and not 0 <= one <= 1 for one in values):

@@ -7,6 +7,7 @@ import hashlib
 import inspect
 import json
 import random
+import unicodedata
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from datetime import date, datetime, time
@@ -17,7 +18,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 from uuid import UUID
 
-from judgeharness_integrations.analysis.aggregation.clusters import CLUSTER, Clusters, attributed, named_cluster
+from judgeharness_integrations.analysis.aggregation.clusters import Clusters, attributed, named_cluster
 from judgeharness_integrations.judging.cases import (
     LABEL_COUNT,
     AnswerCase,
@@ -32,7 +33,7 @@ from judgeharness_integrations.judging.perturbations import Context, Perturbatio
 from judgeharness_integrations.judging.plan import CasePlan
 from judgeharness_integrations.judging.structured import Attachments
 from judgeharness_integrations.verdictlog.drafting import drafted
-from judgeharness_integrations.verdictlog.encoding import CHARACTERS, LENGTH_COLUMNS, PAIR_COLUMN
+from judgeharness_integrations.verdictlog.encoding import CHARACTERS, LENGTH_COLUMNS, PAIR_COLUMN, TEXT_COLUMN
 from judgeharness_integrations.verdictlog.row import Verdict, verdict_from_json
 
 if TYPE_CHECKING:
@@ -173,16 +174,37 @@ def content_digest(case: Case) -> bytes | None:
 
 
 def asked_digest(case: Case) -> bytes | None:
-    """Return the digest of what a case asks, whichever answer of a pair comes first; None as of `content_digest`.
+    """Return the digest of what a case asks, whichever answer of a pair comes first; None as of `content_digest`."""
+    digests = _asked_digests(case)
+    return None if None in digests else min(filter(None, digests))
 
-    How a judge presents a pair, in the words of its own instructions, is no part of what the pair asks.
+
+def _asked_digests(case: Case) -> tuple[bytes | None, ...]:
+    """Return the digest of what a case asks, and of a pair that of its answers exchanged.
+
+    A case asks its texts, but for white space, marks that nobody sees, capitals and how a text ends: what must not
+    matter to a judge makes no other question. Columns beside the texts (a number, a source, a cluster) make none
+    either, nor does how a judge presents a case, in the words of its own instructions.
     """
-    if not isinstance(case, PairwiseCase):
-        return content_digest(case)
-    kept = {name: value for name, value in case.attributes.items() if name not in _NOT_ASKED}
-    asked = replace(case, attributes=kept, presentation=Presentation())
-    found, exchanged = content_digest(asked), content_digest(asked.swapped())
-    return None if found is None or exchanged is None else min(found, exchanged)
+    if not isinstance(case, AnswerCase):
+        return (content_digest(case),)
+    try:
+        asked = replace(case, attributes={}, presentation=Presentation()).with_all_texts(_in_other_type)
+    except AttributeError:  # what should be a text is none
+        return (None,)
+    exchanged = [asked.swapped()] if isinstance(asked, PairwiseCase) else []
+    return tuple(map(content_digest, (asked, *exchanged)))
+
+
+def _in_other_type(text: str) -> str:
+    """Return the words and signs of a text alone: what is left of it in any type, and without its end."""
+    if not text.isascii():
+        text = unicodedata.normalize("NFC", text)
+        for one in sorted(set(text)):
+            if unicodedata.category(one) == "Cf":
+                text = text.replace(one, "")
+    words = " ".join(text.casefold().split())
+    return words.rstrip(_ENDS) or words
 
 
 def clusters_of_cases(cases: Iterable[Case]) -> Clusters:
@@ -253,9 +275,9 @@ _MOST_REWRITES = 10_000
 _probe_of = drafted(Probe)
 PLANNED_SAMPLES = "planned_samples"
 _OF_TWO = LENGTH_COLUMNS[0]
-_NOT_ASKED = {CLUSTER, PAIR_COLUMN}.union(*LENGTH_COLUMNS)  # attributes that are no part of what a pair asks
-DERIVED = frozenset((*_OF_TWO, CHARACTERS, PAIR_COLUMN))  # attributes that rows get from the case itself
-_PAIR_DIGITS = 16
+DERIVED = frozenset((*_OF_TWO, CHARACTERS, PAIR_COLUMN, TEXT_COLUMN))  # attributes that rows get from the case itself
+_SHOWN_DIGITS = 16
+_ENDS = " .!?\u2026"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -263,8 +285,8 @@ class CaseFacts:
     """What every row of a case repeats: its gold labels and its attributes; `pairwise`: it holds two answers.
 
     How long answers are is among the attributes, in characters, for whoever reads the log without texts, unless the
-    case has such a column of its own; and so is a digest of both answers of a pair in any order, which is that of the
-    pair with its answers exchanged.
+    case has such a column of its own; and so is a digest of what it asks, which of a pair is that of the pair with its
+    answers exchanged.
 
     `criteria` are the questions about this case alone.
     """
@@ -289,8 +311,11 @@ class CaseFacts:
         names = _OF_TWO if len(answers) > 1 else (CHARACTERS,)
         if attributes.keys().isdisjoint(names):
             attributes |= zip(names, map(len, answers), strict=True)
-        if isinstance(case, PairwiseCase) and (digest := asked_digest(case)) is not None:
-            attributes[PAIR_COLUMN] = digest.hex()[:_PAIR_DIGITS]
+        if (found := _asked_digests(case))[0] is not None:
+            shown = [digest.hex()[:_SHOWN_DIGITS] for digest in found if digest is not None]
+            attributes[TEXT_COLUMN] = shown[0]
+            if isinstance(case, PairwiseCase):
+                attributes[PAIR_COLUMN] = min(shown)
         gold: Mapping[str, Verdict] = case.gold if isinstance(case.gold, Mapping) else {}
         several = isinstance(case.gold, (Mapping, list, tuple))  # a list is several annotators
         return cls(
