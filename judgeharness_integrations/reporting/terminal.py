@@ -40,9 +40,16 @@ def safe(text: str, limit: int = 60) -> Text:
     return Text(safe_text(text, limit))
 
 
-def say(screen: Console, text: str) -> None:
-    """Print a sentence: broken between words at a terminal, whole in a pipe, where lines are searched."""
-    screen.print(Text(text), soft_wrap=not screen.is_terminal)
+def say(screen: Console, text: str, *, bullet: str = "", style: str = "") -> None:
+    """Print a sentence: broken between words at a terminal, whole in a pipe, where lines are searched.
+
+    What is broken stays under its bullet and its indentation.
+    """
+    shown = bullet + text
+    if screen.is_terminal:
+        indent = " " * (len(bullet) + len(text) - len(text.lstrip()))
+        shown = textwrap.fill(shown, screen.width, subsequent_indent=indent, break_on_hyphens=False)
+    screen.print(Text(shown, style), soft_wrap=True)
 
 
 _NAME: Final = "\ue000"  # where the numbers of a name begin, while they are laid out
@@ -180,11 +187,7 @@ def _show_blocks(section: Section, screen: Console, *, every: bool) -> None:
 
 
 def _show_line(text: str, screen: Console, *, bullet: str = "") -> None:
-    """Print a sentence, broken under its bullet at a terminal, whole in a pipe, where lines are searched."""
-    shown = bullet + safe_text(text, SENTENCE)
-    if screen.is_terminal:
-        shown = textwrap.fill(shown, screen.width, subsequent_indent=" " * len(bullet), break_on_hyphens=False)
-    screen.print(Text(shown, _style(text)), soft_wrap=True)
+    say(screen, safe_text(text, SENTENCE), bullet=bullet, style=_style(text))
 
 
 def _show_table(block: TableBlock, screen: Console, most: int | None) -> None:
