@@ -33,7 +33,7 @@ from judgeharness_integrations.reporting.markdown import section_markdown
 from judgeharness_integrations.reporting.replaysection import replay_section
 from judgeharness_integrations.reporting.runsection import report_section
 from judgeharness_integrations.reporting.sections import LONGEST_CELL, Bullets, Section, Strong, Table
-from judgeharness_integrations.reporting.terminal import show_section
+from judgeharness_integrations.reporting.terminal import say, show_section
 from judgeharness_integrations.verdictlog.plain import SENTENCE, safe_text
 
 
@@ -157,6 +157,15 @@ def test_a_sentence_is_broken_under_its_bullet_at_a_terminal_alone(capsys: pytes
     assert max(map(len, lines)) <= 40
     show_section(section, Console(width=40))
     assert "- " + " ".join(["word"] * 30) in capsys.readouterr().out
+
+
+def test_what_is_said_at_a_terminal_keeps_its_indentation(capsys: pytest.CaptureFixture[str]) -> None:
+    screen = Console(file=io.StringIO(), width=40, force_terminal=True, color_system=None)
+    say(screen, "    " + "word " * 12)
+    lines = screen.file.getvalue().splitlines()  # type: ignore[attr-defined]
+    assert lines == ["    word word word word word word word", "    word word word word word"]
+    say(Console(width=40), "    " + " ".join(["word"] * 12))
+    assert capsys.readouterr().out == "    " + " ".join(["word"] * 12) + "\n"
 
 
 def test_markdown_nests_headings_folds_and_cuts_examples() -> None:
