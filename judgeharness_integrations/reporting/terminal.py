@@ -170,7 +170,11 @@ def show_section(section: Section, screen: Console, *, every: bool = False) -> N
 
 
 def _show_blocks(section: Section, screen: Console, *, every: bool) -> None:
+    below_table = False
     for block in section.blocks:
+        if below_table and not isinstance(block, Section | TableBlock):
+            screen.print()
+        below_table = isinstance(block, TableBlock)
         if isinstance(block, Section):
             if every or not block.folded:
                 screen.print()

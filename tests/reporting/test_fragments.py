@@ -313,14 +313,14 @@ def test_agreement_shows_pairs_means_and_how_intervals_were_made() -> None:
 def test_a_calibration_shows_rates_with_their_counts_and_the_confusions() -> None:
     text = read(calibration(("PASS", "PASS"), ("FAIL", "PASS"), ("FAIL", "FAIL"))).text
     assert "calibrated on human_labeled_set_v1 (labels: human, consensus majority, 0 ties left out)" in text
-    assert "verdict precision 0.500 0.095 to 0.905 1/2" in text
-    assert re.search(r"verdict kappa 0\.\d{3} -?0\.\d{3} to 0\.\d{3}", text)
+    assert "verdict precision 0.500 [0.095, 0.905] 1/2" in text
+    assert re.search(r"verdict kappa 0\.\d{3} \[-?0\.\d{3}, 0\.\d{3}\]", text)
     assert "verdict, gold FAIL: PASS 1, FAIL 1" in text
     assert "agreement with o3 on" in read(calibration(source="model:o3")).text
     items = [Judged(gold=n % 5, verdict=n % 4 + 0.5, status="decided") for n in range(12)]
     scores = read(calibration(criteria={"verdict": measure_calibration(items)})).text
-    assert re.search(r"verdict mean absolute error \d\.\d{3} \d\.\d{3} to \d\.\d{3} n=12", scores)
-    assert re.search(r"verdict bias -?\d\.\d{3} -\d\.\d{3} to \d\.\d{3} n=12", scores)
+    assert re.search(r"verdict mean absolute error \d\.\d{3} \[\d\.\d{3}, \d\.\d{3}\] n=12", scores)
+    assert re.search(r"verdict bias -?\d\.\d{3} \[-\d\.\d{3}, \d\.\d{3}\] n=12", scores)
     one = read(calibration(criteria={"verdict": measure_calibration(items[:1])})).text
     assert "verdict bias 0.500 - n=1" in one
 

@@ -1,4 +1,4 @@
-"""The measures of a calibration as rows of a table, those that are defined."""
+"""A ranking and a calibration as HTML tables that a notebook shows."""
 
 from __future__ import annotations
 
@@ -9,16 +9,12 @@ from judgeharness_integrations.analysis.calibration.measure import CriterionCali
 from judgeharness_integrations.analysis.calibration.rates import Rate
 from judgeharness_integrations.analysis.calibration.saved import CalibrationReport
 from judgeharness_integrations.reporting.fragments.results import rendered
-from judgeharness_integrations.verdictlog.plain import counted, time_text
+from judgeharness_integrations.verdictlog.plain import counted, ends, fixed, time_text
 
 if TYPE_CHECKING:
     from judgeharness_integrations.analysis.ranking.report import RankReport
 
-__all__ = [
-    "calibration_fragment",
-    "measured_rows",
-    "rank_fragment",
-]
+__all__ = ["calibration_fragment", "rank_fragment"]
 
 
 _RATES: Final = ("precision", "recall", "accuracy", "coverage", "specificity")
@@ -35,7 +31,7 @@ _MEASURES: Final = (
 )
 
 
-def measured_rows(report: CalibrationReport) -> list[tuple[str, ...]]:
+def _measured_rows(report: CalibrationReport) -> list[tuple[str, ...]]:
     """Return (criterion, measure, value, interval, denominator) of every measure that is defined."""
     return [row for measured in report.criteria.values() for row in _rows(measured)]
 
@@ -45,18 +41,17 @@ def _rows(measured: CriterionCalibration) -> Iterator[tuple[str, ...]]:
         value: Any = getattr(measured, name)
         if value is not None:
             of = f"{value.successes}/{value.trials}" if isinstance(value, Rate) else f"n={value.n}"
-            yield measured.criterion, name.replace("_", " "), f"{value.value:.3f}", _interval(value), of
+            yield measured.criterion, name.replace("_", " "), fixed(value.value), _interval(value), of
     if (errors := measured.errors) is not None:
         for name in ("mean_absolute_error", "bias"):
-            ends = getattr(errors, f"{name}_interval")
-            shown = "-" if ends is None else f"{ends[0]:.3f} to {ends[1]:.3f}"
-            yield measured.criterion, name.replace("_", " "), f"{getattr(errors, name):.3f}", shown, f"n={errors.n}"
+            value, interval = fixed(getattr(errors, name)), ends(getattr(errors, f"{name}_interval"))
+            yield measured.criterion, name.replace("_", " "), value, interval, f"n={errors.n}"
 
 
 def _interval(value: Any) -> str:
     low, high = getattr(value, "low", None), getattr(value, "high", None)
     if low is not None and high is not None:
-        return f"{low:.3f} to {high:.3f}"
+        return ends((low, high))
     error = getattr(value, "se", None)
     return "-" if error is None else f"SE {error:.3f}"
 
@@ -64,7 +59,6 @@ def _interval(value: Any) -> str:
 _MOST: Final = 40
 _MOST_NOTES: Final = 12
 _NOTHING: Final = "-"
-_Interval = tuple[float | None, float | None] | None
 
 
 def _table(
@@ -89,15 +83,6 @@ def _shortened(notes: list[str]) -> list[str]:
     return [*notes[: _MOST_NOTES - 1], f"and {len(notes) - _MOST_NOTES + 1} more notes"]
 
 
-def _number(value: float | None, digits: int = 3) -> str:
-    return _NOTHING if value is None else f"{value:.{digits}f}"
-
-
-def _interval_of_reports(ends: _Interval, digits: int = 3) -> str:
-    low, high = ends or (None, None)
-    return _NOTHING if low is None or high is None else f"{low:.{digits}f} to {high:.{digits}f}"
-
-
 def rank_fragment(report: RankReport) -> str:
     """Return a leaderboard as HTML: a row a judge, by rank."""
     longer = any(one.measures.prefers_longer is not None for one in report.judges)
@@ -105,12 +90,12 @@ def rank_fragment(report: RankReport) -> str:
         (
             _NOTHING if one.rank is None else str(one.rank),
             one.judge,
-            one.place if one.elo is None else _number(one.elo, 0),
-            _interval_of_reports(one.ci95, 0),
+            one.place if one.elo is None else fixed(one.elo, 0),
+            ends(one.ci95, 0),
             "{}-{}".format(*one.rank_range) if one.rank_range else _NOTHING,
-            f"{_number(one.right_of_labelled)} ({one.correct:g}/{one.n})",
-            *([_number(one.eip)] if report.method == "eip" else []),
-            *([_number(one.measures.prefers_longer), _number(one.measures.better_longer)] if longer else []),
+            f"{fixed(one.right_of_labelled)} ({one.correct:g}/{one.n})",
+            *([fixed(one.eip)] if report.method == "eip" else []),
+            *([fixed(one.measures.prefers_longer), fixed(one.measures.better_longer)] if longer else []),
         )
         for one in report.judges
     ]
@@ -153,4 +138,4 @@ def calibration_fragment(report: CalibrationReport) -> str:
     )
     notes = (f"judge {report.judge}, measured {time_text(report.measured_at)}", *reasons, *controls, *confusions)
     columns = ("criterion", "measure", "value", "95 %", "of")
-    return _table(f"{report.word} on {report.name} ({labels})", columns, measured_rows(report), notes=notes, texts=2)
+    return _table(f"{report.word} on {report.name} ({labels})", columns, _measured_rows(report), notes=notes, texts=2)
