@@ -15,7 +15,7 @@ from rich.style import Style
 from rich.table import Table
 from rich.text import Text
 
-from judgeharness_integrations.reporting.sections import LONGEST_CELL, Bullets, Section, Strong
+from judgeharness_integrations.reporting.sections import LONGEST_CELL, Bullets, Section, Strong, on_one_line
 from judgeharness_integrations.reporting.sections import Table as TableBlock
 from judgeharness_integrations.verdictlog.plain import SENTENCE, safe_text
 
@@ -78,7 +78,8 @@ class _Titled(Table):
         elif None in (folded := [_folded(str(row[0]), room, most=_NAME_LINES) for row in self.body]):
             yield from self._below_names(console, options)
         else:
-            body = [(name or "", *row[1:]) for name, row in zip(folded, self.body, strict=True)]
+            names = (Text(name or "", _style_of(row[0])) for name, row in zip(folded, self.body, strict=True))
+            body = [(name, *row[1:]) for name, row in zip(names, self.body, strict=True)]
             yield _grid(self.head, body, texts=1)
 
     def _room(self, console: Console, options: ConsoleOptions) -> int | None:
@@ -105,11 +106,10 @@ class _Titled(Table):
             yield Segment.line()
 
     def _records(self, width: int) -> Iterator[Text]:
-        heads = [head.replace("-\n", "").replace("\n", " ") for head in self.head[1:]]
         for row in self.body:
             yield _name_lines(row[0], width)
-            for head, cell in zip(heads, row[1:], strict=True):
-                yield Text(f"  {head}: {' '.join(str(cell).split())}", _style_of(cell))
+            for head, cell in zip(self.head[1:], row[1:], strict=True):
+                yield Text(f"  {on_one_line(head)}: {' '.join(str(cell).split())}", _style_of(cell))
 
 
 def _name_lines(name: str | Text, width: int) -> Text:
@@ -134,7 +134,7 @@ def _folded(name: str, room: int, *, most: int | None = None) -> str | None:
         elif most is not None and len(part.rstrip()) > room:
             return None
         else:
-            lines += [part[start : start + room] for start in range(0, len(part), room)] if room > 0 else [part]
+            lines += [part[start : start + room] for start in range(0, len(part), room)]
     shown = [line.rstrip() for line in lines if line.strip()]
     return None if most is not None and len(shown) > most else "\n".join(shown)
 
